@@ -19,7 +19,7 @@ from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import FormatError, SteadyrankWarning
 from steadyrank.words import counted, some
 
-_SUMMARY = re.compile(r"all|overall|[agh]?mean|average|avg\.?", re.IGNORECASE)
+_SUMMARIES = {"all", "overall", "mean", "amean", "gmean", "hmean", "average", "avg", "avg."}
 _AVERAGE = re.compile(
     r"(avg|average|mean|overall|total|rank|borda|#)\b.*|.*\b(avg|average|mean)", re.IGNORECASE
 )
@@ -125,7 +125,7 @@ def is_summary(name: str) -> bool:
     >>> [is_summary(name) for name in ("all", "Average", "amean", "301", "mean_old")]
     [True, True, True, False, False]
     """
-    return _SUMMARY.fullmatch(name) is not None
+    return name.lower() in _SUMMARIES
 
 
 def is_average(dataset: str) -> bool:
@@ -186,9 +186,7 @@ def tidy_scores(where: str, scores: Scores) -> Scores:
 
 def _check_scale(where: str, measure: str, runs: Sequence[str], matrix: np.ndarray) -> None:
     """Refuse per cent beside fractions of a measure that ends at 1; warn of it for others."""
-    if not matrix.size:
-        return
-    largest = np.nan_to_num(matrix).max(axis=1)
+    largest = np.fmax.reduce(matrix, axis=1, initial=0.0)
     above = largest > _SHARE + _NEARLY
     if not above.any():
         return
