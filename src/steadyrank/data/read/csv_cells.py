@@ -103,5 +103,6 @@ def _of_text(path: Path, lines: Iterable[str]) -> Iterator[str]:
         if line.startswith("\ufeff"):  # that of the first line was taken off
             raise inner_mark(path, number)
         blank = blank + 1 if line.isspace() else 0
-        check_blank(path, blank)
+        if blank:
+            check_blank(path, blank)
         yield line
