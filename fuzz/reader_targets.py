@@ -87,7 +87,14 @@ def plain_scores(
     bare = re.sub('"[^"]*"?', "", first)
     delimiter = next((d for d in ",\t;" if d in bare), ",")
     header, *rows = csv_rows(text, delimiter)
-    rows = [row for row in rows if any(row)]
+    header = [name.strip() for name in header]
+    rows = [[cell.strip() for cell in row] for row in rows if any(row)]
+    by_run = header[0].lower() in ("run", "runs", "system", "model", "method")
+    named = [k for k, name in enumerate(header) if re.sub(r"[\W_]+", "", name).lower() == "topic"]
+    is_even = len({len(row) for row in [header, *rows]}) == 1
+    for row in [header, *rows] if named and is_even and not by_run else []:
+        row.insert(0, row.pop(named[0]))
+    runs_in_rows = runs_in_rows or by_run
     roles = {
         "measure": ("measure", "metric"),
         "run": ("run", "name", "system"),
@@ -108,12 +115,14 @@ def plain_scores(
             word = "run" if runs_in_rows else ""
             header = ["", *header]
             rows = [[f"{word}{place}", *row] for place, row in enumerate(rows, start=1)]
-        across = [name.strip(" \t") for name in header[1:]]
+        across = header[1:]
         wide = [(row[0], name, v) for row in rows for name, v in zip(across, row[1:], strict=True)]
         cells = [(("score", d, a) if runs_in_rows else ("score", a, d), v) for d, a, v in wide]
         names = [*across, *(row[0] for row in rows)]
     scores = {key: plain_number(value) for key, value in cells}
     assert len(scores) == len(cells)
+    summary = re.compile("all|overall|[agh]?mean|average|avg[.]?", re.IGNORECASE)
+    scores = {key: value for key, value in scores.items() if not summary.fullmatch(key[2])}
     if not any(FORMULA.match(name) and not NUMBER.fullmatch(name) for name in names):
         scores = {tuple(map(undone, key)): value for key, value in scores.items()}
     return scores
@@ -173,6 +182,7 @@ def check_run_info(path: Path) -> None:
     for row in rows:
         fields = {change(key): change(value) for key, value in zip(header, row, strict=True)}
         assert fields.pop("run") == change(row[place])
+        fields.pop("" if not header[0] else "run", None)
         assert change(row[place]) not in expected
         expected[change(row[place])] = fields
     assert described == {name: expected.get(name, {}) for name in ("r1", "r2", "r3")}
@@ -408,7 +418,10 @@ TARGETS = {
         Target(name="scores-long", seeds=LONGS, check=check_scores, **CSV),
         Target(name="scores-wide", seeds=WIDES, check=check_scores, **CSV),
         Target(
-            name="scores-rows", seeds=(WIDE,), check=partial(check_scores, runs_in_rows=True), **CSV
+            name="scores-rows",
+            seeds=(WIDE.replace(b"topic", b"run"),),
+            check=partial(check_scores, runs_in_rows=True),
+            **CSV,
         ),
         Target(
             name="scores-parquet", check=check_parquet_scores, **table(PARQUET_SCORES, PARQUET_RUN)

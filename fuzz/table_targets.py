@@ -156,11 +156,12 @@ def check_mteb(path: Path) -> None:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / f"{task}.json").write_bytes(data)
         board = read_leaderboard(Path(place))
-    scores = json.loads(path.read_bytes())["scores"]
-    first = next((name for name in ("test", "dev", "validation", "train") if name in scores), None)
+    scores = json.loads(path.read_bytes().decode("utf-8", "surrogateescape").lstrip("\ufeff"))[
+        "scores"
+    ]
     named = [
         (str(entry.get("hf_subset", "default")), entry["main_score"])
-        for entry in scores[first or next(iter(scores))]
+        for entry in scores.get("test", ())
         if entry.get("main_score") is not None
     ]
     assert len(dict(named)) == len(named)

@@ -203,6 +203,7 @@ NAMES = st.lists(
 ).filter(all)
 
 
+@pytest.mark.filterwarnings("ignore:.*under two names|.*scores of .* are")
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(NAMES, NAMES, NAMES, st.data())
 def test_any_names_survive_csv_and_parquet(tmp_path_factory, measures, runs, topics, data):

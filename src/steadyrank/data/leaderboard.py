@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from steadyrank.data.order import order_by_name, scores_in_order
-from steadyrank.data.scores import Scores, check_scores, mean_of_present
+from steadyrank.data.scores import Scores, check_scores, mean_of_present, own_numbers
 from steadyrank.errors import InputError, unknown_name
 
 
@@ -50,14 +50,13 @@ class Leaderboard:
             if len(set(names)) < len(names):
                 twice = Counter(names).most_common(1)[0][0]
                 raise InputError(f"two {what} are named {twice!r}")
-        values = np.array(self.values, np.float64, order="C")
+        values = own_numbers(self.values)
         if values.shape != (len(self.runs), len(self.datasets)):
             raise InputError(
                 f"values of shape {values.shape} do not fit {len(self.runs)} runs and "
                 f"{len(self.datasets)} datasets"
             )
         check_scores(values)
-        values.flags.writeable = False
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "types", tuple(str(kind) for kind in self.types))
         if self.types and len(self.types) != len(self.datasets):

@@ -15,7 +15,7 @@ from steadyrank.data.ids import PADDING, Ids, make_ids, same_bytes
 from steadyrank.data.lookup import Lookup, make_lookup
 from steadyrank.data.oddities import REPEATED_JUDGMENTS
 from steadyrank.data.read.blocks import group_by_topic, repeated_rows
-from steadyrank.data.run import as_numbers
+from steadyrank.data.run import as_numbers, topic_names
 from steadyrank.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
@@ -327,10 +327,10 @@ def qrels_from_dict(judgments: Mapping[str, Mapping[str, int]]) -> Qrels:
     >>> qrels_from_dict({"301": {"d1": 2, "d2": 0}}).judgments("301")
     {'d1': 2, 'd2': 0}
     """
+    names = topic_names(judgments, "grade")
     topics = list(judgments)
     sizes = [len(judgments[topic]) for topic in topics]
     documents = make_ids(doc for topic in topics for doc in judgments[topic])
     grades = as_numbers((g for topic in topics for g in judgments[topic].values()), "grade")
     first_rows = np.concatenate([[0], np.cumsum(sizes)[:-1]]) if sizes else np.empty(0)
-    names = [str(topic) for topic in topics]
     return build_qrels(names, first_rows.astype(np.int64), documents, grades)

@@ -177,10 +177,35 @@ def as_numbers(values: Iterable[Any], what: str) -> np.ndarray:
     """Values as float64; an error that shows the first one that is no number."""
     items = list(values)
     try:
-        return np.array(items, np.float64).reshape(len(items))
+        found = np.array(items).reshape(len(items))
+        if found.dtype.kind in "biuf":
+            return found.astype(np.float64)
+        if not any(value is None or isinstance(value, (str, bytes)) for value in items):
+            return np.array(items, np.float64)
     except (TypeError, ValueError, OverflowError):
-        bad = next((v for v in items if not isinstance(v, (int, float, np.number))), items[0])
-        raise InputError(f"expected a number as {what}, got {bad!r}") from None
+        pass
+    bad = next((v for v in items if not isinstance(v, (int, float, np.number))), items[0])
+    raise InputError(f"expected a number as {what}, got {bad!r}")
+
+
+def topic_names(nested: Mapping[Any, Mapping[Any, Any]], what: str) -> list[str]:
+    """The topics of {topic: {document: score or grade}} as text, of which no two are the same.
+
+    >>> topic_names({1: {"d": 1}, "1": {"e": 2}}, "score")
+    Traceback (most recent call last):
+        ...
+    steadyrank.errors.InputError: topic 1 is there twice, as 1 and as '1': keep one
+    """
+    for topic, documents in nested.items() if isinstance(nested, Mapping) else [("", nested)]:
+        if not isinstance(documents, Mapping):
+            got = f"{type(documents).__name__}{f' for topic {topic!r}' if topic != '' else ''}"
+            raise InputError(f"expected {{topic: {{document: {what}}}}}, got {got}")
+    first: dict[str, Any] = {}
+    for topic in nested:
+        if (other := first.setdefault(str(topic), topic)) is not topic:
+            message = f"topic {topic} is there twice, as {other!r} and as {topic!r}: keep one"
+            raise InputError(message)
+    return list(first)
 
 
 def run_from_dict(
@@ -207,9 +232,9 @@ def run_from_dict(
     >>> run_from_dict({"301": {"d1": 2.0, "d2": 3.0}}, name="demo").ranking("301")
     [('d2', 3.0), ('d1', 2.0)]
     """
+    names = topic_names(rankings, "score")
     topics = list(rankings)
     sizes = [len(rankings[topic]) for topic in topics]
-    names = [str(topic) for topic in topics]
     documents = make_ids(doc for topic in topics for doc in rankings[topic])
     scores = as_numbers((s for topic in topics for s in rankings[topic].values()), "score")
     if np.isnan(scores).any():

@@ -29,6 +29,38 @@ def check_scores(values: np.ndarray) -> None:
         raise InputError(f"a score is beyond ±{LARGEST_SCORE:g}: are these scores of a measure?")
 
 
+def own_numbers(values: Any) -> np.ndarray:
+    """Numbers as float64 that nobody else can change; None is missing, text an error.
+
+    >>> own_numbers([0.5, None]), own_numbers([0, 1]).flags.writeable
+    (array([0.5, nan]), False)
+    """
+    if isinstance(values, np.ndarray) and values.dtype == np.float64:
+        if values.flags.owndata and values.flags.c_contiguous and not values.flags.writeable:
+            return values
+        numbers = np.array(values, order="C")
+    else:
+        numbers = _converted(values)
+    numbers.flags.writeable = False
+    return numbers
+
+
+def _converted(values: Any) -> np.ndarray:
+    try:
+        found = np.asarray(values)
+        if found.dtype == object:
+            texts = (value for value in found.flat if isinstance(value, (str, bytes)))
+            found = np.asarray(next(texts, 0.0)) if found.size else found
+        if found.dtype.kind not in "biufO":
+            raise ValueError
+        return np.array(values, np.float64, order="C")
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(
+            "values must be numbers, in rows of one length: convert text, and leave NaN or None "
+            "where a score is missing"
+        ) from None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("present.score_tables:scores_text")
 class Scores(Exhibit):
@@ -57,20 +89,22 @@ class Scores(Exhibit):
     meta: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for axis, labels in zip(AXES, self.labels, strict=True):
-            object.__setattr__(self, f"{axis}s", tuple(map(str, labels)))
+        for axis, given in zip(AXES, self.labels, strict=True):
+            if not isinstance(given, Iterable):
+                raise InputError(f"expected the names of the {axis}s, got {given!r}")
+            labels = tuple(map(str, given))
+            object.__setattr__(self, f"{axis}s", labels)
             if len(set(labels)) != len(labels):
                 twice = Counter(labels).most_common(1)[0][0]
                 raise InputError(f"two {axis}s are named {twice!r}")
-        values = np.asarray(self.values, np.float64, order="C")
+        values = own_numbers(self.values)
         if values.shape != tuple(len(labels) for labels in self.labels):
             raise InputError(
                 f"values of shape {values.shape} do not fit {len(self.measures)} measures, "
                 f"{len(self.runs)} runs and {len(self.topics)} topics"
             )
-        values = values.view()
-        values.flags.writeable = False
         object.__setattr__(self, "values", values)
+        object.__setattr__(self, "meta", dict(self.meta))
         object.__setattr__(self, "run_info", _checked_info(self.run_info, self.runs, "run"))
         object.__setattr__(self, "topic_info", _checked_info(self.topic_info, self.topics, "topic"))
 
@@ -109,7 +143,12 @@ class Scores(Exhibit):
                 picked.append(np.arange(len(labels)))
                 continue
             names = [names] if isinstance(names, str) else [str(name) for name in names]
-            picked.append(np.array([position(n, labels, axis) for n in names], dtype=int))
+            places = {name: place for place, name in enumerate(labels)}
+            picked.append(
+                np.array(
+                    [places[n] if n in places else position(n, labels, axis) for n in names], int
+                )
+            )
         return replace(
             self,
             measures=tuple(self.measures[i] for i in picked[0]),
@@ -219,6 +258,8 @@ def _checked_info(
     info: Mapping[str, Sequence[str]], labels: Sequence[str], axis: str
 ) -> dict[str, tuple[str, ...]]:
     """Columns about runs or topics as texts, one entry for each."""
+    if not isinstance(info, Mapping):
+        raise InputError(f"{axis}_info must map names of columns to columns, got {info!r}")
     columns = {name: tuple(map(str, column)) for name, column in info.items()}
     for name, column in columns.items():
         if len(column) != len(labels):
@@ -271,7 +312,11 @@ def scores_from_codes(
     values: np.ndarray,
     **options: Any,
 ) -> Scores:
-    """A cube from long columns of places in the labels of measures, runs and topics."""
+    """A cube from long columns of places in the labels of measures, runs and topics.
+
+    Blanks around a name are not part of it.
+    """
+    labels, codes = zip(*map(_trimmed, AXES, labels, codes), strict=True)
     flat = (
         np.ravel_multi_index(tuple(codes), tuple(map(len, labels))) if len(codes[0]) else codes[0]
     )
@@ -282,13 +327,27 @@ def scores_from_codes(
         order = np.argsort(flat, kind="stable")
         row = int(order[1:][np.diff(flat[order]) == 0].min())
         cell = [labels[axis][codes[axis][row]] for axis in range(3)]
-        raise RepeatedCell(row, f"a second value for {' / '.join(cell)}: keep one")
+        raise CellError(row, f"a second value for {' / '.join(cell)}: keep one")
     cube.reshape(-1)[flat] = values
     return Scores(measures=labels[0], runs=labels[1], topics=labels[2], values=cube, **options)
 
 
-class RepeatedCell(InputError):
-    """A cell of the cube is given twice; the reader adds the file and its line."""
+def _trimmed(
+    axis: str, names: Sequence[str], codes: np.ndarray
+) -> tuple[tuple[str, ...], np.ndarray]:
+    """Names without the blanks around them, and which of these each row has."""
+    bare = [name.strip() for name in names]
+    if "" in bare:
+        row = int(np.argmax(codes == bare.index("")))
+        raise CellError(row, f"expected the name of a {axis}, got blanks")
+    places = {name: place for place, name in enumerate(dict.fromkeys(bare))}
+    if len(places) < len(bare):
+        codes = np.array([places[name] for name in bare])[codes]
+    return tuple(places), codes
+
+
+class CellError(InputError):
+    """A cell of the cube is given twice, or has no name; the reader adds the file and its line."""
 
     def __init__(self, row: int, message: str):
         self.row = row

@@ -19,6 +19,8 @@ from steadyrank.measures.kinds import KINDS, NOT_COMPUTED, OTHER_NAMES, RULES, K
 _OWN_KINDS: dict[str, Kind] = {}
 """Measures that the user has registered."""
 
+_CUTOFF = "a cutoff must be a whole number from 1 to 999,999,999"
+
 _BY_LOWER = {name.lower(): name for name in KINDS}
 
 
@@ -51,6 +53,8 @@ class Measure:
         kind = self.kind
         merged = dict(self.parameters)
         for key, value in parameters.items():
+            if key == "cutoff":
+                raise InputError(f"a cutoff stands behind an @: write {self.name}@{value}")
             if key not in kind.parameters:
                 raise unknown_name("parameter", key, kind.parameters, where=f"of {self.name}")
             merged[key] = check_parameter(self.name, key, value)
@@ -65,10 +69,8 @@ class Measure:
         if rule == "none":
             raise InputError(f"{self.name} takes no cutoff: write {self.name} without @{cutoff}")
         rank = _plain(cutoff)
-        if not is_whole(rank) or not 1 <= rank < 2**31:
-            raise InputError(
-                f"{self.name}: a cutoff must be a whole number of at least 1, got {rank!r}"
-            )
+        if not is_whole(rank) or not 1 <= rank < 10**9:
+            raise InputError(f"{self.name}: {_CUTOFF}, got {rank!r}")
         if rule == "one" and rank != 1:
             raise InputError(f"{self.name} is defined only at rank 1: write {self.name}@1")
         return Measure(self.name, self.parameters, rank)
@@ -167,7 +169,7 @@ def split_parameter(text: str, key: str) -> tuple[str, Value | None]:
 
 def _parse_cutoff(rank: str, text: str) -> int:
     if not re.fullmatch("[0-9]{1,9}", rank):
-        raise InputError(f"{text[:60]!r}: a cutoff is a whole number, got {rank[:20]!r}")
+        raise InputError(f"{text[:60]!r}: {_CUTOFF}, got {rank[:20]!r}")
     return int(rank)
 
 

@@ -28,7 +28,7 @@ def folder(tmp_path):
     write(tmp_path, "org__one", "external", "NQ", {"test": {"default": 0.1}})
     write(tmp_path, "org__one", "external", "FiQA", {"test": {"default": 0.3}})
     write(tmp_path, "org__two", "def", "NQ", {"test": {"default": 0.6}})
-    write(tmp_path, "org__two", "def", "FiQA", {"dev": {"default": 0.2}})
+    write(tmp_path, "org__two", "def", "FiQA", {"test": {"default": 0.2}})
     write(tmp_path, "org__two", "def", "STS", {"test": {"en": 0.7}})
     (tmp_path / "org__one" / "abc" / "model_meta.json").write_text("{}")
     return tmp_path
@@ -59,6 +59,18 @@ def test_a_clone_of_the_repository_is_found(folder, tmp_path_factory):
     assert sr.read_leaderboard(clone, subsets=["default", "en"]).runs == ("org/one", "org/two")
 
 
+@pytest.mark.parametrize("other", ["dev", "validation", "train"])
+def test_another_split_than_that_of_most_models_is_missing(tmp_path, other):
+    for model, split in (("a", "test"), ("b", "test"), ("c", other)):
+        write(tmp_path, model, "r", "T", {split: {"default": 0.5}})
+        write(tmp_path, model, "r", "U", {other: {"default": 0.25}})
+    message = "T: 1 model lacks the split 'test', and therefore the task: c"
+    with pytest.warns(sr.SteadyrankWarning, match=message) as told:
+        table = sr.read_leaderboard(tmp_path)
+    assert len(told) == 1
+    np.testing.assert_equal(table.values, [[0.5, 0.25], [0.5, 0.25], [np.nan, 0.25]])
+
+
 def test_what_is_no_result_is_refused(tmp_path):
     with pytest.raises(sr.InputError, match="no MTEB results"):
         sr.read_leaderboard(tmp_path)
@@ -72,8 +84,11 @@ def test_what_is_no_result_is_refused(tmp_path):
     ("entries", "message"),
     [
         ('[{"main_score": 0.5}, {"main_score": 0.25}]', "two scores of subset 'default': keep one"),
-        ('[{"main_score": Infinity}]', "expected a score of subset 'default', got inf"),
-        ('[{"main_score": 1%s}]' % ("0" * 400), "not an MTEB result"),
+        ('[{"main_score": Infinity}]', "expected a score as main_score, got inf"),
+        ('[{"main_score": 1%s}]' % ("0" * 400), "expected a score as main_score, got 1000"),
+        ('[{"main_score": true}]', "expected a score as main_score, got true"),
+        ('[{"main_score": "0.5"}]', "expected a score as main_score, got '0.5'"),
+        ('[{"main_score": 0.5, "main_score": 0.25}]', "'main_score' occurs twice in one object"),
     ],
 )
 def test_odd_scores_are_refused(tmp_path, entries, message):

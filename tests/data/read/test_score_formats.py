@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import steadyrank as sr
+from steadyrank.data.read.table_rules import is_summary
 
 GRADES = {"1": {"a": 1, "b": 0}, "2": {"a": 0, "c": 2}, "10": {"b": 1}}
 RUN = {"1": {"a": 1.0, "b": 2.0}, "2": {"a": 3.0, "c": 1.0, "d": 2.0}, "10": {"b": 0.5}}
@@ -113,13 +114,14 @@ def test_the_dictionary_of_pytrec_eval_as_json(tmp_path):
     assert sr.read_scores(path).runs == ("a", "b")
 
 
-names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
-cells = st.floats(0, 1) | st.integers(0, 9)
-tables = st.dictionaries(
-    names.filter(lambda name: name != "all"), st.dictionaries(names, cells, min_size=1), min_size=1
+names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).filter(
+    lambda name: name == name.strip() and not is_summary(name)
 )
+cells = st.floats(0, 1) | st.integers(0, 9)
+tables = st.dictionaries(names, st.dictionaries(names, cells, min_size=1), min_size=1)
 
 
+@pytest.mark.filterwarnings("ignore:.*under two names|.*is at most 1")
 @given(tables)
 def test_any_dictionary_of_scores_reads_back(tmp_path_factory, table):
     path = tmp_path_factory.mktemp("json") / "a.json"

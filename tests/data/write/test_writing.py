@@ -20,6 +20,7 @@ from steadyrank import InputError, Qrels, Run, SteadyrankWarning, read_qrels, re
 from steadyrank.data.ids import make_ids
 from steadyrank.data.qrels import qrels_from_dict
 from steadyrank.data.read import sources
+from steadyrank.data.read.limits import BOM
 from steadyrank.data.read.packing import PACKINGS
 from steadyrank.data.run import run_from_dict
 from steadyrank.data.write.files import MISTAKEN, qrels_text, run_text, write_qrels, write_run
@@ -172,7 +173,7 @@ def test_names_may_start_with_a_number_sign_where_no_line_does(tmp_path: Path) -
 def test_what_the_readers_mistake_is_known() -> None:
     starts = (*sources._UNREADABLE, *(packing.magic for packing in PACKINGS))
     others = {start for start in starts if min(start) > 0x20}
-    assert {sources._BOM, sources._PARQUET, *others} <= set(MISTAKEN)
+    assert {BOM, sources._PARQUET, *others} <= set(MISTAKEN)
 
 
 def test_what_was_read_can_be_written(write: Callable[..., Path], tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 from steadyrank.data.interop.frames import TOPIC_NAMES
 from steadyrank.data.interop.objects import as_qrels
 from steadyrank.data.qrels import Qrels
+from steadyrank.data.read.limits import inner_mark
 from steadyrank.data.read.sources import PathLike, open_bytes
 from steadyrank.errors import FormatError, InputError, MachineError, unknown_name
 
@@ -149,6 +150,8 @@ def _decoded(path: Path) -> str:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:  # as the topics of the first tracks are
         text = raw.decode("latin-1")
+    if (place := text.find("\n\ufeff")) >= 0:
+        raise inner_mark(path, text.count("\n", 0, place) + 2)
     return text.replace("\r\n", "\n")
 
 

@@ -7,9 +7,8 @@ names that other tools give them.
 from __future__ import annotations
 
 import itertools
-import json
 import math
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -20,7 +19,9 @@ from steadyrank.data.ids import Ids, make_ids
 from steadyrank.data.interop.parquet import arrow_table, broken_parquet, record_batches
 from steadyrank.data.oddities import OTHER_RUNS
 from steadyrank.data.qrels import LARGEST_GRADE
-from steadyrank.data.read.sources import Kind, open_bytes
+from steadyrank.data.read.json_text import DISTINCT, RepeatedName
+from steadyrank.data.read.limits import BOM
+from steadyrank.data.read.sources import Kind, PathLike, open_bytes
 from steadyrank.errors import FormatError
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ VALUE_NAMES = {
     "relevance": ("relevance", "rel", "label", "grade", "score"),
 }
 RUN_NAMES = ("run", "tag", "name", "system")
+
+_OTHER_THINGS = {"query", "document", "name", "system", "method", "collection", "benchmark"}
+"""Names that may also mean something else beside a column that holds the thing: its text, …"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,21 +80,66 @@ def pick_column(present: Iterable[str], names: tuple[str, ...]) -> str | None:
     return next((by_lower[name] for name in names if name in by_lower), None)
 
 
-def pick_all(path: Path, present: Iterable[str], value: str, line: int | None) -> list[str]:
-    """The columns of topics, documents and values; an error if one is not there, or is twice."""
+def twin_columns(present: Iterable[str], names: tuple[str, ...]) -> list[str]:
+    """The columns that `names` are names of the same thing for, the one that is taken first.
+
+    >>> twin_columns(["docno", "score", "doc_id"], DOCUMENT_NAMES)
+    ['doc_id', 'docno']
+    """
+    present = list(present)
+    found = pick_column(present, names)
+    # Only ranx calls grades scores, and PyTerrier numbers documents beside their `docno`.
+    others = _OTHER_THINGS | ({"score"} if "relevance" in names else set())
+    others |= {"docid"} if "docno" in present else set()
+    same = {str(found).lower(), *(name for name in names if name not in others)}
+    twins = [name for name in present if str(name).lower() in same and name != found]
+    return [] if found is None else [*[name for name in present if name == found], *twins]
+
+
+def one_column(
+    where: PathLike,
+    present: Iterable[str],
+    names: tuple[str, ...],
+    cells: Callable[[str], Any],
+    line: int | None = None,
+) -> str | None:
+    """The column that holds one thing; what holds it under another name must be equal.
+
+    `cells` gives what a column holds, `where` and `line` say where that is.
+    """
+    if not (same := twin_columns(present, names)):
+        return None
+    found, *twins = same
+    for other in twins:
+        if str(other).lower() == str(found).lower():
+            raise FormatError(where, f"two columns are named {found!r}: rename one", line)
+        if cells(other) != cells(found):
+            message = f"columns {found!r} and {other!r} name one thing, and differ: remove one"
+            raise FormatError(where, message, line)
+    return found
+
+
+def pick_all(
+    path: Path, present: Iterable[str], value: str, line: int | None, cells: Callable[[str], Any]
+) -> list[str]:
+    """The columns of topics, documents and values; an error if one is not there."""
     present = list(present)
     found = []
     for names in (TOPIC_NAMES, DOCUMENT_NAMES, VALUE_NAMES[value]):
-        column = pick_column(present, names)
+        column = one_column(path, present, names, cells, line)
         if column is None:
             got = ", ".join(map(str, present))[:200]
             message = f"expected a column {names[0]!r}, got {got}"
             raise FormatError(path, message, line)
-        twins = [name for name in present if str(name).lower() == str(column).lower()]
-        if len(twins) > 1:
-            raise FormatError(path, f"two columns are named {column!r}: rename one", line)
         found.append(column)
     return found
+
+
+def spare_columns(present: Iterable[str], value: str) -> list[str]:
+    """Columns of a run or of judgments that hold what another holds, under another name."""
+    present = list(present)
+    roles = (TOPIC_NAMES, DOCUMENT_NAMES, VALUE_NAMES[value], RUN_NAMES)
+    return [column for names in roles for column in twin_columns(present, names)[1:]]
 
 
 def read_parquet(path: Path) -> Any:
@@ -188,10 +237,12 @@ def read_json_lines(path: Path, stream: BinaryIO, value: str) -> Columns:
     name: str | None = None
     known: Set[str] | None = None
     labels: list[Any] = []
+    spare: list[str] = []
     for number, row in json_rows(path, stream):
-        if row.keys() != known:
-            wanted, known = pick_all(path, row, value, number), row.keys()
-            name = pick_column(row, RUN_NAMES)
+        if spare or row.keys() != known:
+            wanted, known = pick_all(path, row, value, number, row.get), row.keys()
+            name = one_column(path, row, RUN_NAMES, row.get, number)
+            spare = spare_columns(row, value)
         labels.append(row[name] if name else None)
         topics.append(row[wanted[0]])
         documents.append(row[wanted[1]])
@@ -219,11 +270,13 @@ def run_name(
 def json_rows(path: Path, stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
     """The rows of an opened file of JSON lines, each with the number of its line."""
     for number, text in enumerate(stream, start=1):
-        text = text.removeprefix(b"\xef\xbb\xbf") if number == 1 else text
+        text = text.removeprefix(BOM) if number == 1 else text
         if not text.strip() or text.lstrip().startswith(b"#"):
             continue
         try:
-            row = json.loads(text)
+            row = DISTINCT.decode(text.decode("utf-8", "surrogatepass"))
+        except RepeatedName as error:
+            raise FormatError(path, str(error), number) from None
         except (ValueError, RecursionError) as error:
             raise FormatError(path, f"not a JSON object: {error}", number) from None
         if not isinstance(row, dict):

@@ -19,6 +19,7 @@ from steadyrank.data.ids import Ids, make_ids
 from steadyrank.data.interop.frames import DOCUMENT_NAMES, RUN_NAMES, TOPIC_NAMES, VALUE_NAMES
 from steadyrank.data.oddities import INFINITE_SCORES, oddity_warning
 from steadyrank.data.qrels import LARGEST_GRADE, Qrels, build_qrels
+from steadyrank.data.read.table_rules import tidy_scores
 from steadyrank.data.read.tables import (
     Table,
     describe_type,
@@ -30,7 +31,7 @@ from steadyrank.data.read.tables import (
     table_of_items,
     text_column,
 )
-from steadyrank.data.run import Duplicates, Run, build_run, check_duplicates
+from steadyrank.data.run import Duplicates, Run, build_run, check_duplicates, topic_names
 from steadyrank.data.scores import Scores, scores_from_cells
 from steadyrank.errors import InputError, warn
 
@@ -194,12 +195,12 @@ def as_scores(source: Any, *, name: str | None = None) -> Scores:
         return source
     table = table_of(source)
     if table is None and isinstance(source, Mapping):
-        return _scores_of_dict(source, name)
+        return tidy_scores("dictionary", _scores_of_dict(source, name))
     if table is None:
         table = _items(getattr(source, "per_query", source))
     if table is None:
         raise _refused(source, "value")
-    return _scores_of_table(table, name)
+    return tidy_scores(table.kind, _scores_of_table(table, name))
 
 
 def single_runs(runs: Any) -> Iterator[tuple[str | None, Any]]:
@@ -340,11 +341,7 @@ def _trectools_frame(source: Any, value: str) -> Any:
 
 
 def _rows_of_dict(source: Mapping[Any, Any], value: str) -> _Rows:
-    for topic, documents in source.items():
-        if not isinstance(documents, Mapping):
-            what = "score" if value == "score" else "grade"
-            got = f"{describe_type(documents)} for topic {topic!r}"
-            raise InputError(f"expected {{topic: {{document: {what}}}}}, got {got}")
+    topic_names(source, "score" if value == "score" else "grade")
     documents = [list(documents) for documents in source.values()]
     values = [list(documents.values()) for documents in source.values()]
     return _rows_of_lists("dictionary", list(source), documents, values)
@@ -407,9 +404,11 @@ def _scores_of_dict(source: Mapping[Any, Any], name: str | None) -> Scores:
     nested = source if by_run else {_given(name): source}
     rows: list[tuple[str, str, str, Any]] = []
     for run, topics in nested.items():
-        for topic, cells in topics.items():
+        for topic, cells in topics.items() if isinstance(topics, Mapping) else [(run, topics)]:
             if not isinstance(cells, Mapping):
                 raise _refused(source, "value")
+            if str(topic) != topic and str(topic) in topics:
+                raise InputError(f"topic {topic} is there twice, as text and as number: keep one")
             rows.extend((str(m), str(run), str(topic), value) for m, value in cells.items())
     measures, runs, names, values = zip(*rows, strict=True) if rows else ((),) * 4
     scores = _scores(measures, runs, names, list(values), "dictionary")

@@ -6,7 +6,7 @@ value, for an error that names its row.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -18,9 +18,10 @@ from steadyrank.data.interop.frames import (
     Columns,
     check_cells,
     column_values,
+    one_column,
     pick_all,
-    pick_column,
     run_name,
+    spare_columns,
 )
 from steadyrank.data.interop.parquet import record_batches
 from steadyrank.data.oddities import OTHER_RUNS
@@ -70,15 +71,22 @@ def read_parquet_rows(path: Path, stream: BinaryIO, value: str) -> Columns:
     """The rows of an opened Parquet file, `value` being score or relevance."""
     wanted: list[str] = []
     label: list[str] = []
+    spare: list[str] = []
 
     def choose(present: list[str]) -> list[str]:
-        wanted.extend(pick_all(path, present, value, None))
-        name = pick_column(present, RUN_NAMES)
-        label.extend([] if name is None or name in wanted else [name])
-        return [*wanted, *label]
+        pick(present, lambda _: None)
+        spare[:] = spare_columns(present, value)
+        return [*wanted, *label, *spare]
+
+    def pick(present: list[str], cells: Callable[[str], Any]) -> None:
+        wanted[:] = pick_all(path, present, value, None, cells)
+        name = one_column(path, present, RUN_NAMES, cells)
+        label[:] = [] if name is None or name in wanted else [name]
 
     rows = Rows()
     for piece in record_batches(path, stream, choose):
+        if spare:
+            pick(piece.schema.names, piece.column)
         lines = range(rows.n_rows + 1, rows.n_rows + 1 + piece.num_rows)
         if label:
             _note_name(path, rows, column_values(path, piece, label[0]), lines)

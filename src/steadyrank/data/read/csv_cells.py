@@ -10,11 +10,11 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
-from steadyrank.data.read.limits import LONGEST_LINE, check_blank, endless_line
+from steadyrank.data.read.limits import LONGEST_LINE, check_blank, endless_line, inner_mark
 from steadyrank.data.read.sources import open_bytes
 from steadyrank.errors import FormatError
 
@@ -86,7 +86,8 @@ def read_csv(path: Path, *, delimiter: str | None = None) -> Iterator[tuple[int,
         bare = _QUOTED_PART.sub("", first)
         chosen = delimiter or next((d for d in _DELIMITERS if d in bare), ",")
         lines = iter(lambda: text.readline(LONGEST_LINE), "")
-        rows = csv.reader(_of_text(path, chain([first], lines)), delimiter=chosen, strict=True)
+        checked = _of_text(path, chain([first], lines), lambda: rows.line_num + 1)
+        rows = csv.reader(checked, delimiter=chosen, strict=True)
         try:
             yield 1, next(rows, [])
             yield from ((rows.line_num, fields) for fields in rows if any(fields))
@@ -94,12 +95,19 @@ def read_csv(path: Path, *, delimiter: str | None = None) -> Iterator[tuple[int,
             raise FormatError(path, f"not CSV: {error}", max(rows.line_num, 1)) from None
 
 
-def _of_text(path: Path, lines: Iterable[str]) -> Iterator[str]:
-    """The same lines; an error instead of a line that does not end, or of endless blank lines."""
+def _of_text(path: Path, lines: Iterable[str], number: Callable[[], int]) -> Iterator[str]:
+    """The same lines; an error instead of a line that does not end, or of endless blank lines.
+
+    `number` is that of the line that is asked for, of which a byte-order mark is refused: that of
+    the first line was taken off.
+    """
     blank = 0
     for line in lines:
         if len(line) >= LONGEST_LINE:
             raise endless_line(path)
+        if line >= "\ufeff" and line[0] == "\ufeff":
+            raise inner_mark(path, number())
         blank = blank + 1 if line.isspace() else 0
-        check_blank(path, blank)
+        if blank:
+            check_blank(path, blank)
         yield line

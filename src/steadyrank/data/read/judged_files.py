@@ -24,6 +24,7 @@ from steadyrank.data.qrels import Qrels
 from steadyrank.data.read import judged_lines
 from steadyrank.data.read.blocks import LONG_BLOCK
 from steadyrank.data.read.layouts import RUN, read_opening
+from steadyrank.data.read.limits import BOM
 from steadyrank.data.read.run_files import Reading
 from steadyrank.data.read.score_order import FORM_SIZE
 from steadyrank.data.read.sources import as_array, base_name, kind_of, open_bytes
@@ -149,13 +150,10 @@ def _are_text(topics: tuple[str, ...]) -> bool:
 
 def _is_plain(stream: BinaryIO) -> bool:
     """Whether an opened file begins as a run of six columns, without comments."""
-    if kind_of(stream) != "text" or stream.peek(3).startswith(_BOM):  # type: ignore[attr-defined]
+    if kind_of(stream) != "text" or stream.peek(3).startswith(BOM):  # type: ignore[attr-defined]
         return False
     opening = read_opening(stream, is_run=True)
     return opening.layout is RUN and not opening.comments
-
-
-_BOM = b"\xef\xbb\xbf"
 
 
 class _Search:

@@ -68,7 +68,12 @@ def _topic_of(data, start, end, names, offsets, lengths, before):
 
 @part
 def _note_stranger(data, start, end, strangers, state):
-    """Count a topic that nobody judged; False if it came before, or if there are too many."""
+    """Count a topic that nobody judged; False if it came before, or if there are too many.
+
+    False also of one behind a byte-order mark, which the reader of `lines` refuses.
+    """
+    if load_byte(data, start) == 0xEF and load_byte(data, start + 1) == 0xBB:
+        return False
     code = hash_id(data, start, end)
     for k in range(state[STRANGERS]):
         if strangers[k] == code:

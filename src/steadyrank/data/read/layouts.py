@@ -15,12 +15,12 @@ import numpy as np
 
 from steadyrank.data.interop.frames import DOCUMENT_NAMES, TOPIC_NAMES, VALUE_NAMES
 from steadyrank.data.read import lines
+from steadyrank.data.read.limits import BOM
 from steadyrank.errors import FormatError
 
 _LONGEST_PIECE = 1 << 16
 LONGEST_OPENING = 1 << 20
 """Bytes of comments and blank lines in which the first line with fields is looked for."""
-_BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ def read_opening(stream: BinaryIO, *, is_run: bool) -> Opening:
     comments: list[str] = []
     start, stop, line = 0, 0, b""
     while piece := stream.readline(_LONGEST_PIECE):
-        line = piece.removeprefix(_BOM) if start == 0 else piece
+        line = piece.removeprefix(BOM) if start == 0 else piece
         content = line.strip()
         stop = start + len(piece)
         if content and not content.startswith(b"#"):

@@ -7,21 +7,31 @@ refused.
 
 from __future__ import annotations
 
-import re
+import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from steadyrank.data.interop.frames import pick_column, read_parquet_frame
+from steadyrank.data.interop.frames import one_column, pick_column, read_parquet_frame
 from steadyrank.data.leaderboard import Leaderboard, leaderboard_from_collections
 from steadyrank.data.order import places_by_name
 from steadyrank.data.read.csv_cells import armed, as_written, read_csv
 from steadyrank.data.read.mteb_results import read_mteb_results
 from steadyrank.data.read.score_matrices import plain_value
 from steadyrank.data.read.sources import PathLike, kind_of, open_bytes
+from steadyrank.data.read.table_rules import (
+    is_average,
+    is_summary,
+    mean_runs,
+    names_in_front,
+    tell_of_scales,
+    tell_of_spellings,
+    tell_of_summaries,
+)
+from steadyrank.data.read.tables import describe_type, table_of
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import FormatError, InputError, SteadyrankWarning
 from steadyrank.words import counted, some
@@ -32,12 +42,7 @@ VALUE_COLUMNS = ("value", "score", "main_score")
 TYPE_COLUMNS = ("type", "task_type", "category")
 TOPIC_COLUMNS = ("topic", "qid", "query_id", "q_id")
 
-_AVERAGE = re.compile(
-    r"(avg|average|mean|overall|total|rank|borda|#)\b.*|.*\b(avg|average|mean)", re.IGNORECASE
-)
 _MISSING = {"", "nan", "na", "n/a", "null", "none", "-", "–", "—"}
-_SHARE, _PERCENT = 1.0, 10.0
-"""Datasets whose scores stay below the first, or exceed the second, are on different scales."""
 
 Cells = list[tuple[str, str, str, str, float]]
 """Run, dataset, type, topic and value of each row of a long table."""
@@ -54,7 +59,7 @@ def read_leaderboard(
 
     Parameters
     ----------
-    source : path, sequence of paths, pandas.DataFrame, Leaderboard or mapping of Scores
+    source : path, sequence of paths, frame, Leaderboard or mapping of Scores
         A file or frame is long (columns run or model, dataset or task, value or score, and where
         there are any type and topic) or wide (first column the runs, one column per dataset).
         Several files are joined. A folder is read as a folder of MTEB results. A mapping gives the
@@ -86,7 +91,10 @@ def read_leaderboard(
         named = types if isinstance(types, Mapping) else read_types(types)
         table = table.with_types({str(name): str(kind) for name, kind in named.items()})
     table = _without_empty(table)
-    _warn_of_scales(table)
+    where = source if isinstance(source, (str, os.PathLike)) else "the leaderboard"
+    tell_of_scales(where, "dataset", table.datasets, table.values.T)
+    for kind, names in (("run", table.runs), ("dataset", table.datasets)):
+        tell_of_spellings(where, kind, names)
     return table
 
 
@@ -95,13 +103,18 @@ def _read(source: Any, *, measure: str | None, subsets: Sequence[str]) -> Leader
         return source
     if isinstance(source, Mapping):
         return _from_mapping(source, measure)
-    if hasattr(source, "columns") and hasattr(source, "itertuples"):
-        return _from_frame(source)
+    if (frame := _as_frame(source)) is not None:
+        return _from_frame(frame)
     if isinstance(source, (list, tuple)):
         if not source:
             raise InputError("no table was named")
         parts = [_read(one, measure=measure, subsets=subsets) for one in source]
         return parts[0] if len(parts) == 1 else _joined(parts)
+    if not isinstance(source, (str, os.PathLike)):
+        raise InputError(
+            f"expected a file, a pandas, polars or pyarrow table, a Leaderboard or a mapping of "
+            f"Scores; got {describe_type(source)}"
+        )
     path = Path(source)
     if path.is_dir():
         return read_mteb_results(path, subsets=subsets)
@@ -110,6 +123,18 @@ def _read(source: Any, *, measure: str | None, subsets: Sequence[str]) -> Leader
     if kind == "parquet":
         return _from_frame(read_parquet_frame(path), str(path))
     return _read_csv(path)
+
+
+def _as_frame(source: Any) -> Any:
+    """A table of pandas, polars or pyarrow as a pandas frame; None of anything else."""
+    if hasattr(type(source), "itertuples"):
+        return source
+    table = table_of(source)
+    if table is None:
+        return None
+    import pandas as pd
+
+    return pd.DataFrame({name: table.column(name).to_pylist() for name in table.columns})
 
 
 def _from_mapping(source: Mapping[Any, Any], measure: str | None) -> Leaderboard:
@@ -137,8 +162,9 @@ def _from_frame(frame: Any, where: str = "the frame") -> Leaderboard:
     import pandas as pd
 
     if not isinstance(frame.index, pd.RangeIndex):
-        unnamed = [name is None for name in frame.index.names]
-        frame = frame.rename_axis(index="run") if all(unnamed) else frame
+        if list(frame.index.names) == [None]:
+            named = pick_column(map(str, frame.columns), RUN_COLUMNS[:3]) is not None
+            frame = frame.rename_axis(index="" if named else "run")
         frame = frame.reset_index()
     header = [str(name) for name in frame.columns]
     cells = frame.astype(object).where(frame.notna(), "")
@@ -161,15 +187,21 @@ def _from_cells(
         raise FormatError(where, "empty: no scores")
     long = [pick_column(names, known) for known in (RUN_COLUMNS, DATASET_COLUMNS, VALUE_COLUMNS)]
     if None not in long:
-        return _from_long(where, names, rows, lines)
-    return _from_wide(where, names, rows, lines)
+        table = _from_long(where, names, rows, lines)
+    else:
+        table = _from_wide(where, names, rows, lines)
+    means = mean_runs(table.runs, table.values)
+    if not means:
+        return table
+    tell_of_summaries(where, "run", [table.runs[i] for i in means])
+    return table.take(runs=[i for i in range(len(table.runs)) if i not in means])
 
 
 def _from_long(
     where: str, header: list[str], rows: Sequence[Sequence[str]], lines: Sequence[int]
 ) -> Leaderboard:
     run, dataset, value, kind, topic = (
-        _column(where, header, known)
+        _column(where, header, known, rows)
         for known in (RUN_COLUMNS, DATASET_COLUMNS, VALUE_COLUMNS, TYPE_COLUMNS, TOPIC_COLUMNS)
     )
     cells: Cells = []
@@ -186,16 +218,34 @@ def _from_long(
                 _number(where, row[value or 0], line),
             )
         )
-    return _from_rows(where, cells, lines, with_topics=topic is not None)
+    texts: dict[str, list[str]] = {}
+    for row, cell in zip(rows, cells, strict=True):
+        texts.setdefault(cell[1], []).append(row[value or 0])
+    _check_percent(where, list(texts.values()))
+    averages = {name for name in texts if is_average(name)}
+    averages |= {name for name in {cell[3] for cell in cells} if is_summary(name)}
+    odd = [not averages.isdisjoint((cell[1], cell[3])) for cell in cells]
+    tell_of_summaries(
+        where,
+        "row",
+        [c[1] if c[1] in averages else c[3] for c, out in zip(cells, odd, strict=True) if out],
+    )
+    if all(odd):
+        raise FormatError(where, "holds only summaries: give the scores of single datasets")
+    kept = [k for k, out in enumerate(odd) if not out]
+    return _from_rows(
+        where, [cells[k] for k in kept], [lines[k] for k in kept], with_topics=topic is not None
+    )
 
 
-def _column(where: str, header: list[str], known: tuple[str, ...]) -> int | None:
-    column = pick_column(header, known)
-    if column is None:
-        return None
-    if sum(name.lower() == column.lower() for name in header) > 1:
-        raise FormatError(where, f"two columns are named {column!r}: rename one", 1)
-    return header.index(column)
+def _column(
+    where: str, header: list[str], known: tuple[str, ...], rows: Sequence[Sequence[str]]
+) -> int | None:
+    def cells(name: str) -> list[list[str]]:
+        return [list(row[header.index(name) : header.index(name) + 1]) for row in rows]
+
+    column = one_column(where, header, known, cells, 1)
+    return None if column is None else header.index(column)
 
 
 def _from_rows(where: str, cells: Cells, lines: Sequence[int], *, with_topics: bool) -> Leaderboard:
@@ -257,15 +307,34 @@ def _from_wide(
         raise FormatError(
             where, "expected a column of runs and columns of datasets, got a single column", 1
         )
-    averages = [k for k in range(1, len(header)) if _AVERAGE.fullmatch(header[k])]
-    if averages:
-        names = some([header[k] for k in averages])
-        _warn(f"{where}: columns that look like averages or ranks of others were omitted: {names}")
-    columns = [k for k in range(1, len(header)) if k not in averages]
+    runs, datasets = (
+        [
+            k
+            for k, name in enumerate(header)
+            if name.lower() in known and (k == 0 or _has_text(row[k] for row in rows))
+        ]
+        for known in (RUN_COLUMNS[:3], DATASET_COLUMNS[:3])
+    )
+    naming = datasets if 0 in datasets else runs or datasets
+    header, rows = names_in_front(where, header, [list(row) for row in rows], naming)
+    transposed = header[0].lower() in DATASET_COLUMNS
     down = [row[0].strip() for row in rows]
     for name, line in zip(down, lines, strict=True):
         if not name:
             raise FormatError(where, "expected a name in the first column, got an empty cell", line)
+    averages = [name for name in (down if transposed else header[1:]) if is_average(name)]
+    tell_of_summaries(where, "dataset", averages)
+    columns = [k for k in range(1, len(header)) if transposed or header[k] not in averages]
+    if transposed:
+        whole = [
+            (row, line)
+            for row, line in zip(rows, lines, strict=True)
+            if row[0].strip() not in averages
+        ]
+        rows, lines = [row for row, _ in whole], [line for _, line in whole]
+        down = [name for name in down if name not in averages]
+    cells = [[row[k] for k in columns] for row in rows]
+    _check_percent(where, cells if transposed else list(zip(*cells, strict=True)))
     values = np.array(
         [
             [_number(where, row[k], line, header[k]) for k in columns]
@@ -274,7 +343,7 @@ def _from_wide(
     ).reshape(len(rows), len(columns))
     across = [header[k] for k in columns]
     try:
-        if header[0].lower() in DATASET_COLUMNS:
+        if transposed:
             return Leaderboard(runs=tuple(across), datasets=tuple(down), values=values.T)
         return Leaderboard(runs=tuple(down), datasets=tuple(across), values=values)
     except InputError as error:
@@ -292,13 +361,30 @@ def _number(where: str, text: str, line: int, column: str = "") -> float:
     return value
 
 
+def _has_text(cells: Iterable[str]) -> bool:
+    """Whether some cell is no number."""
+    return any(plain_value(cell.strip()) is None for cell in cells)
+
+
+def _check_percent(where: str, columns: Sequence[Sequence[str]]) -> None:
+    """Refuse a sign for per cent where other numbers are fractions: 5% is not 5 beside 0.3."""
+    signed = next((text for column in columns for text in column if "%" in text), "").strip()
+    for texts in columns if signed else []:
+        column = [text.strip() for text in texts]
+        plain = [plain_value(t) for t in column if t.lower() not in _MISSING and t[-1] != "%"]
+        numbers = [number for number in plain if number]
+        if numbers and max(map(abs, numbers)) <= 1:
+            message = f"{signed!r} stands beside fractions such as {numbers[0]:g}"
+            raise FormatError(where, f"{message}: write all scores on one scale")
+
+
 def read_types(path: PathLike) -> dict[str, str]:
     """Datasets and their types, from a CSV with columns dataset (or task) and type."""
     where = Path(path)
     header, rows, lines = _csv_texts(where)
     names = [name.strip() for name in header]
-    dataset = _column(str(where), names, DATASET_COLUMNS)
-    kind = _column(str(where), names, TYPE_COLUMNS)
+    dataset = _column(str(where), names, DATASET_COLUMNS, rows)
+    kind = _column(str(where), names, TYPE_COLUMNS, rows)
     if dataset is None or kind is None:
         got = ", ".join(names)[:200]
         raise FormatError(where, f"expected columns 'dataset' and 'type', got {got!r}", 1)
@@ -348,21 +434,6 @@ def _without_empty(table: Leaderboard) -> Leaderboard:
     if rows.all() and columns.all():
         return table
     return table.take(runs=np.flatnonzero(rows).tolist(), datasets=np.flatnonzero(columns).tolist())
-
-
-def _warn_of_scales(table: Leaderboard) -> None:
-    """A mean of some scores in percent and others as shares is one of the percent alone."""
-    largest = np.nanmax(np.abs(table.values), axis=0)
-    shares, percent = (largest > 0.0) & (largest <= _SHARE), largest > _PERCENT
-    if not (shares.any() and percent.any()):
-        return
-    few = shares if shares.sum() <= percent.sum() else percent
-    names = [name for name, odd in zip(table.datasets, few, strict=True) if odd]
-    how = "at most 1" if few is shares else "above 10"
-    _warn(
-        f"scores of {some(names)} are {how}, those of other datasets are not: in a mean over "
-        "both, the larger scale dominates"
-    )
 
 
 def _warn(sentence: str) -> None:

@@ -114,6 +114,16 @@ def endless_line(path: Path) -> FormatError:
     return FormatError(path, message)
 
 
+BOM = b"\xef\xbb\xbf"
+"""A byte-order mark, as some editors put it in front of a text."""
+
+
+def inner_mark(path: Path, line: int) -> FormatError:
+    """The error for a byte-order mark further down, which would become part of a name."""
+    message = "a byte-order mark inside the file (were files joined?): remove it"
+    return FormatError(path, message, line)
+
+
 def check_blank(path: Path, blank: int) -> None:
     """Refuse a flood of blank lines, of which so many have come in a row."""
     if blank > MOST_BLANK:
@@ -135,6 +145,7 @@ class BoundedFile(io.BufferedReader):
         self.kept = kept
         self.taken = 0
         self.blank = 0
+        self.lines = 0
 
     def read(self, size: int | None = -1, /) -> bytes:
         """So many bytes, or all of them up to the limit."""
@@ -155,6 +166,9 @@ class BoundedFile(io.BufferedReader):
             raise endless_line(self.path)
         self.blank = self.blank + 1 if line.isspace() else 0
         check_blank(self.path, self.blank)
+        if self.lines and line.startswith(BOM):
+            raise inner_mark(self.path, self.lines + 1)
+        self.lines += 1
         return self._counted(line)
 
     def __next__(self) -> bytes:
@@ -165,7 +179,7 @@ class BoundedFile(io.BufferedReader):
 
     def seek(self, target: int, whence: int = 0, /) -> int:
         """Go there; what is taken from there on counts from zero."""
-        self.taken = 0
+        self.taken = self.lines = 0
         return super().seek(target, whence)
 
     def _counted(self, piece: bytes) -> bytes:

@@ -7,7 +7,6 @@ subsets that every model of a task has are taken, unless some are named.
 
 from __future__ import annotations
 
-import json
 import math
 import warnings
 from collections import Counter
@@ -18,11 +17,15 @@ from typing import Any
 import numpy as np
 
 from steadyrank.data.leaderboard import Leaderboard
+from steadyrank.data.read.json_text import value_of
+from steadyrank.data.read.limits import BOM
+from steadyrank.data.read.score_cells import cell_value
+from steadyrank.data.read.sources import open_bytes
 from steadyrank.errors import FormatError, InputError, SteadyrankWarning
 from steadyrank.words import counted, some
 
 SPLITS = ("test", "dev", "validation", "train")
-"""The first of these that a task has is scored; a task with none of them by its first."""
+"""Of the splits that most models have of a task, the first of these is scored."""
 
 LAST_REVISIONS = ("external", "no_revision_available")
 """Scores that were reported elsewhere count only where no revision was run."""
@@ -37,6 +40,9 @@ _BROKEN = (
 
 Subsets = Mapping[str, float]
 """Name of a subset to its main score."""
+
+Splits = Mapping[str, Subsets]
+"""Name of a split to the scores of its subsets."""
 
 
 def read_mteb_results(folder: Path, *, subsets: Sequence[str] = ()) -> Leaderboard:
@@ -53,7 +59,7 @@ def read_mteb_results(folder: Path, *, subsets: Sequence[str] = ()) -> Leaderboa
     if not models:
         raise InputError(f"{folder}: no MTEB results: expected model/revision/task.json")
     tasks = sorted({task for scored in models.values() for task in scored})
-    columns = {task: _column(task, models, subsets) for task in tasks}
+    columns = {task: _column(task, _on_one_split(task, models), subsets) for task in tasks}
     named = [task for task in tasks if columns[task] is not None]
     if not named:
         raise InputError(f"{folder}: no task has a subset {' or '.join(subsets)}")
@@ -73,33 +79,61 @@ def _folders(folder: Path) -> list[Path]:
     return [path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")]
 
 
-def _tasks_of(model: Path) -> dict[str, Subsets]:
+def _on_one_split(task: str, models: Mapping[str, Mapping[str, Splits]]) -> dict[str, Subsets]:
+    """Model to the scores of one split, that most models have; who lacks it lacks the task."""
+    # A file without any score is no reason to take the task from other models.
+    scored = {
+        model: {split: subsets for split, subsets in tasks[task].items() if subsets}
+        for model, tasks in models.items()
+        if task in tasks
+    }
+    numbers = Counter(split for splits in scored.values() for split in splits)
+    if not numbers:
+        return {}
+    places = {name: place for place, name in enumerate(SPLITS)}
+    chosen = min(numbers, key=lambda name: (-numbers[name], places.get(name, len(SPLITS)), name))
+    others = [model for model, splits in scored.items() if splits and chosen not in splits]
+    if others:
+        lacking = counted(len(others), "model lacks", "models lack")
+        _warn(f"{task}: {lacking} the split {chosen!r}, and therefore the task: {some(others)}")
+    return {model: splits[chosen] for model, splits in scored.items() if chosen in splits}
+
+
+def _tasks_of(model: Path) -> dict[str, Splits]:
     """The scores of a model by task, revisions in the order in which they count."""
     revisions = {path: sorted(path.glob("*.json")) for path in _folders(model)}
     order = sorted(
         revisions, key=lambda path: (path.name in LAST_REVISIONS, -len(revisions[path]), path.name)
     )
-    tasks: dict[str, Subsets] = {}
+    tasks: dict[str, Splits] = {}
     for revision in order:
         for path in revisions[revision]:
             if path.name != _META and path.stem not in tasks:
-                tasks[path.stem] = _subsets_of(path)
+                tasks[path.stem] = _splits_of(path)
     return tasks
 
 
-def _subsets_of(path: Path) -> Subsets:
+def _splits_of(path: Path) -> Splits:
+    with open_bytes(path) as stream:
+        content = value_of(path, stream.read().removeprefix(BOM))
     try:
-        content = json.loads(path.read_bytes())
         splits: dict[str, Any] = content["scores"]
-        split = next((name for name in SPLITS if name in splits), next(iter(splits)))
-        scored = [
-            (str(entry.get("hf_subset", "default")), float(entry["main_score"]))
-            for entry in splits[split]
-            if entry.get("main_score") is not None
-        ]
+        scored = {
+            split: [
+                (str(entry.get("hf_subset", "default")), _main_score(path, entry["main_score"]))
+                for entry in entries
+                if entry.get("main_score") is not None
+            ]
+            for split, entries in splits.items()
+        }
+        next(iter(scored))
     except _BROKEN:
         raise FormatError(path, "not an MTEB result: expected scores with a main_score") from None
-    return _distinct(path, scored)
+    return {split: _distinct(path, subsets) for split, subsets in scored.items()}
+
+
+def _main_score(path: Path, value: Any) -> float:
+    return cell_value(path, value, None, " as main_score", may_be_truth=False)
 
 
 def _distinct(path: Path, scored: Sequence[tuple[str, float]]) -> Subsets:
@@ -108,18 +142,13 @@ def _distinct(path: Path, scored: Sequence[tuple[str, float]]) -> Subsets:
     if len(subsets) < len(scored):
         twice = Counter(name for name, _ in scored).most_common(1)[0][0]
         raise FormatError(path, f"two scores of subset {twice!r}: keep one")
-    for name, score in subsets.items():
-        if math.isinf(score):
-            raise FormatError(path, f"expected a score of subset {name!r}, got {score}")
     return {name: score for name, score in subsets.items() if not math.isnan(score)}
 
 
 def _column(
-    task: str, models: Mapping[str, Mapping[str, Subsets]], named: Sequence[str]
+    task: str, scored: Mapping[str, Subsets], named: Sequence[str]
 ) -> dict[str, float] | None:
     """Model to score on one task; None where the subsets that count are not there."""
-    # A file without any score is no reason to take the task from other models.
-    scored = {model: tasks[task] for model, tasks in models.items() if tasks.get(task)}
     if not scored:
         return None
     kinds = {frozenset(subsets) for subsets in scored.values()}

@@ -16,7 +16,8 @@ from steadyrank.data.interop.frames import Columns, check_name, value_problem
 from steadyrank.data.oddities import INFINITE_SCORES
 from steadyrank.data.qrels import LARGEST_GRADE
 from steadyrank.data.read import nested_kernels
-from steadyrank.data.read.json_text import BOM, Members, as_text, describe, key_lines, members_of
+from steadyrank.data.read.json_text import Members, as_text, describe, key_lines, members_of
+from steadyrank.data.read.limits import BOM
 from steadyrank.data.read.sources import open_bytes
 from steadyrank.errors import FormatError
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import fnmatch
 import glob
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from steadyrank.errors import InputError, warn
-from steadyrank.words import counted
+from steadyrank.words import counted, some
 
 MOST_ENTRIES = 1_000_000
 """Files and folders that are looked at for one pattern."""
@@ -40,10 +40,20 @@ def matching_files(pattern: Path) -> list[Path]:
         if parts[place - 1 : place] != [part] or part != "**"
     ]
     search = _Search(pattern)
-    matches = sorted({path for path in search.below(Path(pattern.anchor), parts) if path.is_file()})
+    found = sorted(set(search.below(Path(pattern.anchor), parts)))
+    warn_of_links(pattern, found)
+    matches = [path for path in found if path.is_file()]
     if len(matches) > MANY_FILES:
         warn(f"{pattern}: {counted(len(matches), 'file matches', 'files match')}")
     return matches
+
+
+def warn_of_links(where: Path, paths: Iterable[Path]) -> None:
+    """Warn of links that lead nowhere: a run would be missing without a word."""
+    links = [path.name for path in paths if path.is_symlink() and not path.exists()]
+    if links:
+        number = counted(len(links), "link that leads", "links that lead")
+        warn(f"{where}: {number} nowhere skipped ({some(links)}): mend or remove")
 
 
 @dataclass(slots=True)

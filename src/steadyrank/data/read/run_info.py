@@ -115,6 +115,8 @@ def read_rows(path: Path, axis: str) -> dict[str, dict[str, str]]:
         if len(fields) != len(header):
             raise FormatError(path, f"expected {len(header)} columns, got {len(fields)}", line)
         row = dict(zip(header, fields, strict=True))
+        if not header[0]:
+            del row[""]  # an index, as pandas writes it
         name = row.pop(axis)
         if not name:
             raise FormatError(path, f"expected the name of a {axis}, got an empty cell", line)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from steadyrank.data.read.json_text import describe
-from steadyrank.data.scores import RepeatedCell, Scores, scores_from_cells
+from steadyrank.data.scores import CellError, Scores, scores_from_cells
 from steadyrank.errors import FormatError
 
 
@@ -24,27 +24,35 @@ class Cell:
     line: int | None
 
 
-def scores_of_cells(path: Path, cells: Sequence[Cell], *, run: str, tool: str) -> Scores:
-    """The cube of the cells; those that name no run belong to `run`."""
+def scores_of_cells(
+    path: Path, cells: Sequence[Cell], *, run: str, tool: str, task: str = ""
+) -> Scores:
+    """The cube of the cells; those that name no run belong to `run`.
+
+    The items of several tasks may have the same numbers: a `task` is part of their names.
+    """
     if not cells:
         raise FormatError(path, "empty: no scores of single topics")
     try:
-        return scores_from_cells(
+        scores = scores_from_cells(
             [cell.measure for cell in cells],
             [cell.run or run for cell in cells],
-            [cell.topic for cell in cells],
+            [f"{task}/{cell.topic}" if task else cell.topic for cell in cells],
             [cell.value for cell in cells],
             meta={"source": str(path), "tool": tool},
         )
-    except RepeatedCell as error:
+    except CellError as error:
         raise FormatError(path, str(error), cells[error.row].line) from None
+    return scores.with_topic_info(task=[task] * len(scores.topics)) if task else scores
 
 
-def cell_value(path: Path, value: Any, line: int | None, where: str = "") -> float:
-    """A JSON value as a score: a number or a truth value; null is missing."""
+def cell_value(
+    path: Path, value: Any, line: int | None, where: str = "", *, may_be_truth: bool = True
+) -> float:
+    """A JSON value as a score: a number, or a truth value where it may be; null is missing."""
     if value is None:
         return math.nan
-    if isinstance(value, (bool, int, float)):
+    if isinstance(value, (int, float)) and (may_be_truth or not isinstance(value, bool)):
         try:
             number = float(value)
         except OverflowError:

@@ -5,13 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from steadyrank.compute.files import whole_file, write_whole
-from steadyrank.data.interop.frames import coded_names, column_numbers, pick_column, read_parquet
+from steadyrank.data.interop.frames import (
+    coded_names,
+    column_numbers,
+    one_column,
+    pick_column,
+    read_parquet,
+)
 from steadyrank.data.read.csv_cells import csv_cell, csv_line, read_csv
 from steadyrank.data.read.score_json import (
     LONG_ROLES,
@@ -22,9 +28,10 @@ from steadyrank.data.read.score_json import (
 from steadyrank.data.read.score_lines import printed_by, read_printed
 from steadyrank.data.read.score_matrices import Numbered, as_meant, come_from, number, read_matrix
 from steadyrank.data.read.sources import PathLike, base_name, head_of, kind_of, open_bytes
+from steadyrank.data.read.table_rules import tidy_scores
 from steadyrank.data.scores import (
     AXES,
-    RepeatedCell,
+    CellError,
     Scores,
     join_scores,
     scores_from_cells,
@@ -154,6 +161,10 @@ def _check_numbered(parts: Sequence[Scores], numbered: Sequence[str | None]) -> 
 
 
 def _read_file(path: Path, measure: str | None, runs_in_rows: bool) -> Scores:
+    return tidy_scores(str(path), _read_any(path, measure, runs_in_rows))
+
+
+def _read_any(path: Path, measure: str | None, runs_in_rows: bool) -> Scores:
     with open_bytes(path) as stream:
         kind = kind_of(stream)
         if kind == "json" or is_log(head_of(stream)):
@@ -166,22 +177,27 @@ def _read_file(path: Path, measure: str | None, runs_in_rows: bool) -> Scores:
     if kind == "parquet":
         return _read_parquet(path)
     (_, header), *rows = read_csv(path)
-    columns = _long_columns(path, header)
+    header = [name.strip() for name in header]
+    columns = _long_columns(path, header, lambda name: _column(rows, header.index(name)))
     if columns is not None:
         return _read_long(path, columns, rows)
     name = measure or DEFAULT_MEASURE
     return read_matrix(path, header, rows, measure=name, runs_in_rows=runs_in_rows)
 
 
-def _long_columns(path: Path, header: list[str]) -> dict[str, int] | None:
+def _long_columns(
+    path: Path, header: list[str], cells: Callable[[str], Any]
+) -> dict[str, int] | None:
     """Which column holds what, or None where the header is not a long file's."""
-    found = {role: pick_column(header, names) for role, names in LONG_ROLES.items()}
-    if any(column is None for column in found.values()):
+    if any(pick_column(header, names) is None for names in LONG_ROLES.values()):
         return None
-    for column in found.values():
-        if sum(name.lower() == str(column).lower() for name in header) > 1:
-            raise FormatError(path, f"two columns are named {column!r}: rename one", 1)
+    found = {role: one_column(path, header, names, cells, 1) for role, names in LONG_ROLES.items()}
     return {role: header.index(str(column)) for role, column in found.items()}
+
+
+def _column(rows: Numbered, place: int) -> list[list[str]]:
+    """The cells of a column; nothing where a row is too short."""
+    return [fields[place : place + 1] for _, fields in rows]
 
 
 def _read_long(path: Path, columns: dict[str, int], rows: Numbered) -> Scores:
@@ -201,13 +217,13 @@ def _read_long(path: Path, columns: dict[str, int], rows: Numbered) -> Scores:
     measures, runs, topics = as_meant(names)
     try:
         return scores_from_cells(measures, runs, topics, values, meta=come_from(path))
-    except RepeatedCell as error:
+    except CellError as error:
         raise FormatError(path, str(error), rows[error.row][0]) from None
 
 
 def _read_parquet(path: Path) -> Scores:
     table = read_parquet(path)
-    columns = _long_columns(path, table.column_names)
+    columns = _long_columns(path, table.column_names, table.column)
     if columns is None:
         expected = ", ".join(names[0] for names in LONG_ROLES.values())
         got = ", ".join(table.column_names)[:200]
@@ -218,7 +234,7 @@ def _read_parquet(path: Path) -> Scores:
     own = _own_metadata(path, table, dict(zip(AXES, map(len, labels), strict=True)))
     try:
         scores = scores_from_codes(labels, codes, values, meta=own.get("meta", come_from(path)))
-    except RepeatedCell as error:
+    except CellError as error:
         raise FormatError(path, str(error), error.row + 1) from None
     info = {key: own.get(key, {}) for key in _INFO}
     return replace(scores, **info)

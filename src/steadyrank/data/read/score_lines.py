@@ -12,9 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, Literal
 
+from steadyrank.data.read.limits import BOM
 from steadyrank.data.read.score_cells import Cell, scores_of_cells
-from steadyrank.data.read.score_matrices import is_heading, is_missing, number, plain_value
+from steadyrank.data.read.score_matrices import is_missing, number, plain_value
 from steadyrank.data.read.sources import base_name
+from steadyrank.data.read.table_rules import is_heading
 from steadyrank.data.scores import Scores
 from steadyrank.errors import FormatError
 from steadyrank.words import listed
@@ -103,7 +105,8 @@ def _roles(path: Path, fields: list[str], line: int, tool: Tool) -> tuple[str, s
 def _lines(stream: BinaryIO) -> Iterator[tuple[int, list[str]]]:
     """Lines with their fields, between tabs if there are any; comments and blank lines skipped."""
     for line, raw in enumerate(stream, start=1):
-        text = raw.decode("utf-8", "surrogateescape").removeprefix("\ufeff").strip()
+        content = raw.removeprefix(BOM) if line == 1 else raw
+        text = content.decode("utf-8", "surrogateescape").strip()
         if text and not text.startswith("#"):
             cells = text.split("\t") if "\t" in text else text.split()
             yield line, [cell.strip() for cell in cells]

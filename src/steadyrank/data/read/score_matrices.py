@@ -7,7 +7,6 @@ line hold names is asked, and what cannot be said is refused.
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Sequence
 from itertools import pairwise
@@ -17,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from steadyrank.data.read.csv_cells import armed, as_written
+from steadyrank.data.read.table_rules import is_heading, names_in_front, names_rows, tell
 from steadyrank.data.scores import Scores
 from steadyrank.errors import FormatError, InputError, SteadyrankWarning
 
@@ -25,17 +25,6 @@ Numbered = list[tuple[int, list[str]]]
 
 _MISSING = {"", "nan", "na", "null", "none"}
 
-_HEADINGS = frozenset(
-    re.findall(
-        r"\w+",
-        "topic topics topicid topicids topicno topicnum topicnumber topicname qid qids qno query "
-        "queries queryid queryids queryno querynum querynumber question questionid id ids index "
-        "key num number no nr name names rowname rownames unnamed0 run runs runid runname runtag "
-        "tag system systems systemid systemname model models method methods",
-    )
-)
-"""What the column of names is called, without spaces and signs; pandas writes `` or Unnamed: 0."""
-
 Held = Literal["names", "scores", "either"]
 
 
@@ -43,10 +32,11 @@ def read_matrix(
     path: Path, header: list[str], rows: Numbered, *, measure: str, runs_in_rows: bool
 ) -> Scores:
     """A matrix of scores: topics down and runs across, or the other way round."""
-    across = [name.strip(" \t") for name in header]
+    across = [name.strip() for name in header]
     _check_shape(path, across, rows, runs_in_rows)
+    across, rows, runs_in_rows = _laid_out(path, across, rows, runs_in_rows)
     values = np.array([[number(path, text, line) for text in row[1:]] for line, row in rows])
-    down = [fields[0] for _, fields in rows]
+    down = [fields[0].strip() for _, fields in rows]
     meta = come_from(path)
     if _is_line_of_scores(across, down, values):
         raise FormatError(path, _no_header(runs_in_rows), 1)
@@ -77,6 +67,31 @@ def read_matrix(
         )
     except InputError as error:
         raise FormatError(path, str(error)) from None
+
+
+def _laid_out(
+    path: Path, header: list[str], rows: Numbered, runs_in_rows: bool
+) -> tuple[list[str], Numbered, bool]:
+    """The table with its column of names in front, and whether runs stand in rows."""
+    fields = [row for _, row in rows]
+    named = {
+        kind: [k for k, text in enumerate(header) if names_rows(text) == kind]
+        for kind in ("topics", "runs")
+    }
+    # A run may be called run, but then there are numbers below.
+    texts = [
+        k for k in named["runs"] if k == 0 or not any(plain_value(row[k].strip()) for row in fields)
+    ]
+    naming = texts if 0 in texts else named["topics"] or texts
+    header, fields = names_in_front(path, header, fields, naming)
+    rows = [(line, row) for (line, _), row in zip(rows, fields, strict=True)]
+    held = names_rows(header[0])
+    if held == "topics" and runs_in_rows:
+        message = f"the first column, {header[0]!r}, names topics: omit runs_in_rows, or rename it"
+        raise FormatError(path, message, 1)
+    if held == "runs" and not runs_in_rows:
+        tell(path, f"the first column, {header[0]!r}, names runs: read as with runs_in_rows")
+    return header, rows, runs_in_rows or held == "runs"
 
 
 def _check_shape(path: Path, header: list[str], rows: Numbered, runs_in_rows: bool) -> None:
@@ -148,16 +163,6 @@ def _are_in_order(texts: Sequence[str], values: np.ndarray) -> bool:
     """Whether whole numbers come as names do: upwards, sorted as text, or one after another."""
     as_text = all(a < b for a, b in pairwise(texts))
     return _rises(values) or as_text or np.ptp(values) + 1 == len(values)
-
-
-def is_heading(text: str) -> bool:
-    """Whether a cell says that names follow below: Topic, query_id, topic/run, or nothing.
-
-    >>> [is_heading(text) for text in ("Topic ID", "run / topic", "", "Unnamed: 0", "bm25", "AP")]
-    [True, True, True, True, False, False]
-    """
-    parts = [re.sub(r"[\W_]+", "", part).casefold() for part in re.split(r"[/\\|]", text)]
-    return not any(parts) or any(part in _HEADINGS for part in parts)
 
 
 def _numbers(cells: Sequence[str]) -> np.ndarray | None:

@@ -18,9 +18,9 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 
 from steadyrank.data.ids import PADDING
-from steadyrank.data.read.limits import LONGEST_LINE, BoundedFile, endless_line
+from steadyrank.data.read.limits import BOM, LONGEST_LINE, BoundedFile, endless_line
 from steadyrank.data.read.packing import PACKINGS, is_broken, unpacked
-from steadyrank.data.read.patterns import is_pattern, matching_files
+from steadyrank.data.read.patterns import is_pattern, matching_files, warn_of_links
 from steadyrank.data.read.streams import is_file, is_stream, open_again
 from steadyrank.errors import FormatError, InputError
 
@@ -34,7 +34,6 @@ HEAD = 4096
 """Bytes at the beginning of a file that say what it is."""
 
 _PARQUET = b"PAR1"
-_BOM = b"\xef\xbb\xbf"
 _UNREADABLE = {
     b"PK\x03\x04": "a zip archive: unpack it first",
     b"\xff\xfe": "UTF-16 text: save it as UTF-8",
@@ -69,7 +68,9 @@ def _expand(path: Path) -> list[Path]:
     if is_file(path):
         return [path]
     if path.is_dir():
-        inside = sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith("."))
+        there = sorted(p for p in path.iterdir() if not p.name.startswith("."))
+        warn_of_links(path, there)
+        inside = [p for p in there if p.is_file()]
         if not inside:
             raise InputError(f"{path}: the folder holds no files")
         return inside
@@ -80,7 +81,13 @@ def _expand(path: Path) -> list[Path]:
         if matches:
             return matches
         raise InputError(f"{path}: no file matches")
-    raise InputError(f"{path}: no such file")
+    raise _not_there(path)
+
+
+def _not_there(path: Path) -> InputError:
+    if path.is_symlink():
+        return InputError(f"{path}: a link to {path.readlink()}, which is not there: mend it")
+    return InputError(f"{path}: no such file")
 
 
 def base_name(path: Path) -> str:
@@ -119,7 +126,7 @@ def open_bytes(path: Path, digest: Any = None, *, kept: bool = True) -> Iterator
     except IsADirectoryError:
         raise InputError(f"{path}: this is a folder, not a file") from None
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
+        raise _not_there(path) from None
     except PermissionError:
         raise InputError(f"{path}: no permission to read it") from None
     except Exception as error:
@@ -134,7 +141,7 @@ def head_of(stream: BinaryIO) -> bytes:
     """The first bytes of an opened file, no byte-order mark; it stands at its beginning again."""
     head = stream.read(HEAD)
     stream.seek(0)
-    return head.removeprefix(_BOM)
+    return head.removeprefix(BOM)
 
 
 def kind_of(stream: BinaryIO) -> Kind:
@@ -181,7 +188,7 @@ def line_chunks(stream: BinaryIO, buffer: bytearray) -> Iterator[tuple[bytearray
         got = stream.readinto(memoryview(buffer)[kept:room])  # type: ignore[attr-defined]
         filled = kept + got
         if first and got >= 3:
-            if buffer.startswith(_BOM):
+            if buffer.startswith(BOM):
                 buffer[:3] = b"   "
             first = False
         if got == 0:
@@ -220,7 +227,7 @@ def line_of_row(path: Path, row: int) -> int:
     """The number (from 1) of the line that holds data row `row` (from 0), comments skipped."""
     with open_bytes(path) as stream:
         for line, text in enumerate(stream, start=1):
-            content = text.removeprefix(_BOM).strip() if line == 1 else text.strip()
+            content = text.removeprefix(BOM).strip() if line == 1 else text.strip()
             if content and not content.startswith(b"#"):
                 if row == 0:
                     return line

@@ -11,13 +11,18 @@ import io
 import os
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 from steadyrank.data.read.limits import pieces_of
-from steadyrank.errors import MachineError
+from steadyrank.data.read.packing import PACKINGS
+from steadyrank.errors import FormatError, MachineError
 
 STANDARD_INPUT = ("-", "/dev/stdin")
+
+_BINARY = (b"PAR1", b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff", *(known.magic for known in PACKINGS))
+"""How files begin that may hold NUL bytes: those that are read, zip and UTF-16."""
 
 _contents: dict[Path, bytes] = {}
 _reading = threading.Lock()
@@ -50,8 +55,19 @@ def content_of(stream: Path) -> bytes:
     with _reading:
         if stream not in _contents:
             with _opened_once(stream) as opened:
-                _contents[stream] = b"".join(pieces_of(stream, opened))
+                _contents[stream] = b"".join(_of_a_file(stream, pieces_of(stream, opened)))
         return _contents[stream]
+
+
+def _of_a_file(stream: Path, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The same pieces; an error before the second one where no file begins so, as of /dev/zero."""
+    first = next(pieces, b"")
+    yield first
+    is_strange = b"\0" in first and not first.startswith(_BINARY)
+    for piece in pieces:
+        if is_strange:
+            raise FormatError(stream, "NUL bytes: neither text nor Parquet nor a packed file")
+        yield piece
 
 
 def forget_streams() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from steadyrank.data.ids import PADDING, Ids, ids_from_buffer
-from steadyrank.data.interop.frames import pick_column
+from steadyrank.data.interop.frames import one_column
 from steadyrank.errors import InputError
 
 
@@ -29,11 +29,13 @@ class Table:
     column: Callable[[str], Any]
 
     def pick(self, names: tuple[str, ...]) -> str | None:
-        """The column under the first of `names` that is there; an error if it is there twice."""
-        found = pick_column(self.columns, names)
-        if found is not None and self.columns.count(found) > 1:
-            raise InputError(f"{self.kind}: two columns are named {found!r}: rename one")
-        return found
+        """The column under the first of `names` that is there; an error if there are two."""
+
+        def cells(name: str) -> list[Any]:
+            column = self.column(name)
+            return column.to_pylist() if hasattr(column, "to_pylist") else list(column)
+
+        return one_column(self.kind, self.columns, names, cells)
 
     def find(self, names: tuple[str, ...]) -> str:
         """As `pick`, but a column that is not there is an error."""

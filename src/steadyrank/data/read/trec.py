@@ -23,6 +23,7 @@ from steadyrank.data.read.layouts import (
     read_opening,
     scores_of_short_run,
 )
+from steadyrank.data.read.limits import BOM, inner_mark
 from steadyrank.data.read.metadata import run_metadata
 from steadyrank.data.read.sources import CHUNK, as_array, line_chunks, line_of_byte, line_of_row
 from steadyrank.data.read.streams import size_of
@@ -212,6 +213,8 @@ def _read_chunk(
     if not layout.is_run:
         _check_grades(path, table.values[new], table.n_rows + table.n_headers)
     for row, start, stop in segments[: state[lines.SEGMENTS]].tolist():
+        if buffer.startswith(BOM, start):  # that of the first line was taken off
+            raise inner_mark(path, line_of_byte(path, consumed + start))
         table.topics.append(buffer[start:stop].decode("utf-8", "surrogateescape"))
         table.first_rows.append(row)
     table.n_rows = new.stop
@@ -254,7 +257,8 @@ def _exact_number(table: Table, path: Path, text: bytes, offset: int, is_run: bo
         raise FormatError(path, f"expected a number as {what}, got {shown!r}", line) from None
     if np.isnan(value):
         line = line_of_byte(path, offset)
-        raise FormatError(path, f"the {what} is NaN, so its rank is undefined", line)
+        why = ", so its rank is undefined" if is_run else ": remove the line, or judge it"
+        raise FormatError(path, f"the {what} is NaN{why}", line)
     if np.isinf(value):
         table.count(INFINITE_SCORES, 1)
     return value
