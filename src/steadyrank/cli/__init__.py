@@ -157,7 +157,7 @@ def _as_far_as_possible(error: UnicodeError) -> tuple[str | bytes, int]:
     character = error.object[error.start]
     if "\udc80" <= character <= "\udcff":
         return bytes([ord(character) - 0xDC00]), error.start + 1
-    from steadyrank.present.visible import in_ascii
+    from steadyrank.visible import in_ascii
 
     return in_ascii(character), error.start + 1
 

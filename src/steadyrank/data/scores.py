@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from steadyrank.errors import InputError, MachineError, unknown_name
-from steadyrank.notebook import Exhibit, shown_by
+from steadyrank.notebook import Exhibit, made_frame, shown_by
 from steadyrank.words import counted
 
 if TYPE_CHECKING:
@@ -159,10 +159,8 @@ class Scores(Exhibit):
 
     def to_frame(self) -> pd.DataFrame:
         """Long form: columns measure, run, topic, value, one row per cell."""
-        import pandas as pd
-
         n_measures, n_runs, n_topics = self.values.shape
-        return pd.DataFrame(
+        return made_frame(
             {
                 "measure": np.repeat(np.array(self.measures, object), n_runs * n_topics),
                 "run": np.tile(np.repeat(np.array(self.runs, object), n_topics), n_measures),

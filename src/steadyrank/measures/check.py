@@ -24,7 +24,7 @@ from steadyrank.data.run import Run
 from steadyrank.data.runs import Source
 from steadyrank.errors import InputError
 from steadyrank.measures.scoring import find_judged_documents
-from steadyrank.notebook import Exhibit, shown_by
+from steadyrank.notebook import Exhibit, made_frame, shown_by
 from steadyrank.words import by_number, counted, some
 
 if TYPE_CHECKING:
@@ -96,8 +96,6 @@ class CheckResult(Exhibit):
 
     def to_frame(self) -> pd.DataFrame:
         """One row per run."""
-        import pandas as pd
-
         rows = [
             {
                 "run": row.run,
@@ -112,7 +110,7 @@ class CheckResult(Exhibit):
             }
             for row in self.runs
         ]
-        return pd.DataFrame(rows)
+        return made_frame(rows)
 
 
 def check(

@@ -16,6 +16,7 @@ import numpy as np
 from steadyrank.errors import InputError
 from steadyrank.present.run_names import name_in_figure
 from steadyrank.present.svg import tell
+from steadyrank.visible import spelled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,9 +83,9 @@ def shown(text: str) -> str:
     """A name as a font can draw it: it may hold bytes that are no text.
 
     >>> shown("tab\\there")
-    'tab\ufffdhere'
+    'tab\\\\x09here'
     """
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return "".join(c if c.isprintable() else spelled(c) for c in text)
 
 
 def shortened(name: str, longest: int = LONGEST_NAME) -> str:

@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from steadyrank.compute.files import whole_file, write_whole
 from steadyrank.data.interop.frames import coded_names, column_numbers, pick_column, read_parquet
 from steadyrank.data.read.csv_cells import csv_cell, csv_line, read_csv
@@ -31,6 +33,7 @@ from steadyrank.data.scores import (
     scores_from_codes,
 )
 from steadyrank.errors import FormatError, InputError, SteadyrankWarning, unknown_name
+from steadyrank.visible import restored, reversible
 from steadyrank.words import counted
 
 DEFAULT_MEASURE = "score"
@@ -214,6 +217,8 @@ def _read_parquet(path: Path) -> Scores:
         raise FormatError(path, f"expected columns {expected}, got {got}")
     coded = [coded_names(path, table, columns[axis], axis) for axis in AXES]
     labels, codes = zip(*coded, strict=True)
+    if _METADATA in (table.schema.metadata or {}):
+        labels = tuple(tuple(map(restored, names)) for names in labels)
     values = column_numbers(path, table, columns["value"])
     own = _own_metadata(path, table, dict(zip(AXES, map(len, labels), strict=True)))
     try:
@@ -305,13 +310,11 @@ def _write_parquet(scores: Scores, path: Path) -> None:
 
     own: dict[str, Any] = {"meta": {**scores.meta, "sha256": file_hashes(scores.meta)}}
     own |= {key: getattr(scores, key) for key in _INFO}
-    frame = scores.to_frame()
-    try:
-        names = {axis: pa.array(frame[axis]).dictionary_encode() for axis in AXES}
-    except UnicodeEncodeError:
-        raise InputError(
-            f"{path}: Parquet requires names in UTF-8, and one of these is not: write CSV instead"
-        ) from None
+    places = np.indices(scores.values.shape, dtype=np.int32).reshape(3, -1)
+    names = {
+        axis: pa.DictionaryArray.from_arrays(place, list(map(reversible, labels)))
+        for axis, place, labels in zip(AXES, places, scores.labels, strict=True)
+    }
     table = pa.table({**names, "value": pa.array(scores.values.ravel())})
     table = table.replace_schema_metadata({_METADATA: json.dumps(own).encode()})
     with whole_file(path) as temporary:
