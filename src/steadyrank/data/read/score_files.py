@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import warnings
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ import numpy as np
 
 from steadyrank.compute.files import whole_file, write_whole
 from steadyrank.data.interop.frames import coded_names, column_numbers, pick_column, read_parquet
+from steadyrank.data.provenance import with_hashes
 from steadyrank.data.read.csv_cells import csv_cell, csv_line, read_csv
 from steadyrank.data.read.score_json import (
     LONG_ROLES,
@@ -26,6 +26,7 @@ from steadyrank.data.read.score_matrices import Numbered, as_meant, come_from, n
 from steadyrank.data.read.sources import PathLike, base_name, head_of, kind_of, open_bytes
 from steadyrank.data.scores import (
     AXES,
+    Disagreement,
     RepeatedCell,
     Scores,
     join_scores,
@@ -108,7 +109,7 @@ def _joined(parts: Sequence[Scores]) -> Scores:
     parts = _named_apart(parts)
     try:
         return join_scores(*parts)
-    except InputError as error:
+    except Disagreement as error:
         raise InputError(
             f"{error}: if the files hold different measures, give the measure of each"
         ) from None
@@ -140,7 +141,7 @@ def _named_apart(parts: Sequence[Scores]) -> Sequence[Scores]:
 def _agree(parts: Sequence[Scores]) -> bool:
     try:
         join_scores(*parts)
-    except InputError:
+    except Disagreement:
         return False
     return True
 
@@ -308,7 +309,7 @@ def _write_parquet(scores: Scores, path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    own: dict[str, Any] = {"meta": {**scores.meta, "sha256": file_hashes(scores.meta)}}
+    own: dict[str, Any] = {"meta": with_hashes(scores.meta)}
     own |= {key: getattr(scores, key) for key in _INFO}
     places = np.indices(scores.values.shape, dtype=np.int32).reshape(3, -1)
     names = {
@@ -319,14 +320,3 @@ def _write_parquet(scores: Scores, path: Path) -> None:
     table = table.replace_schema_metadata({_METADATA: json.dumps(own).encode()})
     with whole_file(path) as temporary:
         pq.write_table(table, temporary, write_page_checksum=True)
-
-
-def file_hashes(meta: Mapping[str, Any]) -> dict[str, str]:
-    """SHA-256 of the files that scores were computed from, where they still are."""
-    names = [meta.get("qrels"), *meta.get("files", {}).values()]
-    found = {}
-    for name in dict.fromkeys(names):
-        if name is not None and Path(name).is_file():
-            with open(name, "rb") as stream:
-                found[name] = hashlib.file_digest(stream, "sha256").hexdigest()
-    return found
