@@ -207,8 +207,8 @@ def _above_labels(ax: Axes) -> Any:
     from matplotlib.transforms import ScaledTranslation
 
     axis: Any = ax.xaxis
-    ticks = axis.get_major_ticks() if axis.get_tick_params()["labeltop"] else []
-    points = [_height(tick.label2) for tick in ticks]
+    above = [tick.label2 for tick in axis.get_major_ticks() if tick.label2.get_visible()]
+    points = list(map(_height, above))
     figure: Any = ax.get_figure()
     up = (max(points) + 6.0) / 72 if points else 0.0
     return ax.transAxes + ScaledTranslation(0.0, up, figure.dpi_scale_trans)
