@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, Never, TypedDict
 
 from steadyrank.compute.executors import Progress
 from steadyrank.data.interop.objects import single_runs
@@ -75,6 +76,7 @@ def read_runs(
     jobs: int | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
+    **unknown: Never,
 ) -> Runs:
     """Say once how runs are to be read; they are read when they are needed.
 
@@ -116,6 +118,8 @@ def read_runs(
     >>> [(run.name, run.info["team"]) for run in runs]
     [('bm25_a', 'bm25')]
     """
+    if unknown:
+        raise TypeError(f"{_called()}() got an unexpected keyword argument {next(iter(unknown))!r}")
     said: ReadingOptions = {
         "name_from": name_from,
         "duplicates": duplicates,
@@ -134,6 +138,16 @@ def read_runs(
     if not sources:
         raise InputError("no runs to evaluate")
     return Runs(sources=sources, reading=reading, jobs=jobs, executor=executor, progress=progress)
+
+
+def _called() -> str:
+    """The outermost of our functions that is at work: the one that the caller has called."""
+    name, frame = "read_runs", sys._getframe(1)
+    while frame.f_back is not None:
+        if str(frame.f_globals.get("__name__")).startswith(f"{__package__.partition('.')[0]}."):
+            name = frame.f_code.co_name
+        frame = frame.f_back
+    return name
 
 
 def _named_apart(sources: tuple[Source, ...], reading: Reading) -> tuple[Source, ...]:

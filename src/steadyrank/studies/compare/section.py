@@ -99,7 +99,7 @@ def resolution_words(result: CompareResult) -> str:
     """The difference that these topics can show; nothing where none is known."""
     total = len(result.pairs)
     smallest = float(np.nanmedian(result.smallest_difference)) if total else math.nan
-    if not math.isfinite(smallest):
+    if not 0.0 < smallest < math.inf:  # 0 of runs whose difference never varies
         return ""
     return (
         f"With these {counted(result.n_topics, 'topic', form=',')} and "

@@ -203,7 +203,7 @@ def _mean(result: CompareResult, run: int, digits: int) -> Cell:
 def _detectable(result: CompareResult, digits: int) -> str:
     known = result.smallest_difference[~np.isnan(result.smallest_difference)]
     smallest = float(np.median(known)) if len(known) else np.nan
-    if not np.isfinite(smallest):
+    if not 0.0 < smallest < np.inf:  # 0 of runs whose difference never varies
         return ""
     size = result.n_comparisons
     corrected = "" if size == 1 else f" among {size:,} comparisons"

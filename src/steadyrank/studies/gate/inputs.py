@@ -86,7 +86,7 @@ def read_pair(
     ]
     # With missing="error", a topic that only one has is refused below, whatever the scores say.
     settings = [key for key in SETTINGS if key != "missing" or missing != "error"]
-    check_alike(*sides, [f"the {role}" for role in ROLES], settings)
+    check_alike(sides[0], sides[1], [f"the {role}" for role in ROLES], settings)
     scores = _side_by_side(*sides, missing=missing)
     scores = describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)
     if judged is None or ties != "trec_eval" or no_relevant != "zero":

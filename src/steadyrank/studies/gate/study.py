@@ -18,7 +18,7 @@ from steadyrank.data.read.runs import ReadingOptions
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.read.topic_info import cluster_codes, topic_column, topic_weights
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, check_choice
+from steadyrank.errors import InputError, check_choice, check_number
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.measures.names import Measure
 from steadyrank.stats.pairs.clustered import MeanDifference, mean_difference
@@ -153,7 +153,7 @@ def gate(
     >>> result.verdict, result.exit_code()
     ('pass', 0)
     """
-    if not 0.0 < alpha < 0.5:
+    if not 0.0 < check_number("alpha", alpha) < 0.5:
         raise InputError(f"alpha must lie between 0 and 0.5, got {alpha}")
     check_choice("way to treat unjudged documents", unjudged, get_args(Unjudged))
     margins = _margins(measures, margin)
@@ -205,7 +205,7 @@ def _margins(measures: Any, margin: float | None) -> dict[str, float]:
         value = margin if own is None else own
         if value is None:
             raise InputError(f"no margin for {name}: state the acceptable loss with margin=")
-        if not 0.0 <= value < math.inf:
+        if not 0.0 <= check_number("margin", value) < math.inf:
             raise InputError(f"margin must be a number of at least 0, got {value} for {name}")
         margins[str(name)] = float(value)
     return margins

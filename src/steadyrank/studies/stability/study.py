@@ -16,12 +16,11 @@ from steadyrank._version import __version__
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import measure_of
-from steadyrank.errors import InputError, warn
+from steadyrank.errors import InputError, check_number, warn
 from steadyrank.measures.scored import scores_of
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.planning.demands import check_number
 from steadyrank.stats.planning.variance import VarianceComponents, topics_for
 from steadyrank.stats.planning.variance_facets import (
     N_DRAWS,
