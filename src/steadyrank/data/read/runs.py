@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Never, TypedDict
+from typing import Any, TypedDict
 
 from steadyrank.compute.executors import Progress
 from steadyrank.data.interop.objects import single_runs
@@ -76,7 +76,6 @@ def read_runs(
     jobs: int | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
-    **unknown: Never,
 ) -> Runs:
     """Say once how runs are to be read; they are read when they are needed.
 
@@ -118,8 +117,6 @@ def read_runs(
     >>> [(run.name, run.info["team"]) for run in runs]
     [('bm25_a', 'bm25')]
     """
-    if unknown:
-        raise TypeError(f"{_called()}() got an unexpected keyword argument {next(iter(unknown))!r}")
     said: ReadingOptions = {
         "name_from": name_from,
         "duplicates": duplicates,
@@ -138,6 +135,13 @@ def read_runs(
     if not sources:
         raise InputError("no runs to evaluate")
     return Runs(sources=sources, reading=reading, jobs=jobs, executor=executor, progress=progress)
+
+
+def known_options(options: ReadingOptions) -> ReadingOptions:
+    """The same; one that there is not is an unknown keyword of the function that was called."""
+    for name in options.keys() - ReadingOptions.__annotations__.keys():
+        raise TypeError(f"{_called()}() got an unexpected keyword argument {name!r}")
+    return options
 
 
 def _called() -> str:
