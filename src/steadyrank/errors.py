@@ -172,12 +172,12 @@ def warn(message: str, *, stacklevel: int = 4) -> None:
 
 
 def check_number(name: str, value: object) -> float:
-    """A number that is one; what only looks like it is refused.
+    """The number, or an error for what only looks like one; the caller checks its range.
 
     >>> check_number("alpha", 0.05)
     0.05
     """
-    if isinstance(value, bool) or not isinstance(value, Real) or value != value:
+    if isinstance(value, bool) or not isinstance(value, Real):
         raise InputError(f"{name} must be a number, got {value!r}: give a number such as 0.05")
     return float(value)
 

@@ -279,7 +279,7 @@ def test_a_kept_baseline_finds_its_ranking_again(tmp_path):
     [
         ({"measures": "AP"}, "no margin for AP: state the acceptable loss with margin="),
         ({"measures": "AP", "margin": -0.1}, "margin must be a number of at least 0, got -0.1"),
-        ({"measures": {"AP": math.nan}}, "margin must be a number, got nan"),
+        ({"measures": {"AP": math.nan}}, "margin must be a number of at least 0, got nan for AP"),
         ({"measures": [], "margin": 0.1}, "no measures were named"),
         ({"measures": "RR", "margin": 0.1}, "unknown measure 'RR'"),
         ({**COMMON, "alpha": 0.5}, "alpha must lie between 0 and 0.5"),

@@ -7,7 +7,6 @@ a D-study says how well n topics, and k instances, rank the systems (E rho²) an
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -289,7 +288,7 @@ def stability(
 
 
 def _check_size(what: str, size: Any) -> int:
-    if check_number(what, size) != math.floor(size) or not size >= 1:
+    if not check_number(what, size) >= 1 or size % 1 != 0:
         raise InputError(f"{what} must be whole numbers of at least 1, got {size!r}")
     return int(size)
 
