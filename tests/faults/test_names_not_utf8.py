@@ -35,7 +35,7 @@ def track(write, tmp_path):
     qrels = write("qrels.txt", b"".join(judged))
     for place, name in enumerate(BYTES):
         lines = [
-            b"%s Q0 d%d 0 %.2f %s\n" % (topic, d, 9 + score / 7, name)
+            b"%s Q0 d%d 0 %.2f %s\n" % (topic, d, 9 - score / 7, name)
             for topic in topics
             for score, d in enumerate(rng.permutation(12))
         ]
@@ -47,8 +47,7 @@ def track(write, tmp_path):
 @pytest.mark.parametrize("command", STUDIES)
 def test_every_study_writes_names_that_are_not_utf8_as_text(track, tmp_path, command, form):
     out = tmp_path / f"result.{form}"
-    code = run([command, *track, *STUDIES[command], "-o", str(out), "--quiet"])
-    assert code == 0 or command == "check"  # which finds the equal scores odd
+    assert run([command, *track, *STUDIES[command], "-o", str(out), "--quiet"]) == 0
     text = out.read_bytes().decode("utf-8")
     assert "\u202e" not in text
     if form == "json":
