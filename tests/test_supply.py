@@ -220,3 +220,14 @@ def test_pythons_that_are_named_are_those_allowed():
     least = tuple(map(int, project()["requires-python"].removeprefix(">=").split(".")))
     assert min(named) == least
     assert named == [(3, minor) for minor in range(least[1], max(named)[1] + 1)]
+
+
+@pytest.mark.slow
+def test_the_lower_bounds_hold():
+    """Every lower bound installed: doctor, demo and a smoke test, some two minutes."""
+    script = PROJECT.parent / ".ci" / "lower-bounds"
+    # What it installs is too much for the memory that other tests write to.
+    environment = {key: value for key, value in os.environ.items() if key != "TMPDIR"}
+    done = subprocess.run([script], capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1].startswith("lower bounds: ")

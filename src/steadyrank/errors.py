@@ -15,6 +15,7 @@ import difflib
 import os
 import warnings
 from collections.abc import Collection, Iterable, Mapping
+from numbers import Integral, Real
 
 
 class SteadyrankError(Exception):
@@ -127,7 +128,7 @@ def unknown_name(
     >>> print(unknown_name("topic", "7", ["301", "302"], where="in the qrels"))
     unknown topic '7' in the qrels: choose from 301, 302
     """
-    names = list(known)
+    names, name = list(known), str(name)
     near = (guesses or {}).get(name.lower()) or _nearest(name, names)
     choose = f"choose from {_some(names)}" if names else "there are none"
     remedy = f"did you mean {near!r}?" if near else choose
@@ -168,6 +169,28 @@ def _some(names: list[str]) -> str:
 def warn(message: str, *, stacklevel: int = 4) -> None:
     """Warn of something odd, by default in the name of whoever called the caller's caller."""
     warnings.warn(message, SteadyrankWarning, stacklevel=stacklevel)
+
+
+def check_number(name: str, value: object) -> float:
+    """The number, or an error for what only looks like one; the caller checks its range.
+
+    >>> check_number("alpha", 0.05)
+    0.05
+    """
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InputError(f"{name} must be a number, got {value!r}: give a number such as 0.05")
+    return float(value)
+
+
+def check_count(name: str, value: object, least: int = 1) -> int:
+    """A whole number of at least `least`.
+
+    >>> check_count("jobs", 2)
+    2
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise InputError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    return int(value)
 
 
 def check_choice(kind: str, value: object, choices: Collection[str]) -> None:

@@ -7,6 +7,7 @@ methods for whoever reads types.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from operator import attrgetter
@@ -113,9 +114,21 @@ def _line(self: Any) -> str:
 
 def frame_of(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """Rows as a frame of scalars, as `flat` has them."""
+    return made_frame([flat(row) for row in rows])
+
+
+def made_frame(data: Any) -> pd.DataFrame:
+    """A frame, also of names that are not UTF-8: these are columns of Python's strings."""
     import pandas as pd
 
-    return pd.DataFrame([flat(row) for row in rows])
+    try:
+        return pd.DataFrame(data)
+    except UnicodeEncodeError:
+        frame = pd.DataFrame(data, dtype=object)
+        for name in frame:
+            with contextlib.suppress(UnicodeEncodeError):
+                frame[name] = frame[name].infer_objects()
+        return frame
 
 
 def flat(row: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

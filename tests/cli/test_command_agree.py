@@ -237,3 +237,19 @@ def test_bad_input_is_one_line_and_code_2(capsys, long, arguments, message):
     assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_csv_of_one_size_each_holds_the_cells(tmp_path, capsys):
+    values = np.random.default_rng(1).random((2, 5, 12))
+    topics = [str(topic) for topic in range(12)]
+    scores = sr.Scores(measures=["AP", "RR"], runs=[*"abcde"], topics=topics, values=values)
+    sr.write_scores(scores, tmp_path / "scores.csv")
+    sizes = ["--topic-sizes", 12, "--system-sizes", 5, "--samples", 5]
+    words = ["agree", "--scores", tmp_path / "scores.csv", *sizes, "--format", "csv", "--quiet"]
+    code, text, _ = call(capsys, *words)
+    header, row = csv.reader(io.StringIO(text))
+    assert (code, header[:4], row[:4]) == (
+        0,
+        ["measure_a", "measure_b", "topics", "systems"],
+        ["AP", "RR", "12", "5"],
+    )

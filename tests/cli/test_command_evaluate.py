@@ -236,12 +236,13 @@ def test_who_reads_no_further_gets_no_complaint(files):
     assert (done.returncode, done.stderr) == (1, "")
 
 
-def test_names_that_are_not_utf8_leave_as_they_came(write):
+def test_names_that_are_not_utf8_leave_trec_text_as_they_came_and_other_text_by_their_codes(write):
     qrels = write("q.txt", b"1 0 d 1\n")
     path = write("r.run", b"1 Q0 d 1 1 caf\xe9\n")
     command = [sys.executable, "-m", "steadyrank", "evaluate", str(qrels), str(path)]
-    done = subprocess.run([*command, "--format", "csv"], capture_output=True, check=True)
-    assert b"caf\xe9" in done.stdout
+    for form, name in {"trec_eval": b"caf\xe9", "csv": rb"caf\xe9", "json": rb"caf\udce9"}.items():
+        done = subprocess.run([*command, "--format", form], capture_output=True, check=True)
+        assert name in done.stdout
 
 
 def test_shell_completion_knows_measures():

@@ -260,7 +260,10 @@ def test_who_fails_to_tell_progress_stops_the_tasks(pool):
 
 
 def test_too_few_jobs_are_refused():
-    with pytest.raises(sr.InputError, match="jobs must be at least 1, got 0"), workers(jobs=0):
+    with (
+        pytest.raises(sr.InputError, match="jobs must be a whole number of at least 1, got 0"),
+        workers(jobs=0),
+    ):
         pass
 
 

@@ -130,3 +130,32 @@ def test_a_column_may_be_called_self():
     scores = sr.Scores(measures=["AP"], runs=["a", "b"], topics=["1"], values=[[[0.1], [0.2]]])
     assert scores.with_topic_info(**{"self": ["x"]}).topic_info == {"self": ("x",)}
     assert scores.with_run_info(**{"self": ["x", "y"]}).run_info == {"self": ("x", "y")}
+
+
+@pytest.mark.parametrize("size", [1e308, 1e-170, 5e-300])
+def test_weights_of_any_size_count_by_their_ratios(size):
+    values = np.random.default_rng(1).random((1, 3, 12))
+    scores = sr.Scores(
+        measures=["AP"], runs=["a", "b", "c"], topics=[*"abcdefghijkl"], values=values
+    )
+    plain, odd = (
+        scores.with_topic_info(weight=[unit * ((1 + i % 3) / 3) for i in range(12)])
+        for unit in (1.0, size)
+    )
+    np.testing.assert_allclose(odd.mean(), plain.mean(), rtol=1e-12)
+    np.testing.assert_allclose(
+        sr.compare(odd).pvalue, sr.compare(plain).pvalue, rtol=1e-9, equal_nan=False
+    )
+    np.testing.assert_allclose(
+        sr.topics(odd, n_trials=20, rng=1).predictive,
+        sr.topics(plain, n_trials=20, rng=1).predictive,
+        rtol=1e-9,
+    )
+
+
+def test_weights_that_no_sum_can_hold_together_are_refused():
+    scores = sr.Scores(measures=["AP"], runs=["a"], topics=["1", "2"], values=[[[0.1, 0.2]]])
+    with pytest.raises(
+        sr.InputError, match="topic '2' has the weight 1e-170 beside one of 1e\\+308"
+    ):
+        scores.with_topic_info(weight=[1e308, 1e-170]).mean()

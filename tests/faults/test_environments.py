@@ -203,3 +203,34 @@ def test_matplotlib_gets_no_folder_that_others_made(without_room, kind):
     given = Path(os.environ["MPLCONFIGDIR"])
     assert given != without_room
     assert stat.S_IMODE(given.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("where", ["MPLBACKEND", "matplotlibrc"])
+def test_a_backend_that_matplotlib_lacks_stops_no_figure(tmp_path, where):
+    (tmp_path / "scores.csv").write_text("topic,a,b\n1,.1,.2\n2,.3,.1\n3,.3,.2\n4,.3,.1\n")
+    environment = {**os.environ, "MPLBACKEND": "nonsense"}
+    if where == "matplotlibrc":
+        del environment["MPLBACKEND"]
+        (tmp_path / "matplotlibrc").write_text("backend: nonsense\n")
+    words = ["compare", "--scores", "scores.csv", "--plot", "a.svg", "-o", "a.txt", "--quiet"]
+    done = subprocess.run(
+        [sys.executable, "-m", "steadyrank", *words],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (tmp_path / "a.svg").stat().st_size
+
+
+def test_a_backend_that_matplotlib_lacks_is_an_error_of_the_input_in_python():
+    code = "import steadyrank as sr\nfrom steadyrank.present.figures import load_matplotlib\n"
+    code += "try:\n    load_matplotlib()\nexcept sr.InputError as error:\n    print(error)"
+    environment = {**os.environ, "MPLBACKEND": "nonsense"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert "matplotlib cannot be loaded (Key backend: 'nonsense'" in done.stdout
+    assert done.stdout.endswith("unset MPLBACKEND\n")

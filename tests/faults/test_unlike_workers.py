@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import http.server
 import os
 import shutil
+import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -144,7 +147,68 @@ def test_a_cluster_without_workers_is_told_of_soon(data, scheduler, capsys, monk
     assert "has no workers after 0.5 seconds: start some with `dask worker" in err
 
 
-def test_a_worker_that_joins_later_is_checked_too(monkeypatch):
-    assert clusters.run_by_version(sr.__version__, max, 2, 3) == 3
-    with pytest.raises(sr.MachineError, match=r"has steadyrank .* install the same version"):
-        clusters.run_by_version("0.0.1", max, 2, 3)
+def test_a_worker_that_joins_later_is_checked_too():
+    assert clusters.run_by_version(clusters.installed(), max, 2, 3) == 3
+    for package in ("steadyrank", "numpy", "scipy", "numba"):
+        ours = {**clusters.installed(), package: "0.0.1"}
+        with pytest.raises(sr.MachineError, match=rf"has {package} .* install the same version"):
+            clusters.run_by_version(ours, max, 2, 3)
+
+
+def test_another_checkout_of_the_same_version_is_refused(data, scheduler, tmp_path, capsys):
+    """All AP were halved, without a word."""
+    other = tmp_path / "other"
+    shutil.copytree(PACKAGE, other / "steadyrank", ignore=shutil.ignore_patterns("__pycache__"))
+    kernels = other / "steadyrank" / "measures" / "kernels.py"
+    kernels.write_text(kernels.read_text() + "\nCHANGED = True\n")
+    with worker(scheduler, tmp_path / "worker", other):
+        code, out, err = evaluate(scheduler, capsys)
+    assert (code, out) == (1, "")
+    assert "has sources of steadyrank " in err
+    assert len(err.splitlines()) == 1
+
+
+@contextlib.contextmanager
+def silent_port():
+    """As a scheduler that was stopped: the system takes the connection, and nobody answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"tcp://127.0.0.1:{server.getsockname()[1]}"
+
+
+@contextlib.contextmanager
+def port_of_a_page():
+    """As that of a dashboard, which speaks HTTP."""
+    answers = http.server.BaseHTTPRequestHandler
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), answers) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"tcp://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize("port", [silent_port, port_of_a_page])
+def test_a_cluster_that_does_not_answer_is_told_of_soon(data, capsys, monkeypatch, port):
+    assert clusters.LONGEST + clusters.PATIENCE < 30
+    monkeypatch.setattr(clusters, "LONGEST", 1)
+    with port() as address:
+        code, out, err = evaluate(address, capsys)
+    assert (code, out) == (2, "")
+    assert "does not answer after 1 seconds: is this the port of a scheduler" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_encryption_without_certificates_is_one_line(data, capsys):
+    code, out, err = evaluate("tls://127.0.0.1:9", capsys)
+    assert (code, out) == (2, "")
+    assert "no Dask scheduler answers at 'tls://127.0.0.1:9': TLS expects" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_scheduler_of_another_dask_is_one_line(data, capsys, monkeypatch):
+    def fail(*args, **options):
+        raise KeyError("compression\nnegotiated")
+
+    monkeypatch.setattr(distributed, "Client", fail)
+    code, out, err = evaluate("tcp://127.0.0.1:9", capsys)
+    assert (code, out) == (2, "")
+    assert "no Dask scheduler answers" in err
+    assert len(err.splitlines()) == 1

@@ -28,7 +28,7 @@ examples = settings(
     suppress_health_check=list(HealthCheck),
 )
 
-NASTY = "=+-@'\"\t\r\n,;|<>&$%#\\{}~^_ \x00\x1b\x85\u2028\u202e\uff1d\udce9é日0a1."
+NASTY = "=+-@'\"\t\r\n,;|<>&$%#\\{}~^_ \x00\x1b\x85\u2028\u202e\uff1d\udce9é日0a1.x"
 names = st.text(st.sampled_from(NASTY) | st.characters(codec="utf-8"), min_size=1, max_size=6)
 bare = names.map(lambda name: name.strip(" \t")).filter(bool)
 
@@ -92,13 +92,9 @@ def test_wide_files_read_back(cube: sr.Scores) -> None:
 
 @examples
 @given(scores())
-def test_parquet_reads_back_or_is_refused(cube: sr.Scores) -> None:
+def test_parquet_reads_back(cube: sr.Scores) -> None:
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "scores.parquet"
-        if any("\udce9" in name for labels in cube.labels for name in labels):
-            with pytest.raises(sr.InputError, match="UTF-8"):
-                sr.write_scores(cube, path)
-            return
         sr.write_scores(cube, path)
         assert same(sr.read_scores(path), cube)
 

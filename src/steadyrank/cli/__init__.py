@@ -79,6 +79,9 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit; every failure in one line."""
     if hasattr(signal, "pthread_kill"):
         sys.unraisablehook = _interrupt_again
+    # Figures go to files, in a style of our own: neither a backend nor a style of others is needed.
+    os.environ.pop("MPLBACKEND", None)
+    os.environ["MATPLOTLIBRC"] = os.devnull
     # What is imported stays until the end: looking through it for garbage takes a tenth of the
     # time in which a small command is done.
     gc.set_threshold(OBJECTS_BETWEEN_LOOKS)
@@ -157,7 +160,7 @@ def _as_far_as_possible(error: UnicodeError) -> tuple[str | bytes, int]:
     character = error.object[error.start]
     if "\udc80" <= character <= "\udcff":
         return bytes([ord(character) - 0xDC00]), error.start + 1
-    from steadyrank.present.visible import in_ascii
+    from steadyrank.visible import in_ascii
 
     return in_ascii(character), error.start + 1
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-WITHOUT_EFFECT = ("form", "output", "jobs", "scheduler", "quiet", "store", "out", "page")
+WITHOUT_EFFECT = ("form", "output", "jobs", "scheduler", "quiet", "store", "out", "force", "page")
 """Options that do not change the page, or only where it goes."""
 
 

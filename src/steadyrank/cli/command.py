@@ -6,9 +6,11 @@ reads files, which is the same for all.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -23,6 +25,10 @@ HelpRecord = tuple[str, str]
 
 class OutputOption(click.Option):
     """An option about what is printed or written, or about how the work is done."""
+
+
+class OutputFile(click.Path):
+    """A file that a command writes: none of those that it reads."""
 
 
 class ReadingOption(click.Option):
@@ -57,6 +63,7 @@ class Command(click.Command):
         with told_on_stderr(ctx.params["quiet"], self):
             try:
                 self._check_standard_input(ctx)
+                self._check_written(ctx)
                 return super().invoke(ctx)
             except InputError as error:
                 error.args = (in_options(str(error), self),)
@@ -72,6 +79,20 @@ class Command(click.Command):
         ]
         if sum(map(_is_standard_input, values)) > 1:
             raise InputError("two inputs cannot both come from stdin: save one of them to a file")
+
+    def _check_written(self, ctx: click.Context) -> None:
+        """Refuse an output that would take the place of an input, by whatever name."""
+        given = [(param, _texts(ctx.params.get(param.name or ""))) for param in self.params]
+        for writing, outputs in given:
+            if not isinstance(writing.type, OutputFile):
+                continue
+            for path in (Path(text) for text in outputs if Path(text).is_file()):
+                for reading, texts in given:
+                    is_read = not isinstance(reading.type, OutputFile)
+                    if is_read and any(_stands_for(text, path, reading) for text in texts):
+                        raise InputError(
+                            f"{writing.opts[0]} {path}: would overwrite an input: name another file"
+                        )
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, section by section."""
@@ -100,6 +121,18 @@ def _texts(value: Any) -> list[str]:
 def _is_standard_input(text: str) -> bool:
     """Whether FILE is stdin, or one of NAME=FILE,FILE."""
     return any(part in ("-", "/dev/stdin") for part in re.split("[=,]", text))
+
+
+def _stands_for(text: str, path: Path, parameter: click.Parameter) -> bool:
+    """Whether what a parameter was given names a file: by itself, a folder, a glob or NAME=FILE."""
+    from steadyrank.data.read.sources import find_files
+
+    files: list[Path] = []
+    if isinstance(parameter.type, click.Path):
+        with contextlib.suppress(InputError, OSError):
+            files += find_files(text)
+    files += map(Path, re.split("[=,]", text)[1:])
+    return any(file.is_file() and file.samefile(path) for file in files)
 
 
 def _forget_streams() -> None:

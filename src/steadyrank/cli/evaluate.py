@@ -92,7 +92,8 @@ def command(
     if output.format == "trec_eval":
         from steadyrank.present.trec_eval import trec_eval_text
 
-        emit(trec_eval_text(scores, per_topic=per_topic, official=not measures), output.path)
+        text = trec_eval_text(scores, per_topic=per_topic, official=not measures)
+        emit(text, output.path, exact=True)
         return
     output.show(_text, scores, per_topic=per_topic, wide=wide, digits=digits)
 

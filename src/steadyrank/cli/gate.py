@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steadyrank.cli import options as opt
-from steadyrank.cli.command import subcommand
+from steadyrank.cli.command import OutputFile, subcommand
 from steadyrank.cli.inputs import split_assignment
 from steadyrank.cli.output import Output, check_folders, emit, hush_matplotlib, tell_if_compiling
 from steadyrank.errors import InputError
@@ -52,13 +52,13 @@ DEFAULT_MEASURES = ("nDCG@10",)
 @opt.output_option(
     "--summary",
     metavar="FILE",
-    type=click.Path(dir_okay=False),
+    type=OutputFile(dir_okay=False),
     help="Write a Markdown summary to FILE, for a pull request.",
 )
 @opt.output_option(
     "--junit",
     metavar="FILE",
-    type=click.Path(dir_okay=False),
+    type=OutputFile(dir_okay=False),
     help="Write a JUnit test report to FILE, for continuous integration.",
 )
 @opt.folder_option(

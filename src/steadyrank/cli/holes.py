@@ -94,7 +94,7 @@ def command(
             **options,
         )
     if options["ask"] and output.path is not None and output.format in ("table", "tsv"):
-        emit(ask_text(result), output.path)
+        emit(ask_text(result), output.path, exact=True)
     else:
         output.show(holes_text, result, digits=digits)
     output.draw(result)

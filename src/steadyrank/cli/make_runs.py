@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from steadyrank.cli import options as opt
+from steadyrank.cli.command import OutputFile
 from steadyrank.cli.output import Output, check_folders, progress_bar, tell_if_compiling
 from steadyrank.errors import InputError
 from steadyrank.words import counted
@@ -67,7 +68,7 @@ source_options = opt.together(
         "--scores",
         "scores_file",
         metavar="FILE",
-        type=click.Path(dir_okay=False),
+        type=OutputFile(dir_okay=False),
         help="Write all scores to FILE (.parquet keeps the components, too).",
     ),
 )

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from steadyrank._version import __version__
-from steadyrank.cli.command import OutputOption, ReadingOption
+from steadyrank.cli.command import OutputFile, OutputOption, ReadingOption
 from steadyrank.cli.formats import FORMATS
 from steadyrank.cli.output import gathered_output
 from steadyrank.errors import InputError
@@ -104,7 +104,7 @@ def plot_option(what: str = "a figure") -> Decorator:
         output_option(
             "--plot",
             metavar="FILE",
-            type=click.Path(dir_okay=False),
+            type=OutputFile(dir_okay=False),
             help=f"Draw {what} to FILE (.svg, .png or .pdf).",
         ),
         output_option(
@@ -187,7 +187,7 @@ def output_options_with(*formats: str) -> Decorator:
             "-o",
             "output",
             metavar="FILE",
-            type=click.Path(dir_okay=False),
+            type=OutputFile(dir_okay=False),
             help="Write the result to FILE, whole or not at all (.txt, .csv, .json, .tex, .md, "
             ".html).",
         ),

@@ -22,7 +22,7 @@ from steadyrank.cli.formats import choose_format, suffixes_of
 from steadyrank.cli.wording import in_options
 from steadyrank.compute.executors import Progress
 from steadyrank.errors import InputError, MachineError, SteadyrankWarning
-from steadyrank.present.visible import for_terminal, one_line
+from steadyrank.visible import for_terminal, one_line
 
 if TYPE_CHECKING:
     from steadyrank.compute.ahead import Rehearsal
@@ -132,9 +132,14 @@ def check_files(output: str | None, plot: str | None) -> None:
         raise InputError(f"{plot}: the figure would overwrite the result: name two files")
 
 
-def emit(text: str | Iterable[str], path: str | None) -> None:
-    """The result, to stdout or whole into a file; in pieces, where it may be large."""
+def emit(text: str | Iterable[str], path: str | None, *, exact: bool = False) -> None:
+    """The result, to stdout or whole into a file; in pieces, where it may be large.
+
+    No name in it acts on a terminal, unless the text is `exact`: TREC text for programs.
+    """
     pieces = [text] if isinstance(text, str) else text
+    if not exact or (path is None and sys.stdout is not None and sys.stdout.isatty()):
+        pieces = map(for_terminal, pieces)
     if path is not None:
         from steadyrank.compute.files import check_still_there, write_whole
 
@@ -144,10 +149,8 @@ def emit(text: str | Iterable[str], path: str | None) -> None:
         raise MachineError("stdout is closed: name a file for the result with -o")
     else:
         try:
-            # What people see must not act on their terminal; what programs read stays as it is.
-            shown = for_terminal if sys.stdout.isatty() else str
             for piece in pieces:
-                _print_whole(shown(piece))
+                _print_whole(piece)
         except BrokenPipeError:
             raise
         except OSError as error:

@@ -9,7 +9,7 @@ import click
 
 from steadyrank.cli import options as opt
 from steadyrank.cli.again import same_command
-from steadyrank.cli.command import subcommand
+from steadyrank.cli.command import OutputFile, subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, scores_options, split_assignment
 from steadyrank.cli.output import Output, check_folders, emit
 from steadyrank.errors import InputError
@@ -74,7 +74,7 @@ budget_options = opt.together(
 @opt.output_option(
     "--page",
     metavar="FILE",
-    type=click.Path(dir_okay=False),
+    type=OutputFile(dir_okay=False),
     help="Write a page to FILE (.html) with a slider from topics to certainty; without data, for "
     "paired t tests and any variance.",
 )

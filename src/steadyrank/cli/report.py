@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
 from steadyrank.cli import options as opt
 from steadyrank.cli.again import same_command
-from steadyrank.cli.command import subcommand
+from steadyrank.cli.command import OutputFile, subcommand
 from steadyrank.cli.compare import CORRECTIONS, TESTS
 from steadyrank.cli.inputs import Inputs, qrels_and_runs, score_files, scores_options
 from steadyrank.cli.judges import judge_option, named_files
@@ -16,6 +17,7 @@ from steadyrank.cli.output import Output, bars, check_folders, emit, tell, tell_
 from steadyrank.errors import InputError
 
 PAGE = "report.html"
+PAGES = (".html", ".htm")
 
 report_options = opt.together(
     opt.reading_option(
@@ -27,10 +29,11 @@ report_options = opt.together(
     click.option(
         "--out",
         metavar="FILE",
-        type=click.Path(),
+        type=OutputFile(),
         show_default=PAGE,
-        help="Write the page to FILE, whole or not at all; -o FILE.html does the same.",
+        help="Write the page to FILE (.html), whole or not at all; -o FILE.html does the same.",
     ),
+    click.option("--force", is_flag=True, help="Write the page also to a FILE of another kind."),
     click.option(
         "--budget",
         metavar="TIME",
@@ -95,6 +98,7 @@ def command(
     inputs: Inputs,
     output: Output,
     out: str | None,
+    force: bool,
     judge_files: tuple[str, ...],
     seed: int,
     datasets: str | None,
@@ -108,6 +112,10 @@ def command(
     """
     out, path = _places(out, output)
     check_folders(out)
+    if not (
+        force or out.lower().endswith(PAGES) or (Path(out).exists() and not Path(out).is_file())
+    ):
+        raise InputError(f"--out {out}: name a page that ends in .html, or add --force")
     sources = _sources(inputs, datasets)
     with bars(output.quiet) as progress:
         from steadyrank.cli.rehearsals import of_report
@@ -136,7 +144,7 @@ def command(
 
 def _places(out: str | None, output: Output) -> tuple[str, str | None]:
     """Where the page goes, and where what was found: -o FILE.html names the page."""
-    if output.path is None or not output.path.lower().endswith((".html", ".htm")):
+    if output.path is None or not output.path.lower().endswith(PAGES):
         return out or PAGE, output.path
     if out is not None:
         raise InputError(f"-o {output.path} and --out {out} both name the page: give one of them")

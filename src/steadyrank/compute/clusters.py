@@ -7,10 +7,15 @@ between changes that state, and the result is taken for an error, or never repor
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib
 import logging
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError, Executor, Future
+from functools import cache, partial
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from steadyrank._version import __version__
@@ -18,6 +23,9 @@ from steadyrank.errors import InputError, MachineError
 
 PATIENCE = 10
 """Seconds to wait for a scheduler, and for its first worker."""
+
+LONGEST = 12
+"""Seconds for each answer: Dask itself waits for ever for one who is there, but silent."""
 
 _LOGGERS = ("distributed", "distributed.client", "distributed.gc", "tornado.application", "asyncio")
 """Those to which Dask gives levels and a way to stderr, and those of its event loop."""
@@ -60,7 +68,7 @@ class Cluster(Executor):
         answer, failure = None, None
         try:
             there = self._client.submit(
-                run_by_version, __version__, function, *args, **options, **self._options
+                run_by_version, installed(), function, *args, **options, **self._options
             )
             # Cancels a task that is no longer wanted, and frees the memory of a finished one.
             future.add_done_callback(lambda _: there.release())
@@ -88,11 +96,24 @@ class Cluster(Executor):
         )
 
 
-def run_by_version(version: str, function: Any, /, *args: Any, **options: Any) -> Any:
+def run_by_version(
+    versions: Mapping[str, str], function: Any, /, *args: Any, **options: Any
+) -> Any:
     """Run a task, unless this worker joined later than the others and has another steadyrank."""
-    if version != __version__:
-        raise MachineError(_other_version(worker_name(), __version__))
+    _check_versions(worker_name(), installed(), versions)
     return function(*args, **options)
+
+
+@cache
+def installed() -> dict[str, str]:
+    """What the digits of a result depend on: versions, and a digest of the package's sources."""
+    digest = hashlib.sha256()
+    package = Path(__file__).parents[1]
+    for path in sorted(path for path in package.rglob("*") if path.suffix in (".py", ".cu")):
+        digest.update(f"{path.relative_to(package).as_posix()}\0".encode())
+        digest.update(path.read_bytes())
+    sources = {"steadyrank": __version__, "sources of steadyrank": digest.hexdigest()[:12]}
+    return sources | {name: version(name) for name in ("numpy", "scipy", "numba")}
 
 
 def worker_name() -> str:
@@ -103,11 +124,14 @@ def worker_name() -> str:
         return "another process"
 
 
-def _other_version(worker: str, version: str) -> str:
-    return (
-        f"{worker} has steadyrank {version}, and this process {__version__}: install the same "
-        "version everywhere"
-    )
+def _check_versions(worker: str, theirs: Mapping[str, str], ours: Mapping[str, str]) -> None:
+    """Refuse a worker that has another version, or another checkout of the same."""
+    for name, known in ours.items():
+        if theirs.get(name) != known:
+            raise MachineError(
+                f"{worker} has {name} {theirs.get(name)}, and this process {known}: install the "
+                "same version everywhere"
+            )
 
 
 def _check_workers(client: Any, address: str) -> None:
@@ -119,21 +143,15 @@ def _check_workers(client: Any, address: str) -> None:
             f"the Dask scheduler at {address} has no workers after {PATIENCE} seconds: start some "
             f"with `dask worker {address}`"
         ) from None
-    for worker, version in client.run(steadyrank_version, on_error="return").items():
-        if isinstance(version, OSError) or _is_of_dask(version):
+    for worker, theirs in client.run(installed, on_error="return").items():
+        if isinstance(theirs, OSError) or _is_of_dask(theirs):
             continue  # It left meanwhile; every task checks the worker that runs it.
-        if isinstance(version, BaseException):
+        if isinstance(theirs, BaseException):
             raise MachineError(
-                f"the worker {worker} cannot import steadyrank ({_in_words(version)}): install "
+                f"the worker {worker} cannot import steadyrank ({_in_words(theirs)}): install "
                 f"steadyrank {__version__} there"
             )
-        if version != __version__:
-            raise MachineError(_other_version(f"the worker {worker}", version))
-
-
-def steadyrank_version() -> str:
-    """The version of the process that runs this."""
-    return __version__
+        _check_versions(f"the worker {worker}", theirs, installed())
 
 
 def _in_words(error: BaseException) -> str:
@@ -157,9 +175,9 @@ def _itself(value: Any) -> Any:
 def connected(scheduler: str) -> Iterator[Cluster]:
     """The cluster at an address, for as long as the block of code lasts."""
     with _without_logs_of_dask():
-        client = _client_of(scheduler)
+        client = _in_time(scheduler, partial(_client_of, scheduler))
         try:
-            _check_workers(client, scheduler)
+            _in_time(scheduler, partial(_check_workers, client, scheduler))
             yield Cluster(client, scheduler)
         finally:
             # Results are here, or the error is known: a scheduler that does not let go of us
@@ -180,8 +198,34 @@ def over_client_of(executor: Executor) -> Executor:
 def _client_of(scheduler: str) -> Any:
     try:
         return _distributed().Client(scheduler, timeout=PATIENCE, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise InputError(f"no Dask scheduler answers at {scheduler!r}: {error}") from None
+    except MachineError:
+        raise
+    except Exception as error:  # of whatever kind: certificates, another protocol, another Dask
+        raise InputError(
+            f"no Dask scheduler answers at {scheduler!r}: {_in_words(error)}"
+        ) from None
+
+
+def _in_time(scheduler: str, ask: Callable[[], Any]) -> Any:
+    """What Dask answers, asked in a thread that is left behind if it never does."""
+    answer: Future[Any] = Future()
+
+    def settle() -> None:
+        try:
+            answer.set_result(ask())
+        except BaseException as error:
+            answer.set_exception(error)
+
+    threading.Thread(target=settle, daemon=True).start()
+    try:
+        return answer.result(LONGEST)
+    except TimeoutError:
+        if answer.done():
+            raise
+        raise InputError(
+            f"the Dask cluster at {scheduler!r} does not answer after {LONGEST} seconds: is this "
+            "the port of a scheduler, does it run, and do its workers?"
+        ) from None
 
 
 def _distributed() -> Any:

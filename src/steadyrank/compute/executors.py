@@ -17,7 +17,7 @@ from typing import Any, TypedDict, TypeVar
 
 from steadyrank.compute.blas import one_blas_thread
 from steadyrank.compute.clusters import Cluster, connected, over_client_of
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, check_count
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -39,14 +39,19 @@ def workers(
 ) -> Iterator[Executor]:
     """The caller's executor, a Dask cluster's at `scheduler`, or `jobs` threads of this process."""
     if executor is not None:
+        if not hasattr(executor, "submit"):
+            raise InputError(
+                f"executor must be a concurrent.futures.Executor, got {executor!r}: for threads "
+                "give jobs="
+            )
         yield over_client_of(executor)
         return
     if scheduler is not None:
         with connected(scheduler) as cluster:
             yield cluster
         return
-    if jobs is not None and jobs < 1:
-        raise InputError(f"jobs must be at least 1, got {jobs}")
+    if jobs is not None:
+        check_count("jobs", jobs)
     if (jobs or default_jobs()) == 1:
         yield _Here()
         return

@@ -42,7 +42,8 @@ def whole_file(path: str | os.PathLike[str], *, new: bool = False) -> Iterator[P
     """
     given = Path(path)
     if _is_special(given):
-        yield given
+        with _told_of(given):
+            yield given
         return
     target = Path(os.path.realpath(given))
     if not target.parent.is_dir():

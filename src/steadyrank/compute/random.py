@@ -54,7 +54,7 @@ def block_stream(seed: int, purpose: str, block: int) -> np.random.Generator:
     >>> float(a.random()) == float(b.random())
     True
     """
-    words = hashlib.sha256(f"{seed}/{purpose}/{block}".encode()).digest()
+    words = hashlib.sha256(f"{seed}/{purpose}/{block}".encode(errors="surrogatepass")).digest()
     key: Any = _Key(words)
     return np.random.Generator(np.random.Philox(key))
 

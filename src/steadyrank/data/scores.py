@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from steadyrank.data.provenance import check_joined
 from steadyrank.errors import InputError, MachineError, unknown_name
-from steadyrank.notebook import Exhibit, shown_by
+from steadyrank.notebook import Exhibit, made_frame, shown_by
 from steadyrank.words import counted
 
 if TYPE_CHECKING:
@@ -198,10 +199,8 @@ class Scores(Exhibit):
 
     def to_frame(self) -> pd.DataFrame:
         """Long form: columns measure, run, topic, value, one row per cell."""
-        import pandas as pd
-
         n_measures, n_runs, n_topics = self.values.shape
-        return pd.DataFrame(
+        return made_frame(
             {
                 "measure": np.repeat(np.array(self.measures, object), n_runs * n_topics),
                 "run": np.tile(np.repeat(np.array(self.runs, object), n_topics), n_measures),
@@ -354,13 +353,19 @@ class CellError(InputError):
         super().__init__(message)
 
 
+class Disagreement(InputError):
+    """Scores to join differ in a cell, or in what they say about a run or topic."""
+
+
 def join_scores(*parts: Scores) -> Scores:
     """One cube from several: the union of their measures, runs and topics.
 
     Parameters
     ----------
     *parts : Scores
-        Cells that no part has are NaN; cells that two parts have must agree.
+        Cells that no part has are NaN; cells that two parts have must agree. Parts that share a
+        measure and a topic must come from the same judgments, evaluated with the same settings, as
+        far as they say so in `meta`.
 
     Returns
     -------
@@ -377,6 +382,7 @@ def join_scores(*parts: Scores) -> Scores:
     """
     if not parts:
         raise InputError("no scores to join")
+    check_joined(parts)
     labels = [
         tuple(dict.fromkeys(name for part in parts for name in part.labels[axis]))
         for axis in range(3)
@@ -390,7 +396,7 @@ def join_scores(*parts: Scores) -> Scores:
         if clash.any():
             cell = np.argwhere(clash)[0]
             named = " / ".join(part.labels[axis][cell[axis]] for axis in range(3))
-            raise InputError(f"the scores to join disagree about {named}")
+            raise Disagreement(f"the scores to join disagree about {named}")
         cube[place] = np.where(np.isnan(part.values), there, part.values)
     return Scores(
         measures=labels[0],
@@ -412,7 +418,9 @@ def _join_info(
             known = columns.setdefault(key, {})
             for name, value in zip(getattr(part, f"{axis}s"), column, strict=True):
                 if known.setdefault(name, value) != value:
-                    raise InputError(f"the scores to join disagree about {key} of {axis} {name!r}")
+                    raise Disagreement(
+                        f"the scores to join disagree about {key} of {axis} {name!r}"
+                    )
     return {key: tuple(known.get(name, "") for name in names) for key, known in columns.items()}
 
 

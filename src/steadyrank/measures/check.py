@@ -19,12 +19,12 @@ from steadyrank.compute.executors import Progress, map_in_order, workers
 from steadyrank.data.oddities import counted_oddity
 from steadyrank.data.qrels import JudgedRun, Qrels
 from steadyrank.data.read.qrels import judgments_of
-from steadyrank.data.read.runs import ReadingOptions, read_runs
+from steadyrank.data.read.runs import ReadingOptions, known_options, read_runs
 from steadyrank.data.run import Run
 from steadyrank.data.runs import Source
 from steadyrank.errors import InputError
 from steadyrank.measures.scoring import find_judged_documents
-from steadyrank.notebook import Exhibit, shown_by
+from steadyrank.notebook import Exhibit, made_frame, shown_by
 from steadyrank.words import by_number, counted, some
 
 if TYPE_CHECKING:
@@ -96,8 +96,6 @@ class CheckResult(Exhibit):
 
     def to_frame(self) -> pd.DataFrame:
         """One row per run."""
-        import pandas as pd
-
         rows = [
             {
                 "run": row.run,
@@ -112,7 +110,7 @@ class CheckResult(Exhibit):
             }
             for row in self.runs
         ]
-        return pd.DataFrame(rows)
+        return made_frame(rows)
 
 
 def check(
@@ -152,7 +150,7 @@ def check(
     (False, ['wrong', 'wrong', 'odd'])
     """
     judged = judgments_of(qrels)
-    sources = read_runs(runs, **reading_options).sources
+    sources = read_runs(runs, **known_options(reading_options)).sources
     with workers(jobs=jobs, executor=executor) as pool:
         one = partial(_check_one, qrels=judged)
         outcomes = map_in_order(one, sources, pool, progress=progress)

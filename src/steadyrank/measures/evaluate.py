@@ -22,7 +22,7 @@ from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.blocks import rank_blocks
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.run_info import info_columns
-from steadyrank.data.read.runs import ReadingOptions, read_runs
+from steadyrank.data.read.runs import ReadingOptions, known_options, read_runs
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.read.topic_info import describe_topics
 from steadyrank.data.run import Run
@@ -162,7 +162,7 @@ def evaluate(
     check_choice("way to treat missing topics", missing, ("zero", "skip", "error"))
     check_choice("way to treat topics without relevant documents", no_relevant, ("zero", "skip"))
     check_choice("way to break ties", ties, ("trec_eval", "float32", "average"))
-    to_read = read_runs(runs, **reading_options)
+    to_read = read_runs(runs, **known_options(reading_options))
     judged = judgments_of(qrels)
     if len(judged) == 0:
         raise InputError("the qrels hold no judgments")

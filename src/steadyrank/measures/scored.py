@@ -31,6 +31,8 @@ def scores_of(
         if measures is None:
             return data
         names = [measures] if isinstance(measures, str | Measure) else measures
+        if not isinstance(names, Iterable):
+            raise InputError(f"expected a measure's name, got {measures!r}")
         return data.select(measures=[str(name) for name in names])
     if qrels is None:
         raise InputError("give scores, or runs and, second, qrels")

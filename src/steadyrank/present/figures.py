@@ -55,12 +55,20 @@ def own_style() -> Iterator[None]:
 
     Someone's `text.usetex` would ask for a LaTeX that is not there.
     """
-    give_matplotlib_a_cache()
-    import matplotlib as mpl
-
+    mpl = load_matplotlib()
     with mpl.rc_context():
         mpl.rcdefaults()
         yield
+
+
+def load_matplotlib() -> Any:
+    """The module matplotlib; an error of ours where the environment has a backend that is none."""
+    give_matplotlib_a_cache()
+    try:
+        import matplotlib
+    except ValueError as error:
+        raise InputError(f"matplotlib cannot be loaded ({error}): unset MPLBACKEND") from None
+    return matplotlib
 
 
 def give_matplotlib_a_cache() -> None:
@@ -80,7 +88,7 @@ def give_matplotlib_a_cache() -> None:
 
 def list_fonts() -> None:
     """Have matplotlib list the fonts, where it has not yet, which takes a while."""
-    give_matplotlib_a_cache()
+    load_matplotlib()
     import matplotlib.font_manager  # noqa: F401
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from steadyrank.data.scores import Scores
+from steadyrank.visible import HIDDEN
 
 PART = 10_000
 """Rows that are made into text at a time."""
@@ -82,9 +83,11 @@ def _pieces(value: Any) -> Iterator[str]:
 
 def _dumped(value: Any) -> str:
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError):
-        return json.dumps(_clean(value), ensure_ascii=False, allow_nan=False)
+        text = json.dumps(_clean(value), ensure_ascii=False, allow_nan=False)
+    # A byte that is not UTF-8 is a surrogate in Python, and stays one behind JSON's own escape.
+    return HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _clean(value: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from steadyrank.present.cell_table import Cell, Table, emphasised, widest_mark
-from steadyrank.present.visible import escaped
+from steadyrank.visible import escaped
 from steadyrank.words import typeset
 
 COLUMN_WIDTH = 48

@@ -35,7 +35,7 @@ from steadyrank.present.pair_panel import packed
 from steadyrank.present.run_names import RunNames
 from steadyrank.present.slider import check_slider, data_of, sliders_of
 from steadyrank.present.table import Cell, Drilldown, Table, to_latex
-from steadyrank.present.visible import visible
+from steadyrank.visible import visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -293,17 +293,13 @@ def _csv_parts(table: Table) -> dict[str, str | list[str]]:
         [_csv_cell(cell, is_number) for cell, is_number in zip(row, numbers, strict=True)]
         for row in table.rows
     ]
-    return {
-        "head": csv_line([visible(name) for name in table.header]),
-        "rows": [csv_line(row) for row in rows],
-        "foot": "",
-    }
+    return {"head": csv_line(table.header), "rows": [csv_line(row) for row in rows], "foot": ""}
 
 
 def _csv_cell(cell: Cell, is_number: bool) -> str:
     if is_number:
         return _number(cell.value)
-    return visible(cell.value if isinstance(cell.value, str) else cell.text)
+    return cell.value if isinstance(cell.value, str) else cell.text
 
 
 def _drilldown(drilldown: Drilldown, names: RunNames) -> dict[str, object]:

@@ -14,7 +14,7 @@ from xml.parsers import expat
 
 from steadyrank.errors import InputError
 from steadyrank.present.svg import svg_tree
-from steadyrank.present.visible import visible
+from steadyrank.visible import visible
 
 if TYPE_CHECKING:
     from markupsafe import Markup

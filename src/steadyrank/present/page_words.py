@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from steadyrank.present.run_names import RunNames
 from steadyrank.present.table import Cell
-from steadyrank.present.visible import visible
+from steadyrank.visible import visible
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -18,7 +18,7 @@ import numpy as np
 from steadyrank.errors import InputError
 from steadyrank.present.latex import escape_latex
 from steadyrank.present.packing import packed_codes, packed_numbers
-from steadyrank.present.visible import visible
+from steadyrank.visible import visible
 
 DIGITS = 4
 """Decimals of scores on topics."""

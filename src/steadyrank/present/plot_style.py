@@ -16,6 +16,7 @@ import numpy as np
 from steadyrank.errors import InputError
 from steadyrank.present.run_names import name_in_figure
 from steadyrank.present.svg import tell
+from steadyrank.visible import spelled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,9 +83,9 @@ def shown(text: str) -> str:
     """A name as a font can draw it: it may hold bytes that are no text.
 
     >>> shown("tab\\there")
-    'tab\ufffdhere'
+    'tab\\\\x09here'
     """
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return "".join(c if c.isprintable() else spelled(c) for c in text)
 
 
 def shortened(name: str, longest: int = LONGEST_NAME) -> str:
@@ -206,8 +207,8 @@ def _above_labels(ax: Axes) -> Any:
     from matplotlib.transforms import ScaledTranslation
 
     axis: Any = ax.xaxis
-    ticks = axis.get_major_ticks() if axis.get_tick_params()["labeltop"] else []
-    points = [_height(tick.label2) for tick in ticks]
+    above = [tick.label2 for tick in axis.get_major_ticks() if tick.label2.get_visible()]
+    points = list(map(_height, above))
     figure: Any = ax.get_figure()
     up = (max(points) + 6.0) / 72 if points else 0.0
     return ax.transAxes + ScaledTranslation(0.0, up, figure.dpi_scale_trans)

@@ -18,6 +18,7 @@ import numpy as np
 
 from steadyrank.errors import InputError
 from steadyrank.present.svg_size import cells_as_rectangles, shorten, ticks_as_paths
+from steadyrank.visible import spelled
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -125,12 +126,12 @@ def svg_tree(
 
 
 def clean(text: str) -> str:
-    """Text without what XML cannot hold.
+    """Text with the codes of what XML cannot hold.
 
-    >>> clean("bell \\x07")
-    'bell \ufffd'
+    >>> print(clean("bell \\x07"))
+    bell \\x07
     """
-    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+    return _NOT_XML.sub(lambda match: spelled(match[0]), text)
 
 
 def _parsed(figure: Figure) -> ElementTree.Element:

@@ -16,7 +16,7 @@ from steadyrank.data.read.csv_cells import csv_line
 from steadyrank.notebook import flat
 from steadyrank.present.cell_table import Cell, Drilldown, Table, emphasised, widest_mark
 from steadyrank.present.latex import to_latex
-from steadyrank.present.visible import escaped, for_terminal
+from steadyrank.visible import escaped, for_terminal, visible
 from steadyrank.words import exact
 
 __all__ = [
@@ -266,6 +266,8 @@ def with_words(
         answer, notes = (
             [f"<p>{_escape_html(text)}</p>" for text in texts] for texts in (answer, notes)
         )
+    else:
+        answer, notes = (list(map(visible, texts)) for texts in (answer, notes))
     gap = "\n" if form in ("table", "html") else "\n\n"
     parts = [render(table, form, **looks) for table in tables]
     before, after = ([gap.join(words) + "\n"] if words else [] for words in (answer, notes))

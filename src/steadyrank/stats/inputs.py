@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, check_count, check_number
 from steadyrank.stats.pairs.result import degenerate_flags
 
 PAIR_BLOCK = 256
@@ -51,16 +51,14 @@ def checked(scores: ArrayLike, pairs: ArrayLike) -> tuple[np.ndarray, np.ndarray
 
 def check_open_unit(name: str, value: float) -> float:
     """A level, an error rate or a power: strictly between 0 and 1."""
-    if not 0.0 < value < 1.0:
+    if not 0.0 < check_number(name, value) < 1.0:
         raise InputError(f"{name} must lie strictly between 0 and 1, got {value}")
     return float(value)
 
 
 def check_samples(n_samples: int) -> int:
     """A number of samples: at least 1."""
-    if n_samples < 1:
-        raise InputError(f"n_samples must be at least 1, got {n_samples}")
-    return int(n_samples)
+    return check_count("n_samples", n_samples)
 
 
 def named_quantiles(values: np.ndarray, levels: Sequence[float]) -> dict[str, float]:

@@ -11,7 +11,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from steadyrank.errors import InputError, unknown_name
-from steadyrank.present.figures import Plot, give_matplotlib_a_cache
+from steadyrank.present.figures import Plot, load_matplotlib
 from steadyrank.present.page import PageFigure
 from steadyrank.present.page_svg import page_svg
 from steadyrank.present.plot_style import PAGE_WIDTH, SMALL, tidy
@@ -67,10 +67,8 @@ def plot(
     if ax is not None and figsize is not None:
         raise InputError("give either ax, which has its size, or figsize")
     size = inches(drawing, results[0], figsize)
-    give_matplotlib_a_cache()
-    import matplotlib as mpl
-
-    with mpl.rc_context(SMALL if figsize is not None and size[0] < PAGE_WIDTH else {}):  # type: ignore[arg-type]
+    mpl = load_matplotlib()
+    with mpl.rc_context(SMALL if figsize is not None and size[0] < PAGE_WIDTH else {}):
         if ax is None:
             from matplotlib.figure import Figure
 

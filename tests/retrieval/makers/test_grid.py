@@ -283,7 +283,7 @@ def test_a_folder_with_usual_names_is_a_collection(write, corpus):
         ({"lexical": []}, InputError, "name at least one lexical unit"),
         ({"models": ["BM25", "bm25"]}, InputError, "two systems would be named"),
         ({"depth": 0}, InputError, "depth must be"),
-        ({"jobs": 0}, InputError, "jobs must be at least 1"),
+        ({"jobs": 0}, InputError, "jobs must be a whole number of at least 1"),
     ],
 )
 def test_bad_components_are_refused_before_anything_is_written(

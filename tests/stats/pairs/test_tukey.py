@@ -251,5 +251,5 @@ def test_wrong_input_is_refused():
         tukey_hsd(SCORES, [[0, 1]], confidence=95)
     with pytest.raises(InputError, match="unknown mode 'papr': did you mean 'paper'"):
         randomized_tukey(SCORES, [[0, 1]], mode="papr")
-    with pytest.raises(InputError, match="n_samples must be at least 1"):
+    with pytest.raises(InputError, match="n_samples must be a whole number of at least 1"):
         randomized_tukey(SCORES, [[0, 1]], n_samples=0)

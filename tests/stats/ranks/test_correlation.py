@@ -661,7 +661,10 @@ def test_overlap_of_equal_and_of_disjoint_rankings():
         (lambda: bootstrap_tau_interval([[1, 2]], [[1]]), "differ in shape"),
         (lambda: bootstrap_tau_interval([[1]], [[1]], n_samples=0), "n_samples must be"),
         (lambda: rbo([1, 2], [1, 2], p=1), "p must lie strictly between 0 and 1"),
-        (lambda: taus_against([1, 2], [[1, 2]] * 40_000, jobs=0), "jobs must be at least 1"),
+        (
+            lambda: taus_against([1, 2], [[1, 2]] * 40_000, jobs=0),
+            "jobs must be a whole number of at least 1",
+        ),
     ],
 )
 def test_wrong_input_is_named(call, message):

@@ -153,7 +153,7 @@ def test_names_are_text_whatever_they_hold(agreement, grid, tmp_path):
         save_figure(sr.plot(replace(agreement, measures=odd), kind=kind), tmp_path / "odd.svg")
         texts = "".join(ElementTree.parse(tmp_path / "odd.svg").getroot().itertext())
         assert "$x$_{1" in texts
-        assert "caf\ufffd" in texts
+        assert r"caf\xe9" in texts
     levels = {**grid.levels, "stemmer": odd}
     save_figure(sr.plot(replace(grid, measure="$y_{", levels=levels)), tmp_path / "odd.svg")
     texts = "".join(ElementTree.parse(tmp_path / "odd.svg").getroot().itertext())

@@ -237,7 +237,7 @@ def test_too_few_samples_for_the_correction_are_told():
         ({"alpha": 1.5}, "alpha must be a number between 0 and 1"),
         ({"baseline": "run9"}, "unknown run 'run9'"),
         ({"measure": "ap"}, "did you mean 'AP'"),
-        ({"n_samples": 0}, "n_samples must be at least 1"),
+        ({"n_samples": 0}, "n_samples must be a whole number of at least 1"),
         ({"interval": "wald"}, "unknown kind of interval"),
         ({"mode": "both"}, "unknown mode"),
     ],

@@ -775,7 +775,7 @@ def test_rows_have_the_promised_keys():
         ({"alpha": 0.7}, "alpha must lie strictly between 0 and 0.5"),
         ({"mode": "papre"}, "unknown mode 'papre': did you mean 'paper'"),
         ({"measure": "APP"}, "unknown measure 'APP'"),
-        ({"n_samples": 0}, "n_samples must be at least 1"),
+        ({"n_samples": 0}, "n_samples must be a whole number of at least 1"),
         (
             {"instance_factors": ["smple"]},
             "there is no column 'smple' in the run information \\(system, kind, size\\)",

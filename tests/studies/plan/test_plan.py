@@ -279,7 +279,7 @@ REFUSED = [
     ({}, "give a variance, or pilot data"),
     ({"variance": 0.0}, "variance of score must be a number above 0, got 0.0"),
     ({"variance": -1.0}, "must be a number above 0"),
-    ({"variance": math.nan}, "must be a number, got nan"),
+    ({"variance": math.nan}, "must be a number above 0, got nan"),
     ({"variance": math.inf}, "must be a number above 0, got inf"),
     ({"variance": "0.1"}, "must be a number, got '0.1'"),
     ({"variance": {}}, "at least one measure"),

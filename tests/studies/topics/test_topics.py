@@ -433,7 +433,7 @@ def test_default_sizes_reach_half_in_five_steps_or_more():
         ({"binning": "second"}, "unknown binning 'second'"),
         ({"baseline": "rum1"}, "did you mean 'run1'"),
         ({"measure": "PA"}, "unknown measure 'PA'"),
-        ({"jobs": 0}, "jobs must be at least 1"),
+        ({"jobs": 0}, "jobs must be a whole number of at least 1"),
     ],
 )
 def test_bad_arguments_are_refused(options, message):

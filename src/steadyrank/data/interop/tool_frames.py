@@ -14,6 +14,7 @@ from steadyrank.data.ids import Ids, make_ids
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.run import Run
 from steadyrank.errors import InputError, check_choice
+from steadyrank.notebook import made_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,7 +66,7 @@ def run_frame(run: Run, *, columns: Tool = "steadyrank") -> pd.DataFrame:
             "score": run.scores,
             "system": run.name,
         }
-    return _frame(made)
+    return made_frame(made)
 
 
 def qrels_frame(qrels: Qrels, *, columns: Tool = "steadyrank") -> pd.DataFrame:
@@ -90,22 +91,16 @@ def qrels_frame(qrels: Qrels, *, columns: Tool = "steadyrank") -> pd.DataFrame:
     topics, documents = _id_columns(qrels, columns)
     grades = qrels.grades if columns == "steadyrank" else qrels.grades.astype(np.int64)
     if columns == "trectools":
-        return _frame({topic: topics, "q0": "0", document: documents, "rel": grades})
+        return made_frame({topic: topics, "q0": "0", document: documents, "rel": grades})
     value = {"pyterrier": "label", "ranx": "score"}.get(columns, "relevance")
     made: dict[str, Any] = {topic: topics, document: documents, value: grades}
     if columns == "ir_measures":
         made["iteration"] = "0"
-    return _frame(made)
+    return made_frame(made)
 
 
 def _check_tool(columns: str) -> None:
     check_choice("set of columns", columns, get_args(Tool))
-
-
-def _frame(columns: dict[str, Any]) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame(columns)
 
 
 def _id_columns(held: Run | Qrels, columns: Tool) -> tuple[pd.Series[Any], pd.Series[Any]]:

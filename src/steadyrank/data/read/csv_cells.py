@@ -1,8 +1,9 @@
 """CSV that spreadsheets leave alone and that reads back as it was.
 
 A spreadsheet takes a cell that begins with `=`, `+`, `-` or `@` for a formula, and names of runs
-and topics come from anywhere. Such names are written behind an apostrophe, in every CSV file
-alike, and what reads CSV takes it off again: a run `=x` stays `=x` on the way out and back.
+and topics come from anywhere. Such names are written behind an apostrophe, and characters that
+would act on a terminal or are no text by their codes (`steadyrank.visible`), in every CSV file
+alike; what reads CSV undoes both: a run `=x` stays `=x` on the way out and back.
 """
 
 from __future__ import annotations
@@ -13,10 +14,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from steadyrank.data.read.limits import LONGEST_LINE, check_blank, endless_line, inner_mark
 from steadyrank.data.read.sources import open_bytes
 from steadyrank.errors import FormatError
+from steadyrank.visible import is_hidden, restored, reversible
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # The wide forms stand for the same where a spreadsheet speaks Japanese or Chinese.
 _STARTS = "[=+@\\t\\r\\n\uff1d\uff0b\uff0d\uff20-]"
@@ -40,15 +46,16 @@ def is_formula(text: str) -> bool:
 def defused(text: str) -> str:
     """The text behind an apostrophe if it would be a formula, or look like one so written.
 
-    >>> [defused(text) for text in ("=x", "'=x", "'x", "-0.5", "bm25")]
-    ["'=x", "''=x", "'x", '-0.5', 'bm25']
+    >>> [defused(text) for text in ("=x", "'=x", "'x", "-0.5", "caf\\udce9")]
+    ["'=x", "''=x", "'x", '-0.5', 'caf\\\\xe9']
     """
+    text = reversible(text)
     return f"'{text}" if is_formula(text) or _DEFUSED.match(text) else text
 
 
 def as_written(rows: Iterable[Iterable[str]]) -> bool:
-    """Whether names must be taken as they are: one is a formula, which steadyrank never writes."""
-    return any(is_formula(name) for row in rows for name in row)
+    """Whether names must be taken as they are: steadyrank writes no formula, and no control."""
+    return any(is_formula(name) or is_hidden(name) for row in rows for name in row)
 
 
 def armed(text: str) -> str:
@@ -57,7 +64,7 @@ def armed(text: str) -> str:
     >>> [armed(defused(text)) for text in ("=x", "'=x", "'x", "-0.5")]
     ['=x', "'=x", "'x", '-0.5']
     """
-    return text[1:] if _DEFUSED.match(text) else text
+    return restored(text[1:] if _DEFUSED.match(text) else text)
 
 
 def csv_cell(text: str) -> str:
@@ -73,6 +80,15 @@ def csv_line(cells: Iterable[str]) -> str:
     '\\'=x,"a,b",-0.5,\\n'
     """
     return (",".join(map(csv_cell, cells)) or '""') + "\n"
+
+
+def frame_csv(frame: pd.DataFrame, *, header: bool = True) -> str:
+    """A frame as CSV, its texts and column names defused."""
+    safe = frame.rename(columns=defused)
+    for name, kind in safe.dtypes.items():
+        if kind.kind not in "biufc":
+            safe[name] = [defused(cell) if isinstance(cell, str) else cell for cell in safe[name]]
+    return safe.to_csv(index=False, header=header, lineterminator="\n")
 
 
 def read_csv(path: Path, *, delimiter: str | None = None) -> Iterator[tuple[int, list[str]]]:

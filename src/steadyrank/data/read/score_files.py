@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from steadyrank.compute.files import whole_file, write_whole
 from steadyrank.data.interop.frames import (
@@ -18,6 +19,7 @@ from steadyrank.data.interop.frames import (
     pick_column,
     read_parquet,
 )
+from steadyrank.data.provenance import with_hashes
 from steadyrank.data.read.csv_cells import csv_cell, csv_line, read_csv
 from steadyrank.data.read.score_json import (
     LONG_ROLES,
@@ -32,12 +34,14 @@ from steadyrank.data.read.table_rules import tidy_scores
 from steadyrank.data.scores import (
     AXES,
     CellError,
+    Disagreement,
     Scores,
     join_scores,
     scores_from_cells,
     scores_from_codes,
 )
 from steadyrank.errors import FormatError, InputError, SteadyrankWarning, unknown_name
+from steadyrank.visible import restored, reversible
 from steadyrank.words import counted
 
 DEFAULT_MEASURE = "score"
@@ -112,7 +116,7 @@ def _joined(parts: Sequence[Scores]) -> Scores:
     parts = _named_apart(parts)
     try:
         return join_scores(*parts)
-    except InputError as error:
+    except Disagreement as error:
         raise InputError(
             f"{error}: if the files hold different measures, give the measure of each"
         ) from None
@@ -144,7 +148,7 @@ def _named_apart(parts: Sequence[Scores]) -> Sequence[Scores]:
 def _agree(parts: Sequence[Scores]) -> bool:
     try:
         join_scores(*parts)
-    except InputError:
+    except Disagreement:
         return False
     return True
 
@@ -230,6 +234,8 @@ def _read_parquet(path: Path) -> Scores:
         raise FormatError(path, f"expected columns {expected}, got {got}")
     coded = [coded_names(path, table, columns[axis], axis) for axis in AXES]
     labels, codes = zip(*coded, strict=True)
+    if _METADATA in (table.schema.metadata or {}):
+        labels = tuple(tuple(map(restored, names)) for names in labels)
     values = column_numbers(path, table, columns["value"])
     own = _own_metadata(path, table, dict(zip(AXES, map(len, labels), strict=True)))
     try:
@@ -319,27 +325,14 @@ def _write_parquet(scores: Scores, path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    own: dict[str, Any] = {"meta": {**scores.meta, "sha256": file_hashes(scores.meta)}}
+    own: dict[str, Any] = {"meta": with_hashes(scores.meta)}
     own |= {key: getattr(scores, key) for key in _INFO}
-    frame = scores.to_frame()
-    try:
-        names = {axis: pa.array(frame[axis]).dictionary_encode() for axis in AXES}
-    except UnicodeEncodeError:
-        raise InputError(
-            f"{path}: Parquet requires names in UTF-8, and one of these is not: write CSV instead"
-        ) from None
+    places = np.indices(scores.values.shape, dtype=np.int32).reshape(3, -1)
+    names = {
+        axis: pa.DictionaryArray.from_arrays(place, list(map(reversible, labels)))
+        for axis, place, labels in zip(AXES, places, scores.labels, strict=True)
+    }
     table = pa.table({**names, "value": pa.array(scores.values.ravel())})
     table = table.replace_schema_metadata({_METADATA: json.dumps(own).encode()})
     with whole_file(path) as temporary:
         pq.write_table(table, temporary, write_page_checksum=True)
-
-
-def file_hashes(meta: Mapping[str, Any]) -> dict[str, str]:
-    """SHA-256 of the files that scores were computed from, where they still are."""
-    names = [meta.get("qrels"), *meta.get("files", {}).values()]
-    found = {}
-    for name in dict.fromkeys(names):
-        if name is not None and Path(name).is_file():
-            with open(name, "rb") as stream:
-                found[name] = hashlib.file_digest(stream, "sha256").hexdigest()
-    return found

@@ -252,11 +252,12 @@ def plain_value(text: str) -> float | None:
 
 
 def as_meant(columns: list[list[str]]) -> list[list[str]]:
-    """Columns of names, without the apostrophes that keep some from being formulas."""
-    distinct = [set(column) for column in columns]
-    if as_written(distinct) or not any(name[0] == "'" for names in distinct for name in names):
+    """Columns of names, without what keeps some from acting on spreadsheets and terminals."""
+    distinct = set().union(*columns)
+    meant = {name: armed(name) for name in distinct}
+    if as_written([distinct]) or all(name == own for own, name in meant.items()):
         return columns
-    return [[armed(name) for name in column] for column in columns]
+    return [[meant[name] for name in column] for column in columns]
 
 
 def come_from(path: Path) -> dict[str, Any]:

@@ -21,6 +21,9 @@ from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, unknown_column, unknown_name, warn
 from steadyrank.words import by_number, counted, some
 
+SMALLEST_SHARE = 1e-100
+"""Of the largest weight: squares of smaller shares would be 0."""
+
 
 def describe_topics(
     scores: Scores, *, topic_info: PathLike | None = None, cluster_from: str | None = None
@@ -89,7 +92,20 @@ def topic_weights(scores: Scores) -> np.ndarray | None:
         )
     if not weights.any():
         raise InputError("all topics have the weight 0: give some of them a positive weight")
-    return weights
+    return _of_fair_size(weights, scores.topics)
+
+
+def _of_fair_size(weights: np.ndarray, topics: Sequence[str]) -> np.ndarray:
+    """Weights whose sums and squares are numbers: only their ratios count."""
+    largest = weights.max()
+    lost = np.flatnonzero((weights > 0.0) & (weights / largest < SMALLEST_SHARE))
+    if len(lost):
+        raise InputError(
+            f"topic {topics[lost[0]]!r} has the weight {weights[lost[0]]:g} beside one of "
+            f"{largest:g}: give it 0, or at least {SMALLEST_SHARE:g} of the largest"
+        )
+    is_fair = SMALLEST_SHARE < largest < 1.0 / SMALLEST_SHARE
+    return weights if is_fair else weights / largest
 
 
 def of_some_weight(scores: Scores) -> Scores:

@@ -6,9 +6,7 @@ same data make the same bytes, packed or not. What the format cannot hold is ref
 
 from __future__ import annotations
 
-import csv
 import gzip
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +16,7 @@ import numpy as np
 from steadyrank.compute.files import is_unfinished, sweep, write_whole
 from steadyrank.data.ids import Ids
 from steadyrank.data.qrels import Qrels
+from steadyrank.data.read.csv_cells import csv_line
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import Run
 from steadyrank.data.write.kernels import LONGEST_FLOAT, SPARE, put_lines
@@ -119,11 +118,8 @@ def write_info(
     """Write what is known about runs or topics, a column each, as --run-info and --topic-info read
     it; `axis` is "run" or "topic".
     """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([axis, *columns])
-    writer.writerows(zip(names, *columns.values(), strict=True))
-    write_whole(path, text.getvalue())
+    rows = zip(names, *columns.values(), strict=True)
+    write_whole(path, map(csv_line, [[axis, *columns], *rows]))
 
 
 def _make_run_folder(folder: Path, names: set[str]) -> None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -21,7 +20,7 @@ import scipy
 from numpy.typing import ArrayLike
 from scipy import special
 
-from steadyrank.errors import InputError, check_choice, warn
+from steadyrank.errors import InputError, check_choice, check_number, warn
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.planning import design
 
@@ -231,13 +230,6 @@ def _check_systems(method: str, systems: Any) -> int:
             f"{systems} systems are ignored: {method} is for two; use anova for more", stacklevel=5
         )
     return 2
-
-
-def check_number(name: str, value: Any) -> float:
-    """A number that is one."""
-    if isinstance(value, bool) or not isinstance(value, Real) or math.isnan(value):
-        raise InputError(f"{name} must be a number, got {value!r}")
-    return float(value)
 
 
 def check_positive(name: str, value: Any) -> float:

@@ -64,12 +64,15 @@ def _pair(result: AgreeResult, pair: int) -> list[str]:
 def agree_text(
     result: AgreeResult, form: str, *, rows: str = "anova", digits: int = 4, **looks: Any
 ) -> str:
-    """The result in one of the output formats; CSV holds `rows`: anova, cells or ranking."""
+    """The result in one of the output formats; CSV holds `rows`: anova, cells or ranking.
+
+    One size of topics and of systems leaves no ANOVA: CSV then holds the cells.
+    """
     if form == "json":
         return to_json(agree_json(result))
     if form == "csv":
-        method = "anova_rows" if rows == "anova" else rows
-        return render(exact_table(getattr(result, method)()), "csv")
+        found = result.anova_rows() if rows == "anova" else getattr(result, rows)()
+        return render(exact_table(found or result.cells()), "csv")
     tables = [_likeness_table(result, digits), _ranking_table(result, digits)]
     if result.anova is not None and result.mode == "paper":
         tables.insert(0, anova_table(result.anova, result.caption(), digits))

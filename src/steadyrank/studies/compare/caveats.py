@@ -71,9 +71,9 @@ def warn_if_unlinked(matrix: np.ndarray, names: Sequence[str]) -> None:
         return
     groups = connected_runs(matrix)
     if len(groups) > 1:
-        smallest = min(groups, key=len)
+        smallest, *_, largest = sorted(groups, key=len)
         warn(
-            f"{names[smallest[0]]} shares no topic with {names[max(groups, key=len)[0]]}, not "
+            f"{names[smallest[0]]} shares no topic with {names[largest[0]]}, not "
             "even through other runs: the order of such runs reflects different topics, and "
             "nothing is claimed about them",
             stacklevel=6,

@@ -108,7 +108,7 @@ def detectable(result: CompareResult) -> float:
 def resolution_words(result: CompareResult) -> str:
     """The difference that these topics can show; nothing where none is known."""
     total, smallest = len(result.pairs), detectable(result)
-    if not math.isfinite(smallest):
+    if not 0.0 < smallest < math.inf:  # 0 of runs whose difference never varies
         return ""
     return (
         f"With these {counted(result.n_topics, 'topic', form=',')} and "

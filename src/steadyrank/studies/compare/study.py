@@ -19,7 +19,7 @@ from steadyrank.data.order import scores_in_order
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.read.topic_info import describe_topics, of_some_weight
 from steadyrank.data.scores import Scores, position
-from steadyrank.errors import InputError, unknown_column, unknown_name
+from steadyrank.errors import InputError, check_count, check_number, unknown_column, unknown_name
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.instances.pair_tests import has_instances
@@ -256,10 +256,9 @@ def _check(scores: Scores, names: tuple[str, ...], settings: Settings) -> None:
     ):
         if value not in choices:
             raise unknown_name(what, str(value), [choice for choice in choices if choice])
-    if not 0 < settings.alpha < 1:
+    if not 0 < check_number("alpha", settings.alpha) < 1:
         raise InputError(f"alpha must be a number between 0 and 1, got {settings.alpha!r}")
-    if settings.n_samples < 1:
-        raise InputError(f"n_samples must be at least 1, got {settings.n_samples!r}")
+    check_count("n_samples", settings.n_samples)
     _check_test(settings, several=len(scores.measures) > 1)
     if len(names) < 2:
         raise InputError("a comparison requires at least two runs")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from steadyrank.compute.executors import Progress
+from steadyrank.data.read.csv_cells import frame_csv
 from steadyrank.notebook import frame_of
 from steadyrank.present.cells import name, number, percent, pvalue, signed, signed_interval
 from steadyrank.present.json import PART, json_pieces, picked, to_json
@@ -127,7 +128,7 @@ def _watched(
 def _csv_pieces(rows: Iterator[dict[str, Any]]) -> Iterator[str]:
     header = True
     while part := list(itertools.islice(rows, PART)):
-        yield frame_of(part).to_csv(index=False, header=header, lineterminator="\n")
+        yield frame_csv(frame_of(part), header=header)
         header = False
 
 
@@ -204,7 +205,7 @@ def _mean(result: CompareResult, run: int, digits: int) -> Cell:
 def _detectable(result: CompareResult, digits: int) -> str:
     known = result.smallest_difference[~np.isnan(result.smallest_difference)]
     smallest = float(np.median(known)) if len(known) else np.nan
-    if not np.isfinite(smallest):
+    if not 0.0 < smallest < np.inf:  # 0 of runs whose difference never varies
         return ""
     size = result.n_comparisons
     corrected = "" if size == 1 else f" among {size:,} comparisons"

@@ -12,10 +12,11 @@ import numpy as np
 
 from steadyrank.data.interop.parquet import column_names
 from steadyrank.data.order import scores_in_order
+from steadyrank.data.provenance import SETTINGS, check_alike, file_hashes, with_hashes
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.runs import ReadingOptions, read_runs
-from steadyrank.data.read.score_files import file_hashes, read_scores
+from steadyrank.data.read.score_files import read_scores
 from steadyrank.data.read.sources import PathLike, kind_of, open_bytes
 from steadyrank.data.read.streams import is_readable
 from steadyrank.data.read.topic_info import describe_topics
@@ -29,9 +30,6 @@ from steadyrank.measures.unjudged import DifferenceBounds, difference_bounds
 from steadyrank.words import counted
 
 ROLES = ("baseline", "candidate")
-
-SAME_SETTINGS = ("no_relevant", "ties", "duplicates")
-"""Settings of `evaluate` that must be the same for both; of `missing`, see `check_alike`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -86,7 +84,9 @@ def read_pair(
         _one_run(part if isinstance(part, Scores) else evaluated[role], role, measures, name)
         for role, part, name in zip(ROLES, given, names, strict=True)
     ]
-    check_alike(*sides, missing=missing)
+    # With missing="error", a topic that only one has is refused below, whatever the scores say.
+    settings = [key for key in SETTINGS if key != "missing" or missing != "error"]
+    check_alike(sides[0], sides[1], [f"the {role}" for role in ROLES], settings)
     scores = _side_by_side(*sides, missing=missing)
     scores = describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)
     if judged is None or ties != "trec_eval" or no_relevant != "zero":
@@ -174,31 +174,6 @@ def _label(measure: str, scores: Scores) -> str:
     return measure if measure in scores.measures else str(parse_measures(measure)[0])
 
 
-def check_alike(baseline: Scores, candidate: Scores, *, missing: str) -> None:
-    """Refuse scores by other judgments, or read in another way, as far as they say so."""
-    old, new = baseline.meta.get("settings", {}), candidate.meta.get("settings", {})
-    keys = SAME_SETTINGS if missing == "error" else (*SAME_SETTINGS, "missing")
-    for key in keys:
-        if key in old and key in new and old[key] != new[key]:
-            raise InputError(
-                f'the baseline was evaluated with {key}="{old[key]}", the candidate with '
-                f'{key}="{new[key]}": evaluate both with the same settings'
-            )
-    before, now = (judgments_hash(scores) for scores in (baseline, candidate))
-    if before is not None and now is not None and before != now:
-        raise InputError(
-            f"the baseline was evaluated with different judgments ({baseline.meta['qrels']}, "
-            f"SHA-256 {before[:12]}…) from the candidate ({now[:12]}…): evaluate it again"
-        )
-
-
-def judgments_hash(scores: Scores) -> str | None:
-    """SHA-256 of the judgments behind scores; None where they were no file."""
-    hashes = scores.meta.get("sha256") or file_hashes(scores.meta)
-    digest = hashes.get(str(scores.meta.get("qrels")))
-    return None if digest is None else str(digest)
-
-
 def _side_by_side(baseline: Scores, candidate: Scores, *, missing: str) -> Scores:
     """One cube of both, on the topics that both know."""
     for role, own, other in (("candidate", candidate, baseline), ("baseline", baseline, candidate)):
@@ -227,10 +202,7 @@ def _side_by_side(baseline: Scores, candidate: Scores, *, missing: str) -> Score
 
 def _meta(baseline: Scores, candidate: Scores) -> dict[str, Any]:
     """Where both come from, with the hashes of the files behind them."""
-    sides = [
-        {**scores.meta, "sha256": scores.meta.get("sha256") or file_hashes(scores.meta)}
-        for scores in (baseline, candidate)
-    ]
+    sides = [with_hashes(scores.meta) for scores in (baseline, candidate)]
     return dict(zip(ROLES, sides, strict=True))
 
 

@@ -14,11 +14,11 @@ from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 
-from steadyrank.data.read.runs import ReadingOptions
+from steadyrank.data.read.runs import ReadingOptions, known_options
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.read.topic_info import cluster_codes, topic_column, topic_weights
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, check_choice
+from steadyrank.errors import InputError, check_choice, check_number
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.measures.names import Measure
 from steadyrank.stats.interval import Interval
@@ -194,7 +194,7 @@ def gate(
     >>> result.verdict, result.exit_code()
     ('pass', 0)
     """
-    if not 0.0 < alpha < 0.5:
+    if not 0.0 < check_number("alpha", alpha) < 0.5:
         raise InputError(f"alpha must lie between 0 and 0.5, got {alpha}")
     check_choice("way to treat unjudged documents", unjudged, get_args(Unjudged))
     margins = _margins(measures, margin)
@@ -209,7 +209,7 @@ def gate(
         no_relevant=no_relevant,
         ties=ties,
         jobs=jobs,
-        reading=reading_options,
+        reading=known_options(reading_options),
     )
     by_name = dict(zip(pair.scores.measures, margins.values(), strict=True))
     parts = _parts(pair, by_name, by, guard_breakage)
@@ -251,7 +251,7 @@ def _margins(measures: Any, margin: float | None) -> dict[str, float]:
         value = margin if own is None else own
         if value is None:
             raise InputError(f"no margin for {name}: state the acceptable loss with margin=")
-        if not 0.0 <= value < math.inf:
+        if not 0.0 <= check_number("margin", value) < math.inf:
             raise InputError(f"margin must be a number of at least 0, got {value} for {name}")
         margins[str(name)] = float(value)
     return margins

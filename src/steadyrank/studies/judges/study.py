@@ -16,7 +16,7 @@ from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import order_by_name
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.runs import ReadingOptions, read_runs
+from steadyrank.data.read.runs import ReadingOptions, known_options, read_runs
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
@@ -176,7 +176,7 @@ def judges(
         if not isinstance(judges, Mapping) or not judges:
             raise InputError('no judge was given: give judges={"name": judgments}')
         scores, people, inputs = evaluate_judges(
-            read_runs(runs, **reading_options),
+            read_runs(runs, **known_options(reading_options)),
             human,
             judges,
             measure=measure or DEFAULT_MEASURE,

@@ -18,7 +18,7 @@ from steadyrank.compute.executors import Machine
 from steadyrank.data.order import natural_key
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
-from steadyrank.data.read.runs import ReadingOptions, read_runs
+from steadyrank.data.read.runs import ReadingOptions, known_options, read_runs
 from steadyrank.data.run import Run
 from steadyrank.data.runs import header_of
 from steadyrank.errors import InputError, check_choice, warn
@@ -167,7 +167,7 @@ def read_pool(
     judged = judgments_of(qrels)
     if len(judged) == 0:
         raise InputError("the qrels hold no judgments")
-    to_read = read_runs(runs, **reading_options)
+    to_read = read_runs(runs, **known_options(reading_options))
     recipes = tuple(prepare(measure, judged.max_grade) for measure in measures)
     everything = any(recipe.needs_all for recipe in recipes)
     part_of = partial(_judged_part, qrels=judged, depth=depth, everything=everything)

@@ -19,13 +19,13 @@ from steadyrank.compute.executors import Machine, Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.read.runs import ReadingOptions
 from steadyrank.data.scores import mean_of_present
-from steadyrank.errors import InputError, check_choice
+from steadyrank.errors import InputError, check_choice, check_number
 from steadyrank.measures.evaluate import Missing, NoRelevant
 from steadyrank.measures.names import Measure, parse_measures
 from steadyrank.stats.inputs import check_open_unit, named_quantiles
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.stats.planning.demands import Demands, Formula, Method, check_demands, check_number
+from steadyrank.stats.planning.demands import Demands, Formula, Method, check_demands
 from steadyrank.stats.planning.design import check_rates
 from steadyrank.stats.planning.pilot import Pilot, pilot_variance
 from steadyrank.stats.ranks.intervals import bootstrap_tau_interval, kendall_interval

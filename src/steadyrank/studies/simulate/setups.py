@@ -179,5 +179,5 @@ def _fingerprint(columns: Sequence[np.ndarray], runs: Sequence[Run], topics: Seq
     digest = hashlib.blake2b(digest_size=16)
     for column in columns:
         digest.update(np.ascontiguousarray(column).tobytes())
-    digest.update("\0".join([*(run.name for run in runs), *topics]).encode())
+    digest.update("\0".join([*(run.name for run in runs), *topics]).encode(errors="surrogatepass"))
     return digest.hexdigest()

@@ -7,7 +7,6 @@ a D-study says how well n topics, and k instances, rank the systems (E rho²) an
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,12 +15,11 @@ from steadyrank._version import __version__
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import measure_of
-from steadyrank.errors import InputError, warn
+from steadyrank.errors import InputError, check_number, warn
 from steadyrank.measures.scored import scores_of
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.planning.demands import check_number
 from steadyrank.stats.planning.variance import VarianceComponents, topics_for
 from steadyrank.stats.planning.variance_facets import (
     N_DRAWS,
@@ -290,7 +288,7 @@ def stability(
 
 
 def _check_size(what: str, size: Any) -> int:
-    if check_number(what, size) != math.floor(size) or not size >= 1:
+    if not check_number(what, size) >= 1 or size % 1 != 0:
         raise InputError(f"{what} must be whole numbers of at least 1, got {size!r}")
     return int(size)
 

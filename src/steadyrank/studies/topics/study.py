@@ -31,7 +31,7 @@ from steadyrank.data.read.topic_info import (
     topic_weights,
 )
 from steadyrank.data.scores import Scores, measure_of, position
-from steadyrank.errors import InputError, check_choice, warn
+from steadyrank.errors import InputError, check_choice, check_number, warn
 from steadyrank.measures.names import counts_documents
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.pairs.corrections import adjust
@@ -40,7 +40,7 @@ from steadyrank.stats.pairs.max_t import Draws, max_t, max_t_level
 from steadyrank.stats.pairs.result import all_pairs, pairs_with
 from steadyrank.stats.pairs.tests import paired_t
 from steadyrank.stats.pairs.topic_design import TopicDesign, cluster_sums, cluster_t, linearised
-from steadyrank.stats.planning.demands import check_comparisons, check_number
+from steadyrank.stats.planning.demands import check_comparisons
 from steadyrank.stats.planning.design import check_rates
 from steadyrank.stats.planning.needed_topics import NeededTopics, needed_topics
 from steadyrank.stats.planning.reversal import (

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from steadyrank.data.read.csv_cells import frame_csv
 from steadyrank.present.cells import name, number, titled, without_empty
 from steadyrank.present.json import picked, to_json
 from steadyrank.present.table import Cell, Table, with_words
@@ -74,8 +75,7 @@ def topics_text(
     if form == "json":
         return to_json(topics_json(result))
     if form == "csv":
-        frame = result.to_frame("levels" if levels else "pairs")
-        return frame.to_csv(index=False, lineterminator="\n")
+        return frame_csv(result.to_frame("levels" if levels else "pairs"))
     answer, notes = answer_sentences(result), _notes(result)
     # Without notes a blank line still ends the text.
     return with_words(answer, _tables(result, digits), notes or [""], form, **looks)

@@ -1,0 +1,61 @@
+"""An output never takes the place of an input."""
+
+from __future__ import annotations
+
+import pytest
+from commanding import call
+
+
+@pytest.fixture
+def files(write, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write("qrels.txt", "".join(f"{t} 0 d{t % 2} 1\n" for t in range(1, 9)))
+    for name in "ab":
+        ranked = [
+            f"{t} Q0 d{d} 1 {(d + t * ord(name)) % 5} {name}\n" for t in range(9) for d in (0, 1)
+        ]
+        write(f"runs/{name}.txt", "".join(ranked))
+    (tmp_path / "link.txt").symlink_to("qrels.txt")
+    write("scores.csv", "topic,a,b\n1,.1,.2\n2,.3,.1\n3,.3,.2\n4,.3,.1\n5,.2,.1\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "evaluate qrels.txt runs/a.txt -o qrels.txt",
+        "evaluate qrels.txt runs/a.txt -o ./runs/../link.txt",
+        "evaluate link.txt runs/a.txt -o qrels.txt",
+        "evaluate qrels.txt runs -o runs/a.txt",
+        "evaluate qrels.txt runs/*.txt -o runs/b.txt",
+        "compare --scores scores.csv -o scores.csv",
+        "compare -m AP=scores.csv -o scores.csv",
+        "compare -m AP=scores.csv --plot scores.csv",
+        "gate qrels.txt runs/a.txt runs/b.txt --junit runs/b.txt",
+        "judges qrels.txt runs --judge x=link.txt -o qrels.txt",
+        "report qrels.txt runs --out runs/a.txt",
+        "report qrels.txt runs --force --out runs/a.txt",
+        "grid runs --topics qrels.txt --scores qrels.txt",
+    ],
+)
+def test_an_output_that_would_overwrite_an_input_is_refused_before_any_work(files, capsys, words):
+    before = {path: path.read_bytes() for path in files.rglob("*") if path.is_file()}
+    code, _, told = call(capsys, *words.split())
+    assert (code, told.count("\n")) == (2, 1)
+    assert "would overwrite an input: name another file" in told
+    assert before == {path: path.read_bytes() for path in files.rglob("*") if path.is_file()}
+
+
+def test_a_result_is_overwritten_by_the_next_one(files, capsys):
+    for _ in range(2):
+        assert call(capsys, "evaluate", "qrels.txt", "runs/a.txt", "-o", "result.csv")[0] == 0
+
+
+def test_what_the_shell_made_of_a_glob_is_no_page(files, capsys):
+    words = ["report", "--scores", "scores.csv", "--budget", "1s", "--quiet"]
+    code, _, told = call(capsys, *words, "--out", "runs/a.txt")
+    assert (code, told.count("\n")) == (2, 1)
+    assert "--out runs/a.txt: name a page that ends in .html, or add --force" in told
+    assert (files / "runs/a.txt").read_text().startswith("0 Q0")
+    assert call(capsys, *words, "--out", "runs/a.txt", "--force")[0] == 0
+    assert (files / "runs/a.txt").read_text().startswith("<!DOCTYPE html>")
