@@ -115,7 +115,7 @@ def write_files(folder: Path) -> dict[str, str]:
     runs = folder / "runs"
     runs.mkdir()
     rng = np.random.default_rng(5)
-    topics = [str(t) for t in range(1, 7)]
+    topics = [str(t) for t in range(1, 12)]
     for number, tag in enumerate(["run1", "=run2", "run3|x", "-s4"]):
         lines = [
             f"{t} Q0 d{d} 0 {rng.random():.4f} {tag}" for t in topics for d in range(number, 8)
