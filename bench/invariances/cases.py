@@ -34,7 +34,7 @@ from steadyrank.studies.instances.tables import instances_json
 from steadyrank.studies.judges.tables import judges_json
 from steadyrank.studies.plan.tables import plan_json
 from steadyrank.studies.pools.tables import pools_json
-from steadyrank.studies.simulate.tables import simulate_json
+from steadyrank.studies.simulate.view import VIEW as SIMULATE
 from steadyrank.studies.stability.view import VIEW as STABILITY
 from steadyrank.studies.topics.tables import topics_json
 
@@ -403,7 +403,7 @@ CASES: dict[str, Case] = {
     **{
         f"simulate, {words}": Case(
             study="simulate",
-            told=simulate_json,
+            told=SIMULATE.json,
             executor=True,
             call=functools.partial(
                 lambda data, drawn, **options: sr.simulate(

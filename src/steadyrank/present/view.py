@@ -113,6 +113,8 @@ class View:
     figures: tuple[FigureSpec, ...] = ()
     csv: str = ""
     """Id of the table whose exact rows CSV holds; the first unless given."""
+    options: tuple[str, ...] = ()
+    """Fields of the subject that whoever shows it may set, such as the K of a "top K"."""
 
     def made(
         self, subject: Any, *, digits: int = 4, page: bool = False, only: Sequence[str] = ()
@@ -127,7 +129,10 @@ class View:
         ]
 
     def text(self, subject: Any, form: str, *, digits: int = 4, **looks: Any) -> str:
-        """The view in one of the output formats."""
+        """The view in one of the output formats; `looks` are those of tables, and `options`."""
+        asked = {option: looks.pop(option) for option in self.options if option in looks}
+        if asked:
+            subject = replace(subject, **asked)
         if form == "json":
             return to_json(self.json(subject))
         if form == "csv":

@@ -7,13 +7,13 @@ study: what several studies say together is put in front of its section by the r
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from steadyrank.present.slider import PageSlider
 from steadyrank.present.table import Table
-from steadyrank.present.view import View
+from steadyrank.present.view import Finding, View
 from steadyrank.stats.pairs.decisions import Decided
 from steadyrank.studies.material import MOST_COMPARED, Machine, Material
 
@@ -137,12 +137,17 @@ def part_of(
     cost: Callable[[Shape], Cost],
     why_not: Callable[[Material], str] = lambda material: "",
     works_on: str = "topics",
+    beside: Callable[[Any, Findings], Sequence[Finding]] = lambda subject, findings: (),
 ) -> Part:
-    """The part of a study that is shown by its view."""
+    """The part of a study that is shown by its view.
+
+    `beside`: what follows from the rest of the page; stands after the first finding.
+    """
 
     def body(subject: Any, findings: Findings) -> Body:
+        first, *others = view.findings(subject)
         return Body(
-            answer=tuple(finding.text for finding in view.findings(subject)),
+            answer=tuple(finding.text for finding in (first, *beside(subject, findings), *others)),
             figures=tuple(
                 Drawing(figure.id, figure.caption, figure.of(subject), figure.kind)
                 for figure in view.figures
