@@ -76,6 +76,8 @@ class TableSpec:
     n_names: int = 1
     opened: int = 25
     """Rows that a page opens at first."""
+    printed: Callable[[Any], int | None] = lambda subject: None
+    """How many rows, the first, a command prints; 0 leaves the table to pages, None prints all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +162,9 @@ def findings_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:
 def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = False) -> Table:
     """The table that a spec describes, with the columns that its rows and the subject call for."""
     rows = list(spec.shown(subject, spec.rows(subject)))
+    most = None if page else spec.printed(subject)
+    cut = f"The first {most:,} of {len(rows):,}." if most is not None and most < len(rows) else ""
+    rows = rows[:most]
     columns = spec.columns(subject) if callable(spec.columns) else spec.columns
     kept = [col for col in columns if _is_shown(col, subject, rows)]
     shown = [[_cell(col, row, digits, page) for col in kept] for row in rows]
@@ -167,6 +172,7 @@ def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = F
     if page:
         about = [f"{_title(col, subject).capitalize()}: {col.about}." for col in kept if col.about]
         caption = " ".join(filter(None, [caption, *about]))
+    caption = f"{caption} {cut}".strip()
     places = {key: j for j, col in enumerate(kept) for key in col.keys}
     table = cells.table(
         spec.id, caption, [_title(col, subject) for col in kept], shown, shown=spec.opened
@@ -227,7 +233,8 @@ def _cell(col: Col, row: Row, digits: int, page: bool) -> Cell:
     value = row.get(col.key)
     if col.form in _FORMS:
         return _FORMS[col.form](value)
-    return cells.number(value, _format(col.form, digits))
+    shape = _format(col.form, digits)
+    return (cells.signed if shape.startswith("+") else cells.number)(value, shape)
 
 
 def _interval(ends: list[Any], form: str, digits: int, page: bool) -> Cell:

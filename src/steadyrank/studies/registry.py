@@ -68,7 +68,12 @@ STUDIES: tuple[Study, ...] = (
     Study("agree", "do the measures agree, at which numbers of topics and systems?", turn=8),
     Study("instances", "compare non-deterministic systems; equivalence", turn=6),
     Study("components", "which component of a grid matters, by how much", turn=7),
-    Study("datasets", "would other datasets change it? leaderboards over many", turn=10),
+    Study(
+        "datasets",
+        "would other datasets change it? leaderboards over many",
+        turn=10,
+        section="part",
+    ),
     Study("plan", "how many topics, for which power; how safe is the pilot?", turn=3),
     Study(
         "stability",
