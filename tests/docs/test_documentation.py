@@ -242,10 +242,10 @@ BY_DATA = {
 
 
 def told(name: str) -> set[str]:
-    """What the section of a command has in code."""
+    """What the section of a command and the words before all sections have in code."""
     text = (DOCS / "json.md").read_text()
     section = re.search(rf"^## {name}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)[1]
-    return set(re.findall(r"`([^`]+)`", section))
+    return set(re.findall(r"`([^`]+)`", text.partition("\n## ")[0] + section))
 
 
 def keys_of(found: dict) -> set[str]:
