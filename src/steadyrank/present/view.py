@@ -74,6 +74,7 @@ class TableSpec:
     """What stands raised behind the figure of `marked`."""
     marked: str = ""
     n_names: int = 1
+    """Columns at the front that hold names; more where more of the form "name" stand there."""
     opened: int = 25
     """Rows that a page opens at first."""
     printed: Callable[[Any], int | None] = lambda subject: None
@@ -100,6 +101,8 @@ class FigureSpec:
     of: Callable[[Any], Any] = lambda subject: subject
     """The result that is drawn."""
     when: Callable[[Any], bool] = lambda subject: True
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What `plot` takes besides the kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +115,7 @@ class View:
     tables: tuple[TableSpec, ...]
     fields: Callable[[Any], dict[str, Any]]
     """The promised keys of the JSON output, which the view's findings complete."""
-    figures: tuple[FigureSpec, ...] = ()
+    figures: tuple[FigureSpec, ...] | Callable[[Any], tuple[FigureSpec, ...]] = ()
     csv: str = ""
     """Id of the table whose exact rows CSV holds; the first unless given."""
     options: tuple[str, ...] = ()
@@ -182,7 +185,9 @@ def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = F
         for i, row in enumerate(rows[: len(table.rows)])
         if spec.marked in places and (mark := spec.marks(subject, row))
     }
-    return replace(table, n_names=spec.n_names, marks=marks, best=_best(spec.best, rows, places))
+    named = next((j for j, col in enumerate(kept) if col.form != "name"), len(kept))
+    n_names = max(spec.n_names, named)
+    return replace(table, n_names=n_names, marks=marks, best=_best(spec.best, rows, places))
 
 
 def _best(key: str, rows: Sequence[Row], places: Mapping[str, int]) -> frozenset[tuple[int, int]]:
@@ -248,7 +253,7 @@ def _interval(ends: list[Any], form: str, digits: int, page: bool) -> Cell:
 
 
 def _format(form: str, digits: int) -> str:
-    return {"score": f".{digits}f", "change": f"+.{digits}f"}.get(form, form)
+    return {"score": f",.{digits}f", "change": f"+.{digits}f"}.get(form, form)
 
 
 _FORMS: Mapping[str, Callable[[Any], Cell]] = {
