@@ -76,6 +76,8 @@ class TableSpec:
     n_names: int = 1
     opened: int = 25
     """Rows that a page opens at first."""
+    most: tuple[int, int] = (cells.MOST_ROWS, cells.MOST_ROWS)
+    """Rows that are shown at most, outside a page and on it; of more, the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +166,12 @@ def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = F
         caption = " ".join(filter(None, [caption, *about]))
     places = {key: j for j, col in enumerate(kept) for key in col.keys}
     table = cells.table(
-        spec.id, caption, [_title(col, subject) for col in kept], shown, shown=spec.opened
+        spec.id,
+        caption,
+        [_title(col, subject) for col in kept],
+        shown,
+        shown=spec.opened,
+        most=spec.most[page],
     )
     marks = {
         (i, places[spec.marked]): mark

@@ -77,7 +77,10 @@ STUDIES: tuple[Study, ...] = (
         section="part",
     ),
     Study(
-        "holes", "would complete judgments change it? bounds, imputation, what to judge", turn=12
+        "holes",
+        "would complete judgments change it? bounds, imputation, what to judge",
+        turn=12,
+        section="part",
     ),
     Study("pools", "leave teams out, leave topics out: would the pilot say the same?", turn=9),
     Study("judges", "would other judges change it?", turn=11),
