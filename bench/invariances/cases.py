@@ -26,8 +26,8 @@ from bench.invariances.differences import Json
 from steadyrank.present.json import scores_json, to_json
 from steadyrank.studies.agree.tables import agree_json
 from steadyrank.studies.compare.tables import compare_json
-from steadyrank.studies.components.tables import components_json
-from steadyrank.studies.datasets.tables import datasets_json
+from steadyrank.studies.components.view import VIEW as COMPONENTS
+from steadyrank.studies.datasets.view import VIEW as DATASETS
 from steadyrank.studies.gate.tables import gate_json
 from steadyrank.studies.holes.tables import holes_json
 from steadyrank.studies.instances.tables import instances_json
@@ -347,7 +347,7 @@ CASES: dict[str, Case] = {
     **{
         f"datasets, {what}": Case(
             study="datasets",
-            told=datasets_json,
+            told=DATASETS.json,
             listed=False,
             cuts={
                 **PAIRS,
@@ -457,7 +457,7 @@ CASES: dict[str, Case] = {
     ),
     "components": Case(
         study="components",
-        told=lambda result: components_json([result]),
+        told=lambda result: COMPONENTS.json([result]),
         jobs=False,
         cuts={"stats.anova.parts.BLOCK": 7},
         rounded=1e-12,

@@ -137,23 +137,31 @@ def part_of(
     cost: Callable[[Shape], Cost],
     why_not: Callable[[Material], str] = lambda material: "",
     works_on: str = "topics",
+    subject_of: Callable[[Any], Any] = lambda result: result,
+    notes: Callable[[Any, Findings], Sequence[str]] = lambda result, findings: (),
     beside: Callable[[Any, Findings], Sequence[Finding]] = lambda subject, findings: (),
 ) -> Part:
     """The part of a study that is shown by its view.
 
-    `beside`: what follows from the rest of the page; stands after the first finding.
+    `subject_of` makes the view's subject of what `run` returns; `notes` say what depends on all
+    data of the report; `beside` are findings that follow from the rest of the page, and stand after
+    the first.
     """
 
-    def body(subject: Any, findings: Findings) -> Body:
-        first, *others = view.findings(subject)
+    def body(result: Any, findings: Findings) -> Body:
+        subject = subject_of(result)
+        figures = view.figures(subject) if callable(view.figures) else view.figures
+        said = list(view.findings(subject))
+        said[1:1] = beside(subject, findings)
         return Body(
-            answer=tuple(finding.text for finding in (first, *beside(subject, findings), *others)),
+            answer=tuple(finding.text for finding in said),
             figures=tuple(
-                Drawing(figure.id, figure.caption, figure.of(subject), figure.kind)
-                for figure in view.figures
+                Drawing(figure.id, figure.caption, figure.of(subject), figure.kind, figure.options)
+                for figure in figures
                 if figure.when(subject)
             ),
             tables=tuple(view.made(subject, page=True)),
+            notes=tuple(notes(result, findings)),
         )
 
     return Part(
