@@ -33,7 +33,7 @@ from steadyrank.studies.holes.tables import holes_json
 from steadyrank.studies.instances.tables import instances_json
 from steadyrank.studies.judges.tables import judges_json
 from steadyrank.studies.plan.tables import plan_json
-from steadyrank.studies.pools.tables import pools_json
+from steadyrank.studies.pools.view import VIEW as POOLS
 from steadyrank.studies.simulate.view import VIEW as SIMULATE
 from steadyrank.studies.stability.view import VIEW as STABILITY
 from steadyrank.studies.topics.tables import topics_json
@@ -529,7 +529,7 @@ CASES: dict[str, Case] = {
     },
     "pools": Case(
         study="pools",
-        told=pools_json,
+        told=POOLS.json,
         executor=True,
         call=lambda data, **options: sr.pools(
             data.runs,

@@ -77,7 +77,12 @@ STUDIES: tuple[Study, ...] = (
     Study(
         "holes", "would complete judgments change it? bounds, imputation, what to judge", turn=12
     ),
-    Study("pools", "leave teams out, leave topics out: would the pilot say the same?", turn=9),
+    Study(
+        "pools",
+        "leave teams out, leave topics out: would the pilot say the same?",
+        turn=9,
+        section="part",
+    ),
     Study("judges", "would other judges change it?", turn=11),
     Study("gate", "may this change ship? a candidate against a baseline", section=""),
     Study(

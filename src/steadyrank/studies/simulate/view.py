@@ -25,6 +25,9 @@ from steadyrank.words import chance, figure, percent
 TOP = 3
 """The K of "probability of top K", where there are more runs than that."""
 
+MOST_PAIRS = 10
+"""Neighbours that a command prints; JSON has all pairs."""
+
 
 def top_columns(top: int | None, n_runs: int) -> list[int]:
     """The numbers K whose "probability of top K" is shown.
@@ -240,6 +243,7 @@ RUNS = TableSpec(
 NEIGHBOURS = TableSpec(
     id="documents-neighbours",
     rows=_neighbour_rows,
+    printed=lambda result: MOST_PAIRS,
     columns=(
         Col("better", form="name"),
         Col("next", form="name"),
@@ -251,7 +255,6 @@ NEIGHBOURS = TableSpec(
         f"Neighbours by {result.measure}: probability of the same order in a second collection "
         "(where one is predicted), share of simulated collections in which they differ by a t test."
     ),
-    n_names=2,
 )
 ERRORS = TableSpec(
     id="simulate-errors",
