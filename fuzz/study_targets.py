@@ -21,7 +21,7 @@ from fuzz.table_targets import BOARD, BY_TOPIC, TURNED, TYPES, WIDE_BOARD
 from steadyrank.data.read.topic_info import describe_topics
 from steadyrank.studies.compare.tables import compare_text
 from steadyrank.studies.datasets.view import VIEW as DATASETS
-from steadyrank.studies.holes.tables import holes_text
+from steadyrank.studies.holes.view import VIEW as HOLES
 from steadyrank.studies.judges.tables import judges_text
 
 TOPICS = tuple(str(topic) for topic in range(301, 309))
@@ -70,14 +70,14 @@ def check_judge(path: Path) -> None:
 
 def check_holes(path: Path) -> None:
     result = sr.holes(runs(), path, measure="nDCG@5", n_samples=10, ask=3, jobs=1, rng=1)
-    check_text(holes_text(result, "json"))
+    check_text(HOLES.text(result, "json"))
 
 
 def check_more(path: Path) -> None:
     result = sr.holes(
         runs(), people(), more=path, measure="nDCG@5", n_samples=10, ask=3, jobs=1, rng=1
     )
-    check_text(holes_text(result, "json"))
+    check_text(HOLES.text(result, "json"))
 
 
 def check_datasets(path: Path) -> None:

@@ -29,7 +29,7 @@ from steadyrank.studies.compare.tables import compare_json
 from steadyrank.studies.components.view import VIEW as COMPONENTS
 from steadyrank.studies.datasets.view import VIEW as DATASETS
 from steadyrank.studies.gate.tables import gate_json
-from steadyrank.studies.holes.tables import holes_json
+from steadyrank.studies.holes.view import VIEW as HOLES
 from steadyrank.studies.instances.tables import instances_json
 from steadyrank.studies.judges.tables import judges_json
 from steadyrank.studies.plan.tables import plan_json
@@ -514,7 +514,7 @@ CASES: dict[str, Case] = {
     **{
         f"holes, {measure}": Case(
             study="holes",
-            told=holes_json,
+            told=HOLES.json,
             executor=True,
             call=functools.partial(
                 lambda data, measure, **options: sr.holes(

@@ -79,6 +79,8 @@ class TableSpec:
     """Rows that a page opens at first."""
     printed: Callable[[Any], int | None] = lambda subject: None
     """How many rows, the first, a command prints; 0 leaves the table to pages, None prints all."""
+    most: int = cells.MOST_ROWS
+    """Rows on a page; of more, the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,9 +167,8 @@ def findings_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:
 def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = False) -> Table:
     """The table that a spec describes, with the columns that its rows and the subject call for."""
     rows = list(spec.shown(subject, spec.rows(subject)))
-    most = None if page else spec.printed(subject)
-    cut = f"The first {most:,} of {len(rows):,}." if most is not None and most < len(rows) else ""
-    rows = rows[:most]
+    most = spec.most if page else spec.printed(subject)
+    most = len(rows) if most is None else most
     columns = spec.columns(subject) if callable(spec.columns) else spec.columns
     kept = [col for col in columns if _is_shown(col, subject, rows)]
     shown = [[_cell(col, row, digits, page) for col in kept] for row in rows]
@@ -175,10 +176,14 @@ def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = F
     if page:
         about = [f"{_title(col, subject).capitalize()}: {col.about}." for col in kept if col.about]
         caption = " ".join(filter(None, [caption, *about]))
-    caption = f"{caption} {cut}".strip()
     places = {key: j for j, col in enumerate(kept) for key in col.keys}
     table = cells.table(
-        spec.id, caption, [_title(col, subject) for col in kept], shown, shown=spec.opened
+        spec.id,
+        caption,
+        [_title(col, subject) for col in kept],
+        shown,
+        shown=spec.opened,
+        most=most,
     )
     marks = {
         (i, places[spec.marked]): mark

@@ -75,7 +75,10 @@ STUDIES: tuple[Study, ...] = (
     Study("plan", "how many topics, for which power; how safe is the pilot?", turn=3),
     Study("stability", "generalizability theory: how stable is this collection", turn=2),
     Study(
-        "holes", "would complete judgments change it? bounds, imputation, what to judge", turn=12
+        "holes",
+        "would complete judgments change it? bounds, imputation, what to judge",
+        turn=12,
+        section="part",
     ),
     Study(
         "pools",
