@@ -129,14 +129,13 @@ class View:
             if table.rows
         ]
 
-    def text(self, subject: Any, form: str, *, digits: int = 4, **looks: Any) -> str:
-        """The view in one of the output formats."""
+    def text(self, subject: Any, form: str, *, digits: int = 4, csv: str = "", **looks: Any) -> str:
+        """The view in one of the output formats; `csv` names another table for CSV."""
         if form == "json":
             return to_json(self.json(subject))
         if form == "csv":
-            chosen = next(
-                spec for spec in self.tables if spec.id == (self.csv or self.tables[0].id)
-            )
+            asked = csv or self.csv or self.tables[0].id
+            chosen = next(spec for spec in self.tables if spec.id == asked)
             return render(exact_table(chosen.rows(subject)), "csv")
         said = [finding.text for finding in self.findings(subject)[:MOST_FINDINGS]]
         return with_words(said, self.made(subject, digits=digits), [], form, **looks)
