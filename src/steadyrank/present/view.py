@@ -77,6 +77,10 @@ class TableSpec:
     """Columns at the front that hold names; more where more of the form "name" stand there."""
     opened: int = 25
     """Rows that a page opens at first."""
+    printed: Callable[[Any], int | None] = lambda subject: None
+    """How many rows, the first, a command prints; 0 leaves the table to pages, None prints all."""
+    most: int = cells.MOST_ROWS
+    """Rows on a page; of more, the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +120,8 @@ class View:
     figures: tuple[FigureSpec, ...] | Callable[[Any], tuple[FigureSpec, ...]] = ()
     csv: str = ""
     """Id of the table whose exact rows CSV holds; the first unless given."""
+    options: tuple[str, ...] = ()
+    """Fields of the subject that whoever shows it may set, such as the K of a "top K"."""
 
     def made(
         self, subject: Any, *, digits: int = 4, page: bool = False, only: Sequence[str] = ()
@@ -130,12 +136,18 @@ class View:
         ]
 
     def text(self, subject: Any, form: str, *, digits: int = 4, csv: str = "", **looks: Any) -> str:
-        """The view in one of the output formats; `csv` names another table for CSV."""
+        """The view in one of the output formats; `looks` are those of tables, and `options`.
+
+        `csv` is the id of another table that CSV is to hold.
+        """
+        asked = {option: looks.pop(option) for option in self.options if option in looks}
+        if asked:
+            subject = replace(subject, **asked)
         if form == "json":
             return to_json(self.json(subject))
         if form == "csv":
-            asked = csv or self.csv or self.tables[0].id
-            chosen = next(spec for spec in self.tables if spec.id == asked)
+            id = csv or self.csv or self.tables[0].id
+            chosen = next(spec for spec in self.tables if spec.id == id)
             return render(exact_table(chosen.rows(subject)), "csv")
         said = [finding.text for finding in self.findings(subject)[:MOST_FINDINGS]]
         return with_words(said, self.made(subject, digits=digits), [], form, **looks)
@@ -157,6 +169,8 @@ def findings_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:
 def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = False) -> Table:
     """The table that a spec describes, with the columns that its rows and the subject call for."""
     rows = list(spec.shown(subject, spec.rows(subject)))
+    most = spec.most if page else spec.printed(subject)
+    most = len(rows) if most is None else most
     columns = spec.columns(subject) if callable(spec.columns) else spec.columns
     kept = [col for col in columns if _is_shown(col, subject, rows)]
     shown = [[_cell(col, row, digits, page) for col in kept] for row in rows]
@@ -166,7 +180,12 @@ def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = F
         caption = " ".join(filter(None, [caption, *about]))
     places = {key: j for j, col in enumerate(kept) for key in col.keys}
     table = cells.table(
-        spec.id, caption, [_title(col, subject) for col in kept], shown, shown=spec.opened
+        spec.id,
+        caption,
+        [_title(col, subject) for col in kept],
+        shown,
+        shown=spec.opened,
+        most=most,
     )
     marks = {
         (i, places[spec.marked]): mark
@@ -226,7 +245,8 @@ def _cell(col: Col, row: Row, digits: int, page: bool) -> Cell:
     value = row.get(col.key)
     if col.form in _FORMS:
         return _FORMS[col.form](value)
-    return cells.number(value, _format(col.form, digits))
+    shape = _format(col.form, digits)
+    return (cells.signed if shape.startswith("+") else cells.number)(value, shape)
 
 
 def _interval(ends: list[Any], form: str, digits: int, page: bool) -> Cell:
