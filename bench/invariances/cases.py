@@ -24,7 +24,7 @@ import numpy as np
 import steadyrank as sr
 from bench.invariances.differences import Json
 from steadyrank.present.json import scores_json, to_json
-from steadyrank.studies.agree.tables import agree_json
+from steadyrank.studies.agree.view import VIEW as AGREE
 from steadyrank.studies.compare.tables import compare_json
 from steadyrank.studies.components.view import VIEW as COMPONENTS
 from steadyrank.studies.datasets.view import VIEW as DATASETS
@@ -446,7 +446,7 @@ CASES: dict[str, Case] = {
     ),
     "agree": Case(
         study="agree",
-        told=agree_json,
+        told=AGREE.json,
         executor=True,
         listed=False,
         cuts={"studies.agree.samples.SAMPLES": 3, "stats.anova.parts.BLOCK": 7},

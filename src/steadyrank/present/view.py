@@ -135,17 +135,19 @@ class View:
             if table.rows
         ]
 
-    def text(self, subject: Any, form: str, *, digits: int = 4, **looks: Any) -> str:
-        """The view in one of the output formats; `looks` are those of tables, and `options`."""
+    def text(self, subject: Any, form: str, *, digits: int = 4, csv: str = "", **looks: Any) -> str:
+        """The view in one of the output formats; `looks` are those of tables, and `options`.
+
+        `csv` is the id of another table that CSV is to hold.
+        """
         asked = {option: looks.pop(option) for option in self.options if option in looks}
         if asked:
             subject = replace(subject, **asked)
         if form == "json":
             return to_json(self.json(subject))
         if form == "csv":
-            chosen = next(
-                spec for spec in self.tables if spec.id == (self.csv or self.tables[0].id)
-            )
+            id = csv or self.csv or self.tables[0].id
+            chosen = next(spec for spec in self.tables if spec.id == id)
             return render(exact_table(chosen.rows(subject)), "csv")
         said = [finding.text for finding in self.findings(subject)[:MOST_FINDINGS]]
         return with_words(said, self.made(subject, digits=digits), [], form, **looks)

@@ -68,7 +68,12 @@ STUDIES: tuple[Study, ...] = (
     Study("compare", "who beats whom, how surely, by how much", turn=1),
     Study("simulate", "would another document collection change it?", turn=5),
     Study("topics", "would other topics change it? error rate against topic set size", turn=4),
-    Study("agree", "do the measures agree, at which numbers of topics and systems?", turn=8),
+    Study(
+        "agree",
+        "do the measures agree, at which numbers of topics and systems?",
+        turn=8,
+        section="part",
+    ),
     Study("instances", "compare non-deterministic systems; equivalence", turn=6),
     Study("components", "which component of a grid matters, by how much", turn=7),
     Study("datasets", "would other datasets change it? leaderboards over many", turn=10),
