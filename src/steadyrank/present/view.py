@@ -49,6 +49,8 @@ class Col:
     when: When = "always"
     about: str = ""
     """What it is, for the caption of a page; a terminal has no room for it."""
+    star: str = ""
+    """Key of what is told by an asterisk behind the figure, such as "significant"."""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -68,12 +70,12 @@ class TableSpec:
     shown: Callable[[Any, Sequence[Row]], Sequence[Row]] = lambda subject, rows: rows
     """Which rows are shown, in which order; exact rows stay as they are."""
     when: Callable[[Any], bool] = lambda subject: True
-    best: str = ""
+    best: str | Callable[[Any], str] = ""
     """Key whose highest value is set in bold."""
     marks: Callable[[Any, Row], str] = lambda subject, row: ""
     """What stands raised behind the figure of `marked`."""
     marked: str = ""
-    n_names: int = 1
+    n_names: int | Callable[[Any], int] = 1
     opened: int = 25
     """Rows that a page opens at first."""
     most: tuple[int, int] = (cells.MOST_ROWS, cells.MOST_ROWS)
@@ -100,6 +102,8 @@ class FigureSpec:
     of: Callable[[Any], Any] = lambda subject: subject
     """The result that is drawn."""
     when: Callable[[Any], bool] = lambda subject: True
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Of the drawing, beside its kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +116,7 @@ class View:
     tables: tuple[TableSpec, ...]
     fields: Callable[[Any], dict[str, Any]]
     """The promised keys of the JSON output, which the view's findings complete."""
-    figures: tuple[FigureSpec, ...] = ()
+    figures: Sequence[FigureSpec] | Callable[[Any], Sequence[FigureSpec]] = ()
     csv: str = ""
     """Id of the table whose exact rows CSV holds; the first unless given."""
 
@@ -157,10 +161,10 @@ def findings_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:
 def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = False) -> Table:
     """The table that a spec describes, with the columns that its rows and the subject call for."""
     rows = list(spec.shown(subject, spec.rows(subject)))
-    columns = spec.columns(subject) if callable(spec.columns) else spec.columns
+    columns = asked(spec.columns, subject)
     kept = [col for col in columns if _is_shown(col, subject, rows)]
     shown = [[_cell(col, row, digits, page) for col in kept] for row in rows]
-    caption = spec.caption(subject) if callable(spec.caption) else spec.caption
+    caption = asked(spec.caption, subject)
     if page:
         about = [f"{_title(col, subject).capitalize()}: {col.about}." for col in kept if col.about]
         caption = " ".join(filter(None, [caption, *about]))
@@ -178,7 +182,13 @@ def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = F
         for i, row in enumerate(rows[: len(table.rows)])
         if spec.marked in places and (mark := spec.marks(subject, row))
     }
-    return replace(table, n_names=spec.n_names, marks=marks, best=_best(spec.best, rows, places))
+    best = _best(asked(spec.best, subject), rows, places)
+    return replace(table, n_names=asked(spec.n_names, subject), marks=marks, best=best)
+
+
+def asked(value: Any, subject: Any) -> Any:
+    """What a spec says of a subject, where it depends on it."""
+    return value(subject) if callable(value) else value
 
 
 def _best(key: str, rows: Sequence[Row], places: Mapping[str, int]) -> frozenset[tuple[int, int]]:
@@ -227,9 +237,12 @@ def _cell(col: Col, row: Row, digits: int, page: bool) -> Cell:
         ends = [row.get(key) for key in col.key]
         return _interval(ends, col.form, digits, page)
     value = row.get(col.key)
-    if col.form in _FORMS:
-        return _FORMS[col.form](value)
-    return cells.number(value, _format(col.form, digits))
+    cell = (
+        _FORMS[col.form](value)
+        if col.form in _FORMS
+        else cells.number(value, _format(col.form, digits))
+    )
+    return replace(cell, text=f"{cell.text}*") if row.get(col.star) else cell
 
 
 def _interval(ends: list[Any], form: str, digits: int, page: bool) -> Cell:

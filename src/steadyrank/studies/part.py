@@ -13,7 +13,7 @@ from typing import Any
 
 from steadyrank.present.slider import PageSlider
 from steadyrank.present.table import Table
-from steadyrank.present.view import View
+from steadyrank.present.view import View, asked
 from steadyrank.stats.pairs.decisions import Decided
 from steadyrank.studies.material import MOST_COMPARED, Machine, Material
 
@@ -144,8 +144,8 @@ def part_of(
         return Body(
             answer=tuple(finding.text for finding in view.findings(subject)),
             figures=tuple(
-                Drawing(figure.id, figure.caption, figure.of(subject), figure.kind)
-                for figure in view.figures
+                Drawing(figure.id, figure.caption, figure.of(subject), figure.kind, figure.options)
+                for figure in asked(view.figures, subject)
                 if figure.when(subject)
             ),
             tables=tuple(view.made(subject, page=True)),

@@ -83,7 +83,7 @@ STUDIES: tuple[Study, ...] = (
         section="part",
     ),
     Study("pools", "leave teams out, leave topics out: would the pilot say the same?", turn=9),
-    Study("judges", "would other judges change it?", turn=11),
+    Study("judges", "would other judges change it?", turn=11, section="part"),
     Study("gate", "may this change ship? a candidate against a baseline", section=""),
     Study(
         "hardest",
