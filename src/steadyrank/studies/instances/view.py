@@ -425,13 +425,12 @@ def _pair_columns(subject: Subject) -> tuple[Col, ...]:
         Col(
             "mean_b", "mean b" if against is None else literal(f"mean of {against}"), when="varies"
         ),
-        Col("difference", form="change"),
+        Col("difference", form="change", star="significant"),
         Col(("low", "high"), "{sure} interval", "change"),
         Col("pvalue", "p", "pvalue", about=f"by the mixed model, {alone}"),
         Col("pvalue_adjusted", "p adjusted", "pvalue", when=lambda subject: several),
         Col("two_way", "two-way p", "pvalue", about=f"by the two-way bootstrap, {alone}"),
         Col(("hpd_low", "hpd_high"), "{sure} HPD", "change", "known", alone),
-        Col("significant", form="yes"),
         Col("margin", f"margin {table.delta:g}", "name"),
     )
 
@@ -439,6 +438,8 @@ def _pair_columns(subject: Subject) -> tuple[Col, ...]:
 def _pair_caption(subject: Subject) -> str:
     tables = _each(subject)
     said, comparisons = [_caption(subject)], tables[0].comparisons
+    if any(one.significant for one in _comparisons(subject)):
+        said.append("* significant.")
     sizes = {tuple(one.n_instances.values()) for one in comparisons}
     if len(sizes) == 1:
         one, other = sizes.pop()
