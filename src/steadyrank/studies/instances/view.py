@@ -594,7 +594,7 @@ def _plan_findings(planned: Planned) -> list[Finding]:
     said = [Finding("instances.plan", answer, _plan_figures(plan))]
     if others:
         text = others[0].words()[0].replace("No design", "no design")
-        if others[0].reached:
+        if others[0].reached and plan.given_topics is None and plan.given_instances is None:
             text = f"{others[0].topics:,} topics and {others[0].instances:,} instances."
         text = f"If instances vary as much as their interval allows: {text}"
         said.append(Finding("instances.plan_cautious", text, _plan_figures(others[0])))
