@@ -280,7 +280,7 @@ def with_words(
     names = names_shown()
     legend = names.legend("CSV and JSON have them in full")
     answer = [names.text(text) for text in answer]
-    notes = [*(names.text(text) for text in notes), *([legend] if legend else [])]
+    notes = [*([legend] if legend else []), *(names.text(text) for text in notes)]
     if form == "latex":
         # A sentence outside a table would land in the running text of somebody's paper.
         caption = " ".join([*answer, tables[0].caption, *notes])
