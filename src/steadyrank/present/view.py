@@ -14,7 +14,7 @@ from typing import Any
 
 from steadyrank.present import cells
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Cell, Table, exact_table, render, with_words
+from steadyrank.present.table import Cell, Table, exact_csv, with_words
 
 Row = Mapping[str, Any]
 
@@ -126,15 +126,14 @@ class View:
             if table.rows
         ]
 
-    def text(self, subject: Any, form: str, *, digits: int = 4, **looks: Any) -> str:
-        """The view in one of the output formats."""
+    def text(self, subject: Any, form: str, *, digits: int = 4, csv: str = "", **looks: Any) -> str:
+        """The view in one of the output formats; `csv`: the table that CSV holds, by its id."""
         if form == "json":
             return to_json(self.json(subject))
         if form == "csv":
-            chosen = next(
-                spec for spec in self.tables if spec.id == (self.csv or self.tables[0].id)
-            )
-            return render(exact_table(chosen.rows(subject)), "csv")
+            wanted = csv or self.csv or self.tables[0].id
+            chosen = next(spec for spec in self.tables if spec.id == wanted)
+            return exact_csv(chosen.rows(subject))
         said = [finding.text for finding in self.findings(subject)[:MOST_FINDINGS]]
         return with_words(said, self.made(subject, digits=digits), [], form, **looks)
 
