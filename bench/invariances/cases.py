@@ -26,15 +26,15 @@ from bench.invariances.differences import Json
 from steadyrank.present.json import scores_json, to_json
 from steadyrank.studies.agree.tables import agree_json
 from steadyrank.studies.compare.tables import compare_json
-from steadyrank.studies.components.tables import components_json
-from steadyrank.studies.datasets.tables import datasets_json
+from steadyrank.studies.components.view import VIEW as COMPONENTS
+from steadyrank.studies.datasets.view import VIEW as DATASETS
 from steadyrank.studies.gate.tables import gate_json
-from steadyrank.studies.holes.tables import holes_json
+from steadyrank.studies.holes.view import VIEW as HOLES
 from steadyrank.studies.instances.tables import instances_json
 from steadyrank.studies.judges.tables import judges_json
 from steadyrank.studies.plan.tables import plan_json
 from steadyrank.studies.pools.tables import pools_json
-from steadyrank.studies.simulate.tables import simulate_json
+from steadyrank.studies.simulate.view import VIEW as SIMULATE
 from steadyrank.studies.stability.view import VIEW as STABILITY
 from steadyrank.studies.topics.view import VIEW as TOPICS
 
@@ -347,7 +347,7 @@ CASES: dict[str, Case] = {
     **{
         f"datasets, {what}": Case(
             study="datasets",
-            told=datasets_json,
+            told=DATASETS.json,
             listed=False,
             cuts={
                 **PAIRS,
@@ -403,7 +403,7 @@ CASES: dict[str, Case] = {
     **{
         f"simulate, {words}": Case(
             study="simulate",
-            told=simulate_json,
+            told=SIMULATE.json,
             executor=True,
             call=functools.partial(
                 lambda data, drawn, **options: sr.simulate(
@@ -457,7 +457,7 @@ CASES: dict[str, Case] = {
     ),
     "components": Case(
         study="components",
-        told=lambda result: components_json([result]),
+        told=lambda result: COMPONENTS.json([result]),
         jobs=False,
         cuts={"stats.anova.parts.BLOCK": 7},
         rounded=1e-12,
@@ -514,7 +514,7 @@ CASES: dict[str, Case] = {
     **{
         f"holes, {measure}": Case(
             study="holes",
-            told=holes_json,
+            told=HOLES.json,
             executor=True,
             call=functools.partial(
                 lambda data, measure, **options: sr.holes(

@@ -86,7 +86,9 @@ def shown_by(
     def texts(self: Any, form: str, **options: Any) -> str:
         module, _, function = text.partition(":")
         tables = attrgetter(function)(import_module(f"steadyrank.{module}"))
-        return str(tables([self] if listed else self, form, **options))
+        names = import_module("steadyrank.present.run_names")
+        with names.shown_as(names.names_of(self)):
+            return str(tables([self] if listed else self, form, **options))
 
     def printed(self: Any) -> str:
         return texts(self, "table", most_rows=PRINTED_ROWS).rstrip("\n")

@@ -155,9 +155,8 @@ def test_a_table_starts_with_the_leaders_in_plain_words(capsys, scores):
     code, out, _ = call(capsys, "topics", "--scores", scores, "-m", "AP", "--trials", "50")
     assert code == 0
     first, second, third = out.splitlines()[:3]
-    assert first.startswith("run4 leads run3 by 0.0")
-    assert " AP; 40 new topics reverse it with probability " in first
-    assert second.startswith("Showing it with power 0.8 at alpha 0.05 over 10 comparisons requires")
+    assert first.startswith("On 40 new topics, run4 falls below run3 with probability ")
+    assert second.startswith("Showing its lead with power 0.8 at alpha 0.05 over 10 comparisons")
     assert " of 10 pairs would be reversed" in third
     for part in ("lead", "topics needed", "independent", "empirical at 20", "fit at 40"):
         assert part in out
@@ -181,7 +180,7 @@ def test_latex_and_markdown_paste(capsys, scores):
     _, out, _ = call(capsys, "topics", "--scores", scores, "--trials", "20", "--format", "latex")
     assert out.startswith(r"\begin{table}")
     assert out.count(r"\end{table}") == 3
-    assert r"\caption{run4 leads run3" in out
+    assert r"\caption{On 40 new topics, run4 falls below run3" in out
     assert out.isascii()
     _, out, _ = call(capsys, "topics", "--scores", scores, "--trials", "20", "--format", "markdown")
     assert "| a | b | a − b | reversed |" in out
@@ -197,7 +196,7 @@ def test_a_baseline_restricts_the_pairs(capsys, scores):
     assert sum(level["pairs"] for level in shown["levels"]) == 10
     _, out, _ = call(capsys, *options)
     assert "run1 (baseline)" in out
-    assert out.startswith("run4 leads run1 by ")
+    assert out.startswith("On 40 new topics, run4 falls below run1 with")
 
 
 def test_many_pairs_make_only_the_leaderboard(capsys, write):

@@ -58,7 +58,7 @@ def test_every_number_of_topics_for_the_leader_and_its_rival_is_the_same(
         *result.page.lead,
         *(line for section in result.page.sections for line in section.answer),
     ]
-    tests = ("To separate r00 from r01, a paired t test with power", "Showing it with power")
+    tests = ("To separate r00 from r01, a paired t test with power", "Showing its lead with power")
     of_pair = [line for line in sentences if any(test in line for test in tests)]
     assert len(of_pair) >= 3, "headline, topics and plan"
     assert all(needed_words(row) in line for line in of_pair)

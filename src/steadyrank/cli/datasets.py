@@ -105,14 +105,14 @@ def command(
     tell_if_compiling(output.quiet)
     reading = {name: options.pop(name) for name in READING}
     from steadyrank.studies.datasets.study import datasets
-    from steadyrank.studies.datasets.tables import datasets_text
+    from steadyrank.studies.datasets.view import VIEW
 
     source: Any = _sources(tables, collections)
     if collections:
         source = _evaluated(source, measures, reading, output.quiet, jobs, scheduler)
     with progress_bar("blocks of samples", output.quiet) as progress:
         result = datasets(source, alpha=alpha, jobs=jobs, progress=progress, rng=seed, **options)
-    output.show(datasets_text, result, digits=digits)
+    output.show(VIEW.text, result, digits=digits)
     output.draw(result)
 
 

@@ -44,7 +44,10 @@ class Output:
 
     def show(self, text_of: Callable[..., str], result: Any, **how: Any) -> None:
         """Emit the text of a result in the format that was chosen."""
-        emit(text_of(result, self.format, **how, **self._looks()), self.path)
+        from steadyrank.present.run_names import names_of, shown_as
+
+        with shown_as(names_of(result)):
+            emit(text_of(result, self.format, **how, **self._looks()), self.path)
 
     def _looks(self) -> dict[str, Any]:
         """Width and colour for a table: plain unless a person is looking."""

@@ -6,14 +6,63 @@ thresholds (Cohen's, as in Rutherford 2011): 0.14 large, 0.06 medium, 0.01 small
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from steadyrank.present.cells import name, number, titled
+from steadyrank.present.cells import name, number, signed, titled
 from steadyrank.present.table import Cell, Table
+from steadyrank.present.view import Col, Row
 from steadyrank.stats.anova.balanced import Anova, AnovaSource
-from steadyrank.words import figure, interval, pvalue
+from steadyrank.words import MISSING, figure, interval, pvalue
 
 POWER = {"observed": "lambda = df F", "omega": "lambda = max(0, df (F − 1))"}
+
+
+def power_words(table: Anova | None) -> list[str]:
+    """What a column of observed power holds, where there is one."""
+    if table is None or table.power is None:
+        return []
+    return [f"Power: observed power, {POWER[table.power]}."]
+
+
+def anova_lines(subject: Any, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Rows of ANOVA tables as they are shown: sources in words, intervals as their ends.
+
+    One size, or one pair, is no source of variation: it has no degree of freedom.
+    """
+    return [
+        {
+            **row,
+            "source": source_words(row["source"]),
+            **dict(zip(OMEGA_ENDS, row.get("omega_squared_interval") or (None, None), strict=True)),
+        }
+        for row in rows
+        if row["df"]
+    ]
+
+
+OMEGA_ENDS = ("omega_squared_low", "omega_squared_high")
+
+
+def _effect(row: Row) -> Cell:
+    size = row["omega_squared"]
+    return Cell(MISSING if math.isnan(size) else effect_word(size))
+
+
+ANOVA = (
+    Col("source", form="name"),
+    Col("ss", "SS"),
+    Col("df", "DF", "count"),
+    Col("ms", "MS"),
+    Col("f", "F", lambda row: signed(row["f"], ",.2f"), "known"),
+    Col("pvalue", "p", "pvalue", "known"),
+    Col("omega_squared", "omega²"),
+    Col(OMEGA_ENDS, "{sure} interval", when="known"),
+    Col("effect", form=_effect),
+    Col("power", when="known"),
+)
+"""The columns of an ANOVA table as papers print it, over the rows that `anova_lines` makes."""
 
 
 def power_note(table: Anova | None, more: str = "") -> list[str]:

@@ -17,6 +17,7 @@ from steadyrank.data.read.csv_cells import csv_cell, csv_line
 from steadyrank.notebook import flat
 from steadyrank.present.cell_table import Cell, Drilldown, Table, emphasised, widest_mark
 from steadyrank.present.latex import to_latex
+from steadyrank.present.run_names import RunNames, names_shown
 from steadyrank.visible import escaped, for_terminal, visible
 from steadyrank.words import exact
 
@@ -242,10 +243,12 @@ def render(
 ) -> str:
     """The table in one of the text formats; `most_rows` in a terminal.
 
-    A table may be wider than a terminal of this `width`: a name in two lines is none.
+    A table may be wider than a terminal of this `width`: a name in two lines is none. But for CSV,
+    names of runs are as `names_shown` has them.
     """
     if form == "csv":
         return to_csv(table)
+    table = _with_names(table, names_shown())
     if form == "latex":
         return to_latex(table)
     if form == "markdown":
@@ -255,10 +258,31 @@ def render(
     return to_terminal(table, colour=colour, most_rows=most_rows)
 
 
+def _with_names(table: Table, names: RunNames) -> Table:
+    """The table with names of runs as they are shown at the moment."""
+    if not names.shown:
+        return table
+    rows = [
+        [
+            replace(cell, text=names.cell(cell.text))
+            if j < table.n_names or isinstance(cell.value, str)
+            else cell
+            for j, cell in enumerate(row)
+        ]
+        for row in table.rows
+    ]
+    header = [names.cell(text) for text in table.header]
+    return replace(table, rows=rows, header=header, caption=names.text(table.caption))
+
+
 def with_words(
     answer: Sequence[str], tables: Sequence[Table], notes: Sequence[str], form: str, **looks: Any
 ) -> str:
     """The answer, tables and notes; in LaTeX all words inside the first caption."""
+    names = names_shown()
+    legend = names.legend("CSV and JSON have them in full")
+    answer = [names.text(text) for text in answer]
+    notes = [*(names.text(text) for text in notes), *([legend] if legend else [])]
     if form == "latex":
         # A sentence outside a table would land in the running text of somebody's paper.
         caption = " ".join([*answer, tables[0].caption, *notes])

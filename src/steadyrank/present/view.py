@@ -74,8 +74,13 @@ class TableSpec:
     """What stands raised behind the figure of `marked`."""
     marked: str = ""
     n_names: int = 1
+    """Columns at the front that hold names; more where more of the form "name" stand there."""
     opened: int = 25
     """Rows that a page opens at first."""
+    printed: Callable[[Any], int | None] = lambda subject: None
+    """How many rows, the first, a command prints; 0 leaves the table to pages, None prints all."""
+    most: int = cells.MOST_ROWS
+    """Rows on a page; of more, the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +103,8 @@ class FigureSpec:
     of: Callable[[Any], Any] = lambda subject: subject
     """The result that is drawn."""
     when: Callable[[Any], bool] = lambda subject: True
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What `plot` takes besides the kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,9 +117,11 @@ class View:
     tables: tuple[TableSpec, ...]
     fields: Callable[[Any], dict[str, Any]]
     """The promised keys of the JSON output, which the view's findings complete."""
-    figures: tuple[FigureSpec, ...] = ()
+    figures: tuple[FigureSpec, ...] | Callable[[Any], tuple[FigureSpec, ...]] = ()
     csv: str = ""
     """Id of the table whose exact rows CSV holds; the first unless given."""
+    options: tuple[str, ...] = ()
+    """Fields of the subject that whoever shows it may set, such as the K of a "top K"."""
 
     def made(
         self, subject: Any, *, digits: int = 4, page: bool = False, only: Sequence[str] = ()
@@ -127,7 +136,13 @@ class View:
         ]
 
     def text(self, subject: Any, form: str, *, digits: int = 4, csv: str = "", **looks: Any) -> str:
-        """The view in one of the output formats; `csv`: the table that CSV holds, by its id."""
+        """The view in one of the output formats; `looks` are those of tables, and `options`.
+
+        `csv`: the table whose exact rows CSV holds, by its id, where that is not the view's.
+        """
+        asked = {option: looks.pop(option) for option in self.options if option in looks}
+        if asked:
+            subject = replace(subject, **asked)
         if form == "json":
             return to_json(self.json(subject))
         if form == "csv":
@@ -154,6 +169,8 @@ def findings_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:
 def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = False) -> Table:
     """The table that a spec describes, with the columns that its rows and the subject call for."""
     rows = list(spec.shown(subject, spec.rows(subject)))
+    most = spec.most if page else spec.printed(subject)
+    most = len(rows) if most is None else most
     columns = spec.columns(subject) if callable(spec.columns) else spec.columns
     kept = [col for col in columns if _is_shown(col, subject, rows)]
     shown = [[_cell(col, row, digits, page) for col in kept] for row in rows]
@@ -163,14 +180,21 @@ def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = F
         caption = " ".join(filter(None, [caption, *about]))
     places = {key: j for j, col in enumerate(kept) for key in col.keys}
     table = cells.table(
-        spec.id, caption, [_title(col, subject) for col in kept], shown, shown=spec.opened
+        spec.id,
+        caption,
+        [_title(col, subject) for col in kept],
+        shown,
+        shown=spec.opened,
+        most=most,
     )
     marks = {
         (i, places[spec.marked]): mark
         for i, row in enumerate(rows[: len(table.rows)])
         if spec.marked in places and (mark := spec.marks(subject, row))
     }
-    return replace(table, n_names=spec.n_names, marks=marks, best=_best(spec.best, rows, places))
+    named = next((j for j, col in enumerate(kept) if col.form != "name"), len(kept))
+    n_names = max(spec.n_names, named)
+    return replace(table, n_names=n_names, marks=marks, best=_best(spec.best, rows, places))
 
 
 def _best(key: str, rows: Sequence[Row], places: Mapping[str, int]) -> frozenset[tuple[int, int]]:
@@ -221,7 +245,8 @@ def _cell(col: Col, row: Row, digits: int, page: bool) -> Cell:
     value = row.get(col.key)
     if col.form in _FORMS:
         return _FORMS[col.form](value)
-    return cells.number(value, _format(col.form, digits))
+    shape = _format(col.form, digits)
+    return (cells.signed if shape.startswith("+") else cells.number)(value, shape)
 
 
 def _interval(ends: list[Any], form: str, digits: int, page: bool) -> Cell:
@@ -235,7 +260,7 @@ def _interval(ends: list[Any], form: str, digits: int, page: bool) -> Cell:
 
 
 def _format(form: str, digits: int) -> str:
-    return {"score": f".{digits}f", "change": f"+.{digits}f"}.get(form, form)
+    return {"score": f",.{digits}f", "change": f"+.{digits}f"}.get(form, form)
 
 
 _FORMS: Mapping[str, Callable[[Any], Cell]] = {

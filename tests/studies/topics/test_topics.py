@@ -315,7 +315,7 @@ def test_odd_pairs_are_flagged():
     assert [finding.id for finding in result.of_pair("run0", "run1")] == ["topics.no_order"]
     (certain,) = result.of_pair("run0", "run2")
     assert (certain.id, certain.values["expected_reversal"]) == ("topics.reversal", 0.0)
-    assert "on every topic: no topics reverse it" in certain.text
+    assert "on every topic: none reverse it" in certain.text
     first, tenth = result.levels[0], result.levels[10]
     assert (first.ties == first.count).all()
     assert (tenth.reversed == 0).all()
@@ -363,8 +363,8 @@ def test_the_answer_in_words():
     result = sr.topics(as_scores([base, base + z]), n_trials=10)
     assert result.leaders == ("run1", "run0")
     expected = (
-        "run1 leads run0 by 0.0200 AP; 50 new topics reverse it with probability 24%. Showing it "
-        "with power 0.8 at alpha 0.05 requires at least 47 topics (95% confidence)."
+        "On 50 new topics, run1 falls below run0 with probability 24%. Showing its lead with power "
+        "0.8 at alpha 0.05 requires at least 47 topics (95% confidence)."
     )
     reversal, needed = VIEW.findings(result)
     assert (reversal.id, needed.id) == ("topics.reversal", "topics.needed")

@@ -128,15 +128,14 @@ class TopicsResult(Exhibit):
             return [Finding("topics.no_order", text, values)]
         if gap < 0:
             first, second = second, first
-        lead = f"{first} leads {second} by {abs(gap):.4f} {self.measure}"
         if row["flag"] == ZERO_VARIANCE:
-            text = f"{lead} on every topic: no topics reverse it."
+            text = f"{first} leads {second} by {abs(gap):.4f} on every topic: none reverse it."
             return [Finding("topics.reversal", text, values)]
         chance = percent(row["expected_reversal"])
-        text = f"{lead}; {n} new topics reverse it with probability {chance}."
+        text = f"On {n} new topics, {first} falls below {second} with probability {chance}."
         said = [Finding("topics.reversal", text, values)]
         if not row["significant"]:
-            text = f"Showing it with {self.level_words()} requires {needed_words(row)}."
+            text = f"Showing its lead with {self.level_words()} requires {needed_words(row)}."
             said.append(Finding("topics.needed", text, values))
         return said
 

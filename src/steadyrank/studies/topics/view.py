@@ -132,7 +132,6 @@ NEIGHBOURS = TableSpec(
     ),
     caption=lambda result: f"{result.caption()} {needed_caption(result)}",
     best="mean",
-    n_names=2,
 )
 BASELINE = TableSpec(
     id="topic-baseline",
@@ -161,7 +160,6 @@ PAIRS = TableSpec(
     ),
     caption="Every pair, the least certain first. Quote reversed, not the error rate, of an "
     "observed difference (docs/topics.md).",
-    n_names=2,
 )
 
 
