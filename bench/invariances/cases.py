@@ -36,7 +36,7 @@ from steadyrank.studies.plan.tables import plan_json
 from steadyrank.studies.pools.view import VIEW as POOLS
 from steadyrank.studies.simulate.view import VIEW as SIMULATE
 from steadyrank.studies.stability.view import VIEW as STABILITY
-from steadyrank.studies.topics.tables import topics_json
+from steadyrank.studies.topics.view import VIEW as TOPICS
 
 
 @dataclass(frozen=True)
@@ -429,7 +429,7 @@ CASES: dict[str, Case] = {
     },
     "topics": Case(
         study="topics",
-        told=topics_json,
+        told=TOPICS.fields,
         cuts={**PAIRS, "stats.planning.reversal.PAIR_BLOCK": 3},
         call=lambda data, **options: sr.topics(
             data.scores, measure="AP", n_trials=70, rng=3, **options
@@ -437,7 +437,7 @@ CASES: dict[str, Case] = {
     ),
     "topics, clusters": Case(
         study="topics",
-        told=topics_json,
+        told=TOPICS.fields,
         cuts=PAIRS,
         rounded=1e-12,
         call=lambda data, **options: sr.topics(

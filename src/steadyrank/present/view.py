@@ -17,7 +17,7 @@ from steadyrank.errors import InputError
 from steadyrank.present import cells
 from steadyrank.present.json import to_json
 from steadyrank.present.latex import escape_latex
-from steadyrank.present.table import Cell, Table, exact_table, render, with_words
+from steadyrank.present.table import Cell, Table, exact_csv, with_words
 
 Row = Mapping[str, Any]
 
@@ -165,9 +165,9 @@ class View:
             described = {"description": paragraph} if describe else {}
             return to_json({**self.json(subject), **described})
         if form == "csv":
-            id = csv or self.csv or self.tables[0].id
-            chosen = next(spec for spec in self.tables if spec.id == id)
-            return render(exact_table(chosen.rows(subject)), "csv")
+            wanted = csv or self.csv or self.tables[0].id
+            chosen = next(spec for spec in self.tables if spec.id == wanted)
+            return exact_csv(chosen.rows(subject))
         said = [finding.text for finding in self.findings(subject)[:MOST_FINDINGS]]
         notes = [paragraph] if describe and form != "latex" else []
         text = with_words(said, self.made(subject, digits=digits), notes, form, **looks)
