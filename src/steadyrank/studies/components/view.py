@@ -136,6 +136,7 @@ LEVELS = TableSpec(
         Col(("low", "high"), "HSD interval"),
     ),
     caption=_levels_caption,
+    printed=lambda results: 100,
 )
 
 
