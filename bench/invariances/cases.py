@@ -31,9 +31,9 @@ from steadyrank.studies.datasets.view import VIEW as DATASETS
 from steadyrank.studies.gate.tables import gate_json
 from steadyrank.studies.holes.view import VIEW as HOLES
 from steadyrank.studies.instances.tables import instances_json
-from steadyrank.studies.judges.tables import judges_json
+from steadyrank.studies.judges.view import VIEW as JUDGES
 from steadyrank.studies.plan.tables import plan_json
-from steadyrank.studies.pools.tables import pools_json
+from steadyrank.studies.pools.view import VIEW as POOLS
 from steadyrank.studies.simulate.view import VIEW as SIMULATE
 from steadyrank.studies.stability.view import VIEW as STABILITY
 from steadyrank.studies.topics.tables import topics_json
@@ -529,7 +529,7 @@ CASES: dict[str, Case] = {
     },
     "pools": Case(
         study="pools",
-        told=pools_json,
+        told=POOLS.json,
         executor=True,
         call=lambda data, **options: sr.pools(
             data.runs,
@@ -546,7 +546,7 @@ CASES: dict[str, Case] = {
     ),
     "judges": Case(
         study="judges",
-        told=judges_json,
+        told=JUDGES.json,
         listed=False,
         call=lambda data, **options: sr.judges(
             data.runs,
@@ -562,7 +562,7 @@ CASES: dict[str, Case] = {
     ),
     "judges, scores": Case(
         study="judges",
-        told=judges_json,
+        told=JUDGES.json,
         listed=False,
         call=lambda data, **options: sr.judges(
             data.scores.select(topics=[t for t in data.scores.topics if int(t) % 2]),
