@@ -28,7 +28,7 @@ from steadyrank.studies.agree.view import VIEW as AGREE
 from steadyrank.studies.compare.tables import compare_json
 from steadyrank.studies.components.view import VIEW as COMPONENTS
 from steadyrank.studies.datasets.view import VIEW as DATASETS
-from steadyrank.studies.gate.tables import gate_json
+from steadyrank.studies.gate.view import VIEW as GATE
 from steadyrank.studies.holes.view import VIEW as HOLES
 from steadyrank.studies.instances.tables import instances_json
 from steadyrank.studies.judges.view import VIEW as JUDGES
@@ -627,7 +627,7 @@ CASES: dict[str, Case] = {
     ),
     "gate": Case(
         study="gate",
-        told=gate_json,
+        told=GATE.json,
         call=lambda data, **options: sr.gate(
             *(run for name in GATED for run in data.runs if run.name == name),
             data.qrels,

@@ -116,7 +116,8 @@ class FigureSpec:
 class View:
     """All that a study says and shows of a subject."""
 
-    words: Words
+    words: Words | None = None
+    """None where no report has a section of it."""
     findings: Callable[[Any], Sequence[Finding]]
     """The most important first: a terminal prints three."""
     tables: tuple[TableSpec, ...]
@@ -294,7 +295,7 @@ def _interval(ends: list[Any], form: str, digits: int, page: bool) -> Cell:
 
 
 def _format(form: str, digits: int) -> str:
-    return {"score": f",.{digits}f", "change": f"+.{digits}f"}.get(form, form)
+    return {"score": f",.{digits}f", "change": f"+z.{digits}f"}.get(form, form)
 
 
 _FORMS: Mapping[str, Callable[[Any], Cell]] = {
