@@ -177,7 +177,7 @@ class View:
     def paragraph(self, subject: Any) -> str:
         """What `describe` has to say, and by which program."""
         if self.describe is None:
-            raise InputError(f"{self.words.title} has no paragraph for a paper: omit describe")
+            raise InputError("this result has no paragraph for a paper: omit describe")
         return f"{self.describe(subject)} [steadyrank {__version__}]"
 
     def json(self, subject: Any) -> dict[str, Any]:
