@@ -30,7 +30,7 @@ from steadyrank.studies.components.view import VIEW as COMPONENTS
 from steadyrank.studies.datasets.view import VIEW as DATASETS
 from steadyrank.studies.gate.view import VIEW as GATE
 from steadyrank.studies.holes.view import VIEW as HOLES
-from steadyrank.studies.instances.tables import instances_json
+from steadyrank.studies.instances.view import VIEW as INSTANCES
 from steadyrank.studies.judges.view import VIEW as JUDGES
 from steadyrank.studies.plan.tables import plan_json
 from steadyrank.studies.pools.view import VIEW as POOLS
@@ -576,7 +576,7 @@ CASES: dict[str, Case] = {
     ),
     "instances": Case(
         study="instances",
-        told=lambda result: instances_json([result]),
+        told=lambda result: INSTANCES.json([result]),
         call=lambda data, **options: sr.instances(
             complete(data.scores),
             measure="AP",
@@ -593,7 +593,7 @@ CASES: dict[str, Case] = {
     ),
     "instances, a baseline": Case(
         study="instances",
-        told=lambda result: instances_json([result]),
+        told=lambda result: INSTANCES.json([result]),
         call=lambda data, **options: sr.instances(
             complete(data.scores.with_run_info(system=data.scores.run_info["team"])),
             measure="AP",
@@ -608,7 +608,7 @@ CASES: dict[str, Case] = {
     ),
     "instances, a single run": Case(
         study="instances",
-        told=lambda result: instances_json([result]),
+        told=lambda result: INSTANCES.json([result]),
         listed=False,
         call=lambda data, **options: sr.instances(
             data.scores.with_run_info(

@@ -34,7 +34,8 @@ class Finding:
 
 Form = str | Callable[[Row], Cell]
 """How a cell is shown: "name", "score" and "change" (as many decimals as `digits`), "percent",
-"pvalue", "count", "size", "yes"; a format of Python's; or a function of the row."""
+"pvalue", "count", "size", "yes"; a format of Python's; "row", for the one that the row's `form`
+names; or a function of the row."""
 
 When = str | Callable[[Any], bool]
 """Whether a column is shown: "always"; "known", where some row has a value; "varies", where rows
@@ -255,6 +256,11 @@ def _title(col: Col, subject: Any) -> str:
     return (col.title or col.keys[0].replace("_", " ")).format_map(_Attributes(first))
 
 
+def literal(title: str) -> str:
+    """A title that is shown as it is, whatever braces the names in it have."""
+    return title.replace("{", "{{").replace("}", "}}")
+
+
 class _Attributes(dict[str, Any]):
     """What a title may refer to: attributes of the subject, and how sure its intervals are."""
 
@@ -272,14 +278,14 @@ class _Attributes(dict[str, Any]):
 def _cell(col: Col, row: Row, digits: int, page: bool) -> Cell:
     if callable(col.form):
         return col.form(row)
-    if isinstance(col.key, tuple):
-        ends = [row.get(key) for key in col.key]
-        return _interval(ends, col.form, digits, page)
-    value = row.get(col.key)
-    if col.form in _FORMS:
-        cell = _FORMS[col.form](value)
+    form = row["form"] if col.form == "row" else col.form
+    value = [row.get(key) for key in col.key] if isinstance(col.key, tuple) else row.get(col.key)
+    if isinstance(value, (tuple, list)):
+        return _interval(list(value), form, digits, page)
+    if form in _FORMS:
+        cell = _FORMS[form](value)
     else:
-        shape = _format(col.form, digits)
+        shape = _format(form, digits)
         cell = (cells.signed if shape.startswith("+") else cells.number)(value, shape)
     return replace(cell, text=f"{cell.text}*") if row.get(col.star) else cell
 
