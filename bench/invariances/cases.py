@@ -28,7 +28,7 @@ from steadyrank.studies.agree.view import VIEW as AGREE
 from steadyrank.studies.compare.tables import compare_json
 from steadyrank.studies.components.view import VIEW as COMPONENTS
 from steadyrank.studies.datasets.view import VIEW as DATASETS
-from steadyrank.studies.gate.tables import gate_json
+from steadyrank.studies.gate.view import VIEW as GATE
 from steadyrank.studies.holes.view import VIEW as HOLES
 from steadyrank.studies.instances.view import VIEW as INSTANCES
 from steadyrank.studies.judges.view import VIEW as JUDGES
@@ -36,7 +36,7 @@ from steadyrank.studies.plan.tables import plan_json
 from steadyrank.studies.pools.view import VIEW as POOLS
 from steadyrank.studies.simulate.view import VIEW as SIMULATE
 from steadyrank.studies.stability.view import VIEW as STABILITY
-from steadyrank.studies.topics.tables import topics_json
+from steadyrank.studies.topics.view import VIEW as TOPICS
 
 
 @dataclass(frozen=True)
@@ -429,7 +429,7 @@ CASES: dict[str, Case] = {
     },
     "topics": Case(
         study="topics",
-        told=topics_json,
+        told=TOPICS.fields,
         cuts={**PAIRS, "stats.planning.reversal.PAIR_BLOCK": 3},
         call=lambda data, **options: sr.topics(
             data.scores, measure="AP", n_trials=70, rng=3, **options
@@ -437,7 +437,7 @@ CASES: dict[str, Case] = {
     ),
     "topics, clusters": Case(
         study="topics",
-        told=topics_json,
+        told=TOPICS.fields,
         cuts=PAIRS,
         rounded=1e-12,
         call=lambda data, **options: sr.topics(
@@ -627,7 +627,7 @@ CASES: dict[str, Case] = {
     ),
     "gate": Case(
         study="gate",
-        told=gate_json,
+        told=GATE.json,
         call=lambda data, **options: sr.gate(
             *(run for name in GATED for run in data.runs if run.name == name),
             data.qrels,

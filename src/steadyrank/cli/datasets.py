@@ -81,6 +81,7 @@ study_options = opt.together(
 @table_options
 @study_options
 @opt.plot_option("the ranks")
+@opt.describe_option
 @opt.digits_option
 @opt.output_options
 def command(

@@ -14,7 +14,6 @@ from steadyrank.present.cells import signed
 from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, Row
 from steadyrank.stats.anova.balanced import Anova
-from steadyrank.words import MISSING
 
 POWER = {"observed": "lambda = df F", "omega": "lambda = max(0, df (F − 1))"}
 
@@ -47,7 +46,7 @@ OMEGA_ENDS = ("omega_squared_low", "omega_squared_high")
 
 def _effect(row: Row) -> Cell:
     size = row["omega_squared"]
-    return Cell(MISSING if math.isnan(size) else effect_word(size))
+    return Cell("" if math.isnan(size) else effect_word(size))
 
 
 ANOVA = (

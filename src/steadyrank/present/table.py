@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from html import escape
 from typing import Any, NamedTuple
 
-from steadyrank.data.read.csv_cells import csv_line
+from steadyrank.data.read.csv_cells import csv_cell, csv_line
 from steadyrank.notebook import flat
 from steadyrank.present.cell_table import Cell, Drilldown, Table, emphasised, widest_mark
 from steadyrank.present.latex import to_latex
@@ -24,6 +25,7 @@ __all__ = [
     "Cell",
     "Drilldown",
     "Table",
+    "exact_csv",
     "exact_table",
     "frame_table",
     "frame_text",
@@ -280,7 +282,7 @@ def with_words(
     names = names_shown()
     legend = names.legend("CSV and JSON have them in full")
     answer = [names.text(text) for text in answer]
-    notes = [*(names.text(text) for text in notes), *([legend] if legend else [])]
+    notes = [*([legend] if legend else []), *(names.text(text) for text in notes)]
     if form == "latex":
         # A sentence outside a table would land in the running text of somebody's paper.
         caption = " ".join([*answer, tables[0].caption, *notes])
@@ -329,3 +331,24 @@ def exact_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     header = list(dict.fromkeys(key for row in scalars for key in row))
     cells = text_rows((exact(row.get(key)) for key in header) for row in scalars)
     return Table(header=header, rows=cells)
+
+
+def exact_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The same as CSV, for very many rows: figures need no care, and names recur.
+
+    >>> exact_csv([{"run": "=x", "p": 0.5, "interval": (0.25, None)}])
+    "run,p,interval_low,interval_high\\n'=x,0.5,0.25,\\n"
+    """
+    scalars = [flat(row) for row in rows]
+    header = list(dict.fromkeys(key for row in scalars for key in row))
+    text_cell = cache(csv_cell)
+    lines = [csv_line(header)]
+    for row in scalars:
+        cells = (
+            exact(value)
+            if value is None or isinstance(value, int | float)
+            else text_cell(str(value))
+            for value in map(row.get, header)
+        )
+        lines.append((",".join(cells) or '""') + "\n")
+    return "".join(lines)

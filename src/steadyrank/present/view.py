@@ -12,9 +12,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from steadyrank._version import __version__
+from steadyrank.errors import InputError
 from steadyrank.present import cells
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Cell, Table, exact_table, render, with_words
+from steadyrank.present.latex import escape_latex
+from steadyrank.present.table import Cell, Table, exact_csv, with_words
 
 Row = Mapping[str, Any]
 
@@ -114,7 +117,8 @@ class FigureSpec:
 class View:
     """All that a study says and shows of a subject."""
 
-    words: Words
+    words: Words | None = None
+    """None where no report has a section of it."""
     findings: Callable[[Any], Sequence[Finding]]
     """The most important first: a terminal prints three."""
     tables: tuple[TableSpec, ...]
@@ -125,6 +129,8 @@ class View:
     """Id of the table whose exact rows CSV holds; the first unless given."""
     options: tuple[str, ...] = ()
     """Fields of the subject that whoever shows it may set, such as the K of a "top K"."""
+    describe: Callable[[Any], str] | None = None
+    """A paragraph for a paper: what was compared and how, and what was found, with numbers."""
 
     def made(
         self, subject: Any, *, digits: int = 4, page: bool = False, only: Sequence[str] = ()
@@ -138,22 +144,42 @@ class View:
             if table.rows
         ]
 
-    def text(self, subject: Any, form: str, *, digits: int = 4, csv: str = "", **looks: Any) -> str:
+    def text(
+        self,
+        subject: Any,
+        form: str,
+        *,
+        digits: int = 4,
+        csv: str = "",
+        describe: bool = False,
+        **looks: Any,
+    ) -> str:
         """The view in one of the output formats; `looks` are those of tables, and `options`.
 
-        `csv` is the id of another table that CSV is to hold.
+        `csv` is the id of another table that CSV is to hold; with `describe` a paragraph for a
+        paper ends the text.
         """
         asked = {option: looks.pop(option) for option in self.options if option in looks}
         if asked:
             subject = replace(subject, **asked)
+        paragraph = self.paragraph(subject) if describe else ""
         if form == "json":
-            return to_json(self.json(subject))
+            described = {"description": paragraph} if describe else {}
+            return to_json({**self.json(subject), **described})
         if form == "csv":
-            id = csv or self.csv or self.tables[0].id
-            chosen = next(spec for spec in self.tables if spec.id == id)
-            return render(exact_table(chosen.rows(subject)), "csv")
+            wanted = csv or self.csv or self.tables[0].id
+            chosen = next(spec for spec in self.tables if spec.id == wanted)
+            return exact_csv(chosen.rows(subject))
         said = [finding.text for finding in self.findings(subject)[:MOST_FINDINGS]]
-        return with_words(said, self.made(subject, digits=digits), [], form, **looks)
+        notes = [paragraph] if describe and form != "latex" else []
+        text = with_words(said, self.made(subject, digits=digits), notes, form, **looks)
+        return f"{text}\n{escape_latex(paragraph)}\n" if describe and form == "latex" else text
+
+    def paragraph(self, subject: Any) -> str:
+        """What `describe` has to say, and by which program."""
+        if self.describe is None:
+            raise InputError("this result has no paragraph for a paper: omit describe")
+        return f"{self.describe(subject)} [steadyrank {__version__}]"
 
     def json(self, subject: Any) -> dict[str, Any]:
         """The promised keys, and all findings."""
@@ -275,7 +301,7 @@ def _interval(ends: list[Any], form: str, digits: int, page: bool) -> Cell:
 
 
 def _format(form: str, digits: int) -> str:
-    return {"score": f",.{digits}f", "change": f"+.{digits}f"}.get(form, form)
+    return {"score": f",.{digits}f", "change": f"+z.{digits}f"}.get(form, form)
 
 
 _FORMS: Mapping[str, Callable[[Any], Cell]] = {

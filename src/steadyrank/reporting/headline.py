@@ -22,8 +22,7 @@ from steadyrank.studies.compare.result import CORRECTIONS, SIMULTANEOUS, TESTS, 
 from steadyrank.studies.holes.result import HolesResult
 from steadyrank.studies.simulate.result import documents_share
 from steadyrank.studies.simulate.study import SimulateResult
-from steadyrank.studies.topics.result import TopicsResult
-from steadyrank.studies.topics.sentences import needed_words
+from steadyrank.studies.topics.result import TopicsResult, needed_words
 from steadyrank.words import MOST_NAMES, chance, counted, listed, number_word, some
 
 NOTICEABLE = 0.05

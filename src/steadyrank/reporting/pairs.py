@@ -25,8 +25,7 @@ from steadyrank.studies.instances.result import InstancesTable
 from steadyrank.studies.instances.view import difference_words
 from steadyrank.studies.judges.result import JudgesResult
 from steadyrank.studies.simulate.study import SimulateResult
-from steadyrank.studies.topics.result import TopicsResult
-from steadyrank.studies.topics.sentences import needed_figure
+from steadyrank.studies.topics.result import TopicsResult, needed_figure
 from steadyrank.words import MISSING, chance, counted, figure, percent, pvalue_words, typeset
 
 MOST_PICKED = 150

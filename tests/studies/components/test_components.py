@@ -81,7 +81,7 @@ def test_an_unbalanced_grid_is_tested_against_the_one_residual_it_has(scores):
     assert (found.type_three, found.strata) == (True, "none")
     assert "for these topics only" in notes_of(found)[0]
     levels = VIEW.made([found], only=["component-levels"])[0]
-    assert "may differ although their intervals overlap" in levels.caption
+    assert "do not overlap, and may where they do" in levels.caption
     with pytest.raises(sr.InputError, match="strata topic require a balanced grid"):
         sr.components(gap, factors=["stop_list", "stemmer"], unbalanced="type3", strata="topic")
 

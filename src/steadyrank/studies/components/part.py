@@ -83,11 +83,8 @@ def _others_note(result: ComponentsResult, findings: Findings) -> list[str]:
     others = len(findings.material.scores.runs) - result.n_runs
     if not others:
         return []
-    columns = listed(result.factors)
-    return [
-        f"{counted(others, 'run')} of which the run information gives no {columns} "
-        f"{by_number(others, 'is', 'are')} left out."
-    ]
+    lacking = f"{counted(others, 'run')} of which the run information gives no"
+    return [f"{lacking} {listed(result.factors)} {by_number(others, 'is', 'are')} left out."]
 
 
 PART = part_of(

@@ -88,11 +88,6 @@ class ComponentsResult(Framed):
 
     def caption(self) -> str:
         """What a table of this result must say."""
-        return f"{self.measure} of {self.design}; steadyrank {__version__}."
-
-    @property
-    def design(self) -> str:
-        """Runs, components and topics in words."""
         sizes = " × ".join(
             f"{name} ({counted(len(self.levels[name]), 'level')})" for name in self.factors
         )
@@ -100,9 +95,11 @@ class ComponentsResult(Framed):
         runs = counted(self.n_runs, "run") + (
             f" ({self.n_replicates} of each combination)" if self.n_replicates > 1 else ""
         )
-        sums = "; unbalanced, type III sums of squares" if self.type_three else ""
-        topics = f"{counted(self.n_topics, 'topic')}{dropped} as blocks"
-        return f"{runs}: {sizes}; {topics}{sums}"
+        sums = "unbalanced, type III sums of squares; " if self.type_three else ""
+        return (
+            f"{self.measure} of {runs}: {sizes}; {counted(self.n_topics, 'topic')}{dropped} as "
+            f"blocks; {sums}steadyrank {__version__}."
+        )
 
     def __repr__(self) -> str:
         shares = ", ".join(

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from steadyrank._version import __version__
 from steadyrank.present.anova import ANOVA, anova_lines, effect_word, power_words, source_words
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words
 from steadyrank.studies.components.study import ComponentsResult
-from steadyrank.words import counted, listed
+from steadyrank.words import listed
 
 Results = Sequence[ComponentsResult]
 """One per measure."""
@@ -45,13 +46,11 @@ def _best(result: ComponentsResult, factor: str) -> Finding:
     effect, (level, mean) = result.main_effects[factor], result.ordered_levels(factor)[0]
     with_best = (effect.pairs == np.argmax(effect.means)).any(axis=1)
     n_others, n_worse = len(effect.means) - 1, int(effect.significant[with_best].sum())
-    better = "significantly better than" if n_worse else "not significantly better than"
-    others = f"{n_worse} of {counted(n_others, 'other')}" if n_worse else "any other"
-    if n_others == 1:
-        others = "the other"
+    others = f"{n_worse} of {n_others} others" if n_worse else "any other"
     return Finding(
         f"components.best.{factor}",
-        f"Best {source_words(factor)}: {level} (mean {mean:.4f}), {better} {others}.",
+        f"Best {source_words(factor)}: {level} (mean {mean:.4f}), {'' if n_worse else 'not '}"
+        f"significantly better than {'the other' if n_others == 1 else others}.",
         {"level": level, "mean": mean, "n_others": n_others, "n_significantly_worse": n_worse},
     )
 
@@ -62,14 +61,15 @@ def _interactions(result: ComponentsResult) -> list[Finding]:
         for line in result.anova.sources
         if ":" in line.source and line.df and line.omega_squared >= INTERACTS
     }
-    if not sizes:
-        return []
-    most = max(sizes, key=lambda source: sizes[source])
-    text = (
-        f"The largest interaction is {source_words(most)}: omega² = {sizes[most]:.3f} "
-        f"({effect_word(sizes[most])})."
-    )
-    return [Finding("components.interaction", text, {"omega_squared": sizes})]
+    return [
+        Finding(
+            "components.interaction",
+            f"The largest interaction is {source_words(source)}: omega² = {size:.3f} "
+            f"({effect_word(size)}).",
+            {"omega_squared": sizes},
+        )
+        for source, size in sorted(sizes.items(), key=lambda item: -item[1])[:1]
+    ]
 
 
 def _anova_rows(results: Results) -> list[dict[str, Any]]:
@@ -93,9 +93,8 @@ def _level_rows(results: Results) -> list[dict[str, Any]]:
 
 
 def _anova_caption(results: Results) -> str:
-    measures = listed([result.measure for result in results])
-    design = f"{measures} of {results[0].design}; steadyrank {__version__}."
-    return " ".join([design, *_notes(results[0])])
+    of_all = replace(results[0], measure=listed([result.measure for result in results]))
+    return " ".join([of_all.caption(), *_notes(results[0])])
 
 
 def _notes(result: ComponentsResult) -> list[str]:
@@ -108,12 +107,11 @@ def _notes(result: ComponentsResult) -> list[str]:
 
 
 def _levels_caption(results: Results) -> str:
-    overlap = "In unbalanced data levels may differ although their intervals overlap."
-    return (
+    caption = (
         "Means over all other components and topics, the best first. Levels differ by Tukey's HSD "
-        f"({results[0].confidence:.0%}) where their intervals do not overlap. "
-        f"{overlap if results[0].type_three else ''}"
-    ).strip()
+        f"({results[0].confidence:.0%}) where their intervals do not overlap"
+    )
+    return f"{caption}{', and may where they do' if results[0].type_three else ''}."
 
 
 MEASURE = Col("measure", form="name", when=lambda results: len(results) > 1)
@@ -136,23 +134,21 @@ LEVELS = TableSpec(
         Col(("low", "high"), "HSD interval"),
     ),
     caption=_levels_caption,
+    printed=lambda results: 100,
 )
 
 
 def _figures(results: Results) -> tuple[FigureSpec, ...]:
     """The effects, and the levels of each component."""
-    effects = FigureSpec(
-        id="component-effects",
-        caption="What each component explains.",
-        kind="effects",
-        of=lambda results: results[0],
+    figure = partial(FigureSpec, of=lambda results: results[0])
+    effects = figure(
+        id="component-effects", caption="What each component explains.", kind="effects"
     )
     return effects, *(
-        FigureSpec(
+        figure(
             id=f"component-{place}",
             caption=f"Levels of {source_words(factor)}.",
             kind="levels",
-            of=lambda results: results[0],
             options={"factor": factor},
         )
         for place, factor in enumerate(results[0].factors)
@@ -176,6 +172,9 @@ def fields(results: Results) -> dict[str, Any]:
     }
 
 
+PAIR_KEYS = ("difference", "interval", "statistic", "pvalue", "significant")
+
+
 def _main_effect(result: ComponentsResult, factor: str) -> dict[str, Any]:
     effect, levels = result.main_effects[factor], result.levels[factor]
     half = effect.half_width
@@ -186,15 +185,7 @@ def _main_effect(result: ComponentsResult, factor: str) -> dict[str, Any]:
             for level, mean in zip(levels, effect.means.tolist(), strict=True)
         ],
         "pairs": [
-            {
-                "a": levels[a],
-                "b": levels[b],
-                "difference": float(effect.difference[p]),
-                "interval": effect.interval[p],
-                "statistic": float(effect.statistic[p]),
-                "pvalue": float(effect.pvalue[p]),
-                "significant": bool(effect.significant[p]),
-            }
+            {"a": levels[a], "b": levels[b]} | {key: getattr(effect, key)[p] for key in PAIR_KEYS}
             for p, (a, b) in enumerate(effect.pairs.tolist())
         ],
     }

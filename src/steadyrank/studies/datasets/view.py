@@ -9,7 +9,7 @@ from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
 from steadyrank.studies.datasets.gaps import lacking_words
 from steadyrank.studies.datasets.pair import DatasetPair
-from steadyrank.studies.datasets.result import DatasetsResult
+from steadyrank.studies.datasets.result import AGGREGATES, DatasetsResult
 from steadyrank.words import at_least, best_words, chance, counted, interval, some, typeset
 from steadyrank.words import size as size_words
 
@@ -25,6 +25,25 @@ def findings(result: DatasetsResult) -> list[Finding]:
     board, pair = _board_findings(result), _pair_findings(result.pair)
     about_both = [*pair, *board] if result.pair_asked else [*board, *pair]
     return [*_cautions(result), *about_both, *_influence_findings(result)]
+
+
+def describe(result: DatasetsResult) -> str:
+    """The paragraph for a paper."""
+    leader = result.order[0]
+    n, total = len(result.first_names()), len(result.runs)
+    drawn = {"types": "whole types of datasets", "topics": "topics"}.get(result.drawn, "datasets")
+    best = (
+        f"{n} of the runs cannot be ruled out as the best" if n > 1 else "no other could be first"
+    )
+    return (
+        f"We compared {total:,} runs by {AGGREGATES[result.aggregate]} over "
+        f"{counted(len(result.datasets), 'dataset')}, all {len(result.pairs):,} pairs at once by "
+        f"studentized sign flips of {drawn} with a t that allows for skewness (stepdown, "
+        f"family-wise alpha {result.alpha:g}; Mogstad et al., 2024). "
+        f"{result.told_apart_share:.0%} of the pairs differ significantly. "
+        f"{result.runs[leader]} has the highest value ({result.value[leader]:.4f}); with "
+        f"{1 - result.alpha:.0%} confidence {best}."
+    )
 
 
 def _cautions(result: DatasetsResult) -> list[Finding]:
@@ -292,6 +311,7 @@ VIEW = View(
         ),
     ),
     findings=findings,
+    describe=describe,
     tables=(LEADERBOARD, GAPS, PAIR, INFLUENCE),
     fields=fields,
     figures=(

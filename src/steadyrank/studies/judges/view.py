@@ -585,6 +585,7 @@ VIEW = View(
         ),
     ),
     findings=findings,
+    describe=lambda result: " ".join(paper_sentence(result, own) for own in result.judges),
     tables=(RANKING, PAIRS, AUDIT, PLAN),
     fields=fields,
     figures=_drawings,

@@ -252,8 +252,9 @@ NEIGHBOURS = TableSpec(
         Col("significant", form="percent"),
     ),
     caption=lambda result: (
-        f"Neighbours by {result.measure}: probability of the same order in a second collection "
-        "(where one is predicted), share of simulated collections in which they differ by a t test."
+        f"Neighbours by {result.measure}: "
+        + ("" if result.prediction is None else "same order in a second collection (probability), ")
+        + "significant in simulated collections (share, t test)."
     ),
 )
 ERRORS = TableSpec(
