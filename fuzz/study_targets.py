@@ -22,7 +22,7 @@ from steadyrank.data.read.topic_info import describe_topics
 from steadyrank.studies.compare.tables import compare_text
 from steadyrank.studies.datasets.view import VIEW as DATASETS
 from steadyrank.studies.holes.view import VIEW as HOLES
-from steadyrank.studies.judges.tables import judges_text
+from steadyrank.studies.judges.view import VIEW as JUDGES
 
 TOPICS = tuple(str(topic) for topic in range(301, 309))
 PEOPLE = "".join(f"{t} 0 d{d} {(int(t) + d) % 3}\n" for t in TOPICS[:6] for d in range(6)).encode()
@@ -65,7 +65,7 @@ def people() -> Any:
 
 def check_judge(path: Path) -> None:
     result = sr.judges(runs(), people(), {"j": path}, measure="nDCG@5", n_samples=20, jobs=1, rng=1)
-    check_text(judges_text(result, "json"))
+    check_text(JUDGES.text(result, "json"))
 
 
 def check_holes(path: Path) -> None:

@@ -24,16 +24,16 @@ import numpy as np
 import steadyrank as sr
 from bench.invariances.differences import Json
 from steadyrank.present.json import scores_json, to_json
-from steadyrank.studies.agree.tables import agree_json
+from steadyrank.studies.agree.view import VIEW as AGREE
 from steadyrank.studies.compare.tables import compare_json
 from steadyrank.studies.components.view import VIEW as COMPONENTS
 from steadyrank.studies.datasets.view import VIEW as DATASETS
 from steadyrank.studies.gate.tables import gate_json
 from steadyrank.studies.holes.view import VIEW as HOLES
 from steadyrank.studies.instances.tables import instances_json
-from steadyrank.studies.judges.tables import judges_json
+from steadyrank.studies.judges.view import VIEW as JUDGES
 from steadyrank.studies.plan.tables import plan_json
-from steadyrank.studies.pools.tables import pools_json
+from steadyrank.studies.pools.view import VIEW as POOLS
 from steadyrank.studies.simulate.view import VIEW as SIMULATE
 from steadyrank.studies.stability.view import VIEW as STABILITY
 from steadyrank.studies.topics.view import VIEW as TOPICS
@@ -446,7 +446,7 @@ CASES: dict[str, Case] = {
     ),
     "agree": Case(
         study="agree",
-        told=agree_json,
+        told=AGREE.json,
         executor=True,
         listed=False,
         cuts={"studies.agree.samples.SAMPLES": 3, "stats.anova.parts.BLOCK": 7},
@@ -529,7 +529,7 @@ CASES: dict[str, Case] = {
     },
     "pools": Case(
         study="pools",
-        told=pools_json,
+        told=POOLS.json,
         executor=True,
         call=lambda data, **options: sr.pools(
             data.runs,
@@ -546,7 +546,7 @@ CASES: dict[str, Case] = {
     ),
     "judges": Case(
         study="judges",
-        told=judges_json,
+        told=JUDGES.json,
         listed=False,
         call=lambda data, **options: sr.judges(
             data.runs,
@@ -562,7 +562,7 @@ CASES: dict[str, Case] = {
     ),
     "judges, scores": Case(
         study="judges",
-        told=judges_json,
+        told=JUDGES.json,
         listed=False,
         call=lambda data, **options: sr.judges(
             data.scores.select(topics=[t for t in data.scores.topics if int(t) % 2]),

@@ -154,9 +154,9 @@ def command(
             raise InputError("--judge-scores goes with --scores FILE: give --judge NAME=QRELS")
         options["judge_grades"] = parse_grades(judge_grades)
         result = _from_runs(inputs, judge_files, output, options)
-    from steadyrank.studies.judges.tables import judges_text
+    from steadyrank.studies.judges.view import VIEW
 
-    output.show(judges_text, result, digits=digits)
+    output.show(VIEW.text, result, digits=digits)
     output.draw(result)
 
 

@@ -49,6 +49,8 @@ class Col:
     when: When = "always"
     about: str = ""
     """What it is, for the caption of a page; a terminal has no room for it."""
+    star: str = ""
+    """Key of what is told by an asterisk behind the figure, such as "significant"."""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -68,7 +70,7 @@ class TableSpec:
     shown: Callable[[Any, Sequence[Row]], Sequence[Row]] = lambda subject, rows: rows
     """Which rows are shown, in which order; exact rows stay as they are."""
     when: Callable[[Any], bool] = lambda subject: True
-    best: str = ""
+    best: str | Callable[[Any], str] = ""
     """Key whose highest value is set in bold."""
     marks: Callable[[Any, Row], str] = lambda subject, row: ""
     """What stands raised behind the figure of `marked`."""
@@ -117,7 +119,7 @@ class View:
     tables: tuple[TableSpec, ...]
     fields: Callable[[Any], dict[str, Any]]
     """The promised keys of the JSON output, which the view's findings complete."""
-    figures: tuple[FigureSpec, ...] | Callable[[Any], tuple[FigureSpec, ...]] = ()
+    figures: Sequence[FigureSpec] | Callable[[Any], Sequence[FigureSpec]] = ()
     csv: str = ""
     """Id of the table whose exact rows CSV holds; the first unless given."""
     options: tuple[str, ...] = ()
@@ -138,7 +140,7 @@ class View:
     def text(self, subject: Any, form: str, *, digits: int = 4, csv: str = "", **looks: Any) -> str:
         """The view in one of the output formats; `looks` are those of tables, and `options`.
 
-        `csv`: the table whose exact rows CSV holds, by its id, where that is not the view's.
+        `csv` is the id of another table that CSV is to hold.
         """
         asked = {option: looks.pop(option) for option in self.options if option in looks}
         if asked:
@@ -146,8 +148,8 @@ class View:
         if form == "json":
             return to_json(self.json(subject))
         if form == "csv":
-            wanted = csv or self.csv or self.tables[0].id
-            chosen = next(spec for spec in self.tables if spec.id == wanted)
+            id = csv or self.csv or self.tables[0].id
+            chosen = next(spec for spec in self.tables if spec.id == id)
             return exact_csv(chosen.rows(subject))
         said = [finding.text for finding in self.findings(subject)[:MOST_FINDINGS]]
         return with_words(said, self.made(subject, digits=digits), [], form, **looks)
@@ -171,10 +173,10 @@ def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = F
     rows = list(spec.shown(subject, spec.rows(subject)))
     most = spec.most if page else spec.printed(subject)
     most = len(rows) if most is None else most
-    columns = spec.columns(subject) if callable(spec.columns) else spec.columns
+    columns = asked(spec.columns, subject)
     kept = [col for col in columns if _is_shown(col, subject, rows)]
     shown = [[_cell(col, row, digits, page) for col in kept] for row in rows]
-    caption = spec.caption(subject) if callable(spec.caption) else spec.caption
+    caption = asked(spec.caption, subject)
     if page:
         about = [f"{_title(col, subject).capitalize()}: {col.about}." for col in kept if col.about]
         caption = " ".join(filter(None, [caption, *about]))
@@ -193,8 +195,13 @@ def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = F
         if spec.marked in places and (mark := spec.marks(subject, row))
     }
     named = next((j for j, col in enumerate(kept) if col.form != "name"), len(kept))
-    n_names = max(spec.n_names, named)
-    return replace(table, n_names=n_names, marks=marks, best=_best(spec.best, rows, places))
+    best = _best(asked(spec.best, subject), rows, places)
+    return replace(table, n_names=max(spec.n_names, named), marks=marks, best=best)
+
+
+def asked(value: Any, subject: Any) -> Any:
+    """What a spec says of a subject, where it depends on it."""
+    return value(subject) if callable(value) else value
 
 
 def _best(key: str, rows: Sequence[Row], places: Mapping[str, int]) -> frozenset[tuple[int, int]]:
@@ -244,9 +251,11 @@ def _cell(col: Col, row: Row, digits: int, page: bool) -> Cell:
         return _interval(ends, col.form, digits, page)
     value = row.get(col.key)
     if col.form in _FORMS:
-        return _FORMS[col.form](value)
-    shape = _format(col.form, digits)
-    return (cells.signed if shape.startswith("+") else cells.number)(value, shape)
+        cell = _FORMS[col.form](value)
+    else:
+        shape = _format(col.form, digits)
+        cell = (cells.signed if shape.startswith("+") else cells.number)(value, shape)
+    return replace(cell, text=f"{cell.text}*") if row.get(col.star) else cell
 
 
 def _interval(ends: list[Any], form: str, digits: int, page: bool) -> Cell:

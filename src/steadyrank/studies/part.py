@@ -13,7 +13,7 @@ from typing import Any
 
 from steadyrank.present.slider import PageSlider
 from steadyrank.present.table import Table
-from steadyrank.present.view import Finding, View
+from steadyrank.present.view import Finding, View, asked
 from steadyrank.stats.pairs.decisions import Decided
 from steadyrank.studies.material import MOST_COMPARED, Machine, Material
 
@@ -150,14 +150,13 @@ def part_of(
 
     def body(result: Any, findings: Findings) -> Body:
         subject = subject_of(result)
-        figures = view.figures(subject) if callable(view.figures) else view.figures
         said = list(view.findings(subject))
         said[1:1] = beside(subject, findings)
         return Body(
             answer=tuple(finding.text for finding in said),
             figures=tuple(
                 Drawing(figure.id, figure.caption, figure.of(subject), figure.kind, figure.options)
-                for figure in figures
+                for figure in asked(view.figures, subject)
                 if figure.when(subject)
             ),
             tables=tuple(view.made(subject, page=True)),

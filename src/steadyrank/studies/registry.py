@@ -75,10 +75,7 @@ STUDIES: tuple[Study, ...] = (
     Study("plan", "how many topics, for which power; how safe is the pilot?", turn=3),
     Study("stability", "generalizability theory: how stable is this collection", turn=2),
     Study(
-        "holes",
-        "would complete judgments change it? bounds, imputation, what to judge",
-        turn=12,
-        section="part",
+        "holes", "would complete judgments change it? bounds, imputation, what to judge", turn=12
     ),
     Study("pools", "leave teams out, leave topics out: would the pilot say the same?", turn=9),
     Study("judges", "would other judges change it?", turn=11),

@@ -356,7 +356,7 @@ def test_a_pair_that_was_asked_for_comes_first_and_with_its_table():
     assert [table.id for table in VIEW.made(unasked, page=True)] == shown[asked]
     printed, paged = (VIEW.made(unasked, page=page)[-1] for page in (False, True))
     assert (len(printed.rows), len(paged.rows)) == (10, 12)
-    assert printed.caption.endswith("The first 10 of 12.")
+    assert printed.caption.endswith("The first 10 of 12 rows.")
 
 
 def test_datasets_of_a_type_that_resemble_each_other_are_said():

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,9 @@ from steadyrank.words import chance, figure, percent
 
 TOP = 3
 """The K of "probability of top K", where there are more runs than that."""
+
+MOST_PAIRS = 10
+"""Neighbours that a command prints; JSON has all pairs."""
 
 
 def top_columns(top: int | None, n_runs: int) -> list[int]:
@@ -167,10 +169,6 @@ def _bins(result: SimulateResult) -> list[dict[str, Any]]:
     return [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def _filled(result: SimulateResult, rows: Sequence[Row]) -> list[Row]:
-    return [row for row in rows if row["count"]]
-
-
 def _bin(row: Row) -> Cell:
     low, high = f"{row['low']:.2f}", f"{row['high']:.2f}"
     return name(f"{low}–{high}" if math.isfinite(row["high"]) else f"{low} or more")
@@ -199,30 +197,29 @@ def _test_rows(result: SimulateResult) -> list[dict[str, Any]]:
 
 def _odd_rows(result: SimulateResult) -> list[dict[str, Any]]:
     """What the data did to the figures, where they did."""
-    n_cells, n_draws = result.raw.size, result.n_samples
-    n_topics = n_draws * len(result.topics)
-    n_plain = result.plain if result.model == "kde" else 0
-    rows = {
-        "rankings without a relevant document (they score 0)": (result.none_relevant, n_cells),
-        "simulated topics without a relevant document (all runs score 0)": (
+    n, n_cells = result.n_samples, result.raw.size
+    rows = [
+        ("rankings without a relevant document (they score 0)", result.none_relevant, n_cells),
+        (
+            "simulated topics without a relevant document (all runs score 0)",
             result.without_relevant,
-            n_topics,
+            n * len(result.topics),
         ),
-        "rankings with too few distinct scores to smooth (bootstrapped)": (n_plain, n_cells),
-        "simulated rankings with more relevant documents than places": (
+        (
+            "rankings with too few distinct scores to smooth (bootstrapped)",
+            result.plain if result.model == "kde" else 0,
+            n_cells,
+        ),
+        (
+            "simulated rankings with more relevant documents than places",
             result.truncated,
-            n_draws * n_cells,
+            n * n_cells,
         ),
-    }
-    return [
-        {"what": what, "count": count, "of": total, "share": count / total}
-        for what, (count, total) in rows.items()
-        if count
     ]
-
-
-def _where(result: SimulateResult) -> str:
-    return "simulated collections" if result.prediction is None else "a second collection"
+    keys = ("what", "count", "of")
+    return [
+        dict(zip(keys, row, strict=True)) | {"share": row[1] / row[2]} for row in rows if row[1]
+    ]
 
 
 RUNS = TableSpec(
@@ -232,19 +229,21 @@ RUNS = TableSpec(
         Col("run", form="name"),
         Col("raw_mean", "{measure}"),
         Col("simulated_mean", "simulated", about="mean over simulated collections"),
-        Col(
-            "simulated_sd", "sd", about="standard deviation of the mean over simulated collections"
-        ),
+        Col("simulated_sd", "sd", about="their standard deviation"),
         Col("rank", form="d"),
         Col(("rank_low", "rank_high"), "rank interval", "d"),
         *(Col(f"top_{k}", f"P(top {k})", ".3f") for k in _tops(result)),
     ),
-    caption=lambda result: f"{result.caption()} Ranks (95%) and P(top K): {_where(result)}.",
+    caption=lambda result: (
+        f"{result.caption()} Ranks (95%) and P(top K): "
+        f"{'simulated collections' if result.prediction is None else 'a second collection'}."
+    ),
     best="raw_mean",
 )
 NEIGHBOURS = TableSpec(
     id="documents-neighbours",
     rows=_neighbour_rows,
+    printed=lambda result: MOST_PAIRS,
     columns=(
         Col("better", form="name"),
         Col("next", form="name"),
@@ -253,15 +252,14 @@ NEIGHBOURS = TableSpec(
         Col("significant", form="percent"),
     ),
     caption=lambda result: (
-        f"Neighbours by {result.measure}: {_order_words(result)}share of simulated collections in "
-        "which a t test separates them."
+        f"Neighbours by {result.measure}: probability of the same order in a second collection "
+        "(where one is predicted), share of simulated collections in which they differ by a t test."
     ),
-    n_names=2,
 )
 ERRORS = TableSpec(
     id="simulate-errors",
     rows=_bins,
-    shown=_filled,
+    shown=lambda result, rows: [row for row in rows if row["count"]],
     columns=(
         Col("low", "difference", _bin),
         Col("count", "comparisons", "count"),
@@ -301,17 +299,10 @@ ODD = TableSpec(
 )
 
 
-def _order_words(result: SimulateResult) -> str:
-    if result.prediction is None:
-        return ""
-    return "probability of the same order in a second collection, "
-
-
 def fields(result: SimulateResult) -> dict[str, Any]:
     """The promised keys, and what else there is."""
-    rows = {row["run"]: row for row in result.rows()}
-    order = result.graded_order
-    rates, errors = result.significance, result.error_rate
+    rank = {row["run"]: row["rank"] for row in result.rows()}
+    order, rates, errors = result.graded_order, result.significance, result.error_rate
     return {
         **picked(
             result,
@@ -330,14 +321,13 @@ def fields(result: SimulateResult) -> dict[str, Any]:
             "mean_rate": float(rates.rate.mean()) if len(rates.rate) else None,
             "decision_agreement": result.decision_agreement,
         },
-        "estimated_difference": rates.estimated_difference,
-        "estimated_difference_recentred": rates.estimated_difference_recentred,
+        **picked(rates, "estimated_difference estimated_difference_recentred"),
         "estimated_difference_quantiles": rates.difference_quantiles,
         "estimated_difference_recentred_quantiles": rates.recentred_quantiles,
         "overall_error_rate": errors.overall,
         "ties": errors.ties,
-        "simulated_sd": [rows[run]["simulated_sd"] for run in result.runs],
-        "rank": [rows[run]["rank"] for run in result.runs],
+        "simulated_sd": result.simulated_sd,
+        "rank": [rank[run] for run in result.runs],
         "rank_interval": result.rank_interval,
         "top_probability": {str(k): result.top_probability(k) for k in _tops(result)},
         "per_topic": {
@@ -346,14 +336,11 @@ def fields(result: SimulateResult) -> dict[str, Any]:
             "simulated_sd": result.cell_sd,
         },
         "pairs": _pairs(result),
-        "graded": None
-        if order is None
-        else {
-            "measure": order.measure,
+        "graded": order
+        and {
+            **picked(order, "measure tau leader"),
             "mean": result.graded_mean,
-            "tau": order.tau,
             "reversed_pairs": order.n_reversed,
-            "leader": order.leader,
             "same_leader": order.is_same_leader,
         },
         "bandwidth": result.bandwidth if result.model == "kde" else None,
