@@ -32,7 +32,7 @@ from steadyrank.studies.gate.view import VIEW as GATE
 from steadyrank.studies.holes.view import VIEW as HOLES
 from steadyrank.studies.instances.view import VIEW as INSTANCES
 from steadyrank.studies.judges.view import VIEW as JUDGES
-from steadyrank.studies.plan.tables import plan_json
+from steadyrank.studies.plan.view import VIEW as PLAN
 from steadyrank.studies.pools.view import VIEW as POOLS
 from steadyrank.studies.simulate.view import VIEW as SIMULATE
 from steadyrank.studies.stability.view import VIEW as STABILITY
@@ -491,7 +491,7 @@ CASES: dict[str, Case] = {
     },
     "plan": Case(
         study="plan",
-        told=plan_json,
+        told=PLAN.fields,
         jobs=False,
         listed=False,
         call=lambda data: sr.plan(data.scores, minimum_difference=0.1, systems=3),
@@ -500,7 +500,7 @@ CASES: dict[str, Case] = {
     ),
     "plan, paired": Case(
         study="plan",
-        told=plan_json,
+        told=PLAN.fields,
         jobs=False,
         listed=False,
         call=lambda data: sr.plan(

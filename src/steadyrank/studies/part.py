@@ -140,12 +140,13 @@ def part_of(
     subject_of: Callable[[Any], Any] = lambda result: result,
     notes: Callable[[Any, Findings], Sequence[str]] = lambda result, findings: (),
     beside: Callable[[Any, Findings], Sequence[Finding]] = lambda subject, findings: (),
+    sliders: Callable[[Any, Findings], Sequence[PageSlider]] = lambda result, findings: (),
 ) -> Part:
     """The part of a study that is shown by its view.
 
     `subject_of` makes the view's subject of what `run` returns; `notes` say what depends on all
     data of the report; `beside` are findings that follow from the rest of the page, and stand after
-    the first.
+    the first; `sliders` let a reader of the page choose numbers.
     """
 
     def body(result: Any, findings: Findings) -> Body:
@@ -160,6 +161,7 @@ def part_of(
                 if figure.when(subject)
             ),
             tables=tuple(view.made(subject, page=True)),
+            sliders=tuple(sliders(result, findings)),
             notes=tuple(notes(result, findings)),
         )
 
