@@ -77,13 +77,13 @@ def _verdict(result: GateResult, rows: list[GateRow]) -> Finding:
         clause = f"{what}: beyond the margin of {row.margin:g}, but not significantly worse"
     else:
         clause = f"{what}: a loss beyond the margin of {row.margin:g} is not excluded"
-    likewise = f"; {counted(len(rows) - 1, 'other row')} likewise" if len(rows) > 1 else ""
+    more = f"; so are {counted(len(rows) - 1, 'other row')}" if len(rows) > 1 else ""
     values = {
         **picked(row, "measure segment margin difference interval lowest highest"),
         "verdict": result.verdict,
         "n_rows": len(rows),
     }
-    return Finding("gate.verdict", f"{result.verdict.upper()}: {clause}{likewise}.", values)
+    return Finding("gate.verdict", f"{result.verdict.upper()}: {clause}{more}.", values)
 
 
 def signed(value: float) -> str:
