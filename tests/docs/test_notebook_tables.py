@@ -19,7 +19,7 @@ from steadyrank.data.track.model import TrueMeans
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.papers.model import Claim, Exhibit
 from steadyrank.present.json import to_json
-from steadyrank.studies.compare.tables import compare_text
+from steadyrank.studies.compare.view import compare_text
 from steadyrank.studies.registry import all_plots
 from steadyrank.studies.stability.view import VIEW as STABILITY
 

@@ -299,7 +299,7 @@ def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def exact_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+def exact_table(rows: Iterable[Mapping[str, Any]]) -> Table:
     """Every key with every digit; the two ends of an interval in columns of their own."""
     scalars = [flat(row) for row in rows]
     header = list(dict.fromkeys(key for row in scalars for key in row))

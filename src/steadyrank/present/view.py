@@ -7,13 +7,16 @@ about, its subject, is a result or a tuple of results (several measures).
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from steadyrank.present import cells
-from steadyrank.present.json import to_json
+from steadyrank.compute.executors import Progress
+from steadyrank.data.read.csv_cells import frame_csv
+from steadyrank.notebook import frame_of
+from steadyrank.present import cells, json
 from steadyrank.present.table import Cell, Table, exact_table, render, with_words
 
 Row = Mapping[str, Any]
@@ -40,14 +43,14 @@ differ; or a question to the subject."""
 
 @dataclass(frozen=True, slots=True)
 class Col:
-    """A column over exact rows. Two keys are the ends of an interval."""
+    """A column over exact rows. Two keys, or one whose value is a pair, are an interval."""
 
     key: str | tuple[str, str]
     title: str = ""
     """The key unless given; `{name}` stands for an attribute of the subject."""
     form: Form = "score"
     when: When = "always"
-    about: str = ""
+    about: str | Callable[[Any], str] = ""
     """What it is, for the caption of a page; a terminal has no room for it."""
 
     @property
@@ -62,10 +65,10 @@ class TableSpec:
 
     id: str
     """Unique on a page."""
-    rows: Callable[[Any], Sequence[Row]]
+    rows: Callable[[Any], Iterable[Row]]
     columns: tuple[Col, ...] | Callable[[Any], tuple[Col, ...]]
     caption: str | Callable[[Any], str] = ""
-    shown: Callable[[Any, Sequence[Row]], Sequence[Row]] = lambda subject, rows: rows
+    shown: Callable[[Any, Any], Iterable[Row]] = lambda subject, rows: rows
     """Which rows are shown, in which order; exact rows stay as they are."""
     when: Callable[[Any], bool] = lambda subject: True
     best: str = ""
@@ -76,6 +79,8 @@ class TableSpec:
     n_names: int = 1
     opened: int = 25
     """Rows that a page opens at first."""
+    most_printed: int | None = None
+    """Rows of which a command leaves the table out, if it has more; a page has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,12 +109,14 @@ class FigureSpec:
 class View:
     """All that a study says and shows of a subject."""
 
-    words: Words
+    words: Words | None = None
+    """None of what has no section of its own."""
     findings: Callable[[Any], Sequence[Finding]]
     """The most important first: a terminal prints three."""
     tables: tuple[TableSpec, ...]
     fields: Callable[[Any], dict[str, Any]]
-    """The promised keys of the JSON output, which the view's findings complete."""
+    """The promised keys of the JSON output, which the view's findings complete; an iterator for
+    rows of which there may be millions."""
     figures: tuple[FigureSpec, ...] = ()
     csv: str = ""
     """Id of the table whose exact rows CSV holds; the first unless given."""
@@ -123,20 +130,41 @@ class View:
             for spec in self.tables
             if (not only or spec.id in only) and spec.when(subject)
             for table in [make_table(spec, subject, digits=digits, page=page)]
-            if table.rows
+            if table.rows and (page or len(table.rows) <= (spec.most_printed or math.inf))
         ]
 
     def text(self, subject: Any, form: str, *, digits: int = 4, **looks: Any) -> str:
         """The view in one of the output formats."""
         if form == "json":
-            return to_json(self.json(subject))
+            return "".join(self.pieces(subject, form))
         if form == "csv":
-            chosen = next(
-                spec for spec in self.tables if spec.id == (self.csv or self.tables[0].id)
-            )
-            return render(exact_table(chosen.rows(subject)), "csv")
+            return render(exact_table(self._csv_rows(subject)), "csv")
         said = [finding.text for finding in self.findings(subject)[:MOST_FINDINGS]]
         return with_words(said, self.made(subject, digits=digits), [], form, **looks)
+
+    def pieces(
+        self, subject: Any, form: str, *, progress: Progress | None = None, total: int = 0
+    ) -> Iterator[str]:
+        """JSON, or CSV as a frame writes it, some of the text at a time; of `total` rows."""
+        finished = 0
+
+        def done(n_rows: int) -> None:
+            nonlocal finished
+            finished = min(finished + n_rows, total)
+            if progress is not None:
+                progress(finished, total)
+
+        if form == "json":
+            yield from json.json_pieces(self.json(subject), done)
+            return
+        rows = iter(self._csv_rows(subject))
+        for place, part in enumerate(iter(lambda: list(itertools.islice(rows, json.PART)), [])):
+            done(len(part))
+            yield frame_csv(frame_of(part), header=place == 0)
+
+    def _csv_rows(self, subject: Any) -> Iterable[Row]:
+        name = self.csv or self.tables[0].id
+        return next(spec for spec in self.tables if spec.id == name).rows(subject)
 
     def json(self, subject: Any) -> dict[str, Any]:
         """The promised keys, and all findings."""
@@ -160,12 +188,12 @@ def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = F
     shown = [[_cell(col, row, digits, page) for col in kept] for row in rows]
     caption = spec.caption(subject) if callable(spec.caption) else spec.caption
     if page:
-        about = [f"{_title(col, subject).capitalize()}: {col.about}." for col in kept if col.about]
+        about = [_about(col, subject) for col in kept if col.about]
         caption = " ".join(filter(None, [caption, *about]))
     places = {key: j for j, col in enumerate(kept) for key in col.keys}
-    table = cells.table(
-        spec.id, caption, [_title(col, subject) for col in kept], shown, shown=spec.opened
-    )
+    header = [_title(col, subject) for col in kept]
+    most = cells.MOST_ROWS if page else len(rows)
+    table = cells.table(spec.id, caption, header, shown, shown=spec.opened, most=most)
     marks = {
         (i, places[spec.marked]): mark
         for i, row in enumerate(rows[: len(table.rows)])
@@ -199,6 +227,13 @@ def _title(col: Col, subject: Any) -> str:
     return (col.title or col.keys[0].replace("_", " ")).format_map(_Attributes(first))
 
 
+def _about(col: Col, subject: Any) -> str:
+    """What a column is, behind its title; d and W/T/L stay as they are."""
+    title = _title(col, subject)
+    title = title.capitalize() if title.islower() and len(title) > 1 else title
+    return f"{title}: {col.about(subject) if callable(col.about) else col.about}."
+
+
 class _Attributes(dict[str, Any]):
     """What a title may refer to: attributes of the subject, and how sure its intervals are."""
 
@@ -220,9 +255,12 @@ def _cell(col: Col, row: Row, digits: int, page: bool) -> Cell:
         ends = [row.get(key) for key in col.key]
         return _interval(ends, col.form, digits, page)
     value = row.get(col.key)
+    if isinstance(value, (list, tuple)):
+        return _interval(list(value), col.form, digits, page)
     if col.form in _FORMS:
         return _FORMS[col.form](value)
-    return cells.number(value, _format(col.form, digits))
+    shape = _format(col.form, digits)
+    return (cells.signed if shape.startswith("+") else cells.number)(value, shape)
 
 
 def _interval(ends: list[Any], form: str, digits: int, page: bool) -> Cell:
@@ -236,7 +274,7 @@ def _interval(ends: list[Any], form: str, digits: int, page: bool) -> Cell:
 
 
 def _format(form: str, digits: int) -> str:
-    return {"score": f".{digits}f", "change": f"+.{digits}f"}.get(form, form)
+    return {"score": f"z.{digits}f", "change": f"+z.{digits}f"}.get(form, form)
 
 
 _FORMS: Mapping[str, Callable[[Any], Cell]] = {

@@ -7,7 +7,7 @@ study: what several studies say together is put in front of its section by the r
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -137,18 +137,34 @@ def part_of(
     cost: Callable[[Shape], Cost],
     why_not: Callable[[Material], str] = lambda material: "",
     works_on: str = "topics",
+    tables: Sequence[str] = (),
+    on_the_card: Callable[[Any], Container[str]] = lambda subject: (),
 ) -> Part:
-    """The part of a study that is shown by its view."""
+    """The part of a study that is shown by its view.
+
+    Parameters
+    ----------
+    view, run, cost, why_not, works_on
+        As `Part` has them.
+    tables : sequence of str
+        Ids of the tables that its section shows; all unless given.
+    on_the_card : function
+        Ids of the findings that the page's card says, so that its section need not.
+    """
 
     def body(subject: Any, findings: Findings) -> Body:
         return Body(
-            answer=tuple(finding.text for finding in view.findings(subject)),
+            answer=tuple(
+                finding.text
+                for finding in view.findings(subject)
+                if finding.id not in on_the_card(subject)
+            ),
             figures=tuple(
                 Drawing(figure.id, figure.caption, figure.of(subject), figure.kind)
                 for figure in view.figures
                 if figure.when(subject)
             ),
-            tables=tuple(view.made(subject, page=True)),
+            tables=tuple(view.made(subject, page=True, only=tables)),
         )
 
     return Part(
