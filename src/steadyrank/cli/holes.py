@@ -78,7 +78,7 @@ def command(
     tell_if_compiling(output.quiet)
     from steadyrank.data.interop.datasets import read_topics
     from steadyrank.studies.holes.study import holes
-    from steadyrank.studies.holes.tables import ask_text, holes_text
+    from steadyrank.studies.holes.view import VIEW, ask_text
 
     with (
         progress_bar("runs read", output.quiet) as reading,
@@ -96,5 +96,5 @@ def command(
     if options["ask"] and output.path is not None and output.format in ("table", "tsv"):
         emit(ask_text(result), output.path, exact=True)
     else:
-        output.show(holes_text, result, digits=digits)
+        output.show(VIEW.text, result, digits=digits)
     output.draw(result)

@@ -124,6 +124,7 @@ study_options = opt.together(
 @scores_options
 @study_options
 @opt.plot_option("the three rankings of the first judge")
+@opt.describe_option
 @opt.digits_option
 @opt.output_options
 def command(
@@ -154,9 +155,9 @@ def command(
             raise InputError("--judge-scores goes with --scores FILE: give --judge NAME=QRELS")
         options["judge_grades"] = parse_grades(judge_grades)
         result = _from_runs(inputs, judge_files, output, options)
-    from steadyrank.studies.judges.tables import judges_text
+    from steadyrank.studies.judges.view import VIEW
 
-    output.show(judges_text, result, digits=digits)
+    output.show(VIEW.text, result, digits=digits)
     output.draw(result)
 
 

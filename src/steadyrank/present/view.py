@@ -13,11 +13,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from steadyrank._version import __version__
 from steadyrank.compute.executors import Progress
 from steadyrank.data.read.csv_cells import frame_csv
+from steadyrank.errors import InputError
 from steadyrank.notebook import frame_of
 from steadyrank.present import cells, json
-from steadyrank.present.table import Cell, Table, exact_table, render, with_words
+from steadyrank.present.latex import escape_latex
+from steadyrank.present.table import Cell, Table, exact_csv, with_words
 
 Row = Mapping[str, Any]
 
@@ -52,6 +55,8 @@ class Col:
     when: When = "always"
     about: str | Callable[[Any], str] = ""
     """What it is, for the caption of a page; a terminal has no room for it."""
+    star: str = ""
+    """Key of what is told by an asterisk behind the figure, such as "significant"."""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -71,16 +76,19 @@ class TableSpec:
     shown: Callable[[Any, Any], Iterable[Row]] = lambda subject, rows: rows
     """Which rows are shown, in which order; exact rows stay as they are."""
     when: Callable[[Any], bool] = lambda subject: True
-    best: str = ""
+    best: str | Callable[[Any], str] = ""
     """Key whose highest value is set in bold."""
     marks: Callable[[Any, Row], str] = lambda subject, row: ""
     """What stands raised behind the figure of `marked`."""
     marked: str = ""
     n_names: int = 1
+    """Columns at the front that hold names; more where more of the form "name" stand there."""
     opened: int = 25
     """Rows that a page opens at first."""
-    most_printed: int | None = None
-    """Rows of which a command leaves the table out, if it has more; a page has it."""
+    printed: Callable[[Any], int | None] = lambda subject: None
+    """How many rows, the first, a command prints; 0 leaves the table to pages, None prints all."""
+    most: int = cells.MOST_ROWS
+    """Rows on a page; of more, the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +111,8 @@ class FigureSpec:
     of: Callable[[Any], Any] = lambda subject: subject
     """The result that is drawn."""
     when: Callable[[Any], bool] = lambda subject: True
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What `plot` takes besides the kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,9 +127,13 @@ class View:
     fields: Callable[[Any], dict[str, Any]]
     """The promised keys of the JSON output, which the view's findings complete; an iterator for
     rows of which there may be millions."""
-    figures: tuple[FigureSpec, ...] = ()
+    figures: Sequence[FigureSpec] | Callable[[Any], Sequence[FigureSpec]] = ()
     csv: str = ""
     """Id of the table whose exact rows CSV holds; the first unless given."""
+    options: tuple[str, ...] = ()
+    """Fields of the subject that whoever shows it may set, such as the K of a "top K"."""
+    describe: Callable[[Any], str] | None = None
+    """A paragraph for a paper: what was compared and how, and what was found, with numbers."""
 
     def made(
         self, subject: Any, *, digits: int = 4, page: bool = False, only: Sequence[str] = ()
@@ -130,17 +144,43 @@ class View:
             for spec in self.tables
             if (not only or spec.id in only) and spec.when(subject)
             for table in [make_table(spec, subject, digits=digits, page=page)]
-            if table.rows and (page or len(table.rows) <= (spec.most_printed or math.inf))
+            if table.rows
         ]
 
-    def text(self, subject: Any, form: str, *, digits: int = 4, **looks: Any) -> str:
-        """The view in one of the output formats."""
+    def text(
+        self,
+        subject: Any,
+        form: str,
+        *,
+        digits: int = 4,
+        csv: str = "",
+        describe: bool = False,
+        **looks: Any,
+    ) -> str:
+        """The view in one of the output formats; `looks` are those of tables, and `options`.
+
+        `csv` is the id of another table that CSV is to hold; with `describe` a paragraph for a
+        paper ends the text.
+        """
+        asked = {option: looks.pop(option) for option in self.options if option in looks}
+        if asked:
+            subject = replace(subject, **asked)
+        paragraph = self.paragraph(subject) if describe else ""
         if form == "json":
-            return "".join(self.pieces(subject, form))
+            described = {"description": paragraph} if describe else {}
+            return "".join(json.json_pieces({**self.json(subject), **described}))
         if form == "csv":
-            return render(exact_table(self._csv_rows(subject)), "csv")
+            return exact_csv(self._csv_rows(subject, csv))
         said = [finding.text for finding in self.findings(subject)[:MOST_FINDINGS]]
-        return with_words(said, self.made(subject, digits=digits), [], form, **looks)
+        notes = [paragraph] if describe and form != "latex" else []
+        text = with_words(said, self.made(subject, digits=digits), notes, form, **looks)
+        return f"{text}\n{escape_latex(paragraph)}\n" if describe and form == "latex" else text
+
+    def paragraph(self, subject: Any) -> str:
+        """What `describe` has to say, and by which program."""
+        if self.describe is None:
+            raise InputError("this result has no paragraph for a paper: omit describe")
+        return f"{self.describe(subject)} [steadyrank {__version__}]"
 
     def pieces(
         self, subject: Any, form: str, *, progress: Progress | None = None, total: int = 0
@@ -162,9 +202,9 @@ class View:
             done(len(part))
             yield frame_csv(frame_of(part), header=place == 0)
 
-    def _csv_rows(self, subject: Any) -> Iterable[Row]:
-        name = self.csv or self.tables[0].id
-        return next(spec for spec in self.tables if spec.id == name).rows(subject)
+    def _csv_rows(self, subject: Any, wanted: str = "") -> Iterable[Row]:
+        wanted = wanted or self.csv or self.tables[0].id
+        return next(spec for spec in self.tables if spec.id == wanted).rows(subject)
 
     def json(self, subject: Any) -> dict[str, Any]:
         """The promised keys, and all findings."""
@@ -183,23 +223,37 @@ def findings_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:
 def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = False) -> Table:
     """The table that a spec describes, with the columns that its rows and the subject call for."""
     rows = list(spec.shown(subject, spec.rows(subject)))
-    columns = spec.columns(subject) if callable(spec.columns) else spec.columns
+    most = spec.most if page else spec.printed(subject)
+    most = len(rows) if most is None else most
+    columns = asked(spec.columns, subject)
     kept = [col for col in columns if _is_shown(col, subject, rows)]
     shown = [[_cell(col, row, digits, page) for col in kept] for row in rows]
-    caption = spec.caption(subject) if callable(spec.caption) else spec.caption
+    caption = asked(spec.caption, subject)
     if page:
         about = [_about(col, subject) for col in kept if col.about]
         caption = " ".join(filter(None, [caption, *about]))
     places = {key: j for j, col in enumerate(kept) for key in col.keys}
-    header = [_title(col, subject) for col in kept]
-    most = cells.MOST_ROWS if page else len(rows)
-    table = cells.table(spec.id, caption, header, shown, shown=spec.opened, most=most)
+    table = cells.table(
+        spec.id,
+        caption,
+        [_title(col, subject) for col in kept],
+        shown,
+        shown=spec.opened,
+        most=most,
+    )
     marks = {
         (i, places[spec.marked]): mark
         for i, row in enumerate(rows[: len(table.rows)])
         if spec.marked in places and (mark := spec.marks(subject, row))
     }
-    return replace(table, n_names=spec.n_names, marks=marks, best=_best(spec.best, rows, places))
+    named = next((j for j, col in enumerate(kept) if col.form != "name"), len(kept))
+    best = _best(asked(spec.best, subject), rows, places)
+    return replace(table, n_names=max(spec.n_names, named), marks=marks, best=best)
+
+
+def asked(value: Any, subject: Any) -> Any:
+    """What a spec says of a subject, where it depends on it."""
+    return value(subject) if callable(value) else value
 
 
 def _best(key: str, rows: Sequence[Row], places: Mapping[str, int]) -> frozenset[tuple[int, int]]:
@@ -258,9 +312,11 @@ def _cell(col: Col, row: Row, digits: int, page: bool) -> Cell:
     if isinstance(value, (list, tuple)):
         return _interval(list(value), col.form, digits, page)
     if col.form in _FORMS:
-        return _FORMS[col.form](value)
-    shape = _format(col.form, digits)
-    return (cells.signed if shape.startswith("+") else cells.number)(value, shape)
+        cell = _FORMS[col.form](value)
+    else:
+        shape = _format(col.form, digits)
+        cell = (cells.signed if shape.startswith("+") else cells.number)(value, shape)
+    return replace(cell, text=f"{cell.text}*") if row.get(col.star) else cell
 
 
 def _interval(ends: list[Any], form: str, digits: int, page: bool) -> Cell:
@@ -274,7 +330,7 @@ def _interval(ends: list[Any], form: str, digits: int, page: bool) -> Cell:
 
 
 def _format(form: str, digits: int) -> str:
-    return {"score": f"z.{digits}f", "change": f"+z.{digits}f"}.get(form, form)
+    return {"score": f"z,.{digits}f", "change": f"+z.{digits}f"}.get(form, form)
 
 
 _FORMS: Mapping[str, Callable[[Any], Cell]] = {

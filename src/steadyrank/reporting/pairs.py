@@ -24,8 +24,7 @@ from steadyrank.studies.holes.result import DECIDED, HolesPair, HolesResult
 from steadyrank.studies.instances.result import InstancesTable
 from steadyrank.studies.judges.result import JudgesResult
 from steadyrank.studies.simulate.study import SimulateResult
-from steadyrank.studies.topics.result import TopicsResult
-from steadyrank.studies.topics.sentences import needed_figure
+from steadyrank.studies.topics.result import TopicsResult, needed_figure
 from steadyrank.words import MISSING, chance, counted, figure, percent, pvalue_words, typeset
 
 MOST_PICKED = 150

@@ -15,7 +15,7 @@ from steadyrank.reporting.inputs import kept_warnings
 from steadyrank.studies.instances.section import n_pairs_of_systems
 from steadyrank.studies.material import Machine, Material
 from steadyrank.studies.part import Findings, Job, Shape
-from steadyrank.studies.pools.section import teams_of
+from steadyrank.studies.pools.part import teams_of
 from steadyrank.studies.registry import studies_by_turn
 
 ANSWERS = ("compare", "datasets")

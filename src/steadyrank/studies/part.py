@@ -13,7 +13,7 @@ from typing import Any
 
 from steadyrank.present.slider import PageSlider
 from steadyrank.present.table import Table
-from steadyrank.present.view import View
+from steadyrank.present.view import Finding, View, asked
 from steadyrank.stats.pairs.decisions import Decided
 from steadyrank.studies.material import MOST_COMPARED, Machine, Material
 
@@ -137,34 +137,35 @@ def part_of(
     cost: Callable[[Shape], Cost],
     why_not: Callable[[Material], str] = lambda material: "",
     works_on: str = "topics",
+    subject_of: Callable[[Any], Any] = lambda result: result,
+    notes: Callable[[Any, Findings], Sequence[str]] = lambda result, findings: (),
+    beside: Callable[[Any, Findings], Sequence[Finding]] = lambda subject, findings: (),
     tables: Sequence[str] = (),
     on_the_card: Callable[[Any], Container[str]] = lambda subject: (),
 ) -> Part:
     """The part of a study that is shown by its view.
 
-    Parameters
-    ----------
-    view, run, cost, why_not, works_on
-        As `Part` has them.
-    tables : sequence of str
-        Ids of the tables that its section shows; all unless given.
-    on_the_card : function
-        Ids of the findings that the page's card says, so that its section need not.
+    `subject_of` makes the view's subject of what `run` returns; `notes` say what depends on all
+    data of the report; `beside` are findings that follow from the rest of the page, and stand after
+    the first. `tables` are the ids of those that its section shows, all unless given; `on_the_card`
+    has the ids of findings that the page's card says, so that its section need not.
     """
 
-    def body(subject: Any, findings: Findings) -> Body:
+    def body(result: Any, findings: Findings) -> Body:
+        subject = subject_of(result)
+        said = list(view.findings(subject))
+        said[1:1] = beside(subject, findings)
         return Body(
             answer=tuple(
-                finding.text
-                for finding in view.findings(subject)
-                if finding.id not in on_the_card(subject)
+                finding.text for finding in said if finding.id not in on_the_card(subject)
             ),
             figures=tuple(
-                Drawing(figure.id, figure.caption, figure.of(subject), figure.kind)
-                for figure in view.figures
+                Drawing(figure.id, figure.caption, figure.of(subject), figure.kind, figure.options)
+                for figure in asked(view.figures, subject)
                 if figure.when(subject)
             ),
             tables=tuple(view.made(subject, page=True, only=tables)),
+            notes=tuple(notes(result, findings)),
         )
 
     return Part(

@@ -50,7 +50,10 @@ class Study:
     @property
     def part(self) -> Part:
         """Its part of a report."""
-        part: Part = import_module(f"{self.home}.{self.section}").PART
+        module = self.section
+        if module == "section" and find_spec(f"{self.home}.part") is not None:
+            module = "part"
+        part: Part = import_module(f"{self.home}.{module}").PART
         return part
 
     @property
@@ -70,12 +73,7 @@ STUDIES: tuple[Study, ...] = (
     Study("components", "which component of a grid matters, by how much", turn=7),
     Study("datasets", "would other datasets change it? leaderboards over many", turn=10),
     Study("plan", "how many topics, for which power; how safe is the pilot?", turn=3),
-    Study(
-        "stability",
-        "generalizability theory: how stable is this collection",
-        turn=2,
-        section="part",
-    ),
+    Study("stability", "generalizability theory: how stable is this collection", turn=2),
     Study(
         "holes", "would complete judgments change it? bounds, imputation, what to judge", turn=12
     ),

@@ -18,7 +18,7 @@ from steadyrank.studies.holes.completions import rubin_pvalues
 from steadyrank.studies.holes.evidence import make_pool
 from steadyrank.studies.holes.lists import read_lists
 from steadyrank.studies.holes.prior_check import check_prior
-from steadyrank.studies.holes.tables import ask_text, holes_json, holes_text
+from steadyrank.studies.holes.view import VIEW, ask_text
 
 UNCHECKED = pytest.mark.filterwarnings("ignore:the imputed intervals are unchecked")
 """Few of the runs were pooled, and intervals are not what the test is about."""
@@ -171,12 +171,14 @@ def test_a_prior_that_cannot_be_checked_is_refused():
         "x": {t: {"a": 2.0, "new": 1.0} for t in qrels},
         "y": {t: {"b": 2.0, "a": 1.0} for t in qrels},
     }
-    with pytest.warns(sr.SteadyrankWarning, match="the prior was rejected, as of the judged"):
+    with pytest.warns(sr.SteadyrankWarning, match="the prior was rejected, as only 5 judged"):
         found = sr.holes(runs, qrels, measure="P@2")
     assert found.runs[0].imputed is None
     assert found.pairs[0].pvalue_imputed is None
-    assert json.loads(holes_text(found, "json"))["runs"][0]["imputed_interval"] is None
-    assert "Nothing is imputed" in str(found)
+    assert json.loads(VIEW.text(found, "json"))["runs"][0]["imputed_interval"] is None
+    rejected = {finding.id: finding for finding in VIEW.findings(found)}["holes.rejected"]
+    assert rejected.values == {"n_hidden": found.prior.n_hidden}
+    assert rejected.text in str(found)
 
 
 def test_a_prior_that_misses_is_refused(track):
@@ -286,15 +288,28 @@ def test_numbers_do_not_depend_on_threads_or_the_order_of_runs(track):
         assert by_name[row.run].imputed == pytest.approx(row.imputed, abs=1e-12)
         assert by_name[row.run].highest == pytest.approx(row.highest, abs=1e-12)
     again = sr.holes(runs, track.qrels, n_samples=60, jobs=3, rng=4)
-    assert holes_json(again) == holes_json(one)
+    assert VIEW.json(again) == VIEW.json(one)
 
 
 def test_tables_say_it(result):
     shown = str(result)
-    assert "Bounds are exact" in shown
-    assert "uncorrected for multiple comparisons" in shown
+    assert "exact bounds over grades 0 to 2" in shown
+    assert "p of paired t tests, uncorrected" in shown
     assert "lowest" in shown
     assert "judged only" in shown
+    found = {finding.id: finding.values for finding in VIEW.findings(result)}
+    assert list(found) == ["holes.decided", "holes.leader", "holes.checked", "holes.prior"]
+    assert found["holes.decided"] == {
+        "n_holes": result.n_holes,
+        "n_decided": sum(pair.lowest * pair.highest > 0 for pair in result.pairs),
+        "bounds": "exact",
+        "n_pairs": len(result.pairs),
+    }
+    first = max(result.runs, key=lambda row: row.score).run
+    theirs = [pair for pair in result.pairs if first in (pair.a, pair.b)]
+    n_rivals = sum(pair.lowest * pair.highest <= 0 for pair in theirs)
+    assert found["holes.leader"] == {"leaders": [first], "n_rivals": n_rivals}
+    assert found["holes.checked"]["held"] == result.rehearsal.held
     lines = ask_text(result).splitlines()
     assert lines[0] == "topic\tdocument\tvalue"
     assert len(lines) == 21

@@ -16,7 +16,7 @@ from steadyrank.studies.holes.bounds import find_bounds
 from steadyrank.studies.holes.lists import by_document, read_lists
 from steadyrank.studies.holes.measures import FAMILIES, parse_holed
 from steadyrank.studies.holes.scoring import make_rankings
-from steadyrank.studies.holes.tables import holes_json, pair_tables
+from steadyrank.studies.holes.view import VIEW
 
 _MEASURES = """
 P@3 P(rel=2)@2 RBP(p=0.7) RBP(p=0.5,graded=True)@3 SetP NumRelRet Judged@3 nDCG@3 nDCG
@@ -202,11 +202,12 @@ def test_what_is_outer_is_said(monkeypatch):
         outer = sr.holes(rankings, qrels, measure="AP")
     assert (exact.bounds, exact.run_bounds) == ("exact", "exact")
     assert (outer.bounds, outer.run_bounds) == ("outer", "exact")
-    assert {pair["bounds"] for pair in holes_json(outer)["pairs"]} == {"outer"}
-    assert "Those of pairs are outer" in str(outer)
-    assert "outer" in str(pair_tables(outer)[0])
-    assert "Bounds are exact" in str(exact)
-    assert "bounds" not in pair_tables(exact)[0].header
+    assert {pair["bounds"] for pair in VIEW.json(outer)["pairs"]} == {"outer"}
+    tables = [VIEW.made(found, only=["holes-pairs"])[0] for found in (exact, outer)]
+    assert "bounds" not in tables[0].header
+    assert {row[tables[1].header.index("bounds")].text for row in tables[1].rows} == {"outer"}
+    kinds = [VIEW.findings(found)[0].values["bounds"] for found in (exact, outer)]
+    assert kinds == ["exact", "outer"]
 
 
 def large_case(rng, n_runs=4, n_topics=3, n_documents=60):

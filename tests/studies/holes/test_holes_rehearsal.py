@@ -18,7 +18,7 @@ from steadyrank.studies.holes.rehearsal import (
     _with_holes,
     rehearse,
 )
-from steadyrank.studies.holes.tables import holes_json
+from steadyrank.studies.holes.view import VIEW
 
 
 @pytest.fixture(scope="module")
@@ -105,14 +105,16 @@ def test_intervals_are_widened_and_stay_within_bounds(track, result):
     for row in result.runs:
         low, high = row.imputed_interval
         assert row.lowest - 1e-12 <= low <= row.imputed <= high <= row.highest + 1e-12
-    shown = holes_json(result)["rehearsal"]
+    shown = VIEW.json(result)["rehearsal"]
     assert shown == {
         "n_scores": rehearsal.n_scores,
         "held": rehearsal.held,
         "scale": rehearsal.scale,
         "warning": None,
     }
-    assert "The intervals were checked on runs without unjudged documents" in str(result)
+    checked = {finding.id: finding for finding in VIEW.findings(result)}["holes.checked"]
+    assert checked.values == {key: shown[key] for key in ("n_scores", "held", "scale")}
+    assert checked.text in str(result)
 
 
 def test_threads_and_the_order_of_runs_change_nothing(track):
@@ -139,8 +141,10 @@ def test_where_nothing_can_be_rehearsed_it_is_said(track):
     assert f"{FEWEST_RUNS} runs without unjudged documents are required" in result.interval_warning
     assert "and there are none" in result.interval_warning
     assert result.rehearsal.scale == 1.0
-    assert f"Warning: {result.interval_warning}." in str(result)
-    shown = json.loads(json.dumps(holes_json(result)["rehearsal"]))
+    unchecked = {finding.id: finding for finding in VIEW.findings(result)}["holes.unchecked"]
+    assert unchecked.values == {"n_fully_judged": 0}
+    assert unchecked.text in str(result)
+    shown = json.loads(json.dumps(VIEW.json(result)["rehearsal"]))
     assert shown["warning"] == result.interval_warning
     assert shown["held"] is None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 
 import numpy as np
@@ -10,8 +9,7 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.data.qrels import Qrels
-from steadyrank.studies.judges.sentences import judge_sentences, paper_sentence
-from steadyrank.studies.judges.tables import judges_json, judges_text
+from steadyrank.studies.judges.view import VIEW, paper_sentence
 
 quiet = pytest.mark.filterwarnings("ignore::steadyrank.SteadyrankWarning")
 
@@ -155,7 +153,9 @@ def test_two_groups_of_people_judge_each_other_and_nothing_is_corrected(track, p
     assert one.corrected.mean.tolist() == found.human.mean.tolist()
     assert one.corrected.pvalue_adjusted.tolist() == found.human.pvalue_adjusted.tolist()
     assert np.isnan(one.pvalue_of_sample)
-    assert "nothing to correct" in " ".join(judge_sentences(found, one))
+    corrected = said(found)["judges.corrected"]
+    assert "nothing to correct" in corrected.text
+    assert corrected.values["n_significant"] == int(found.human.significant.sum())
     back = sr.judges(track.runs, second, {"people": people}, n_samples=199).of()
     assert back.confusion.counts.tolist() == one.confusion.counts.T.tolist()
     assert back.bias.by_run == pytest.approx(-one.bias.by_run)
@@ -177,7 +177,7 @@ def test_several_judges_stand_side_by_side_and_each_as_alone(track, people, judg
     coin = both.of("coin")
     assert abs(coin.confusion.coefficients["kappa"].value) < 0.1
     assert coin.worth.correlation < both.of("model").worth.correlation
-    assert "coin" in judges_text(both, "table")
+    assert "coin" in VIEW.text(both, "table")
     with pytest.raises(sr.UnknownNameError, match="did you mean 'model'"):
         both.of("modle")
 
@@ -189,7 +189,7 @@ def test_scores_made_elsewhere_serve_as_well(track, people, judge, result):
     found = sr.judges(
         human, {"model": scores}, measure="nDCG@10", n_samples=999, kin="team1", top=3, rng=1
     )
-    shown, expected = (judges_json(each)["judges"][0] for each in (found, result))
+    shown, expected = (VIEW.json(each)["judges"][0] for each in (found, result))
     assert shown["confusion"] is None
     for key in ("lambda", "tau", "bias_mean", "lost_share", "runs", "pairs", "kin", "plan"):
         assert shown[key] == expected[key], key
@@ -274,7 +274,7 @@ def test_a_judge_that_never_tells_runs_apart_is_said_to_be_of_no_use():
         found = sr.judges(human, {"flat": scores_of(same, range(40))}, n_samples=99)
     assert found.of().weight.value == 0.0
     assert found.of().corrected.mean.tolist() == found.human.mean.tolist()
-    judges_json(found)
+    VIEW.json(found)
 
 
 def test_missing_scores_leave_topics_out_for_all_and_a_broken_run_is_named():
@@ -314,18 +314,41 @@ def test_kin_near_takes_runs_about_as_good(track, people, judge):
     assert all(low <= means[run] <= high for run in kin.others)
 
 
-def test_sentences_name_their_counts(result):
-    one = result.of()
-    said = judge_sentences(result, one)
-    assert said[0].startswith("Taken alone, as if its judgments were people's, model calls ")
-    assert f"{int(one.corrected.significant.sum()) or 'none'} of 28 pairs" in said[1]
+def said(result):
+    """What was found, by ids."""
+    return {finding.id: finding for finding in VIEW.findings(result)}
+
+
+def test_findings_have_their_counts(result):
+    one, found = result.of(), said(result)
+    lost = one.alone.significant & ~one.corrected.significant
+    turned = one.alone.significant & (one.alone.difference * one.corrected.difference < 0)
+    assert found["judges.alone"].values == {
+        "judge": "model",
+        "n_pairs": 28,
+        "n_significant": int(one.alone.significant.sum()),
+        "n_lost": int(lost.sum()),
+        "n_reversed": int(turned.sum()),
+    }
+    assert found["judges.corrected"].values == {
+        "judge": "model",
+        "about": "other",
+        "lambda": one.weight.value,
+        "n_pairs": 28,
+        "n_significant": int(one.corrected.significant.sum()),
+        "n_significant_by_people": int(result.human.significant.sum()),
+    }
+    first = found["judges.first"].values
+    assert set(first["ruled_out"]) == set(first["first"]) - set(first["first_alone"])
+    assert len(first["first"]) == one.corrected.could_be_first.sum()
+    assert found["judges.kin"].values["pvalue"] == one.kin.test.pvalue
+    assert found["judges.sample"].values["pvalue"] == one.pvalue_of_sample
+    assert max(len(finding.text) for finding in found.values()) <= 110, found
     paper = paper_sentence(result, one)
     assert paper.startswith("People judged 12 topics, assumed to be a random sample, model")
     assert paper.endswith("about other topics like these.")
     assert "36 further topics" in paper
-    text = str(result)
-    assert "does not replace them" in text
-    assert f"For a paper: {paper}" in text
+    assert VIEW.json(result)["judges"][0]["sentence"] == paper
 
 
 def test_narrower_and_times_as_many_topics_are_one_ratio(result):
@@ -333,14 +356,13 @@ def test_narrower_and_times_as_many_topics_are_one_ratio(result):
     ratios = one.corrected.half_width / result.human.half_width
     assert one.width_ratio == pytest.approx(np.median(ratios))
     assert (one.n_wider, one.largest_width_ratio) == ((ratios > 1).sum(), ratios.max())
-    (said,) = (words for words in judge_sentences(result, one) if "times as many of" in words)
-    narrower, times = re.search(
-        r"is (\d+)% narrower .* as with ([\d.]+) times as many", said
-    ).groups()
-    assert float(times) == pytest.approx((1 - int(narrower) / 100) ** -2, rel=0.03)
-    assert float(times) == pytest.approx(result.topics_like(one), abs=0.005)
-    assert f". It is wider for {one.n_wider or 'none'} of 28 pairs" in said
-    told = judges_json(result)["judges"][0]
+    found = said(result)
+    width, times = (found["judges.width"].values[key] for key in ("width_ratio", "topics_like"))
+    assert times == pytest.approx(width**-2)
+    assert f"{1 - width:.0%} narrower" in found["judges.width"].text
+    assert f"{times:.2f} times" in found["judges.width"].text
+    assert ("judges.wider" in found) == (one.n_wider > 0)
+    told = VIEW.json(result)["judges"][0]
     assert told["topics_like"] == pytest.approx(told["width_ratio"] ** -2)
 
 
@@ -363,11 +385,11 @@ def test_about_these_topics(track, people, judge, result):
     # As many topics of people, out of 48, have intervals as narrow.
     n = these.topics_like(one) * 12
     assert (1 - n / 48) / n == pytest.approx(one.width_ratio**2 * (1 - 12 / 48) / 12)
-    assert judges_json(these)["about"] == "these"
+    assert VIEW.json(these)["about"] == "these"
     for found, words in ((these, "these 48 topics"), (result, "other topics like these")):
-        said = judge_sentences(found, found.of())
-        assert all(words in said[place] for place in (1, 2, 3))
-        assert all("topic" in sentence for sentence in said), said
+        corrected = said(found)["judges.corrected"]
+        assert words in corrected.text
+        assert corrected.values["about"] == found.about
         assert f"about {words}" in found.caption()
 
 
@@ -398,7 +420,6 @@ def test_the_report_has_a_section_of_judges(track, people, judge, tmp_path, draw
         "random sample of all topics",
         "does not replace them",
         "does not repair the measure",
-        "For a paper:",
     ):
         assert words in page, words
     for kind in ("ranks", "means", "confusion", "bias", "topics"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -354,7 +355,7 @@ PAIRS = TableSpec(
     marks=lambda results, row: "*" if row["significant"] else "",
     marked="difference",
     n_names=2,
-    most_printed=MOST_PRINTED,
+    printed=lambda results: None if len(results[0].pairs) <= MOST_PRINTED else 0,
     caption=_pairs_caption,
 )
 AGAINST = TableSpec(
@@ -707,15 +708,21 @@ def _audit_findings(result: AuditResult) -> list[Finding]:
     return [Finding("audit.family", text, asdict(audit))]
 
 
+WORLDS = {
+    "type I, exchangeable": "exchangeable",
+    "type I, equal means": "equal_means",
+    "observed power": "power",
+}
+
+
+def _rate(title: str, row: Row) -> Cell:
+    return Cell(row[title])
+
+
 def _audit_rows(result: AuditResult) -> list[dict[str, str]]:
-    worlds = {
-        "type I, exchangeable": "exchangeable",
-        "type I, equal means": "equal_means",
-        "observed power": "power",
-    }
     return [
         {"test": row.test}
-        | {title: "{:.3f} ± {:.3f}".format(*getattr(row, key)) for title, key in worlds.items()}
+        | {title: "{:.3f} ± {:.3f}".format(*getattr(row, key)) for title, key in WORLDS.items()}
         for row in result.tests
     ]
 
@@ -726,9 +733,9 @@ AUDIT = View(
         TableSpec(
             id="audit",
             rows=_audit_rows,
-            columns=tuple(
-                Col(key, form="name")
-                for key in ("test", "type I, exchangeable", "type I, equal means", "observed power")
+            columns=(
+                Col("test", form="name"),
+                *(Col(title, form=partial(_rate, title)) for title in WORLDS),
             ),
             caption=lambda result: (
                 f"{result.measure}: share of {result.n_trials:,} trials with p < {result.alpha:g}, "

@@ -90,8 +90,8 @@ def check_prior(
         )
     if len(hidden) < LEAST_HIDDEN or not 0 < (y > 0).sum() < len(y):
         failure = (
-            f"of the judged documents within the cutoff, {len(hidden)} were retrieved by "
-            f"a single run ({int((y > 0).sum())} relevant): too few to check the prior"
+            f"only {len(hidden)} judged documents ({int((y > 0).sum())} relevant) are those of a "
+            "single run"
         )
         return None, PriorCheck(n_hidden=len(hidden), failure=failure)
     chance, relevant = reach[:, 0], y > 0
@@ -127,9 +127,8 @@ def _judge(check: PriorCheck, judged: Pool, holes: Pool) -> PriorCheck:
         return replace(
             check,
             failure=(
-                f"every judged document is within the top {deepest} of some run, and half of "
-                f"the others are below rank {np.median(holes.best_rank):.0f} in all: no judged "
-                "document resembles them"
+                f"half of the unjudged documents are below rank {np.median(holes.best_rank):.0f}, "
+                f"and no judged one is below rank {deepest}"
             ),
         )
     off = check.predicted - check.observed
@@ -137,8 +136,8 @@ def _judge(check: PriorCheck, judged: Pool, holes: Pool) -> PriorCheck:
         return replace(
             check,
             failure=(
-                f"it predicts that a share of {check.predicted:.2f} of the hidden documents is "
-                f"relevant, and {check.observed:.2f} are"
+                f"it predicts {check.predicted:.0%} of the hidden documents to be relevant, and "
+                f"{check.observed:.0%} are"
             ),
         )
     simpler = min(check.log_loss_run, check.log_loss_pool)

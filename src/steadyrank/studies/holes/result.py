@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from steadyrank._version import __version__
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import picked
 from steadyrank.stats.interval import Interval
@@ -62,7 +63,7 @@ class HolesPair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-@shown_by("studies.holes.tables:holes_text")
+@shown_by("studies.holes.view:VIEW.text")
 class HolesResult(Framed):
     """What `holes` found: bounds and estimates per run, and which pairs are decided.
 
@@ -99,14 +100,13 @@ class HolesResult(Framed):
     seed: int
 
     def caption(self) -> str:
-        """What was studied, in a sentence."""
-        said = (
+        """What a table of this result must say: sizes, bounds, completions."""
+        drawn = f"; {self.n_samples:,} completions, seed {self.seed}" if self.n_samples else ""
+        return (
             f"{self.measure} of {counted(len(self.runs), 'run')} on "
-            f"{counted(self.n_topics, 'topic')}; {counted(self.n_holes, 'unjudged document')}"
+            f"{counted(self.n_topics, 'topic')}; {self.run_bounds} bounds over grades 0 to "
+            f"{self.top_grade} of unjudged documents{drawn}; steadyrank {__version__}."
         )
-        if not self.pairs:
-            return f"{said}."
-        return f"{said}; {self.n_decided} of {counted(len(self.pairs), 'pair')} decided."
 
     @property
     def interval_warning(self) -> str:
@@ -115,7 +115,7 @@ class HolesResult(Framed):
         """
         if not self.n_samples or self.rehearsal.n_scores:
             return ""
-        n_pooled = sum(row.unjudged_share == 0.0 for row in self.runs)
+        n_pooled = self.n_fully_judged
         if n_pooled >= FEWEST_RUNS:
             lacking = (
                 "too few documents were found by only some of the runs without unjudged documents"
@@ -129,6 +129,11 @@ class HolesResult(Framed):
             f"the imputed intervals are unchecked, as {lacking}: in such cases, 52% to 100% of "
             "the 95% intervals contained the true score on known data"
         )
+
+    @property
+    def n_fully_judged(self) -> int:
+        """Runs without unjudged documents within the cutoff."""
+        return sum(row.unjudged_share == 0.0 for row in self.runs)
 
     @property
     def n_decided(self) -> int:

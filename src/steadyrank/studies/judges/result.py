@@ -128,7 +128,7 @@ class JudgeResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-@shown_by("studies.judges.tables:judges_text")
+@shown_by("studies.judges.view:VIEW.text")
 class JudgesResult(Framed):
     """What `judges` found. Runs are sorted by name; pairs are all pairs of them, in that order.
 
@@ -188,15 +188,14 @@ class JudgesResult(Framed):
 
     def caption(self) -> str:
         """What a table of this result must say."""
-        names = ", ".join(one.judge for one in self.judges)
+        names = ", ".join(f"{one.judge} {one.n_judge_topics:,}" for one in self.judges)
         dropped = f" ({self.n_dropped} dropped)" if self.n_dropped else ""
         return (
             f"{self.measure}; {counted(len(self.runs), 'run')}; people judged "
-            f"{counted(len(self.topics), 'topic')}{dropped}; about {self.about_words()}; "
-            f"judges: {names}; alpha {self.alpha:g} over "
-            f"{counted(len(self.pairs), 'pair', form=',')}, studentized sign flips, "
-            f"stepdown, {self.n_samples:,} samples, seed {self.seed}; "
-            f"steadyrank {__version__}."
+            f"{counted(len(self.topics), 'topic')}{dropped}, {names} more; about "
+            f"{self.about_words()}; alpha {self.alpha:g} over "
+            f"{counted(len(self.pairs), 'pair', form=',')} (studentized sign flips, stepdown, "
+            f"{self.n_samples:,} samples, seed {self.seed}); steadyrank {__version__}."
         )
 
     def rows(self) -> list[dict[str, Any]]:

@@ -1,19 +1,16 @@
-"""The section of a report about judgments that are missing: would they change the table?"""
+"""How a report runs `holes`."""
 
 from __future__ import annotations
 
 from steadyrank.data.runs import Runs
 from steadyrank.errors import InputError
 from steadyrank.measures.check import DEPTHS
-from steadyrank.present.cells import MOST_CELLS
 from steadyrank.studies.holes.measures import parse_holed
 from steadyrank.studies.holes.result import HolesResult
 from steadyrank.studies.holes.study import holes
-from steadyrank.studies.holes.tables import answer_sentences, holes_notes, pair_tables, runs_table
+from steadyrank.studies.holes.view import VIEW
 from steadyrank.studies.material import NO_RUNS, Material
-from steadyrank.studies.part import Body, Cost, Drawing, Findings, Job, Part, Shape
-
-MOST_PAIRS = 200
+from steadyrank.studies.part import Cost, Job, Shape, part_of
 
 
 def _why_not(material: Material) -> str:
@@ -76,48 +73,4 @@ def _run(job: Job) -> HolesResult:
     )
 
 
-def _body(result: HolesResult, findings: Findings) -> Body:
-    """How far scores could move, and which pairs no judgment can turn."""
-    return Body(
-        answer=tuple(answer_sentences(result)),
-        figures=(
-            Drawing(
-                "holes-bounds",
-                "Scores, with the lowest and the highest over all completions of the judgments.",
-                result,
-                "bounds",
-            ),
-            *_map_of_pairs(result),
-        ),
-        tables=(runs_table(result), *pair_tables(result, most=MOST_PAIRS)),
-        notes=tuple(holes_notes(result)),
-    )
-
-
-def _map_of_pairs(result: HolesResult) -> list[Drawing]:
-    """Which pairs are decided, unless there are none or too many to be pointed at."""
-    if not result.pairs or len(result.runs) ** 2 > MOST_CELLS:
-        return []
-    caption = "Pairs of runs whose order is the same in every completion of the judgments."
-    return [Drawing("holes-decided", caption, result, "decided")]
-
-
-PART = Part(
-    title="Missing judgments",
-    question="Would complete judgments change the table?",
-    means=(
-        "Unjudged documents count as not relevant in the scores. Lowest and highest are a "
-        "run's worst and best scores over all grades that these documents could have; a "
-        "document that two runs share has the same grade in both. A pair is decided if no "
-        "completion of the judgments changes its order."
-    ),
-    means_not=(
-        "Documents that no run retrieved are assumed to be not relevant, and topics without "
-        "relevant documents score 0. Imputed scores rest on a prior that was checked on "
-        "judged documents; documents that nobody retrieved may differ from these."
-    ),
-    body=_body,
-    run=_run,
-    why_not=_why_not,
-    cost=_cost,
-)
+PART = part_of(VIEW, run=_run, cost=_cost, why_not=_why_not)

@@ -1,0 +1,230 @@
+"""How `holes` is shown: what each run and each pair could come to, and which documents to judge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from steadyrank.present.cells import MOST_CELLS
+from steadyrank.present.json import picked
+from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words
+from steadyrank.studies.holes.rehearsal import FEWEST_RUNS
+from steadyrank.studies.holes.result import HolesResult
+from steadyrank.words import by_number, counted, percent
+
+
+def findings(result: HolesResult) -> list[Finding]:
+    """What complete judgments could change, and whether imputed figures were checked."""
+    said = [_decided(result)] if result.pairs and result.n_holes else [_unjudged(result)]
+    said += _leader(result)
+    check, rehearsal = result.prior, result.rehearsal
+    if result.interval_warning:
+        n = result.n_fully_judged
+        why = (
+            "too few documents can be hidden"
+            if n >= FEWEST_RUNS
+            else f"{n} of {FEWEST_RUNS} required runs {by_number(n, 'is', 'are')} fully judged"
+        )
+        text = f"The imputed intervals are unchecked and may be far too short: {why}."
+        said.append(Finding("holes.unchecked", text, {"n_fully_judged": n}))
+    elif result.n_samples:
+        widened = "" if rehearsal.scale == 1.0 else f"; all are widened {rehearsal.scale:.2f} times"
+        text = (
+            f"{percent(rehearsal.held)} of {rehearsal.n_scores:,} imputed intervals contained "
+            f"the known score{widened}."
+        )
+        said.append(Finding("holes.checked", text, picked(rehearsal, "n_scores held scale")))
+    elif check.failure and result.n_holes:
+        text = f"Nothing is imputed: the prior was rejected, as {check.failure}."
+        said.append(Finding("holes.rejected", text, {"n_hidden": check.n_hidden}))
+    if result.n_samples:
+        text = (
+            f"The prior gave {check.n_hidden:,} hidden documents a probability of relevance of "
+            f"{check.predicted:.3f}; {check.observed:.3f} were."
+        )
+        values = picked(check, "n_hidden predicted observed log_loss log_loss_run log_loss_pool")
+        said.append(Finding("holes.prior", text, values))
+    return said
+
+
+def _unjudged(result: HolesResult) -> Finding:
+    """Where there are no pairs, or no holes that could change one."""
+    n_open = len(result.pairs) - result.n_decided
+    values = picked(result, "n_holes n_decided") | {"n_pairs": len(result.pairs)}
+    if result.n_holes:
+        share = percent(max(row.unjudged_share for row in result.runs))
+        documents = counted(result.n_holes, "document is", "documents are", form=",")
+        text = f"{documents} unjudged within the reach of {result.measure}, {share} of the run's."
+    else:
+        tied = f"; {counted(n_open, 'pair is', 'pairs are', form=',')} tied" if n_open else ""
+        text = f"Every document within the reach of {result.measure} is judged{tied}."
+    return Finding("holes.unjudged", text, values)
+
+
+def _decided(result: HolesResult) -> Finding:
+    """How many pairs no completion turns, and what is known of the others."""
+    n, n_decided = len(result.pairs), result.n_decided
+    n_open = n - n_decided
+    is_exact = all(pair.bounds == "exact" for pair in result.pairs if not pair.decided)
+    documents = counted(result.n_holes, "unjudged document", form=",")
+    if n_decided:
+        pairs = f"{n_decided:,} of {n:,} pairs keep" if n > 1 else "the two runs keep"
+        rest = (
+            f"{n_open:,} can be reversed or tied" if is_exact else f"bounds leave {n_open:,} open"
+        )
+        text = f"Whatever the grades of {documents}, {pairs} their order"
+        text += f"; {rest}." if n_open else "."
+    else:
+        which = by_number(n, "the only pair", f"each of {n:,} pairs")
+        text = f"No pair is decided: some grades of {documents} reverse or tie {which}."
+        if not is_exact:
+            text = f"No pair is decided: bounds over grades of {documents} leave {which} open."
+    values = picked(result, "n_holes n_decided bounds") | {"n_pairs": n}
+    return Finding("holes.decided", text, values)
+
+
+def _leader(result: HolesResult) -> list[Finding]:
+    """Whether the first could be another."""
+    best = max(row.score for row in result.runs)
+    leaders = [row.run for row in result.runs if row.score == best]
+    rivals = sum(leaders[0] in (pair.a, pair.b) and not pair.decided for pair in result.pairs)
+    if len(leaders) > 1:
+        text = f"{counted(len(leaders), 'run')} share the best score."
+    elif result.n_holes and rivals:
+        by_bounds = "" if result.bounds == "exact" else ", by these bounds"
+        text = (
+            f"Complete judgments could put {counted(rivals, 'run')} level with {leaders[0]} or "
+            f"above it{by_bounds}."
+        )
+    else:
+        return []
+    return [Finding("holes.leader", text, {"leaders": leaders, "n_rivals": rivals})]
+
+
+def _open_pairs(result: HolesResult) -> list[dict[str, Any]]:
+    """Pairs that are undecided, largest difference first."""
+    undecided = (row for row in _pair_rows(result) if not row["decided"])
+    return sorted(undecided, key=lambda row: -abs(row["difference"]))
+
+
+def _pair_rows(result: HolesResult) -> list[dict[str, Any]]:
+    keys = "a b difference lowest highest decided bounds pvalue difference_imputed sign_share"
+    return [picked(pair, f"{keys} pvalue_imputed") for pair in result.pairs]
+
+
+RUNS = TableSpec(
+    id="holes-runs",
+    rows=HolesResult.rows,
+    columns=(
+        Col("run", form="name"),
+        Col("unjudged_share", "unjudged", "percent"),
+        Col("score", "{measure}"),
+        Col("lowest"),
+        Col("highest"),
+        Col("judged_only", about="unjudged documents removed from the ranking"),
+        Col("imputed", when="known", about="mean over completions drawn from the prior"),
+        Col(("imputed_low", "imputed_high"), "{sure} interval", when="known"),
+    ),
+    caption=HolesResult.caption,
+)
+PAIRS = TableSpec(
+    id="holes-pairs",
+    rows=_open_pairs,
+    columns=(
+        Col("a", form="name"),
+        Col("b", form="name"),
+        Col("difference", "a - b", "change"),
+        Col("lowest", form="change"),
+        Col("highest", form="change"),
+        Col("pvalue", "p", "pvalue", "known"),
+        Col("difference_imputed", "imputed", "change", "known"),
+        Col("pvalue_imputed", "p (imputed)", "pvalue", "known", "by Rubin's rules"),
+        Col("bounds", form="name", when=lambda result: result.bounds != "exact"),
+    ),
+    caption="Undecided pairs, largest difference first; p of paired t tests, uncorrected.",
+    n_names=2,
+    printed=lambda result: 15,
+    most=200,
+)
+ASK = TableSpec(
+    id="holes-ask",
+    rows=lambda result: [asked._asdict() for asked in result.ask],
+    columns=(Col("topic", form="name"), Col("document", form="name"), Col("value", form=".3g")),
+    caption="Documents to judge next, by their expected effect on differences of undecided pairs.",
+    n_names=2,
+)
+
+
+def ask_text(result: HolesResult) -> str:
+    """The documents to judge as tab-separated lines, with the topics' texts where known."""
+    texts = result.topic_texts
+    header = ["topic", "document", "value", *([] if texts is None else ["text"])]
+    lines = ["\t".join(header)]
+    for asked in result.ask:
+        line = [asked.topic, asked.document, f"{asked.value:.6g}"]
+        if texts is not None:
+            line.append(" ".join(texts.get(asked.topic, "").split()))
+        lines.append("\t".join(line))
+    return "\n".join(lines) + "\n"
+
+
+def fields(result: HolesResult) -> dict[str, Any]:
+    """The promised keys, and what else was found."""
+    check, rehearsal = result.prior, result.rehearsal
+    run_keys = "run unjudged_share score lowest highest judged_only imputed imputed_interval"
+    return {
+        **picked(result, "measure bounds run_bounds n_topics n_judged n_holes top_grade"),
+        "runs": [picked(row, run_keys) for row in result.runs],
+        "pairs": _pair_rows(result),
+        "prior": {
+            **picked(
+                check,
+                "n_hidden predicted observed standard_error log_loss log_loss_run log_loss_pool",
+            ),
+            "calibration": [part._asdict() for part in check.bins],
+            **picked(check, "seen_share found_share"),
+            "failure": check.failure or None,
+        },
+        "rehearsal": {
+            "n_scores": rehearsal.n_scores,
+            "held": rehearsal.held if rehearsal.n_scores else None,
+            "scale": rehearsal.scale,
+            "warning": result.interval_warning or None,
+        },
+        "ask": ASK.rows(result),
+        **picked(result, "n_samples confidence seed"),
+    }
+
+
+VIEW = View(
+    words=Words(
+        title="Missing judgments",
+        question="Would complete judgments change the table?",
+        means=(
+            "Unjudged documents count as not relevant in the scores. Lowest and highest are a "
+            "run's worst and best scores over all grades that these documents could have. A pair "
+            "is decided if no grades change its order."
+        ),
+        means_not=(
+            "Documents that no run retrieved are assumed to be not relevant. Imputed scores rest "
+            "on a prior that was checked on judged documents; unjudged ones may differ from these."
+        ),
+    ),
+    findings=findings,
+    tables=(RUNS, PAIRS, ASK),
+    fields=fields,
+    figures=(
+        FigureSpec(
+            id="holes-bounds",
+            caption=(
+                "Scores, with the lowest and the highest over all completions of the judgments."
+            ),
+            kind="bounds",
+        ),
+        FigureSpec(
+            id="holes-decided",
+            caption="Pairs of runs whose order is the same in every completion of the judgments.",
+            kind="decided",
+            when=lambda result: bool(result.pairs) and len(result.runs) ** 2 <= MOST_CELLS,
+        ),
+    ),
+)

@@ -1,0 +1,592 @@
+"""How `judges` is shown: three rankings side by side, the judges audited, the plan."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any
+
+from steadyrank.notebook import flat
+from steadyrank.present.cells import number, percent, whole
+from steadyrank.present.json import picked
+from steadyrank.present.table import Cell
+from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words
+from steadyrank.stats.judges.agreement import Agreement
+from steadyrank.stats.judges.ranking import Ranking
+from steadyrank.stats.ranks.intervals import TauInterval
+from steadyrank.studies.judges.result import JudgeResult, JudgesResult, PlanRow, names_of
+from steadyrank.words import MISSING, by_number, counted, interval, pvalue_words, some
+
+MOST_PAIRS = 45
+"""Pairs that a table lists; the frame and JSON have all."""
+
+SMALLEST = 0.0005
+"""Of a bias; what is less is shown as 0.000."""
+
+
+def findings(result: JudgesResult) -> list[Finding]:
+    """What each judge says alone, what holds after correction, what it is worth.
+
+    Ids of the first judge are plain, those of others end in their names.
+    """
+    makers = (_alone, _corrected, _kin, _first, _width, _wider, _bias, _confirmed, _sample)
+    said = []
+    for make in makers:
+        for place, judge in enumerate(result.judges):
+            made = make(result, judge)
+            if made is not None:
+                what, text, values = made
+                ending = f".{judge.judge}" if place else ""
+                values = {"judge": judge.judge, **values}
+                said.append(Finding(f"judges.{what}{ending}", text, values))
+    return said
+
+
+Said = tuple[str, str, dict[str, Any]] | None
+"""Id, text and values of a finding about one judge, if there is something to say."""
+
+
+def _alone(result: JudgesResult, judge: JudgeResult) -> Said:
+    """What the judge would have said, had its judgments been taken for people's."""
+    n, total = int(judge.alone.significant.sum()), len(result.pairs)
+    shares = (judge.lost_share, judge.reversed_share) if n else (0.0, 0.0)
+    lost, opposite = (round(share * n) for share in shares)
+    text = f'Judge "{judge.judge}" alone finds {_different(n, total)}'
+    if n:
+        text += (
+            f"; after correction {f'{lost:,} of these are not' if lost else 'all of these are'}"
+            if judge.n_judge_topics
+            else f"; people confirm {f'{n - lost:,}' if lost else 'all'} of these"
+        )
+    text += f", and {opposite:,} {by_number(opposite, 'is', 'are')} reversed" if opposite else ""
+    values = {"n_pairs": total, "n_significant": n, "n_lost": lost, "n_reversed": opposite}
+    return "alone", f"{text}.", values
+
+
+def _corrected(result: JudgesResult, judge: JudgeResult) -> Said:
+    """What holds after correction, beside what people's judgments alone show."""
+    n, total = int(judge.corrected.significant.sum()), len(result.pairs)
+    by_people = int(result.human.significant.sum())
+    if not judge.n_judge_topics:
+        text = f"There is nothing to correct; people find {_different(by_people, total)}."
+    elif judge.weight.value == 0.0:
+        text = f"{judge.judge} adds nothing (lambda 0): people find {_different(by_people, total)}."
+    else:
+        text = (
+            f"{judge.judge} corrected: {_different(n, total)} on {result.about_words()}; by people "
+            f"alone {_none(by_people)}."
+        )
+    values = {
+        "about": result.about,
+        "lambda": judge.weight.value,
+        "n_pairs": total,
+        "n_significant": n,
+        "n_significant_by_people": by_people,
+    }
+    return "corrected", text, values
+
+
+def _different(n: int, total: int) -> str:
+    """Pairs that differ significantly."""
+    if total == 1:
+        return f"the two runs {'' if n else 'not '}significantly different"
+    return f"{_none(n)} of {total:,} pairs significant"
+
+
+def _none(n: int) -> str:
+    return f"{n:,}" if n else "none"
+
+
+def _kin(result: JudgesResult, judge: JudgeResult) -> Said:
+    """Whether the judge favours its kin, by a test over topics."""
+    if judge.kin is None:
+        return None
+    kin, test = judge.kin, judge.kin.test
+    others = "runs about as good" if kin.near else "others"
+    text = (
+        f"Bias of {judge.judge} for kin (/{kin.pattern}/) less that for {others}: "
+        f"{test.difference:+.3f} {interval(test.interval, '+.3f')}, {pvalue_words(test.pvalue)}."
+    )
+    values = {"n_runs": len(kin.runs), "n_others": len(kin.others), "near": kin.near}
+    return "kin", text, values | picked(test, "difference interval pvalue")
+
+
+def _first(result: JudgesResult, judge: JudgeResult) -> Said:
+    """Who could be first after correction, or by people, and whom the judge alone rules out."""
+    ranking = judge.corrected if judge.n_judge_topics else result.human
+    names = [result.runs[i] for i in ranking.order if ranking.could_be_first[i]]
+    alone = names_of(result.runs, judge.alone.could_be_first)
+    ruled_out = [run for run in names if run not in alone]
+    after = "After correction" if judge.n_judge_topics else "By people"
+    which = f"{len(names)} runs ({some(names, 2)})"
+    says = f"leaves {counted(len(alone), 'run')}"
+    if ruled_out:
+        which, says = f"{len(names)} runs", f"would rule out {some(ruled_out, 2)}"
+    which = f"only {names[0]}" if len(names) == 1 else which
+    text = f"{after} {which} could be first; {judge.judge} alone {says}."
+    return "first", text, {"first": names, "first_alone": alone, "ruled_out": ruled_out}
+
+
+def _width(result: JudgesResult, judge: JudgeResult) -> Said:
+    """How much narrower the intervals are, in topics."""
+    if math.isnan(judge.width_ratio) or judge.weight.value == 0.0:
+        return None
+    times = result.topics_like(judge)
+    as_with = f", as with {times:.2f} times their topics" if math.isfinite(times) else ""
+    text = (
+        f"With {judge.judge}, intervals are {abs(1.0 - judge.width_ratio):.0%} "
+        f"{'narrower' if judge.width_ratio < 1 else 'wider'} than people's own (median){as_with}."
+    )
+    return "width", text, {"width_ratio": judge.width_ratio, "topics_like": times}
+
+
+def _wider(result: JudgesResult, judge: JudgeResult) -> Said:
+    if not judge.n_wider or len(result.pairs) == 1 or judge.weight.value == 0.0:
+        return None
+    text = (
+        f"With {judge.judge}, {judge.n_wider:,} of {len(result.pairs):,} intervals are wider than "
+        f"people's own, at worst {judge.largest_width_ratio:.2f} times."
+    )
+    return "wider", text, picked(judge, "n_wider largest_width_ratio")
+
+
+def _bias(result: JudgesResult, judge: JudgeResult) -> Said:
+    """Of the bias only its spread over runs moves ranks."""
+    bias = judge.bias
+    values = picked(bias, "mean spread spread_by_chance")
+    if max(abs(bias.mean), bias.spread) < SMALLEST:
+        return "bias", f"{judge.judge} scores every run as people do.", values
+    text = (
+        f"{judge.judge} has a bias with sd {bias.spread:.3f} over runs "
+        f"({bias.spread_by_chance:.3f} by chance); its mean of {bias.mean:+.3f} moves no rank."
+    )
+    return "bias", text, values
+
+
+def _confirmed(result: JudgesResult, judge: JudgeResult) -> Said:
+    """On the same topics, which of the judge's decisions people make as well."""
+    n = int(judge.on_human_topics.significant.sum())
+    if not n or not judge.n_judge_topics:
+        return None
+    lost, opposite = (round(s * n) for s in (judge.unconfirmed_share, judge.opposite_share))
+    text = (
+        f"On the same topics people confirm {n - lost:,} of {counted(n, 'pair', form=',')} that "
+        f"{judge.judge} finds significant, and reverse {_none(opposite)}."
+    )
+    return "confirmed", text, {"n_significant": n, "n_unconfirmed": lost, "n_opposite": opposite}
+
+
+def _sample(result: JudgesResult, judge: JudgeResult) -> Said:
+    """Whether people's topics look like a random sample."""
+    if math.isnan(judge.pvalue_of_sample):
+        return None
+    words = pvalue_words(judge.pvalue_of_sample)
+    text = f"By {judge.judge}, people's topics and the others differ with {words} (Welch's t test)."
+    return "sample", text, {"pvalue": judge.pvalue_of_sample}
+
+
+def paper_sentence(result: JudgesResult, judge: JudgeResult) -> str:
+    """What a paper has to say of judgments and decisions, ready to paste."""
+    kappa = judge.confusion.coefficients["kappa_relevant"] if judge.confusion else None
+    agreed = f" (Cohen's kappa with people {kappa.value:.2f}, relevant or not)" if kappa else ""
+    n, more = len(result.topics), judge.n_judge_topics
+    judged = f"these and {counted(more, 'further topic', form=',')}" if more else "the same topics"
+    method = f"means of {result.measure} are by people's judgments alone"
+    if judge.weight.value > 0.0:
+        method = (
+            f"mean {result.measure} by {judge.judge} is corrected by people's judgments "
+            f"(prediction-powered inference, lambda = {judge.weight.value:.2f})"
+        )
+    return (
+        f"People judged {counted(n, 'topic')}, assumed to be a random sample, "
+        f"{judge.judge}{agreed} {judged}; {method}, and {_tested(result, judge.corrected)}, about "
+        f"{result.about_words()}."
+    )
+
+
+def _tested(result: JudgesResult, ranking: Ranking) -> str:
+    significant, total = int(ranking.significant.sum()), len(result.pairs)
+    if total == 1:
+        return (
+            f"the two runs {'differ' if significant else 'do not differ'} significantly "
+            f"(studentized sign flips, alpha {result.alpha:g})"
+        )
+    return (
+        f"all {total:,} pairs of runs are tested at once (studentized sign flips, family-wise "
+        f"alpha {result.alpha:g}): {_none(significant)} of {total:,} pairs "
+        f"{by_number(significant, 'differs', 'differ')} significantly, and "
+        f"{counted(int(ranking.could_be_first.sum()), 'run')} could be first"
+    )
+
+
+def _by_rank(result: JudgesResult, rows: Sequence[Any]) -> list[dict[str, Any]]:
+    """The best corrected mean of each judge first."""
+    n = len(result.runs)
+    return [
+        flat(rows[place * n + i])
+        for place, judge in enumerate(result.judges)
+        for i in judge.corrected.order
+    ]
+
+
+def _rank(whose: str) -> Callable[[Any], Cell]:
+    def cell(row: dict[str, Any]) -> Cell:
+        keys = ("rank", "rank_set_low", "rank_set_high")
+        rank, low, high = (row[f"{whose}{key}"] for key in keys)
+        return Cell(f"{rank} [{low}–{high}]", rank)
+
+    return cell
+
+
+JUDGE = Col("judge", form="name", when=lambda result: len(result.judges) > 1)
+RANKING = TableSpec(
+    id="judges-ranking",
+    rows=JudgesResult.rows,
+    shown=_by_rank,
+    columns=(
+        JUDGE,
+        Col("run", form="name"),
+        Col("corrected_mean", "corrected"),
+        Col(("interval_low", "interval_high"), "{sure} interval", about="of one mean at a time"),
+        Col(
+            "rank",
+            form=_rank(""),
+            about="in brackets, all ranks that the run may have, simultaneously for all runs",
+        ),
+        Col(
+            "group",
+            form="name",
+            when="known",
+            about="runs that share a letter do not differ significantly",
+        ),
+        Col("human_mean", "people"),
+        Col("human_rank", "rank (people)", _rank("human_")),
+        Col("judge_mean", "judge alone"),
+        Col("judge_rank", "rank (judge)", _rank("judge_"), about="as if people had judged"),
+    ),
+    caption=JudgesResult.caption,
+    best=lambda result: "corrected_mean" if len(result.judges) == 1 else "",
+)
+
+
+def _pair_rows(result: JudgesResult) -> list[dict[str, Any]]:
+    """The most significant of each judge first."""
+    return [
+        flat({"judge": judge.judge, **row})
+        for judge in result.judges
+        for row in sorted(result.pair_rows(judge), key=lambda row: row["pvalue_adjusted"])
+    ]
+
+
+PAIRS = TableSpec(
+    id="judges-pairs",
+    rows=_pair_rows,
+    when=lambda result: len(result.pairs) <= MOST_PAIRS,
+    columns=(
+        JUDGE,
+        Col("a", form="name"),
+        Col("b", form="name"),
+        Col("difference", "a − b", "change", star="significant"),
+        Col(("interval_low", "interval_high"), "{sure} interval", "change"),
+        Col("pvalue", "p", "pvalue"),
+        Col("pvalue_adjusted", "p adjusted", "pvalue"),
+        Col("human_difference", "people", "change", star="human_significant"),
+        Col("judge_difference", "judge alone", "change", star="judge_significant"),
+    ),
+    caption="Corrected differences with simultaneous intervals (max-t), by people and by the judge "
+    "alone; * significant, each within its own family of all pairs.",
+)
+
+
+Figure = Callable[[JudgesResult, JudgeResult], Cell]
+
+
+def _agreed(key: str) -> Figure:
+    def figure(result: JudgesResult, judge: JudgeResult) -> Cell:
+        agreement = judge.confusion.coefficients[key] if judge.confusion else None
+        return Cell(MISSING) if agreement is None else _with_ends(agreement)
+
+    return figure
+
+
+def _with_ends(agreement: Agreement) -> Cell:
+    ends = interval(agreement.interval, ".2f")
+    return Cell(f"{agreement.value:.3f} {ends}", agreement.value)
+
+
+def _tau_cell(tau: TauInterval) -> Cell:
+    if math.isnan(tau.tau):
+        return Cell(MISSING)
+    return Cell(f"{tau.tau:.3f} {interval((tau.low, tau.high), '.2f')}", tau.tau)
+
+
+def _kin_cell(result: JudgesResult, judge: JudgeResult) -> Cell:
+    if judge.kin is None:
+        return Cell(MISSING)
+    test = judge.kin.test
+    ends = interval(test.interval, "+.3f")
+    return Cell(f"{test.difference:+.3f} {ends}", test.difference)
+
+
+FIGURES: dict[str, Figure] = {
+    "further topics": lambda result, judge: whole(judge.n_judge_topics),
+    "documents judged by both": lambda result, judge: whole(
+        judge.confusion.n_documents if judge.confusion else None
+    ),
+    "Cohen's kappa, grades": _agreed("kappa"),
+    "Cohen's kappa, quadratic weights": _agreed("kappa_weighted"),
+    "Gwet's AC1, grades": _agreed("ac1"),
+    "Cohen's kappa, relevant or not": _agreed("kappa_relevant"),
+    "tau, all runs": lambda result, judge: _tau_cell(judge.taus[0].tau),
+    "tau_AP, all runs": lambda result, judge: _tau_cell(judge.taus[0].tau_ap),
+    "tau, best half": lambda result, judge: _tau_cell(judge.taus[1].tau),
+    "tau_AP, best half": lambda result, judge: _tau_cell(judge.taus[1].tau_ap),
+    "bias, mean over runs": lambda result, judge: number(judge.bias.mean, "+.4f"),
+    "bias, sd over runs": lambda result, judge: number(judge.bias.spread),
+    "the same by chance": lambda result, judge: number(judge.bias.spread_by_chance),
+    "bias for kin less others": _kin_cell,
+    "its significant pairs, not so by people": lambda result, judge: percent(
+        judge.unconfirmed_share
+    ),
+    "its significant pairs, reversed by people": lambda result, judge: percent(
+        judge.opposite_share
+    ),
+    "its significant pairs, lost after correction": lambda result, judge: percent(judge.lost_share),
+    "correlation of differences": lambda result, judge: _with_ends(
+        Agreement(value=judge.worth.correlation, interval=judge.worth.interval)
+    ),
+    "lambda": lambda result, judge: number(judge.weight.value, ".3f"),
+    "width, corrected to people's": lambda result, judge: number(judge.width_ratio, ".3f"),
+    "that width in multiples of people's topics": lambda result, judge: number(
+        result.topics_like(judge), ".2f"
+    ),
+    "pairs with wider intervals": lambda result, judge: whole(judge.n_wider),
+}
+"""Rows of the audit: what each is called, and its cell for a judge."""
+
+
+def _figures(result: JudgesResult) -> dict[str, Figure]:
+    """The rows; those of the best so many only where these were asked for."""
+    rows = dict(FIGURES)
+    if len(result.judges[0].taus) > 2:
+        words = result.judges[0].taus[-1].runs
+        added: dict[str, Figure] = {
+            f"tau, {words}": lambda result, judge: _tau_cell(judge.taus[-1].tau),
+            f"tau_AP, {words}": lambda result, judge: _tau_cell(judge.taus[-1].tau_ap),
+        }
+        keys = list(rows)
+        place = keys.index("bias, mean over runs")
+        rows = {key: rows[key] for key in keys[:place]} | added | rows
+    return rows
+
+
+def _audit_rows(result: JudgesResult) -> list[dict[str, Any]]:
+    """What is known of some judge."""
+    rows: list[dict[str, Any]] = [
+        {"figure": words}
+        | {str(place): figure(result, judge) for place, judge in enumerate(result.judges)}
+        for words, figure in _figures(result).items()
+    ]
+    return [row for row in rows if any(row[str(j)].text != MISSING for j in range(len(row) - 1))]
+
+
+def _audit_columns(result: JudgesResult) -> tuple[Col, ...]:
+    titles = [one.judge.replace("{", "{{").replace("}", "}}") for one in result.judges]
+    return (
+        Col("figure", form="name"),
+        *(Col(str(place), title, itemgetter(str(place))) for place, title in enumerate(titles)),
+    )
+
+
+AUDIT = TableSpec(
+    id="judges-audit",
+    rows=_audit_rows,
+    columns=_audit_columns,
+    caption=lambda result: (
+        f"The judges beside people, on the {counted(len(result.topics), 'topic')} that people "
+        f"judged, with {1 - result.alpha:.0%} intervals over topics (docs/judges.md)."
+    ),
+    opened=50,
+)
+
+GOALS = {
+    "width": "interval of a difference no wider than {value:g}",
+    "difference": "difference of {value:g} found with power {power:g}",
+}
+
+
+def _plan_rows(result: JudgesResult) -> list[dict[str, Any]]:
+    return [
+        {
+            "judge": judge.judge,
+            "aim": GOALS[row.goal].format(value=row.value, power=result.power),
+            **_plan_json(row),
+        }
+        for judge in result.judges
+        for row in judge.plan
+    ]
+
+
+PLAN = TableSpec(
+    id="judges-plan",
+    rows=_plan_rows,
+    columns=(
+        JUDGE,
+        Col("aim", form="name"),
+        Col("topics_alone", "people alone", "count"),
+        Col("topics_with_judge", "with the judge", "count"),
+        Col("topics_with_endless_judge", "with unlimited topics", "count"),
+    ),
+    caption=lambda result: (
+        "Topics that people have to judge to compare an average pair at alpha "
+        f"{result.alpha:g}, uncorrected (docs/judges.md)."
+    ),
+)
+
+
+def fields(result: JudgesResult) -> dict[str, Any]:
+    """The promised keys, and what else there is."""
+    return {
+        **picked(result, "measure alpha about n_dropped power n_samples seed"),
+        "n_human_topics": len(result.topics),
+        "n_judge_topics": max(judge.n_judge_topics for judge in result.judges),
+        "human": _ranking_json(result.human),
+        "judges": [_judge_json(result, judge) for judge in result.judges],
+    }
+
+
+def _judge_json(result: JudgesResult, judge: JudgeResult) -> dict[str, Any]:
+    n, n_more = len(result.topics), judge.n_judge_topics
+    return {
+        **picked(judge, "judge n_judge_topics n_dropped"),
+        "lambda": judge.weight.value,
+        **_agreement_json(judge),
+        **_tau_json("tau", judge.tau),
+        **_tau_json("tau_top", judge.tau_top),
+        "taus": [
+            {
+                "runs": row.runs,
+                "n_runs": row.tau.n,
+                **_tau_json("tau", row.tau),
+                **_tau_json("tau_ap", row.tau_ap),
+            }
+            for row in judge.taus
+        ],
+        "bias_mean": judge.bias.mean,
+        "bias_sd": judge.bias.spread,
+        "bias_sd_by_chance": judge.bias.spread_by_chance,
+        **picked(judge, "unconfirmed_share opposite_share"),
+        "alone": _ranking_json(judge.alone),
+        "corrected": _ranking_json(judge.corrected),
+        **picked(judge, "lost_share reversed_share width_ratio largest_width_ratio n_wider"),
+        "topics_like": result.topics_like(judge),
+        "correlation": judge.worth.correlation,
+        "correlation_interval": judge.worth.interval,
+        "topics_factor": judge.worth.factor(n, n_more),
+        "topics_factor_interval": judge.worth.factor_interval(n, n_more),
+        "pvalue_of_sample": judge.pvalue_of_sample,
+        "kin": _kin_json(judge),
+        "plan": [_plan_json(row) for row in judge.plan],
+        "sentence": paper_sentence(result, judge),
+        "runs": result.run_rows(judge),
+        "pairs": result.pair_rows(judge),
+    }
+
+
+def _ranking_json(ranking: Ranking) -> dict[str, Any]:
+    return {
+        "significant_share": ranking.significant_share,
+        "n_could_be_first": int(ranking.could_be_first.sum()),
+        "n_patterns": ranking.n_patterns,
+    }
+
+
+def _agreement_json(judge: JudgeResult) -> dict[str, Any]:
+    """The coefficients of agreement, null where there are none; and the counts behind them."""
+    keys = ("kappa", "kappa_weighted", "ac1", "kappa_relevant")
+    confusion = judge.confusion
+    known = {key: confusion.coefficients[key] if confusion else None for key in keys}
+    shown: dict[str, Any] = {}
+    for key, agreement in known.items():
+        shown[key] = agreement.value if agreement else None
+        shown[f"{key}_interval"] = agreement.interval if agreement else None
+    shown["confusion"] = None
+    if confusion is not None:
+        shown["confusion"] = {
+            "grades": confusion.grades,
+            "counts": confusion.counts.astype(int),
+            "n_documents": confusion.n_documents,
+            "same_scale": confusion.same_scale,
+        }
+    return shown
+
+
+def _kin_json(judge: JudgeResult) -> dict[str, Any] | None:
+    if judge.kin is None:
+        return None
+    test = judge.kin.test
+    return {
+        **picked(judge.kin, "pattern runs others near"),
+        **picked(test, "difference interval pvalue welch_over_runs"),
+    }
+
+
+def _plan_json(row: PlanRow) -> dict[str, Any]:
+    return {
+        "goal": row.goal,
+        "value": row.value,
+        "topics_alone": row.topics.alone,
+        "topics_with_judge": row.topics.with_judge,
+        "topics_with_endless_judge": row.topics.with_endless,
+    }
+
+
+def _tau_json(key: str, tau: TauInterval) -> dict[str, Any]:
+    return {key: tau.tau, f"{key}_interval": [tau.low, tau.high]}
+
+
+def _drawings(result: JudgesResult) -> list[FigureSpec]:
+    """The same kinds of every judge."""
+    captions = {
+        "ranks": "Ranks by people, by {judge} corrected, and by {judge} alone.",
+        "means": "Means by {judge} against those by people, on the same topics.",
+        "confusion": "Grades by {judge} for each grade by people.",
+        "bias": "Bias of {judge} by run: only its spread moves ranks.",
+        "topics": "What {judge} saves people.",
+    }
+    return [
+        FigureSpec(
+            id=f"judge-{place}-{kind}",
+            caption=caption.format(judge=judge.judge),
+            kind=kind,
+            options={"judge": judge.judge},
+        )
+        for place, judge in enumerate(result.judges, start=1)
+        for kind, caption in captions.items()
+        if kind != "confusion" or judge.confusion is not None
+    ]
+
+
+VIEW = View(
+    words=Words(
+        title="Judges",
+        question="Would other judges change it?",
+        means=(
+            "A corrected mean follows the judge's differences as far as they agree with people's "
+            "(lambda), and removes the error observed where both have judged. Its intervals and "
+            "decisions are valid whatever the judge's errors are; the judge alone carries no such "
+            "guarantee."
+        ),
+        means_not=(
+            "The correction makes people's judgments go further and does not replace them. It "
+            "assumes that their topics are a random sample of all topics. It does not repair the "
+            "measure, nor does it say anything about documents that nobody judged."
+        ),
+    ),
+    findings=findings,
+    describe=lambda result: " ".join(paper_sentence(result, own) for own in result.judges),
+    tables=(RANKING, PAIRS, AUDIT, PLAN),
+    fields=fields,
+    figures=_drawings,
+)
