@@ -19,7 +19,7 @@ from fuzz.mutants import Target
 from fuzz.reader_targets import CSV
 from fuzz.table_targets import BOARD, BY_TOPIC, TURNED, TYPES, WIDE_BOARD
 from steadyrank.data.read.topic_info import describe_topics
-from steadyrank.studies.compare.tables import compare_text
+from steadyrank.studies.compare.view import compare_text
 from steadyrank.studies.datasets.view import VIEW as DATASETS
 from steadyrank.studies.holes.view import VIEW as HOLES
 from steadyrank.studies.judges.view import VIEW as JUDGES

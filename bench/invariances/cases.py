@@ -25,7 +25,7 @@ import steadyrank as sr
 from bench.invariances.differences import Json
 from steadyrank.present.json import scores_json, to_json
 from steadyrank.studies.agree.view import VIEW as AGREE
-from steadyrank.studies.compare.tables import compare_json
+from steadyrank.studies.compare.view import fields as compare_fields
 from steadyrank.studies.components.view import VIEW as COMPONENTS
 from steadyrank.studies.datasets.view import VIEW as DATASETS
 from steadyrank.studies.gate.view import VIEW as GATE
@@ -283,7 +283,12 @@ PAIRS = {"stats.inputs.PAIR_BLOCK": 3, "stats.pairs.tests.CHUNK": 30}
 
 RESAMPLED = ("randomization", "bootstrap", "randomized-tukey")
 
-_case = functools.partial(Case, study="compare", told=compare_json)
+
+def _compare_json(result: sr.CompareResult) -> Json:
+    return compare_fields([result]) | {"pairs": result.rows()}
+
+
+_case = functools.partial(Case, study="compare", told=_compare_json)
 COMPARISONS = {
     f"compare, {test}": _case(
         call=functools.partial(_compare, test=test),
@@ -330,7 +335,7 @@ CASES: dict[str, Case] = {
     ),
     "compare, several measures": Case(
         study="compare",
-        told=lambda table: {result.measure: compare_json(result) for result in table.results},
+        told=lambda table: {result.measure: _compare_json(result) for result in table.results},
         call=functools.partial(_compare, measure=None, family="all"),
         cuts=PAIRS,
     ),

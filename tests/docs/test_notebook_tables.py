@@ -20,7 +20,7 @@ from steadyrank.notebook import Framed, shown_by
 from steadyrank.papers.model import Claim, Exhibit
 from steadyrank.present.json import to_json
 from steadyrank.present.run_names import names_of, shown_as
-from steadyrank.studies.compare.tables import compare_text
+from steadyrank.studies.compare.view import compare_text
 from steadyrank.studies.registry import all_plots
 from steadyrank.studies.stability.view import VIEW as STABILITY
 

@@ -97,8 +97,10 @@ def test_all_of_a_page_follows_the_baseline(tmp_path, drawn_nowhere):
         "E": "not different",
     }
     assert "group" not in board.header
-    pairs = section(result, "compare").tables[0]
-    assert len(pairs.rows) == 4
+    against = section(result, "compare").tables[0]
+    assert against.id == "against-baseline"
+    assert [row[0].text for row in against.rows] == ["B", "C", "E", "A (baseline)", "D"]
+    assert [against.marks.get((i, 1), "") for i in range(5)] == ["†", "†", "", "", "‡"]
     answer = section(result, "evaluate").answer[0]
     assert "paired randomisation test, Holm's correction over 4 comparisons" in answer
     assert result.results["topics"].comparisons == 4

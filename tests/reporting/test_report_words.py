@@ -19,6 +19,7 @@ from steadyrank.reporting.headline import (
     topics_to_settle,
     verdict_words,
 )
+from steadyrank.studies.compare.view import first
 from steadyrank.studies.instances.view import systems_words
 from steadyrank.studies.simulate.result import documents_share
 from steadyrank.studies.topics.result import needed_words
@@ -119,15 +120,15 @@ def test_runs_that_share_the_first_place_are_spoken_of_together():
 
 
 def test_who_could_be_first():
-    assert compared(0.3, 0.9, 0.5).first_words() == (
+    assert first(compared(0.3, 0.9, 0.5)).text == (
         "With 95% confidence B is the best of these runs."
     )
-    assert compared(0.700, 0.701, 0.702, 0.3).first_words() == (
+    assert first(compared(0.700, 0.701, 0.702, 0.3)).text == (
         "With 95% confidence the best run is one of three: C, B and A."
     )
-    assert compared(0.500, 0.501).first_words().endswith("no run can be ruled out as the best.")
+    assert first(compared(0.500, 0.501)).text.endswith("no run can be ruled out as the best.")
     uncorrected = sr.compare(scores_of(0.3, 0.9, 0.5), correction="none")
-    assert uncorrected.first_words() == "By these tests B is the best of these runs."
+    assert first(uncorrected).text == "By these tests B is the best of these runs."
 
 
 def decided(*apart):

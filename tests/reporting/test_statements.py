@@ -132,7 +132,7 @@ def assert_pairs_agree(page: WrittenPage, board: list[dict[str, str]]) -> None:
         better, other = by_run[row["better"]], by_run[row["other"]]
         assert float(better[measure]) >= float(other[measure])
         if significant(row):
-            assert float(row["p corrected"]) <= ALPHA
+            assert float(row["p adjusted"]) <= ALPHA
             assert float(row["difference"]) > 0
             assert float(better[measure]) > float(other[measure])
             beats[row["better"]].add(row["other"])
@@ -289,7 +289,7 @@ def assert_the_panel_of_two_runs_agrees(page: WrittenPage, board) -> None:
         assert ("is significantly better than" in decision) == significant(row)
         ends = [float(field(panel, end, pair).replace("−", "-")) for end in ("low", "high")]
         assert ends == pytest.approx(numbers(row["95% interval"]), abs=5.1e-5)
-        assert int(field(panel, "wins", pair)) == int(float(row["wins"]))
+        assert field(panel, "wins", pair) == row["W/T/L"].partition("/")[0]
     for row in neighbours(page):
         pair = pair_of(panel, row["run"], row["next"])
         said = field(panel, "needed", pair)
@@ -353,8 +353,8 @@ def test_a_page_says_where_its_decisions_claim_too_much(tmp_path, drawn_nowhere)
         assert audit.nominal == ALPHA
         said = f"claim something in {audit.any_claim:.0%} of experiments, not 5%"
         page = read_page(out)
-        for text in (page.lead, page.sections["compare"]):
-            assert (said in text) == (audit.any_claim > 0.08)
+        assert (said in page.lead) == (audit.any_claim > 0.08)
+        assert said not in page.sections["compare"], "once is enough"
         claims[correction] = audit.any_claim
     assert max(claims.values()) > 0.08
 

@@ -151,7 +151,7 @@ def command(
         _other_answer(scores, audit, output, options)
         return
     from steadyrank.studies.compare.study import compare
-    from steadyrank.studies.compare.tables import compare_text, pairs_text
+    from steadyrank.studies.compare.view import compare_text, pairs_text
 
     options["test"] = options["test"] or "t"
     _check_pairs(scores, options["baseline"], output.quiet)
@@ -184,7 +184,7 @@ def _other_answer(scores: Scores, audit: bool, output: Output, options: dict[str
     from steadyrank.studies.compare.audit import audit_tests
     from steadyrank.studies.compare.power import DEFAULT_TEST, discriminative_power
     from steadyrank.studies.compare.study import compare
-    from steadyrank.studies.compare.tables import audit_text, power_text
+    from steadyrank.studies.compare.view import POWER, audit_text
 
     question = "--audit" if audit else "--discriminative-power"
     of_family = ("correction", "baseline") if audit else ()
@@ -202,4 +202,4 @@ def _other_answer(scores: Scores, audit: bool, output: Output, options: dict[str
     taken = {name: options[name] for name in ("alpha", "n_samples", "jobs", "rng")}
     powers = discriminative_power(scores, test=options["test"] or DEFAULT_TEST, **taken)
     output.draw(powers)
-    output.show(power_text, powers)
+    output.show(POWER.text, powers)

@@ -325,7 +325,7 @@ def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def exact_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+def exact_table(rows: Iterable[Mapping[str, Any]]) -> Table:
     """Every key with every digit; the two ends of an interval in columns of their own."""
     scalars = [flat(row) for row in rows]
     header = list(dict.fromkeys(key for row in scalars for key in row))
@@ -333,7 +333,7 @@ def exact_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     return Table(header=header, rows=cells)
 
 
-def exact_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+def exact_csv(rows: Iterable[Mapping[str, Any]]) -> str:
     """The same as CSV, for very many rows: figures need no care, and names recur.
 
     >>> exact_csv([{"run": "=x", "p": 0.5, "interval": (0.25, None)}])

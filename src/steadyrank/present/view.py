@@ -7,15 +7,18 @@ about, its subject, is a result or a tuple of results (several measures).
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from steadyrank._version import __version__
+from steadyrank.compute.executors import Progress
+from steadyrank.data.read.csv_cells import frame_csv
 from steadyrank.errors import InputError
-from steadyrank.present import cells
-from steadyrank.present.json import to_json
+from steadyrank.notebook import frame_of
+from steadyrank.present import cells, json
 from steadyrank.present.latex import escape_latex
 from steadyrank.present.table import Cell, Table, exact_csv, with_words
 
@@ -44,14 +47,14 @@ differ; or a question to the subject."""
 
 @dataclass(frozen=True, slots=True)
 class Col:
-    """A column over exact rows. Two keys are the ends of an interval."""
+    """A column over exact rows. Two keys, or one whose value is a pair, are an interval."""
 
     key: str | tuple[str, str]
     title: str = ""
     """The key unless given; `{name}` stands for an attribute of the subject."""
     form: Form = "score"
     when: When = "always"
-    about: str = ""
+    about: str | Callable[[Any], str] = ""
     """What it is, for the caption of a page; a terminal has no room for it."""
     star: str = ""
     """Key of what is told by an asterisk behind the figure, such as "significant"."""
@@ -68,10 +71,10 @@ class TableSpec:
 
     id: str
     """Unique on a page."""
-    rows: Callable[[Any], Sequence[Row]]
+    rows: Callable[[Any], Iterable[Row]]
     columns: tuple[Col, ...] | Callable[[Any], tuple[Col, ...]]
     caption: str | Callable[[Any], str] = ""
-    shown: Callable[[Any, Sequence[Row]], Sequence[Row]] = lambda subject, rows: rows
+    shown: Callable[[Any, Any], Iterable[Row]] = lambda subject, rows: rows
     """Which rows are shown, in which order; exact rows stay as they are."""
     when: Callable[[Any], bool] = lambda subject: True
     best: str | Callable[[Any], str] = ""
@@ -123,7 +126,8 @@ class View:
     """The most important first: a terminal prints three."""
     tables: tuple[TableSpec, ...]
     fields: Callable[[Any], dict[str, Any]]
-    """The promised keys of the JSON output, which the view's findings complete."""
+    """The promised keys of the JSON output, which the view's findings complete; an iterator for
+    rows of which there may be millions."""
     figures: Sequence[FigureSpec] | Callable[[Any], Sequence[FigureSpec]] = ()
     csv: str = ""
     """Id of the table whose exact rows CSV holds; the first unless given."""
@@ -165,11 +169,9 @@ class View:
         paragraph = self.paragraph(subject) if describe else ""
         if form == "json":
             described = {"description": paragraph} if describe else {}
-            return to_json({**self.json(subject), **described})
+            return "".join(json.json_pieces({**self.json(subject), **described}))
         if form == "csv":
-            wanted = csv or self.csv or self.tables[0].id
-            chosen = next(spec for spec in self.tables if spec.id == wanted)
-            return exact_csv(chosen.rows(subject))
+            return exact_csv(self._csv_rows(subject, csv))
         said = [finding.text for finding in self.findings(subject)[:MOST_FINDINGS]]
         notes = [paragraph] if describe and form != "latex" else []
         text = with_words(said, self.made(subject, digits=digits), notes, form, **looks)
@@ -180,6 +182,30 @@ class View:
         if self.describe is None:
             raise InputError("this result has no paragraph for a paper: omit describe")
         return f"{self.describe(subject)} [steadyrank {__version__}]"
+
+    def pieces(
+        self, subject: Any, form: str, *, progress: Progress | None = None, total: int = 0
+    ) -> Iterator[str]:
+        """JSON, or CSV as a frame writes it, some of the text at a time; of `total` rows."""
+        finished = 0
+
+        def done(n_rows: int) -> None:
+            nonlocal finished
+            finished = min(finished + n_rows, total)
+            if progress is not None:
+                progress(finished, total)
+
+        if form == "json":
+            yield from json.json_pieces(self.json(subject), done)
+            return
+        rows = iter(self._csv_rows(subject))
+        for place, part in enumerate(iter(lambda: list(itertools.islice(rows, json.PART)), [])):
+            done(len(part))
+            yield frame_csv(frame_of(part), header=place == 0)
+
+    def _csv_rows(self, subject: Any, wanted: str = "") -> Iterable[Row]:
+        wanted = wanted or self.csv or self.tables[0].id
+        return next(spec for spec in self.tables if spec.id == wanted).rows(subject)
 
     def json(self, subject: Any) -> dict[str, Any]:
         """The promised keys, and all findings."""
@@ -205,7 +231,7 @@ def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = F
     shown = [[_cell(col, row, digits, page) for col in kept] for row in rows]
     caption = asked(spec.caption, subject)
     if page:
-        about = [f"{_title(col, subject).capitalize()}: {col.about}." for col in kept if col.about]
+        about = [_about(col, subject) for col in kept if col.about]
         caption = " ".join(filter(None, [caption, *about]))
     places = {key: j for j, col in enumerate(kept) for key in col.keys}
     table = cells.table(
@@ -261,6 +287,13 @@ def literal(title: str) -> str:
     return title.replace("{", "{{").replace("}", "}}")
 
 
+def _about(col: Col, subject: Any) -> str:
+    """What a column is, behind its title; d and W/T/L stay as they are."""
+    title = _title(col, subject)
+    title = title.capitalize() if title.islower() and len(title) > 1 else title
+    return f"{title}: {col.about(subject) if callable(col.about) else col.about}."
+
+
 class _Attributes(dict[str, Any]):
     """What a title may refer to: attributes of the subject, and how sure its intervals are."""
 
@@ -301,7 +334,7 @@ def _interval(ends: list[Any], form: str, digits: int, page: bool) -> Cell:
 
 
 def _format(form: str, digits: int) -> str:
-    return {"score": f",.{digits}f", "change": f"+z.{digits}f"}.get(form, form)
+    return {"score": f"z,.{digits}f", "change": f"+z.{digits}f"}.get(form, form)
 
 
 _FORMS: Mapping[str, Callable[[Any], Cell]] = {

@@ -14,7 +14,6 @@ from steadyrank.present.page import Card, Fact
 from steadyrank.reporting.headline import (
     Standing,
     are_one_system,
-    baseline_words,
     below_words,
     best_means,
     files_words,
@@ -26,7 +25,7 @@ from steadyrank.reporting.headline import (
 )
 from steadyrank.reporting.limits import limit_words
 from steadyrank.studies.compare.result import CompareResult
-from steadyrank.studies.compare.section import resolution_words
+from steadyrank.studies.compare.view import findings, significant
 from steadyrank.studies.instances.study import InstancesTable
 from steadyrank.studies.instances.view import systems_words
 from steadyrank.words import listed, number_word
@@ -42,15 +41,16 @@ def make_card(results: Mapping[str, Any]) -> Card:
     """The card of a report about runs; `page` adds the picture."""
     main: CompareResult = results["compare"][0]
     scores: Scores = results["evaluate"]
+    found = {finding.id: finding.text for finding in findings(results["compare"])}
     of_runs = verdict(main, len(scores.runs))
     systems: InstancesTable | None = results.get("instances")
     said = {
         "Single runs": "" if systems is None else of_runs,
-        "Could be first": main.first_words(MOST_NAMES),
+        "Could be first": found["compare.first"],
         "First otherwise": other_first_words(results),
         "Chance of a reversal": _reversal(results),
         "What these topics resolve": " ".join(
-            filter(None, [resolution_words(main), settling_words(results)])
+            filter(None, [found.get("compare.detectable"), settling_words(results)])
         ),
         "What limits it most": limit_words(results),
         "Measures": measures_words(scores),
@@ -58,7 +58,13 @@ def make_card(results: Mapping[str, Any]) -> Card:
     return Card(
         verdict=of_runs if systems is None else systems_words(systems, tested=False),
         cautions=tuple(
-            filter(None, [files_words(results.get("check")), main.gaps(), main.audit_words()])
+            filter(
+                None,
+                [
+                    files_words(results.get("check")),
+                    *(found.get(f"compare.{caution}") for caution in ("gaps", "audit")),
+                ],
+            )
         ),
         facts=tuple(Fact(about=about, text=text) for about, text in said.items() if text),
     )
@@ -78,7 +84,7 @@ def verdict(result: CompareResult, n_runs: int = 0) -> str:
     """
     ranks = standing(result)
     if result.baseline is not None:
-        return f"{baseline_words(result)}."
+        return significant(result).text
     among = f" (best {len(result.runs):,} of {n_runs:,} runs)" if n_runs > len(result.runs) else ""
     return f"{_verdict(result, ranks)}{among}."
 

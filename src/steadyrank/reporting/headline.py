@@ -19,6 +19,7 @@ from steadyrank.measures.check import CheckResult
 from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.stats.run_means import SAME_MEAN, adjusted_means, other_first
 from steadyrank.studies.compare.result import CORRECTIONS, SIMULTANEOUS, TESTS, CompareResult
+from steadyrank.studies.compare.view import first, significant
 from steadyrank.studies.holes.result import HolesResult
 from steadyrank.studies.simulate.result import documents_share
 from steadyrank.studies.simulate.study import SimulateResult
@@ -85,7 +86,7 @@ def verdict_words(result: CompareResult, n_runs: int = 0) -> str:
     """
     ranks = standing(result)
     if result.baseline is not None:
-        return f"{baseline_words(result)} ({_test_words(result)})."
+        return f"{significant(result).text.removesuffix('.')} ({_test_words(result)})."
     sentence = _standing_words(result, ranks)
     if len(best_means(result, ranks)) == len(ranks.order):
         return f"{sentence}."
@@ -95,29 +96,8 @@ def verdict_words(result: CompareResult, n_runs: int = 0) -> str:
     return f"{sentence} ({', '.join(details)})."
 
 
-def baseline_words(result: CompareResult) -> str:
-    """How many runs are significantly better than the baseline, and how many worse."""
-    ahead = result.difference[result.significant] > 0
-    better, worse, others = int(ahead.sum()), int((~ahead).sum()), len(result.runs) - 1
-    by, whom = f"by mean {result.measure}", str(result.baseline)
-    if others == 1:
-        return f"{standing(result).nearest} {_decided_words(better, worse)} {whom} {by}"
-    among = f"of the {number_word(others)} other runs"
-    if not better + worse:
-        return f"None {among} is significantly different from {whom} {by}"
-    start = f"{number_word(better) if better else 'none'} {among}".capitalize()
-    below = f"{number_word(worse) if worse else 'none'} {_are(worse)} significantly worse"
-    return f"{start} {_are(better)} significantly better than {whom} {by}, and {below}"
-
-
 def _are(number: int) -> str:
     return "are" if number > 1 else "is"
-
-
-def _decided_words(better: int, worse: int) -> str:
-    if better + worse:
-        return f"is significantly {'better' if better else 'worse'} than"
-    return "is not significantly different from"
 
 
 def best_means(result: CompareResult, ranks: Standing) -> list[str]:
@@ -211,7 +191,7 @@ def leaderboard_sentences(result: CompareResult, n_runs: int) -> tuple[str, ...]
         if len(ranks.group) > MOST_NAMES + 2
         else []
     )
-    return (verdict_words(result, n_runs), *group, result.first_words(10))
+    return (verdict_words(result, n_runs), *group, first(result, 10).text)
 
 
 def topics_share(result: TopicsResult, a: str, b: str) -> float | None:

@@ -7,7 +7,7 @@ study: what several studies say together is put in front of its section by the r
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -141,12 +141,16 @@ def part_of(
     notes: Callable[[Any, Findings], Sequence[str]] = lambda result, findings: (),
     beside: Callable[[Any, Findings], Sequence[Finding]] = lambda subject, findings: (),
     sliders: Callable[[Any, Findings], Sequence[PageSlider]] = lambda result, findings: (),
+    tables: Sequence[str] = (),
+    on_the_card: Callable[[Any], Container[str]] = lambda subject: (),
 ) -> Part:
     """The part of a study that is shown by its view.
 
     `subject_of` makes the view's subject of what `run` returns; `notes` say what depends on all
     data of the report; `beside` are findings that follow from the rest of the page, and stand after
-    the first; `sliders` let a reader of the page choose numbers.
+    the first; `sliders` let a reader of the page choose numbers. `tables` are the ids of those that
+    its section shows, all unless given; `on_the_card` has the ids of findings that the page's card
+    says, so that its section need not.
     """
 
     def body(result: Any, findings: Findings) -> Body:
@@ -154,13 +158,15 @@ def part_of(
         said = list(view.findings(subject))
         said[1:1] = beside(subject, findings)
         return Body(
-            answer=tuple(finding.text for finding in said),
+            answer=tuple(
+                finding.text for finding in said if finding.id not in on_the_card(subject)
+            ),
             figures=tuple(
                 Drawing(figure.id, figure.caption, figure.of(subject), figure.kind, figure.options)
                 for figure in asked(view.figures, subject)
                 if figure.when(subject)
             ),
-            tables=tuple(view.made(subject, page=True)),
+            tables=tuple(view.made(subject, page=True, only=tables)),
             sliders=tuple(sliders(result, findings)),
             notes=tuple(notes(result, findings)),
         )

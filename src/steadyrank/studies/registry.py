@@ -65,7 +65,7 @@ class Study:
 STUDIES: tuple[Study, ...] = (
     Study("check", "what is wrong or odd with these files", place=2),
     Study("evaluate", "scores of every run on every topic"),
-    Study("compare", "who beats whom, how surely, by how much", turn=1),
+    Study("compare", "who beats whom, how surely, by how much", turn=1, section="part"),
     Study("simulate", "would another document collection change it?", turn=5),
     Study("topics", "would other topics change it? error rate against topic set size", turn=4),
     Study("agree", "do the measures agree, at which numbers of topics and systems?", turn=8),

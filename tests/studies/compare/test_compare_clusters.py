@@ -181,7 +181,7 @@ def test_the_command_takes_information_and_names(tmp_path, capsys):
     assert run(["compare", "--scores", str(path), "--cluster-from", r"^c(\d+)_"]) == 0
     text = capsys.readouterr().out
     assert "64 topics in 24 clusters" in text
-    assert "Clusters multiply the variance of a difference by" in text
+    assert f"design effect {printed[0]['design_effect']:.2f}" in text
     assert run(["compare", "--scores", str(path), "--audit", "--topic-info", str(info)]) == 2
     assert "omit --topic-info" in capsys.readouterr().err
 

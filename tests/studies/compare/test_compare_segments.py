@@ -11,7 +11,7 @@ from scipy import stats
 import steadyrank as sr
 from steadyrank.cli import run
 from steadyrank.stats.pairs.corrections import adjust
-from steadyrank.studies.compare.segment_tables import segment_tables
+from steadyrank.studies.compare.view import VIEW, segments
 
 
 def segment_scores(sizes=(20, 20, 15), n_runs=3, seed=0, measures=("AP",), names=None):
@@ -52,14 +52,15 @@ def test_all_pairs_of_all_segments_are_one_family():
 
 def test_the_test_across_segments_finds_the_one_that_is_different():
     result = sr.compare(segment_scores(), by="kind")
-    segments = result.segments
-    assert segments.interaction.pvalue_of_any <= 0.001
-    rows = {(row["run"], row["segment"]): row for row in segments.interaction_rows()}
+    assert result.segments.interaction.pvalue_of_any <= 0.001
+    rows = {(row["run"], row["segment"]): row for row in result.segments.interaction_rows()}
     assert rows["run0", "kind0"]["deviation"] > 0.08
     assert rows["run0", "kind0"]["pvalue_adjusted"] <= 0.001
-    text = str(result)
-    assert "The differences depend on kind (test of segment × run over 3 runs and 3 seg" in text
-    assert "the lead of run0 over the mean of all runs is +" in text
+    found = segments(result)
+    assert (found.values["run"], found.values["segment"]) == ("run0", "kind0")
+    assert found.values["deviation"] == rows["run0", "kind0"]["deviation"]
+    assert found.text.startswith("The differences depend on kind (segment × run, 3 segments: p")
+    assert str(result).startswith(found.text)
 
 
 def test_equal_segments_show_no_dependence():
@@ -115,8 +116,7 @@ def test_small_and_many_segments_break_nothing(sizes, tmp_path):
     assert len(result.to_frame()) == 3 * (1 + len(sizes))
     text = str(result)
     if min(sizes) == 1:
-        assert "Not tested, as" in text
-        assert "fewer than two topics" in text
+        assert "Not tested, with fewer than two topics" in text
         tested = [size for size in sizes if size > 1]
         assert f"{3 * len(tested)} comparisons, all pairs" in text
     if len(sizes) == 40:
@@ -141,7 +141,7 @@ def test_clusters_within_segments_are_drawn_whole():
     clustered = scores.with_topic_info(cluster=[t // 3 for t in range(48)])
     result = sr.compare(clustered, by="kind")
     assert [part.n_clusters for part in result.segments.results] == [8, 8]
-    assert "over 3 runs and 2 segments" in str(result)
+    assert segments(result).values["segments"] == ["kind0", "kind1"]
 
 
 def test_several_measures_have_their_segments_each():
@@ -188,9 +188,7 @@ def test_a_sentence_names_runs_as_they_are_and_two_segments_once():
         values=values,
         topic_info=scores.topic_info,
     )
-    text = str(sr.compare(named, by="kind"))
-    assert "the lead of run-a over the mean of all runs is +0." in text
-    assert "in kind1 compared with" not in text
+    assert "most for run-a in kind0, +0." in segments(sr.compare(named, by="kind")).text
 
 
 @pytest.mark.parametrize(("n_runs", "is_listed"), [(3, True), (20, False)])
@@ -200,7 +198,7 @@ def test_marks_and_intervals_are_explained_where_pairs_are_listed(n_runs, is_lis
     scores = sr.Scores(
         measures=["AP"], runs=range(n_runs), topics=range(40), values=values
     ).with_topic_info(kind=np.repeat(["a", "b"], 20))
-    (table,) = segment_tables(sr.compare(scores, by="kind"), 4)
+    (table,) = VIEW.made([sr.compare(scores, by="kind")], only=["segment-pairs"])
     assert bool(table.marks) is is_listed
     assert ("* significant." in table.caption) is is_listed
     assert ("Intervals:" in table.caption) is is_listed

@@ -307,7 +307,7 @@ def test_a_hundred_runs_are_numbered_by_how_many_they_beat():
 
 def test_pairs_stand_better_first_in_the_order_of_the_leaderboard(capsys, tmp_path):
     made = scores()
-    from steadyrank.studies.compare.pair_rows import better_first
+    from steadyrank.studies.compare.result import better_first
 
     result = sr.compare(made, measure="AP", n_samples=500)
     rows = better_first(result)
@@ -348,10 +348,10 @@ def test_no_column_of_a_terminal_holds_one_value_alone():
     assert "differs from" not in text
     assert "p adjusted" not in text
     assert "∞" in text
-    assert "The two runs differ significantly." in text
+    assert "The two runs differ significantly by mean AP." in text
     alike = str(sr.compare(scores(step=0.0), measure="AP", n_samples=500))
     assert "group" not in alike
-    assert "No two runs differ significantly." in alike
+    assert "None of the 10 pairs differs significantly by mean AP" in alike
 
 
 def test_json_of_several_measures_holds_one_object_each(capsys, track):

@@ -17,7 +17,7 @@ from steadyrank.present.cells import name, pvalue, signed, signed_interval
 from steadyrank.present.table import Cell, Table
 from steadyrank.stats.pairs.letters import ALPHABET
 from steadyrank.stats.pairs.result import TOO_FEW
-from steadyrank.studies.compare.result import SIMULTANEOUS, CompareResult
+from steadyrank.studies.compare.result import CompareResult
 from steadyrank.words import counted, figure, listed, typeset
 
 Show = Literal["interval", "sd", "p", "d"]
@@ -290,10 +290,7 @@ def _test_words(results: Sequence[CompareResult]) -> str:
     first = results[0]
     parts = [first.test_words()]
     per_measure = " per measure" if len(results) > 1 and first.n_measures == 1 else ""
-    if first.test in SIMULTANEOUS:
-        kind = "all pairs" if first.baseline is None else f"all {first.row_word}s"
-        parts.append(f"simultaneous for {kind}{per_measure}")
-    elif first.n_comparisons > 1 or per_measure:
+    if first.n_comparisons > 1 or per_measure:
         parts.append(first.correction_words(per_measure))
     parts.append(f"alpha {first.alpha:g}")
     return "; ".join(parts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,13 +11,13 @@ import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.errors import unknown_name
-from steadyrank.notebook import Framed, frame_of, shown_by
+from steadyrank.notebook import MOST_ROWS, Framed, frame_of, shown_by
 from steadyrank.stats.pairs.binary import BinaryPairs
 from steadyrank.stats.pairs.effects import EffectSizes
 from steadyrank.stats.pairs.family_audit import FamilyAudit
-from steadyrank.stats.pairs.result import TOO_FEW, ZERO_VARIANCE
+from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.stats.run_means import best_first
-from steadyrank.words import MISSING, MOST_NAMES, best_words, counted, listed, weighted_words
+from steadyrank.words import MISSING, counted, listed, weighted_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,12 +33,6 @@ Family = Literal["measure", "all"]
 
 ROWS_AT_ONCE = 10_000
 """Pairs whose figures become Python's numbers at a time."""
-
-EXCEEDED = 0.08
-"""Share of experiments with a false claim above which a report says so, at level .05."""
-
-MANY_COMPARISONS = 10
-"""From so many on, t tests of all pairs exceeded their level on real scores made equal."""
 
 SIMULTANEOUS = ("tukey", "randomized-tukey")
 """Tests whose p-values hold for all pairs at once: correcting them again would be too strict."""
@@ -73,7 +67,7 @@ DRAWN_TESTS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-@shown_by("studies.compare.tables:compare_text")
+@shown_by("studies.compare.view:compare_text")
 class CompareResult(Framed):
     """What `compare` found on one measure: arrays with one entry per pair, and per run.
 
@@ -240,17 +234,11 @@ class CompareResult(Framed):
         weights = weighted_words(self.effective_topics)
         return f"{counted(self.n_topics, 'topic')}{dropped}{clusters}{weights}"
 
-    def design_words(self) -> str:
-        """What clusters do to the variance of a difference; empty where there are none."""
-        if math.isnan(self.design_effect):
-            return ""
-        return (
-            f"Clusters multiply the variance of a difference by {self.design_effect:.2f} (design "
-            "effect, over all pairs)."
-        )
-
     def correction_words(self, per: str = "") -> str:
         """The correction over its family, and what it draws."""
+        if self.test in SIMULTANEOUS:
+            kind = "all pairs" if self.baseline is None else f"all {self.row_word}s"
+            return f"simultaneous for {kind}{per}"
         if self.n_comparisons <= 1:
             return f"{self.family_words(per)}, uncorrected"
         drawn = self._drawn() if self.correction == "maxt" else ""
@@ -288,34 +276,14 @@ class CompareResult(Framed):
         """What a dash stands for in place of a difference; empty where there is none."""
         return f"{MISSING}: too few topics." if (self.flag == TOO_FEW).any() else ""
 
-    def constant_words(self) -> str:
-        """That differences without any spread are significant however small; empty without any."""
-        constant = int(((self.flag == ZERO_VARIANCE) & self.significant).sum())
-        if not constant:
-            return ""
-        verb = "differs" if constant == 1 else "differ"
-        return (
-            f"{counted(constant, 'pair')} {verb} by the same amount on every topic, which is "
-            "significant however small."
-        )
-
-    def skewness_words(self) -> str:
-        """That t tests of all pairs have no guard against skewed differences; else empty."""
-        guarded = self.correction not in ("holm", "bonferroni") or self.baseline is not None
-        if self.test != "t" or guarded or self.n_comparisons < MANY_COMPARISONS:
-            return ""
-        return "Skewed differences make t tests of many pairs exceed alpha: --audit counts it."
-
     def gaps(self) -> str:
         """What missing scores mean for ranks and tests; empty where none is missing."""
         if not self.n_missing:
             return ""
-        one = self.row_word
         total = (sum(self.n_instances) or len(self.runs)) * self.n_topics
         return (
-            f"{self.n_missing:,} of {total:,} scores are missing: {one}s are ranked by "
-            f"least-squares means, which adjust for the topics that a {one} lacks, and every two "
-            f"{one}s are compared on the topics that both have."
+            f"{self.n_missing:,} of {total:,} scores are missing: {self.row_word}s are ranked by "
+            "least-squares means, pairs tested on shared topics."
         )
 
     def rank_words(self) -> str:
@@ -326,40 +294,15 @@ class CompareResult(Framed):
             return "by decisions of which at most a share of alpha is expected to be wrong"
         return "by uncorrected decisions, hence too narrow"
 
-    def audit_words(self) -> str:
-        """That decisions like these claim too much on these scores; nothing where they do not."""
-        if self.audit is None or not self.audit.any_claim > EXCEEDED:
-            return ""
-        return (
-            f"On these scores made equal, such tests claim something in {self.audit.any_claim:.0%} "
-            f"of experiments, not {self.audit.nominal:.0%}."
-        )
-
-    def first_words(self, most: int = MOST_NAMES) -> str:
-        """Which runs could be the best; at most so many are named."""
-        sure = f"With {1 - self.alpha:.0%} confidence" if self.is_familywise else "By these tests"
-        names = [self.runs[run] for run in self.order if self.could_be_first[run]]
-        n_rank_one = int((self.rank_set[:, 0] == 1).sum())
-        return best_words(names, len(self.runs), sure, n_rank_one=n_rank_one, most=most)
-
     def caption(self) -> str:
         """What a table of this result must say: test, correction, alpha, n, seed, version."""
         dropped = f" ({self.n_dropped} dropped)" if self.n_dropped else ""
-        is_corrected = self.test not in SIMULTANEOUS and self.n_comparisons > 1
-        correction = f", {CORRECTIONS[self.correction]}" if is_corrected else ""
-        gaps = f" {self.gaps()}" if self.n_missing else ""
-        more = (self.design_words(), self.constant_words(), self.skewness_words())
-        design = "".join(f" {words}" for words in more if words)
-        instances = f"; {self.instances_words()}" if self.n_instances else ""
-        test = (
-            self.method
-            if self.test == "mixed"
-            else f"{self.test} test ({self.method}{self._drawn()})"
-        )
+        more = f"; {self.instances_words()}" if self.n_instances else ""
+        if not math.isnan(self.design_effect):
+            more += f"; design effect {self.design_effect:.2f}"
         return (
-            f"{self.measure}, {test}{correction} over {self.family}; alpha {self.alpha:g}; "
-            f"{self.topics_words(dropped)}{instances}; "
-            f"steadyrank {__version__}.{gaps}{design}"
+            f"{self.measure}: {self.test_words()}, {self.correction_words()}; alpha "
+            f"{self.alpha:g}; {self.topics_words(dropped)}{more}; steadyrank {__version__}."
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -377,12 +320,18 @@ class CompareResult(Framed):
         """One dictionary per pair, with the keys that the JSON output has."""
         return list(self.each_row())
 
-    def each_row(self) -> Iterator[dict[str, Any]]:
-        """As `rows`, one at a time: millions of them take more memory than the result itself."""
+    def each_row(
+        self, places: Sequence[int] | np.ndarray | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """As `rows`, one at a time: millions of them take more memory than the result itself.
+
+        `places`: of these pairs only.
+        """
         names = np.array(self.runs, object)
         columns = self._columns()
-        for start in range(0, len(self.pairs), ROWS_AT_ONCE):
-            part = slice(start, start + ROWS_AT_ONCE)
+        chosen = np.arange(len(self.pairs)) if places is None else np.asarray(places, int)
+        for start in range(0, len(chosen), ROWS_AT_ONCE):
+            part = chosen[start : start + ROWS_AT_ONCE]
             values = [column[part].tolist() for column in columns.values()]
             for row in zip(*names[self.pairs[part]].T.tolist(), *values, strict=True):
                 yield dict(zip(("a", "b", *columns), row, strict=True))
@@ -429,6 +378,10 @@ class CompareResult(Framed):
             for i, run in enumerate(self.runs)
         ]
 
+    def _repr_html_(self) -> str:
+        """What `print` shows; the table of a paper is `to_html`."""
+        return self._text("html", most_rows=MOST_ROWS, paper=False)
+
     def _instances(self, row: int) -> dict[str, Any]:
         """Of a system: how many runs it has, and how far their means lie apart."""
         if not self.n_instances:
@@ -437,7 +390,7 @@ class CompareResult(Framed):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-@shown_by("studies.compare.tables:compare_text")
+@shown_by("studies.compare.view:compare_text")
 class CompareTable(Framed):
     """What `compare` found on several measures, with the same test of the same runs.
 
@@ -489,3 +442,35 @@ class CompareTable(Framed):
             for result in self.results
             for row in result.frame_rows()
         )
+
+
+def better_first(
+    result: CompareResult,
+    leaderboard: CompareResult | None = None,
+    places: Sequence[int] | np.ndarray | None = None,
+) -> list[dict[str, Any]]:
+    """The rows of the pairs in the order of the leaderboard, each with the higher mean as a.
+
+    The leaderboard is the result's own or, for a segment, that of all topics. Against a baseline
+    every row stays the way round that it is. `places`: of these pairs only.
+    """
+    whole = leaderboard or result
+    place = {whole.runs[run]: i for i, run in enumerate(whole.order)}
+    rows = [
+        _turned(row) if whole.baseline is None and place[row["a"]] > place[row["b"]] else row
+        for row in result.each_row(places)
+    ]
+    return sorted(rows, key=lambda row: (place[row["a"]], place[row["b"]]))
+
+
+def _turned(row: dict[str, Any]) -> dict[str, Any]:
+    """The row of the same pair the other way round: difference = a - b in both."""
+    swapped = {"a": "b", "mean_a": "mean_b", "wins": "losses", "only_a": "only_b"}
+    swapped |= {b: a for a, b in swapped.items()}
+    turned = {swapped.get(key, key): value for key, value in row.items()}
+    for key in ("difference", "effect_size"):
+        turned[key] = -row[key]
+    for key in row.keys() & {"interval", "score_interval"}:
+        low, high = row[key]
+        turned[key] = [-high, -low]
+    return turned

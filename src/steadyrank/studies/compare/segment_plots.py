@@ -14,8 +14,8 @@ import numpy as np
 
 from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
-from steadyrank.studies.compare.pair_rows import better_first
-from steadyrank.studies.compare.segment_tables import interaction_sentence
+from steadyrank.studies.compare.result import better_first
+from steadyrank.studies.compare.view import segments as segments_finding
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,12 +56,13 @@ def segments_size(result: CompareResult) -> tuple[float, float]:
 
 def segments_words(result: CompareResult) -> str:
     """What the figure shows."""
-    if result.segments is None:
+    segments = segments_finding(result)
+    if result.segments is None or segments is None:
         return f"Differences in mean {result.measure} on all topics, with intervals."
     return (
         f"Differences in mean {result.measure} on all topics and in each of "
         f"{len(result.segments.names)} segments by {result.segments.by}, with intervals. "
-        f"{interaction_sentence(result)}"
+        f"{segments.text}"
     )
 
 

@@ -23,7 +23,6 @@ class Comparison(Protocol):
     alpha: float
     letters: tuple[str, ...]
     rank_set: np.ndarray
-    n_missing: int
     baseline: str | None
     pairs: np.ndarray
     significant: np.ndarray
@@ -35,9 +34,6 @@ class Comparison(Protocol):
 
     def rank_words(self) -> str:
         """How sure the ranks are."""
-
-    def gaps(self) -> str:
-        """What the runs lack, in a sentence."""
 
 
 def _body(scores: Scores, findings: Findings) -> Body:
@@ -84,8 +80,6 @@ def _leaderboard_table(scores: Scores, result: Comparison) -> Table:
     )
     if with_letters:
         caption += "Group: runs that share a letter are statistically indistinguishable."
-    if result.n_missing:
-        caption += f" {result.gaps()}"
     if len(result.runs) < len(scores.runs):
         caption += f" Compared pair by pair: the best {len(result.runs):,}."
     made = table("leaderboard", caption.strip(), header, rows)

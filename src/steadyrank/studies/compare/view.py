@@ -1,0 +1,759 @@
+"""How `compare` is shown: what it says, its tables and figures, for every output.
+
+The table of a paper, runs down and measures across, is a function of its own (`paper_table`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from steadyrank.compute.executors import Progress
+from steadyrank.present.cells import MOST_CELLS, signed
+from steadyrank.present.json import json_pieces, picked
+from steadyrank.present.table import Cell, Table, with_words
+from steadyrank.present.view import (
+    MOST_FINDINGS,
+    Col,
+    FigureSpec,
+    Finding,
+    Row,
+    TableSpec,
+    View,
+    Words,
+)
+from steadyrank.stats.pairs.result import TOO_FEW, ZERO_VARIANCE
+from steadyrank.stats.run_means import best_first
+from steadyrank.stats.segments import FEWEST
+from steadyrank.studies.compare.audit import AuditResult
+from steadyrank.studies.compare.paper_table import BETTER, LABEL, WORSE, paper_caption, paper_table
+from steadyrank.studies.compare.power import DiscriminativePower
+from steadyrank.studies.compare.result import (
+    CORRECTIONS,
+    SIMULTANEOUS,
+    TESTS,
+    CompareResult,
+    CompareTable,
+    better_first,
+)
+from steadyrank.studies.compare.segments import Segments
+from steadyrank.studies.part import MOST_DOTS
+from steadyrank.words import MISSING, best_words, counted, number_word, pvalue_words, some
+
+Results = Sequence[CompareResult]
+"""One per measure, the one that ranks the runs first."""
+
+MOST_NAMED = 2
+"""Runs that a finding names."""
+
+MOST_PRINTED = 45
+"""Pairs that a command lists; of more it shows the leaderboard alone, or one row per segment."""
+
+MOST_PAIRS, TOP = 500, 10
+"""Pairs that a page lists; of more those among the best runs, and the best run's with all."""
+
+EXCEEDED = 0.08
+"""Share of experiments with a false claim above which it is said, at level .05."""
+
+MANY_COMPARISONS = 10
+"""From so many on, t tests of all pairs exceeded their level on real scores made equal."""
+
+
+def findings(results: Results) -> list[Finding]:
+    """What the measure that ranks the runs says."""
+    result = results[0]
+    answer = [first(result), significant(result)]
+    return [
+        *([found] if (found := segments(result)) else []),
+        *(answer if result.baseline is None else answer[::-1]),
+        *_cautions(result),
+        *_detectable(result),
+    ]
+
+
+def first(result: CompareResult, most: int = MOST_NAMED) -> Finding:
+    """Which runs could be the best; at most so many are named."""
+    sure = f"With {1 - result.alpha:.0%} confidence" if result.is_familywise else "By these tests"
+    names = [result.runs[run] for run in result.order if result.could_be_first[run]]
+    n_rank_one = int((result.rank_set[:, 0] == 1).sum())
+    text = best_words(names, len(result.runs), sure, n_rank_one=n_rank_one, most=most)
+    return Finding("compare.first", text, {"runs": names, "n_rank_one": n_rank_one})
+
+
+def significant(result: CompareResult) -> Finding:
+    """How many pairs differ significantly; with a baseline, how many runs are better or worse."""
+    n_pairs, n = len(result.pairs), int(result.significant.sum())
+    alone = int((np.nan_to_num(result.pvalue, nan=1.0) <= result.alpha).sum())
+    values = {"n_significant": n, "n_pairs": n_pairs, "n_uncorrected": alone}
+    by, rows = f"significantly by mean {result.measure}", f"{result.row_word}s"
+    if result.baseline is not None:
+        better = int((result.difference[result.significant] > 0).sum())
+        values |= {"n_better": better, "n_worse": n - better}
+        text = _against_words(result, better, n - better)
+    elif n_pairs == 1:
+        text = f"The two {rows} {'differ' if n else 'do not differ'} {by}"
+    elif not n:
+        text = f"None of the {n_pairs:,} pairs differs {by}"
+    else:
+        verb = "differs" if n == 1 else "differ"
+        text = f"{n:,} of {n_pairs:,} pairs ({result.significant_share:.0%}) {verb} {by}"
+    more = f"; uncorrected, {alone:,}" if result.baseline is None and alone != n else ""
+    return Finding("compare.significant", f"{text}{more}.", values)
+
+
+def _against_words(result: CompareResult, better: int, worse: int) -> str:
+    by, others = f"by mean {result.measure}", len(result.pairs)
+    if others == 1:
+        name = result.runs[result.pairs[0, 0]]
+        decided = "is not significantly different from"
+        if better + worse:
+            decided = f"is significantly {'better' if better else 'worse'} than"
+        return f"{name} {decided} {result.baseline} {by}"
+    among = f"of the {number_word(others)} other {result.row_word}s"
+    if not better + worse:
+        return f"None {among} is significantly different from {result.baseline} {by}"
+    ahead, behind = (number_word(n) if n else "none" for n in (better, worse))
+    are, were = ("are" if n > 1 else "is" for n in (better, worse))
+    return (
+        f"{ahead.capitalize()} {among} {are} significantly better than {result.baseline} {by}, "
+        f"and {behind} {were} significantly worse"
+    )
+
+
+def _cautions(result: CompareResult) -> Iterator[Finding]:
+    """What makes decisions worth less than they look."""
+    if result.n_missing:
+        yield Finding("compare.gaps", result.gaps(), {"n_missing": result.n_missing})
+    audit = result.audit
+    if audit is not None and audit.any_claim > EXCEEDED:
+        text = (
+            f"On these scores made equal, such tests claim something in {audit.any_claim:.0%} "
+            f"of experiments, not {audit.nominal:.0%}."
+        )
+        yield Finding("compare.audit", text, asdict(audit))
+    if constant := int(((result.flag == ZERO_VARIANCE) & result.significant).sum()):
+        differ = counted(constant, "pair differs", "pairs differ")
+        text = f"{differ} by the same amount on every topic, which is significant however small."
+        yield Finding("compare.constant", text, {"n_pairs": constant})
+    if not result.is_familywise and result.baseline is None:
+        yield Finding("compare.ranks", f"Rank sets hold {result.rank_words()}.")
+    # Max-t guards against skewness, and tests against a baseline hold without a guard.
+    is_holm = result.test == "t" and result.correction in ("holm", "bonferroni")
+    if is_holm and result.baseline is None and result.n_comparisons >= MANY_COMPARISONS:
+        text = "Skewed differences make t tests of many pairs exceed alpha: --audit counts it."
+        yield Finding("compare.skewness", text, {"n_comparisons": result.n_comparisons})
+
+
+def _detectable(result: CompareResult) -> Iterator[Finding]:
+    """The difference that these topics can show, and the largest that they did not."""
+    smallest, missed = detectable(result), _largest_missed(result)
+    if 0.0 < smallest < math.inf:  # 0 of runs whose difference never varies
+        which = ", median pair" if len(result.pairs) > 1 else ""
+        more = f"; the largest not significant: {missed:.3f}" if missed > 0.0 else ""
+        among = counted(result.n_comparisons, "comparison", form=",")
+        text = f"Detectable difference (power 0.8, {among}{which}): {smallest:.3f}{more}."
+        values = {"difference": smallest, "power": 0.8, "largest_missed": missed}
+        yield Finding("compare.detectable", text, values)
+
+
+def detectable(result: CompareResult) -> float:
+    """The difference that the median pair's test detects; NaN where none is known."""
+    known = result.smallest_difference[~np.isnan(result.smallest_difference)]
+    return float(np.median(known)) if len(known) else math.nan
+
+
+def _largest_missed(result: CompareResult) -> float:
+    missed = np.abs(result.difference[~result.significant])
+    return float(np.nanmax(missed, initial=0.0))
+
+
+def segments(result: CompareResult) -> Finding | None:
+    """Whether the runs' leads depend on the segment, and which does most."""
+    if result.segments is None:
+        return None
+    test, by, tested = result.segments.interaction, result.segments.by, result.segments.tested
+    values = {"by": by, "pvalue": test.pvalue_of_any, "segments": list(tested)}
+    how = f"(segment × run, {counted(len(tested), 'segment')}: {pvalue_words(test.pvalue_of_any)})"
+    if math.isnan(test.pvalue_of_any):
+        text = (
+            f"Whether differences depend on {by} cannot be tested: fewer than two segments have "
+            f"{FEWEST} {_units(result)}."
+        )
+    elif test.pvalue_of_any > result.alpha:
+        text = f"No dependence of the differences on {by} is shown {how}."
+    else:
+        row = min(
+            result.segments.interaction_rows(),
+            key=lambda row: (row["pvalue_adjusted"], -abs(row["statistic"])),
+        )
+        values |= {key: row[key] for key in ("run", "segment", "deviation")}
+        by_how_much = signed(row["deviation"], "+z.4f").text
+        text = (
+            f"The differences depend on {by} {how}: most for {row['run']} in {row['segment']}, "
+            f"{by_how_much}."
+        )
+    return Finding("compare.segments", text, values)
+
+
+def _units(result: CompareResult) -> str:
+    return "topics" if result.n_clusters is None else "clusters"
+
+
+def _known(row: dict[str, Any]) -> dict[str, Any]:
+    """A pair's row; without figures where its topics are too few."""
+    return row if row["flag"] != TOO_FEW else row | {"difference": None, "interval": None}
+
+
+def _run_rows(results: Results) -> list[dict[str, Any]]:
+    """The leaderboard; with a baseline, beside each run its pair."""
+    result = results[0]
+    rows, different = result.run_rows(), result.n_different.tolist()
+    pairs: dict[str, Any] = {} if result.baseline is None else {r["a"]: r for r in result.rows()}
+    made = []
+    for i in result.order:
+        pair = pairs.get(result.runs[i])
+        figures = {"interval": None} if pair is None else _known(pair)
+        own = {"run": result.row_name(i), "n_different": different[i]}
+        made.append({**rows[i], **figures, **own})
+    return made
+
+
+def _pair_rows(results: Results) -> Iterator[dict[str, Any]]:
+    """All pairs, and those of segments below; by measure where there are several."""
+    if len(results) == 1:
+        return results[0].frame_rows()
+    return ({"measure": one.measure, **row} for one in results for row in one.frame_rows())
+
+
+def _listed(result: CompareResult) -> np.ndarray:
+    """The pairs that a table lists: all, or those of the best runs and of the best with all."""
+    rank = np.argsort(best_first(result.mean))
+    low, high = np.sort(rank[result.pairs], axis=1).T
+    if len(low) <= MOST_PAIRS:
+        return np.arange(len(low))
+    listed = np.flatnonzero((high < TOP) | (low == 0))
+    return listed[np.lexsort((high[listed], low[listed]))][:MOST_PAIRS]
+
+
+def _shown_pairs(results: Results, rows: Any) -> list[dict[str, Any]]:
+    return [_known(row) for row in better_first(results[0], places=_listed(results[0]))]
+
+
+def _pairs_caption(results: Results) -> str:
+    result = results[0]
+    listed = _listed(result)
+    left = len(result.pairs) - len(listed)
+    sentences = [
+        "* significant." if result.significant[listed].any() else "",
+        f"Intervals: {result.interval_kind}.",
+        result.few_words(),
+        _mcnemar_words(result),
+        f"Pairs of the best {TOP} runs, and of the best with all; steadyrank compare lists "
+        f"the {left:,} omitted."
+        if left
+        else "",
+    ]
+    return " ".join(filter(None, sentences))
+
+
+def _mcnemar_words(result: CompareResult) -> str:
+    """How the p-values of McNemar's test are corrected, where all scores are 0 or 1."""
+    if result.binary is None or len(result.pairs) == 1:
+        return ""
+    return f"McNemar's exact test: {CORRECTIONS[result.binary.correction]} over {result.family}."
+
+
+def _against_caption(results: Results) -> str:
+    result = results[0]
+    ahead = result.difference[result.significant] > 0
+    marks = f"{BETTER} significantly better." if ahead.any() else ""
+    marks += f" {WORSE} significantly worse." if not ahead.all() else ""
+    return " ".join(f"{result.caption()} {marks} {_pairs_caption(results)}".split()).replace(
+        "* significant. ", ""
+    )
+
+
+def _dagger(results: Results, row: Row) -> str:
+    if not row.get("significant"):
+        return ""
+    return BETTER if row["difference"] > 0 else WORSE
+
+
+def _rank(row: Row) -> Cell:
+    low, high = row["rank_set"]
+    return Cell(f"{row['rank']} [{low}–{high}]", row["rank"])
+
+
+def _record(row: Row) -> Cell:
+    known = "wins" in row
+    return Cell(f"{row['wins']}/{row['ties']}/{row['losses']}" if known else MISSING)
+
+
+RUN = Col("run", "{row_word}", "name")
+MEAN = Col("mean", "{measure}")
+SD = Col("sd", "sd of instances", when="known")
+WILSON = Col("wilson_interval", "Wilson interval", when="known")
+INTERVAL = Col("interval", "{sure} interval", "change")
+PVALUE = Col("pvalue", "p", "pvalue", about=lambda results: results[0].test_words())
+ADJUSTED = Col(
+    "pvalue_adjusted",
+    "p adjusted",
+    "pvalue",
+    when=lambda results: results[0].is_corrected,
+    about=lambda results: results[0].correction_words(),
+)
+FIGURES = (
+    Col("difference", form="change"),
+    INTERVAL,
+    PVALUE,
+    ADJUSTED,
+    Col("effect_size", "d", "+z.2f", about="mean difference over its standard deviation"),
+    Col("wins", "W/T/L", _record, about="topics won, tied and lost"),
+    Col("score_interval", "Tango interval", "change", "known", "for one pair at a time"),
+    Col("mcnemar_pvalue", "McNemar p", "pvalue", "known", "for scores of 0 and 1"),
+    Col(
+        "mcnemar_pvalue_adjusted",
+        "McNemar adjusted",
+        "pvalue",
+        when=lambda results: results[0].binary is not None and len(results[0].pairs) > 1,
+    ),
+)
+"""Of a pair."""
+
+RUNS = TableSpec(
+    id="compare-runs",
+    rows=_run_rows,
+    when=lambda results: results[0].baseline is None,
+    columns=(
+        RUN,
+        MEAN,
+        SD,
+        WILSON,
+        Col("rank", "rank [set]", _rank),
+        Col("could_be_first", form="yes", when="varies"),
+        Col("n_different", "differs from", "count", "varies"),
+        Col("group", form="name", when="varies"),
+    ),
+    best="mean",
+    caption=lambda results: f"{results[0].caption()} See docs/compare.md.",
+)
+PAIRS = TableSpec(
+    id="pairs",
+    rows=_pair_rows,
+    shown=_shown_pairs,
+    when=lambda results: results[0].baseline is None,
+    columns=(
+        Col("a", "better", "name", about="the higher mean"),
+        Col("b", "other", "name"),
+        *FIGURES,
+    ),
+    marks=lambda results, row: "*" if row["significant"] else "",
+    marked="difference",
+    n_names=2,
+    printed=lambda results: None if len(results[0].pairs) <= MOST_PRINTED else 0,
+    caption=_pairs_caption,
+)
+AGAINST = TableSpec(
+    id="against-baseline",
+    rows=_run_rows,
+    when=lambda results: results[0].baseline is not None,
+    columns=(RUN, MEAN, SD, WILSON, *FIGURES),
+    marks=_dagger,
+    marked="mean",
+    best="mean",
+    caption=_against_caption,
+)
+
+
+def _segment_pairs(results: Results) -> list[dict[str, Any]]:
+    """Every pair in every segment, in one direction: the better run of all topics first."""
+    result = results[0]
+    return [
+        {"segment": own.segment or "", "n_topics": own.n_topics, **_known(row)}
+        for own in _parts(result)
+        for row in better_first(own, result)
+    ]
+
+
+def _segment_rows(results: Results) -> list[dict[str, Any]]:
+    return [
+        {
+            "segment": own.segment or "",
+            "n_topics": own.n_topics,
+            "best": own.runs[own.order[0]],
+            "mean": float(own.mean[own.order[0]]),
+            "could_be_first": int(own.could_be_first.sum()),
+            "significant_share": own.significant_share,
+        }
+        for own in _parts(results[0])
+    ]
+
+
+def _parts(result: CompareResult) -> tuple[CompareResult, ...]:
+    return () if result.segments is None else result.segments.results
+
+
+def _n_parts(result: CompareResult) -> int:
+    return sum(len(own.pairs) for own in _parts(result))
+
+
+def _segment_column(results: Results) -> Col:
+    by = "" if results[0].segments is None else results[0].segments.by
+    # Braces of a name are no attributes of the subject.
+    return Col("segment", by.replace("{", "{{").replace("}", "}}"), "name")
+
+
+def _segments_caption(results: Results) -> str:
+    """What was tested in each segment, corrected over which family."""
+    result, parts = results[0], _parts(results[0])
+    # All segments share one family; the one with most comparisons has it in full.
+    largest = max(parts, key=lambda own: own.n_comparisons)
+    few = [own.segment or "" for own in parts if (own.flag == TOO_FEW).all()]
+    total = _n_parts(result)
+    is_listed = total <= MOST_PRINTED
+    sentences = [
+        f"{result.measure}: {largest.test_words()}, {largest.correction_words()}.",
+        "* significant." if is_listed and any(own.significant.any() for own in parts) else "",
+        f"Intervals: {largest.interval_kind}."
+        if is_listed
+        else f"CSV and JSON list all {total:,} comparisons.",
+        f"Not tested, with fewer than two {_units(result)}: {some(few, 2)}." if few else "",
+    ]
+    return " ".join(filter(None, sentences))
+
+
+SEGMENT_PAIRS = TableSpec(
+    id="segment-pairs",
+    rows=_segment_pairs,
+    when=lambda results: 0 < _n_parts(results[0]) <= MOST_PRINTED,
+    columns=lambda results: (
+        _segment_column(results),
+        Col("a", form="name"),
+        Col("b", form="name"),
+        Col("n_topics", "topics", "count"),
+        Col("difference", "a − b", "change"),
+        INTERVAL,
+        replace(PVALUE, about=""),
+        replace(ADJUSTED, when="always", about=""),
+    ),
+    marks=lambda results, row: "*" if row["significant"] else "",
+    marked="difference",
+    n_names=3,
+    caption=_segments_caption,
+)
+SEGMENTS = TableSpec(
+    id="segment-pairs",
+    rows=_segment_rows,
+    when=lambda results: _n_parts(results[0]) > MOST_PRINTED,
+    columns=lambda results: (
+        _segment_column(results),
+        Col("n_topics", "topics", "count"),
+        Col("best", "highest mean", "name"),
+        MEAN,
+        Col("could_be_first", form="count"),
+        Col("significant_share", "significant pairs", "percent"),
+    ),
+    caption=_segments_caption,
+)
+
+
+def _power_rows(results: Results) -> list[dict[str, Any]]:
+    return [
+        {
+            "measure": one.measure,
+            "share": one.significant_share,
+            "uncorrected": float(np.mean(np.nan_to_num(one.pvalue, nan=1.0) <= one.alpha)),
+            "missed": _largest_missed(one),
+            "detectable": detectable(one),
+        }
+        for one in sorted(results, key=lambda one: -one.significant_share)
+    ]
+
+
+MEASURES = TableSpec(
+    id="discriminative-power",
+    rows=_power_rows,
+    when=lambda results: len(results) > 1,
+    columns=(
+        Col("measure", form="name"),
+        Col("share", "significant pairs", "percent", about="one family per measure"),
+        Col("uncorrected", form="percent"),
+        Col("missed", "largest difference missed", about="not significant"),
+        Col("detectable", "detectable difference", about="by the median pair's test, power 0.8"),
+    ),
+    caption="Discriminative power.",
+)
+
+
+def fields(results: Results) -> dict[str, Any]:
+    """The promised keys; of several measures an object for each, and what they have in common."""
+    result = results[0]
+    if len(results) > 1:
+        return {
+            "measures": [VIEW.json([one]) for one in results],
+            "family": "all" if result.n_measures > 1 else "measure",
+            **picked(result, "n_comparisons test correction alpha baseline"),
+            "caption": paper_caption(results),
+        }
+    return {
+        **picked(result, "measure test correction alpha n_topics significant_share"),
+        "pairs": result.each_row(),
+        **picked(
+            result,
+            "mode baseline family method interval_kind n_dropped n_samples seed "
+            "comparison_alpha n_missing n_clusters design_effect effective_topics",
+        ),
+        "runs": result.run_rows(),
+        **_segment_fields(result.segments),
+    }
+
+
+def _segment_fields(segments: Segments | None) -> dict[str, Any]:
+    if segments is None:
+        return {"by": None, "segments": [], "interaction": None}
+    test = segments.interaction
+    keys = "segment n_topics n_clusters correction family interval_kind significant_share"
+    return {
+        "by": segments.by,
+        "segments": [
+            {**picked(own, keys), "pairs": own.rows(), "runs": own.run_rows()}
+            for own in segments.results
+        ],
+        "interaction": {
+            "pvalue": test.pvalue_of_any,
+            "segments": segments.tested,
+            "n_topics": test.n_topics,
+            "n_samples": test.n_patterns,
+            "exact": test.exact,
+            "runs": segments.interaction_rows(),
+        },
+    }
+
+
+def _has_several(results: Results) -> bool:
+    return len(results[0].runs) > 2
+
+
+def _fits_a_map(results: Results) -> bool:
+    return len(results[0].runs) ** 2 <= MOST_CELLS
+
+
+def _figure(id: str, kind: str, caption: str, when: Any = _has_several) -> FigureSpec:
+    return FigureSpec(id=id, kind=kind, caption=caption, when=when, of=lambda results: results[0])
+
+
+VIEW = View(
+    words=Words(
+        title="Pairs of runs",
+        question="Who beats whom, how surely, by how much?",
+        means=(
+            "A significant difference would be unusual if two runs were equally good on topics "
+            "like these. The adjusted p-value accounts for the number of pairs compared. The "
+            "effect size is the mean difference in standard deviations of the topics' "
+            "differences."
+        ),
+        means_not=(
+            "It says nothing about other documents, other judgments or other random instances of "
+            "the runs, and a small p-value does not make a difference large. A measure by which "
+            "more pairs differ significantly is more sensitive, not more valid."
+        ),
+    ),
+    findings=findings,
+    tables=(RUNS, PAIRS, AGAINST, SEGMENT_PAIRS, SEGMENTS, MEASURES),
+    csv="pairs",
+    fields=fields,
+    figures=(
+        _figure("against-best", "intervals", "Every run against the best."),
+        _figure(
+            "segments",
+            "segments",
+            "The best run against the others, by segment.",
+            lambda results: results[0].segments is not None,
+        ),
+        _figure("p-values", "asl", "p-values of all pairs, largest first."),
+        _figure(
+            "pairs-map",
+            "heatmap",
+            "p-values of all pairs of runs.",
+            lambda results: _has_several(results) and _fits_a_map(results),
+        ),
+        _figure(
+            "differences",
+            "differences",
+            "Which differences are significant.",
+            lambda results: not _fits_a_map(results) and len(results[0].pairs) <= MOST_DOTS,
+        ),
+    ),
+)
+
+
+def results_of(result: CompareResult | CompareTable) -> Results:
+    """One per measure."""
+    return (result,) if isinstance(result, CompareResult) else result.results
+
+
+def pairs_text(
+    result: CompareResult | CompareTable, form: str, *, progress: Progress | None = None
+) -> Iterator[str]:
+    """All pairs as JSON or CSV, some of the text at a time: there may be millions of them."""
+    results = results_of(result)
+    total = sum(len(one.pairs) for one in results)
+    return VIEW.pieces(results, form, progress=progress, total=total)
+
+
+def compare_text(
+    result: CompareResult | CompareTable,
+    form: str,
+    *,
+    digits: int = 4,
+    show: Sequence[str] = (),
+    underline_second: bool = False,
+    label: str = LABEL,
+    paper: bool | None = None,
+    **looks: Any,
+) -> str:
+    """The result in one of the output formats.
+
+    `paper`: as the table of a paper; so is, unless given, all but one measure in a terminal.
+    """
+    results = results_of(result)
+    if form in ("json", "csv"):
+        return "".join(pairs_text(result, form))
+    if paper is None:
+        paper = form != "table" or bool(show) or underline_second or len(results) > 1
+    if not paper:
+        return VIEW.text(results, form, digits=digits, **looks)
+    said = findings(results)[:MOST_FINDINGS] if form == "table" else []
+    table = paper_table(
+        results, digits=digits, show=show, underline_second=underline_second, label=label
+    )
+    tables = [table, *(made for one in results for made in _paper_segments(one, digits, said))]
+    return with_words([finding.text for finding in said], tables, [], form, **looks)
+
+
+def _paper_segments(result: CompareResult, digits: int, said: Sequence[Finding]) -> Iterator[Table]:
+    """Segments below the table of a paper; the test across them in their caption, unless said."""
+    found = segments(result)
+    more = "" if found is None or found in said else f" {found.text}"
+    for table in VIEW.made([result], digits=digits, only=["segment-pairs"]):
+        yield replace(table, caption=f"{table.caption}{more}", label="tab:segments")
+
+
+def _power_findings(powers: Sequence[DiscriminativePower]) -> list[Finding]:
+    best = max(powers, key=lambda power: power.share)
+    most = f", most of {number_word(len(powers))} measures" if len(powers) > 1 else ""
+    pairs = counted(len(best.pvalues), "pair", form=",")
+    text = f"{best.measure} separates {best.share:.1%} of {pairs}{most}."
+    return [Finding("power.most", text, {"measure": best.measure, "share": best.share})]
+
+
+def _power_caption(powers: Sequence[DiscriminativePower]) -> str:
+    test = powers[0].test
+    how = "simultaneous for all pairs of a measure" if test in SIMULTANEOUS else "uncorrected"
+    return (
+        f"Discriminative power: pairs with p <= {powers[0].alpha:g} by the {TESTS[test]}, {how}; "
+        "above the difference needed, every pair was significant."
+    )
+
+
+POWER = View(
+    findings=_power_findings,
+    tables=(
+        TableSpec(
+            id="powers",
+            rows=lambda powers: [
+                {
+                    "measure": power.measure,
+                    "significant pairs": power.share,
+                    "difference needed": power.needed_difference,
+                }
+                for power in sorted(powers, key=lambda power: -power.share)
+            ],
+            columns=(
+                Col("measure", form="name"),
+                Col("significant pairs", form="percent"),
+                Col("difference needed"),
+            ),
+            caption=_power_caption,
+        ),
+    ),
+    fields=lambda powers: {
+        **picked(powers[0], "test alpha"),
+        "discriminative_power": [
+            picked(power, "measure share needed_difference pvalues seed") for power in powers
+        ],
+    },
+)
+"""`--discriminative-power`: measures by how many pairs differ significantly by them."""
+
+OBSERVED_POWER = (
+    "The power is observed power: it resamples the topics that the differences were estimated "
+    "from. It overstates the power for small true differences, understates it for large ones, and "
+    "says nothing that the p-values do not. Not for planning: use `steadyrank plan`."
+)
+
+
+def _audit_findings(result: AuditResult) -> list[Finding]:
+    """In which share of experiments without any difference the family claims one."""
+    audit = result.family
+    text = (
+        f"With equal runs, all t tests together ({CORRECTIONS[result.correction]}) claim something "
+        f"in {audit.any_claim:.1%} ± {audit.error:.1%} of trials (nominal {audit.nominal:.0%})."
+    )
+    return [Finding("audit.family", text, asdict(audit))]
+
+
+WORLDS = {
+    "type I, exchangeable": "exchangeable",
+    "type I, equal means": "equal_means",
+    "observed power": "power",
+}
+
+
+def _rate(title: str, row: Row) -> Cell:
+    return Cell(row[title])
+
+
+def _audit_rows(result: AuditResult) -> list[dict[str, str]]:
+    return [
+        {"test": row.test}
+        | {title: "{:.3f} ± {:.3f}".format(*getattr(row, key)) for title, key in WORLDS.items()}
+        for row in result.tests
+    ]
+
+
+AUDIT = View(
+    findings=_audit_findings,
+    tables=(
+        TableSpec(
+            id="audit",
+            rows=_audit_rows,
+            columns=(
+                Col("test", form="name"),
+                *(Col(title, form=partial(_rate, title)) for title in WORLDS),
+            ),
+            caption=lambda result: (
+                f"{result.measure}: share of {result.n_trials:,} trials with p < {result.alpha:g}, "
+                f"{result.n_topics} topics drawn from yours; seed {result.seed}. Observed power is "
+                "not for planning: docs/compare.md."
+            ),
+        ),
+    ),
+    fields=lambda result: {**asdict(result), "audit": asdict(result), "notes": [OBSERVED_POWER]},
+)
+"""`--audit`: each test's rejection rates with their Monte Carlo errors, and those of the family."""
+
+
+def audit_text(
+    result: AuditResult, form: str, *, compared: CompareResult | None = None, **looks: Any
+) -> str:
+    """The audit; in JSON beside the comparison, which has most of its keys itself."""
+    if form != "json" or compared is None:
+        return AUDIT.text(result, form, **looks)
+    audit, own = AUDIT.json(result), VIEW.json([compared])
+    return "".join(json_pieces({**audit, **own, "findings": audit["findings"] + own["findings"]}))
