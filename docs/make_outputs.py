@@ -2,7 +2,8 @@
 
 python docs/make_outputs.py
 
-Below a block of commands, a `text` block under the line `<!-- output -->` holds what they print.
+Below a block of commands, a `text` block under the line `<!-- output -->` holds what they print;
+under `<!-- output 9 -->` its first nine lines.
 All run on the track that `steadyrank demo` writes, so what comes out depends on the documents that
 are installed: `DIGEST` names those of the pages as they stand.
 """
@@ -30,7 +31,7 @@ WIDTH = 100
 
 SHOWN = re.compile(
     r"^```sh\n(?P<commands>(?:(?!^```).*\n)+)```\n\n"
-    r"<!-- output -->\n```text\n(?P<output>(?:(?!^```).*\n)*)```$",
+    r"<!-- output ?(?P<lines>\d*) -->\n```text\n(?P<output>(?:(?!^```).*\n)*)```$",
     re.MULTILINE,
 )
 
@@ -46,8 +47,8 @@ def make_track(folder: Path) -> None:
         run(["demo", "--data-only", "--out", str(folder / "steadyrank-demo"), "--quiet"])
 
 
-def printed(commands: str) -> str:
-    """What lines of commands print, run in the current folder.
+def printed(commands: str, lines: str = "") -> str:
+    """What lines of commands print, run in the current folder; of many, the first so many.
 
     Sentences are folded as a terminal would fold them; tables stay as wide as they are.
     """
@@ -57,29 +58,29 @@ def printed(commands: str) -> str:
             words = shlex.split(line, comments=True)
             if words[:1] == ["steadyrank"]:
                 run([*words[1:], "--quiet"])
-    return "".join(f"{_folded(line)}\n" for line in kept.getvalue().rstrip("\n").split("\n"))
+    text = "".join(f"{_folded(line)}\n" for line in kept.getvalue().rstrip("\n").split("\n"))
+    first = text.split("\n")[: int(lines)] if lines else []
+    return "\n".join([*first, "…", ""]) if first else text
 
 
 def _folded(line: str) -> str:
     return line.rstrip() if line.startswith(" ") else textwrap.fill(line, WIDTH)
 
 
-def outputs(text: str) -> list[tuple[str, str]]:
-    """The commands of a page with the output that it shows for them.
+def outputs(text: str) -> list[tuple[str, str, str]]:
+    """The commands of a page with the output that it shows for them, and how many lines of it.
 
     >>> outputs("```sh\\nsteadyrank doctor\\n```\\n\\n<!-- output -->\\n```text\\nfine\\n```")
-    [('steadyrank doctor\\n', 'fine\\n')]
+    [('steadyrank doctor\\n', 'fine\\n', '')]
     """
-    return [(shown["commands"], shown["output"]) for shown in SHOWN.finditer(text)]
+    return [(shown["commands"], shown["output"], shown["lines"]) for shown in SHOWN.finditer(text)]
 
 
 def renewed(text: str) -> str:
     """A page with the output that its commands have now."""
-    for commands, output in outputs(text):
-        text = text.replace(
-            f"{commands}```\n\n<!-- output -->\n```text\n{output}```",
-            f"{commands}```\n\n<!-- output -->\n```text\n{printed(commands)}```",
-        )
+    for commands, output, lines in outputs(text):
+        head = f"{commands}```\n\n<!-- output{f' {lines}' if lines else ''} -->\n```text\n"
+        text = text.replace(f"{head}{output}```", f"{head}{printed(commands, lines)}```")
     return text
 
 

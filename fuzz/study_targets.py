@@ -20,7 +20,7 @@ from fuzz.reader_targets import CSV
 from fuzz.table_targets import BOARD, BY_TOPIC, TURNED, TYPES, WIDE_BOARD
 from steadyrank.data.read.topic_info import describe_topics
 from steadyrank.studies.compare.tables import compare_text
-from steadyrank.studies.datasets.tables import datasets_text
+from steadyrank.studies.datasets.view import VIEW as DATASETS
 from steadyrank.studies.holes.view import VIEW as HOLES
 from steadyrank.studies.judges.view import VIEW as JUDGES
 
@@ -82,14 +82,14 @@ def check_more(path: Path) -> None:
 
 def check_datasets(path: Path) -> None:
     result = sr.datasets(path, gaps="pairwise", n_samples=20, jobs=1, rng=1)
-    check_text(datasets_text(result, "json"))
+    check_text(DATASETS.text(result, "json"))
 
 
 def check_types(path: Path) -> None:
     board = {"a": [0.5, 0.25, 0.125], "b": [0.5, 0.75, 0.25], "c": [0.1, 0.2, 0.3]}
     table = sr.Leaderboard(runs=("x", "y", "z"), datasets=tuple(board), values=[*board.values()])
     result = sr.datasets(table, types=path, aggregate="mean-of-types", n_samples=20, jobs=1, rng=1)
-    check_text(datasets_text(result, "json"))
+    check_text(DATASETS.text(result, "json"))
 
 
 def check_weights(path: Path) -> None:

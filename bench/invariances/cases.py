@@ -24,19 +24,19 @@ import numpy as np
 import steadyrank as sr
 from bench.invariances.differences import Json
 from steadyrank.present.json import scores_json, to_json
-from steadyrank.studies.agree.tables import agree_json
+from steadyrank.studies.agree.view import VIEW as AGREE
 from steadyrank.studies.compare.tables import compare_json
-from steadyrank.studies.components.tables import components_json
-from steadyrank.studies.datasets.tables import datasets_json
+from steadyrank.studies.components.view import VIEW as COMPONENTS
+from steadyrank.studies.datasets.view import VIEW as DATASETS
 from steadyrank.studies.gate.view import VIEW as GATE
 from steadyrank.studies.holes.view import VIEW as HOLES
-from steadyrank.studies.instances.tables import instances_json
+from steadyrank.studies.instances.view import VIEW as INSTANCES
 from steadyrank.studies.judges.view import VIEW as JUDGES
 from steadyrank.studies.plan.tables import plan_json
-from steadyrank.studies.pools.tables import pools_json
-from steadyrank.studies.simulate.tables import simulate_json
+from steadyrank.studies.pools.view import VIEW as POOLS
+from steadyrank.studies.simulate.view import VIEW as SIMULATE
 from steadyrank.studies.stability.view import VIEW as STABILITY
-from steadyrank.studies.topics.tables import topics_json
+from steadyrank.studies.topics.view import VIEW as TOPICS
 
 
 @dataclass(frozen=True)
@@ -347,7 +347,7 @@ CASES: dict[str, Case] = {
     **{
         f"datasets, {what}": Case(
             study="datasets",
-            told=datasets_json,
+            told=DATASETS.json,
             listed=False,
             cuts={
                 **PAIRS,
@@ -403,7 +403,7 @@ CASES: dict[str, Case] = {
     **{
         f"simulate, {words}": Case(
             study="simulate",
-            told=simulate_json,
+            told=SIMULATE.json,
             executor=True,
             call=functools.partial(
                 lambda data, drawn, **options: sr.simulate(
@@ -429,7 +429,7 @@ CASES: dict[str, Case] = {
     },
     "topics": Case(
         study="topics",
-        told=topics_json,
+        told=TOPICS.fields,
         cuts={**PAIRS, "stats.planning.reversal.PAIR_BLOCK": 3},
         call=lambda data, **options: sr.topics(
             data.scores, measure="AP", n_trials=70, rng=3, **options
@@ -437,7 +437,7 @@ CASES: dict[str, Case] = {
     ),
     "topics, clusters": Case(
         study="topics",
-        told=topics_json,
+        told=TOPICS.fields,
         cuts=PAIRS,
         rounded=1e-12,
         call=lambda data, **options: sr.topics(
@@ -446,7 +446,7 @@ CASES: dict[str, Case] = {
     ),
     "agree": Case(
         study="agree",
-        told=agree_json,
+        told=AGREE.json,
         executor=True,
         listed=False,
         cuts={"studies.agree.samples.SAMPLES": 3, "stats.anova.parts.BLOCK": 7},
@@ -457,7 +457,7 @@ CASES: dict[str, Case] = {
     ),
     "components": Case(
         study="components",
-        told=lambda result: components_json([result]),
+        told=lambda result: COMPONENTS.json([result]),
         jobs=False,
         cuts={"stats.anova.parts.BLOCK": 7},
         rounded=1e-12,
@@ -529,7 +529,7 @@ CASES: dict[str, Case] = {
     },
     "pools": Case(
         study="pools",
-        told=pools_json,
+        told=POOLS.json,
         executor=True,
         call=lambda data, **options: sr.pools(
             data.runs,
@@ -576,7 +576,7 @@ CASES: dict[str, Case] = {
     ),
     "instances": Case(
         study="instances",
-        told=lambda result: instances_json([result]),
+        told=lambda result: INSTANCES.json([result]),
         call=lambda data, **options: sr.instances(
             complete(data.scores),
             measure="AP",
@@ -593,7 +593,7 @@ CASES: dict[str, Case] = {
     ),
     "instances, a baseline": Case(
         study="instances",
-        told=lambda result: instances_json([result]),
+        told=lambda result: INSTANCES.json([result]),
         call=lambda data, **options: sr.instances(
             complete(data.scores.with_run_info(system=data.scores.run_info["team"])),
             measure="AP",
@@ -608,7 +608,7 @@ CASES: dict[str, Case] = {
     ),
     "instances, a single run": Case(
         study="instances",
-        told=lambda result: instances_json([result]),
+        told=lambda result: INSTANCES.json([result]),
         listed=False,
         call=lambda data, **options: sr.instances(
             data.scores.with_run_info(

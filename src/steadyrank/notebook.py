@@ -86,12 +86,22 @@ def shown_by(
     def texts(self: Any, form: str, **options: Any) -> str:
         module, _, function = text.partition(":")
         tables = attrgetter(function)(import_module(f"steadyrank.{module}"))
-        return str(tables([self] if listed else self, form, **options))
+        names = import_module("steadyrank.present.run_names")
+        with names.shown_as(names.names_of(self)):
+            return str(tables([self] if listed else self, form, **options))
 
     def printed(self: Any) -> str:
         return texts(self, "table", most_rows=PRINTED_ROWS).rstrip("\n")
 
+    def describe(self: Any) -> str:
+        """A paragraph for a paper: what was compared, how, and what was found."""
+        module, _, view = text.partition(":")
+        paragraph = attrgetter(f"{view.partition('.')[0]}.paragraph")
+        return str(paragraph(import_module(f"steadyrank.{module}"))([self] if listed else self))
+
     def decorate(result: type[_Result]) -> type[_Result]:
+        if text.endswith(":VIEW.text"):
+            result.describe = describe  # type: ignore[attr-defined]
         methods = {"_text": texts, "__str__": printed, "__repr__": _line} | _methods(Exhibit)
         if hasattr(result, "rows"):
             methods["to_frame"] = Framed.to_frame

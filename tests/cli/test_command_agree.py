@@ -87,7 +87,9 @@ def test_json_has_the_promised_keys_and_the_librarys_numbers(capsys, long, score
     assert shown["anova"][-1]["f"] is None
     assert list(shown["ranking"][0])[:4] == ["measure_a", "measure_b", "tau", "tau_ap"]
     assert shown["rmse"] == expected.rmse
-    assert any("more samples say no more about others" in note for note in shown["notes"])
+    assert shown["notes"] == [
+        "Intervals: 100 resamples of topics and systems; no tests (docs/agree.md)."
+    ]
     assert shown["likeness"]["dendrogram_order"] in (
         ["ERR@20", "AP", "nDCG"],
         ["ERR@20", "nDCG", "AP"],
@@ -124,7 +126,7 @@ def test_the_coefficient_and_the_power_are_chosen_by_name(capsys, long, scores):
     )
     assert shown["anova"][1]["power"] == pytest.approx(expected.anova.sources[1].power)
     assert shown["anovas"]["tau"][1]["ss"] == expected.anovas["tau"].sources[1].ss
-    assert any("follows from neither" in note for note in shown["notes"])
+    assert "lambda = max(0, df (F − 1))" in shown["notes"][-1]
     assert shown["anova"][1]["pvalue"] == pytest.approx(expected.anova.sources[1].pvalue)
     assert (shown["mode"], shown["n_resamples"]) == ("paper", 0)
 
@@ -140,7 +142,7 @@ def test_same_seed_same_bytes_for_any_jobs(capsys, long):
 def test_the_table_has_effect_sizes_with_intervals_and_no_tests(capsys, long):
     _, out, _ = call(capsys, "agree", "--scores", long, *SIZES)
     header = next(line for line in out.splitlines() if "SS" in line)
-    assert header.split() == ["source", "SS", "DF", "MS", "omega²", "interval"]
+    assert header.split() == ["source", "SS", "DF", "MS", "omega²", "95%", "interval", "effect"]
     _, without, _ = call(capsys, "agree", "--scores", long, *SIZES, "--resamples", 0)
     line = next(line for line in without.splitlines() if line.startswith(" measure pair "))
     assert "[" not in line
@@ -150,13 +152,14 @@ def test_the_published_table_is_laid_out_as_the_papers(capsys, long):
     _, out, _ = call(capsys, "agree", "--scores", long, *SIZES, "--mode", "paper")
     lines = out.splitlines()
     header = next(line for line in lines if "SS" in line)
-    assert header.split() == ["source", "SS", "DF", "MS", "F", "p", "omega²"]
+    assert header.split() == ["source", "SS", "DF", "MS", "F", "p", "omega²", "effect"]
     assert any(line.startswith(" measure pair × topic size") for line in lines)
-    assert "ERR@20 ranks differently" in out
-    assert "these 12 systems" in out
+    assert "ERR@20 differs most" in out
+    assert "the 12 systems" in out
     options = ("--mode", "paper", "--power", "observed")
     _, out, _ = call(capsys, "agree", "--scores", long, *SIZES, *options)
-    assert "omega²   power" in out.replace("    ", "   ")
+    header = next(line for line in out.splitlines() if "SS" in line)
+    assert header.split()[-3:] == ["omega²", "effect", "power"]
 
 
 def test_latex_and_markdown_hold_everything_in_tables(capsys, long):
@@ -165,7 +168,7 @@ def test_latex_and_markdown_hold_everything_in_tables(capsys, long):
     assert r"measure pair $\times$ topic size &" in out
     assert out.startswith(r"\begin{table}")
     _, out, _ = call(capsys, "agree", "--scores", long, *SIZES, "--format", "markdown")
-    assert "| source | SS | DF | MS | omega² | interval |" in out
+    assert "| source | SS | DF | MS | omega² | 95% interval | effect |" in out
 
 
 @pytest.mark.parametrize(("rows", "count"), [("anova", 9), ("cells", 18), ("ranking", 3)])

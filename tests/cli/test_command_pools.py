@@ -116,18 +116,23 @@ def test_tables_say_what_they_show(capsys, files):
     code, out, _ = call(capsys, "pools", *files, *options)
     assert code == 0
     assert "AP: with all 4 teams the variance is 0." in out
-    assert "all teams" in out
-    assert "Variances with k teams left out and 5 pilot topics" in out
+    assert "Variance (V_E) with all teams" in out
+    assert "Variance with teams left out" in out
     assert "Kendall's tau between rankings of the 8 runs" in out
     assert "Pool bias" in out
-    assert "takes its standard error from unrelated rankings" in out
+    assert "docs/pools.md" in out
     _, latex, _ = call(capsys, "pools", *files, *options, "--format", "latex")
-    assert latex.count(r"\begin{table}") == 5
+    assert latex.count(r"\begin{table}") == 4
     assert r"\bottomrule" in latex
     outside = [part.split(r"\end{table}")[-1].strip() for part in latex.split(r"\begin{table}")]
     assert not any(outside), "nothing may stand outside the tables"
     _, markdown, _ = call(capsys, "pools", *files, *options, "--format", "markdown")
-    assert "| k | AP | RR |" in markdown
+    assert "| measure | teams left out | pilot topics | trials | variance | range |" in markdown
+    rows = [line.split(" | ")[:3] for line in markdown.splitlines()]
+    for measure in ("AP", "RR"):
+        for k in range(N_TEAMS):
+            for size in ("10", "5"):
+                assert rows.count([f"| {measure}", str(k), size]) == 1
 
 
 def test_stars_stand_where_an_interval_of_the_paper_misses(capsys, files):
@@ -151,7 +156,7 @@ def test_results_and_figures_go_into_files(capsys, files, tmp_path):
     options = ("-m", "AP", "-m", "RR", "--pilot-topics", "10,5", "-o", result, "--plot", figure)
     code, out, _ = call(capsys, "pools", *files, *options, "--quiet")
     assert (code, out) == (0, "")
-    assert "| k | AP | RR |" in result.read_text("utf-8")
+    assert "| measure | teams left out | pilot topics |" in result.read_text("utf-8")
     texts = "".join(ElementTree.parse(figure).getroot().itertext())
     for shown in ("variance of AP", "variance of RR", "teams left out, of 4", "5 topics"):
         assert shown in texts

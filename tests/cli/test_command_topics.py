@@ -138,7 +138,9 @@ def test_json_is_the_librarys_result(capsys, scores):
         assert level["count"] == expected.count.tolist()
         rates = [None if np.isnan(rate) else rate for rate in expected.empirical]
         assert level["empirical"] == rates
-    assert shown["answer"][0] == result.sentence()
+    assert " ".join(shown["answer"][:2]).startswith(result.sentence())
+    assert [finding["text"] for finding in shown["findings"]] == shown["answer"]
+    assert shown["findings"][0]["id"] == "topics.reversal"
 
 
 @pytest.mark.parametrize("form", ["table", "csv", "json", "latex", "markdown"])
@@ -152,11 +154,11 @@ def test_jobs_change_no_byte_of_any_format(capsys, scores, form):
 def test_a_table_starts_with_the_leaders_in_plain_words(capsys, scores):
     code, out, _ = call(capsys, "topics", "--scores", scores, "-m", "AP", "--trials", "50")
     assert code == 0
-    first, second = out.splitlines()[:2]
-    assert first.startswith("run4 is above run3 by 0.0")
-    assert "mean AP on 40 topics. A replication on 40 new topics reverses it with" in first
-    assert second.startswith("Of 10 pairs, ")
-    for part in ("lead over next", "topics needed", "independent", "empirical at 20", "fit at 40"):
+    first, second, third = out.splitlines()[:3]
+    assert first.startswith("On 40 new topics, run4 falls below run3 with probability ")
+    assert second.startswith("Showing its lead with power 0.8 at alpha 0.05 over 10 comparisons")
+    assert " of 10 pairs would be reversed" in third
+    for part in ("lead", "topics needed", "independent", "empirical at 20", "fit at 40"):
         assert part in out
     assert "0.00–0.01" in out
     assert "AP, 40 topics, 50 splits, seed 0" in out
@@ -178,7 +180,7 @@ def test_latex_and_markdown_paste(capsys, scores):
     _, out, _ = call(capsys, "topics", "--scores", scores, "--trials", "20", "--format", "latex")
     assert out.startswith(r"\begin{table}")
     assert out.count(r"\end{table}") == 3
-    assert r"\caption{run4 is above run3" in out
+    assert r"\caption{On 40 new topics, run4 falls below run3" in out
     assert out.isascii()
     _, out, _ = call(capsys, "topics", "--scores", scores, "--trials", "20", "--format", "markdown")
     assert "| a | b | a − b | reversed |" in out
@@ -194,13 +196,13 @@ def test_a_baseline_restricts_the_pairs(capsys, scores):
     assert sum(level["pairs"] for level in shown["levels"]) == 10
     _, out, _ = call(capsys, *options)
     assert "run1 (baseline)" in out
-    assert out.startswith("run4 is above run1 by ")
+    assert out.startswith("On 40 new topics, run4 falls below run1 with")
 
 
 def test_many_pairs_make_only_the_leaderboard(capsys, write):
     path = write("many.csv", wide(n_runs=12))
     _, out, _ = call(capsys, "topics", "--scores", path, "--trials", "20")
-    assert "lead over next" in out
+    assert "topics needed" in out
     assert "a − b" not in out
 
 
@@ -230,7 +232,7 @@ def test_missing_scores_are_told_unless_quiet(capsys, write):
     assert err == (
         "steadyrank: warning: 1 of 40 topics lacks scores of some run: the splits omit it\n"
     )
-    assert "1 of 40 topics lacks scores of some run" in out
+    assert "40 topics (1 omitted from the splits)" in out
     _, again, err = call(capsys, "topics", "--scores", path, "--trials", "20", "--quiet")
     assert (again, err) == (out, "")
 

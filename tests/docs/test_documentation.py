@@ -242,10 +242,11 @@ BY_DATA = {
 
 
 def told(name: str) -> set[str]:
-    """What the section of a command has in code."""
+    """What the section of a command has in code, and what is said of all."""
     text = (DOCS / "json.md").read_text()
+    of_all = text.partition("\n## ")[0]
     section = re.search(rf"^## {name}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)[1]
-    return set(re.findall(r"`([^`]+)`", section))
+    return set(re.findall(r"`([^`]+)`", of_all + section))
 
 
 def keys_of(found: dict) -> set[str]:

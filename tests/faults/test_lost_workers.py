@@ -17,7 +17,7 @@ import steadyrank as sr
 from bench.faults.trials import contents, write_inputs
 from steadyrank.cli import run
 from steadyrank.compute.clusters import Cluster
-from steadyrank.studies.pools.tables import pools_text
+from steadyrank.studies.pools.view import VIEW as POOLS
 
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.slow  # most of it waiting
@@ -86,7 +86,7 @@ def pooled(data, out, **options):
     found = sr.pools(
         [data / "runs"], data / "qrels.txt", run_info=data / "run-info.csv", n_trials=30, **options
     )
-    return (pools_text(found, "json"),)
+    return (POOLS.text(found, "json"),)
 
 
 def gridded(data, out, **options):

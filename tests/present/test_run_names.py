@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.present.plot_style import shortened
+from steadyrank.cli import run
+from steadyrank.present.plot_style import name_rows, shortened
 from steadyrank.present.run_names import (
     LONGEST,
     RunNames,
     common_parts,
+    elided,
     name_in_figure,
     run_names,
     shown_as,
@@ -51,18 +53,58 @@ def test_common_parts_end_with_a_word_and_leave_every_name_something(names, part
     assert common_parts(names) == parts
 
 
-def test_names_that_would_look_alike_stay_whole():
-    names = [f"{'a' * 30}{middle}{'b' * 30}" for middle in ("1", "2")]
-    assert run_names(names).shown == {}
-    assert run_names(names).legend() == ""
+def test_names_that_would_look_alike_show_where_they_differ():
+    names = [f"{'a' * 30}{middle}{'b' * 30}" for middle in ("1", "2", "2x")]
+    short = list(run_names(names).shown.values())
+    assert len(set(short)) == 3
+    assert max(map(len, short)) <= LONGEST
+    assert [text[9:12] for text in short] == ["a1b", "a2b", "a2x"]
+    # However short they must be, no two look alike; the same name twice does.
+    for longest in (8, 12, 20):
+        assert len(set(elided([*names, names[0]], longest))) == 3
+
+
+def test_short_names_are_left_alone():
+    names = run_names(["okapi_long", "okapi_porter", "okapi_plain"])
+    assert names.shown == {}
+    assert names.legend() == ""
+
+
+def test_labels_of_a_plot_differ_as_the_names_do():
+    """Five pairs of a real track had the same label."""
+    import matplotlib.pyplot as plt
+
+    names = [f"a_reranker_of_some_kind_with_seed_{k}_on_the_passages_of_a_track" for k in range(30)]
+    figure, ax = plt.subplots()
+    name_rows(ax, names)
+    labels = [text.get_text() for text in ax.get_yticklabels()]
+    plt.close(figure)
+    assert len(set(labels)) == 30
+
+
+def test_tables_and_words_of_a_terminal_show_short_names_and_csv_whole_ones(capsys, tmp_path):
+    values = np.random.default_rng(1).random((4, 20))
+    scores = sr.Scores(measures=["AP"], runs=TRACK, topics=range(20), values=[values])
+    path = tmp_path / "scores.csv"
+    sr.write_scores(scores, path)
+    assert run(["topics", "--scores", str(path), "-m", "AP", "--trials", "10"]) == 0
+    shown = capsys.readouterr().out
+    assert "reranked_bert_large.trec.gz" not in shown.replace("“_reranked_bert_large.trec.gz”", "")
+    assert "at the end; CSV and JSON have them in full." in shown
+    assert run(["compare", "--scores", str(path), "-m", "AP", "--format", "csv"]) == 0
+    assert TRACK[0] in capsys.readouterr().out
+    assert TRACK[0] not in str(sr.compare(scores))
 
 
 def test_a_name_inside_another_is_not_mistaken_for_it():
-    names = run_names(["trec_run_a", "trec_run_a_b", "trec_run_c"])
-    assert names.text("trec_run_a_b beats trec_run_a, not xtrec_run_a.") == (
-        "a_b beats a, not xtrec_run_a."
+    names = run_names([f"trec_2019_passages_{name}" for name in ("a", "a_b", "c")])
+    assert names.text("trec_2019_passages_a_b beats trec_2019_passages_a, not xtrec.") == (
+        "a_b beats a, not xtrec."
     )
-    assert list(names.parts("of trec_run_c")) == [("of ", ""), ("c", "trec_run_c")]
+    assert list(names.parts("of trec_2019_passages_c")) == [
+        ("of ", ""),
+        ("c", "trec_2019_passages_c"),
+    ]
     assert RunNames().text("anything") == "anything"
 
 
@@ -93,11 +135,11 @@ def test_figures_show_the_same_names():
 def test_names_change_no_number(tmp_path, drawn_nowhere):
     values = np.random.default_rng(1).random((1, 4, 20))
     short = sr.Scores(measures=["AP"], runs=list("abcd"), topics=range(20), values=values)
-    names = [f"trec_run_{name}" for name in "abcd"]
+    names = [f"trec_2019_passages_run_{name}" for name in "abcd"]
     long = sr.Scores(measures=["AP"], runs=names, topics=range(20), values=values)
     one, other = (
         sr.report(scores=scores, out=tmp_path / "page.html", n_samples=20)
         for scores in (short, long)
     )
     assert one.page.pairs.fields == other.page.pairs.fields
-    assert 'title="trec_run_' in (tmp_path / "page.html").read_text("utf-8")
+    assert 'title="trec_2019_passages_run_' in (tmp_path / "page.html").read_text("utf-8")

@@ -159,10 +159,12 @@ def test_the_section_on_measures_has_intervals_and_no_pvalues(whole):
     result, _ = whole
     shown, found = section(result, "agree"), result.results["agree"]
     (effects,) = [each for each in shown.tables if each.id == "measure-anova"]
-    assert tuple(effects.header) == ("source", "omega squared", "95% interval", "effect")
+    header = ["source", "SS", "DF", "MS", "omega²", "95% interval", "effect"]
+    assert list(effects.header) == header
     limits = found.limits["measure_pair"]
-    assert effects.rows[0][2].text == f"{limits[0]:.4f} to {limits[1]:.4f}"
-    assert f"{found.n_interval_samples} resamples of topics and runs" in effects.caption
+    (line,) = [row for row in effects.rows if row[0].text == "measure pair"]
+    assert line[5].text == f"{limits[0]:.4f} to {limits[1]:.4f}"
+    assert f"{found.n_interval_samples} resamples of topics and systems" in effects.caption
     words = " ".join([*shown.answer, *(each.caption for each in shown.tables)])
     assert "significan" not in words
     svg = next(each.svg for each in shown.figures if each.id == "measure-effects")

@@ -8,6 +8,7 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.reporting.dataset_card import dataset_verdict
+from steadyrank.studies.datasets.view import VIEW
 
 
 def frame(n_runs=30, n_datasets=12):
@@ -17,11 +18,15 @@ def frame(n_runs=30, n_datasets=12):
     return pd.DataFrame(values, index=runs, columns=[f"set{k}" for k in range(n_datasets)])
 
 
+def first_text(result):
+    return next(f.text for f in VIEW.findings(result) if f.id == "datasets.first")
+
+
 def test_the_page_says_how_many_could_be_first(tmp_path):
     result = sr.report(datasets=frame(), out=tmp_path / "r.html")
     found = result.results["datasets"]
     assert list(result.results) == ["datasets"]
-    assert any(found.first_words() in line for line in result.page.lead)
+    assert any(first_text(found) in line for line in result.page.lead)
     assert set(result.left_out) >= {"evaluate", "compare", "topics", "check"}
     (section,) = [section for section in result.page.sections if not section.why_not]
     assert section.id == "datasets"
@@ -78,7 +83,7 @@ def test_a_card_says_who_leads_and_how_many_could(tmp_path, drawn_only):
         f"{leader} leads by mean score over 12 datasets; {firsts} of the 30 runs could be first."
     )
     assert card.figure is not None
-    assert card.facts[0].text == found.first_words()
+    assert card.facts[0].text == first_text(found)
     assert result.page.pairs is None
 
 

@@ -15,8 +15,8 @@ import steadyrank as sr
 from steadyrank.present.packing import packed_numbers
 from steadyrank.present.pair_panel import PairPanel, packed
 from steadyrank.reporting.pairs import MOST_PICKED, aligned_pairs, make_pairs, order_shares
-from steadyrank.studies.simulate.section import documents_share
-from steadyrank.studies.topics.sentences import needed_figure
+from steadyrank.studies.simulate.result import documents_share
+from steadyrank.studies.topics.result import needed_figure
 from steadyrank.words import percent, pvalue_words
 
 

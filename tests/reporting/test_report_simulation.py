@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.studies.simulate.section import documents_share
+from steadyrank.studies.simulate.result import documents_share
 
 pytestmark = pytest.mark.usefixtures("drawn_nowhere")
 
@@ -44,14 +44,15 @@ def test_the_measure_that_ranks_the_runs_is_simulated_with_its_grades(track, tmp
     simulated, shown = result.results["simulate"], section_of(result)
     assert (simulated.measure, simulated.documents) == ("nDCG@10", "shared")
     assert simulated.measure == result.results["compare"][0].measure
-    assert "the ranking by nDCG@10 has a mean Kendall correlation" in shown.answer[0]
-    ranks, neighbours = shown.tables
-    assert ranks.header[2] == "nDCG@10"
+    assert "the ranking by nDCG@10 has a mean Kendall's tau" in shown.answer[0]
+    ranks, neighbours = shown.tables[:2]
+    assert (ranks.id, neighbours.id) == ("simulated", "documents-neighbours")
+    assert ranks.header[1] == "nDCG@10"
     assert "documents shared by all runs" in ranks.caption
     assert "nDCG@10" in neighbours.caption
     order = np.argsort(-simulated.raw_mean, kind="stable")
     names = [simulated.runs[run] for run in order]
-    assert [row[1].text for row in ranks.rows] == names
+    assert [row[0].text for row in ranks.rows] == names
     pairs = [(row[0].text, row[1].text) for row in neighbours.rows]
     assert pairs == list(itertools.pairwise(names))
     for (better, worse), row in zip(pairs, neighbours.rows, strict=True):

@@ -19,9 +19,9 @@ from steadyrank.reporting.headline import (
     topics_to_settle,
     verdict_words,
 )
-from steadyrank.studies.instances.section import systems_words
-from steadyrank.studies.simulate.section import documents_share
-from steadyrank.studies.topics.sentences import needed_words
+from steadyrank.studies.instances.view import systems_words
+from steadyrank.studies.simulate.result import documents_share
+from steadyrank.studies.topics.result import needed_words
 from steadyrank.words import chance, counted, some
 
 
@@ -258,7 +258,7 @@ def test_what_settles_a_tie_is_said_with_its_assumption():
         f"requires {needed_words(first)}; there are 30."
     )
     low = first["topics_needed_interval"][0]
-    assert f"requires at least {low:,} topics (95% confidence; no upper limit" in words
+    assert f"requires at least {low:,} topics (95% confidence); there are 30." in words
     assert settle_words(compared(0.9, 0.3), sr.topics(scores_of(0.9, 0.3), n_trials=10)) == ""
 
 

@@ -191,10 +191,18 @@ def assert_the_best_are_told_once(page: WrittenPage, board, not_worse: set[str])
     assert of_ranks <= not_worse
 
 
+def neighbours(page: WrittenPage) -> list[dict[str, str]]:
+    """Every run with the next; the last has none."""
+    *rows, last = page.tables["topic-neighbours"]
+    assert last["next"] == "–"
+    assert [row["next"] for row in rows] == [row["run"] for row in [*rows[1:], last]]
+    return rows
+
+
 def assert_topics_are_counted_once(page: WrittenPage) -> None:
     """Whoever asks what it takes to separate two runs is told one number on the whole page."""
     told: dict[frozenset[str], set[str]] = {}
-    for row in page.tables["topic-neighbours"]:
+    for row in neighbours(page):
         told.setdefault(frozenset((row["run"], row["next"])), set()).add(row["topics needed"])
     decided = {frozenset((row["better"], row["other"])): row for row in page.tables["pairs"]}
     for pair, answers in told.items():
@@ -282,7 +290,7 @@ def assert_the_panel_of_two_runs_agrees(page: WrittenPage, board) -> None:
         ends = [float(field(panel, end, pair).replace("−", "-")) for end in ("low", "high")]
         assert ends == pytest.approx(numbers(row["95% interval"]), abs=5.1e-5)
         assert int(field(panel, "wins", pair)) == int(float(row["wins"]))
-    for row in page.tables["topic-neighbours"]:
+    for row in neighbours(page):
         pair = pair_of(panel, row["run"], row["next"])
         said = field(panel, "needed", pair)
         if said.startswith("none"):

@@ -160,7 +160,9 @@ def test_every_interval_in_the_json_is_measured_or_said_to_claim_nothing(data, c
         code = run([*asked, "--format", "json", "--quiet", "--jobs", "1"])
         captured = capsys.readouterr()
         assert code == 0, captured.err
-        found |= interval_fields(line[0], json.loads(captured.out))
+        shown = json.loads(captured.out)
+        shown.pop("findings", None)  # They hold numbers that other keys have.
+        found |= interval_fields(line[0], shown)
     measured = {field for claim in claims() for field in claim.fields}
     # Below a field that claims nothing, keys may be the names of runs.
     by_reason = {

@@ -1,7 +1,7 @@
 """What other programs read stays: headers of CSV and keys of JSON, of every study command.
 
-JSON may gain keys, CSV none. `STEADYRANK_FREEZE=1 pytest tests/studies/test_frozen_outputs.py` writes
-the kept file anew, for a change that is meant.
+JSON may gain keys, CSV none. `STEADYRANK_FREEZE=1 pytest -n0 tests/studies/test_frozen_outputs.py`
+writes the kept file anew, for a change that is meant.
 """
 
 from __future__ import annotations

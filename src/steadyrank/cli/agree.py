@@ -112,13 +112,13 @@ def command(
     machine: Any = {"jobs": jobs, "scheduler": scheduler}
     from steadyrank.data.scores import position
     from steadyrank.studies.agree.study import MEASURES, agree
-    from steadyrank.studies.agree.tables import agree_text
+    from steadyrank.studies.agree.view import ROWS, VIEW
 
     scores = load_scores(inputs, quiet=output.quiet, default_measures=MEASURES, **machine)
     for name in pair or ():
         position(name, scores.measures, "measure")
     with progress_bar("blocks of samples", output.quiet) as progress:
         result = agree(scores, ties=tau_ap_ties, progress=progress, rng=seed, **machine, **options)
-    output.show(agree_text, result, rows=rows, digits=digits)
+    output.show(VIEW.text, result, csv=ROWS[rows], digits=digits)
     chosen = {"pair": pair} if drawing == "sizes" and pair else {}
     output.draw(result, kind=drawing, **chosen)

@@ -70,9 +70,9 @@ def command(
     if output.plot is not None and len(scores.measures) > 1:
         raise InputError(f"{output.plot}: a figure shows one measure: name it with -m")
     from steadyrank.studies.components.study import components
-    from steadyrank.studies.components.tables import components_text
+    from steadyrank.studies.components.view import VIEW
 
     asked: Any = {"confidence": confidence, **options}
     results = [components(scores, measure=name, **asked) for name in scores.measures]
-    output.show(components_text, results, digits=digits)
+    output.show(VIEW.text, results, digits=digits)
     output.draw(results[0])

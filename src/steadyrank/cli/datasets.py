@@ -81,6 +81,7 @@ study_options = opt.together(
 @table_options
 @study_options
 @opt.plot_option("the ranks")
+@opt.describe_option
 @opt.digits_option
 @opt.output_options
 def command(
@@ -105,14 +106,14 @@ def command(
     tell_if_compiling(output.quiet)
     reading = {name: options.pop(name) for name in READING}
     from steadyrank.studies.datasets.study import datasets
-    from steadyrank.studies.datasets.tables import datasets_text
+    from steadyrank.studies.datasets.view import VIEW
 
     source: Any = _sources(tables, collections)
     if collections:
         source = _evaluated(source, measures, reading, output.quiet, jobs, scheduler)
     with progress_bar("blocks of samples", output.quiet) as progress:
         result = datasets(source, alpha=alpha, jobs=jobs, progress=progress, rng=seed, **options)
-    output.show(datasets_text, result, digits=digits)
+    output.show(VIEW.text, result, digits=digits)
     output.draw(result)
 
 

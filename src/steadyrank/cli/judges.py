@@ -124,6 +124,7 @@ study_options = opt.together(
 @scores_options
 @study_options
 @opt.plot_option("the three rankings of the first judge")
+@opt.describe_option
 @opt.digits_option
 @opt.output_options
 def command(

@@ -218,6 +218,12 @@ def output_options_with(*formats: str) -> Decorator:
 
 output_options = output_options_with()
 
+describe_option = output_option(
+    "--describe",
+    is_flag=True,
+    help="End with a paragraph for a paper: what was compared, how, and what was found.",
+)
+
 digits_option = output_option(
     "--digits", type=click.IntRange(0, 15), default=4, help="Print this many decimals in tables."
 )

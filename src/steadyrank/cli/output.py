@@ -41,10 +41,16 @@ class Output:
     quiet: bool
     figure_width: float | None = None
     """Inches."""
+    describe: bool = False
+    """Whether a paragraph for a paper ends the text."""
 
     def show(self, text_of: Callable[..., str], result: Any, **how: Any) -> None:
         """Emit the text of a result in the format that was chosen."""
-        emit(text_of(result, self.format, **how, **self._looks()), self.path)
+        how |= {"describe": True} if self.describe else {}
+        from steadyrank.present.run_names import names_of, shown_as
+
+        with shown_as(names_of(result)):
+            emit(text_of(result, self.format, **how, **self._looks()), self.path)
 
     def _looks(self) -> dict[str, Any]:
         """Width and colour for a table: plain unless a person is looking."""
@@ -78,6 +84,7 @@ def gathered_output(function: Callable[..., Any]) -> Callable[..., Any]:
         output: str | None,
         quiet: bool,
         figure_width: float | None = None,
+        describe: bool = False,
         **options: Any,
     ) -> Any:
         output = None if output == "-" else output
@@ -92,7 +99,10 @@ def gathered_output(function: Callable[..., Any]) -> Callable[..., Any]:
             plot=plot,
             quiet=quiet,
             figure_width=figure_width,
+            describe=describe,
         )
+        if describe and given.format == "csv":
+            raise InputError("--describe ends a text in words, which CSV has none of: omit it")
         return function(output=given, **options)
 
     return command

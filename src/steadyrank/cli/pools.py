@@ -71,7 +71,7 @@ def command(
         raise InputError(NO_SCORES)
     tell_if_compiling(output.quiet)
     from steadyrank.studies.pools.study import pools
-    from steadyrank.studies.pools.tables import pools_text
+    from steadyrank.studies.pools.view import VIEW
 
     with (
         progress_bar("runs read", output.quiet) as reading,
@@ -86,5 +86,5 @@ def command(
             rng=seed,
             **options,
         )
-    output.show(pools_text, result, digits=digits)
+    output.show(VIEW.text, result, digits=digits)
     output.draw(result)

@@ -138,7 +138,7 @@ def command(
 
     tell_if_compiling(output.quiet, outline, of_simulate(options["measure"]))
     from steadyrank.studies.simulate.study import simulate
-    from steadyrank.studies.simulate.tables import simulate_text
+    from steadyrank.studies.simulate.view import VIEW
 
     with (
         progress_bar("runs read", output.quiet) as reading,
@@ -147,7 +147,7 @@ def command(
         result = simulate(
             list(runs), qrels, reading=reading, progress=progress, rng=seed, **options
         )
-    output.show(simulate_text, result, top=top, digits=digits)
+    output.show(VIEW.text, result, top=top, digits=digits)
     output.draw(result)
 
 
@@ -155,6 +155,6 @@ def _check_top(runs: tuple[str, ...], top: int | None) -> None:
     """Refuse at once what would otherwise fail after hours of sampling."""
     if top is not None:
         from steadyrank.data.read.sources import find_files
-        from steadyrank.studies.simulate.tables import top_columns
+        from steadyrank.studies.simulate.view import top_columns
 
         top_columns(top, len(find_files(runs)))

@@ -116,10 +116,10 @@ def command(
     """
     scores = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)
     from steadyrank.studies.topics.study import topics
-    from steadyrank.studies.topics.tables import topics_text
+    from steadyrank.studies.topics.view import LEVELS, PAIRS, VIEW
 
     chosen = parse_sizes(sizes, len(scores.topics) // 2) if sizes is not None else None
     with progress_bar("blocks of splits", output.quiet) as progress:
         result = topics(scores, sizes=chosen, jobs=jobs, progress=progress, rng=seed, **options)
-    output.show(topics_text, result, levels=levels, digits=digits)
+    output.show(VIEW.text, result, digits=digits, csv=LEVELS.id if levels else PAIRS.id)
     output.draw(result)

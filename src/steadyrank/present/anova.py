@@ -6,25 +6,67 @@ thresholds (Cohen's, as in Rutherford 2011): 0.14 large, 0.06 medium, 0.01 small
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Sequence
+from typing import Any
 
-from steadyrank.present.cells import name, number, titled
-from steadyrank.present.table import Cell, Table
-from steadyrank.stats.anova.balanced import Anova, AnovaSource
-from steadyrank.words import figure, interval, pvalue
+from steadyrank.present.cells import signed
+from steadyrank.present.table import Cell
+from steadyrank.present.view import Col, Row
+from steadyrank.stats.anova.balanced import Anova
 
 POWER = {"observed": "lambda = df F", "omega": "lambda = max(0, df (F − 1))"}
 
 
-def power_note(table: Anova | None, more: str = "") -> list[str]:
-    """What a column of observed power means, where there is one."""
+def power_words(table: Anova | None) -> list[str]:
+    """What a column of observed power holds, where there is one."""
     if table is None or table.power is None:
         return []
-    note = (
-        f"Power is observed power, {POWER[table.power]}, at alpha 0.05: it restates the "
-        "p-value and adds nothing."
-    )
-    return [f"{note} {more}".strip()]
+    return [f"Power: observed power, {POWER[table.power]}."]
+
+
+def anova_lines(subject: Any, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Rows of ANOVA tables as they are shown: sources in words, intervals as their ends.
+
+    One size, or one pair, is no source of variation: it has no degree of freedom.
+    """
+    return [
+        {
+            **row,
+            "source": source_words(row["source"]),
+            **dict(zip(OMEGA_ENDS, row.get("omega_squared_interval") or (None, None), strict=True)),
+        }
+        for row in rows
+        if row["df"]
+    ]
+
+
+OMEGA_ENDS = ("omega_squared_low", "omega_squared_high")
+
+
+def _effect(row: Row) -> Cell:
+    size = row["omega_squared"]
+    return Cell("" if math.isnan(size) else effect_word(size))
+
+
+ANOVA = (
+    Col("source", form="name"),
+    Col("ss", "SS"),
+    Col("df", "DF", "count"),
+    Col("ms", "MS"),
+    Col("f", "F", lambda row: signed(row["f"], ",.2f"), "known"),
+    Col("pvalue", "p", "pvalue", "known"),
+    Col("omega_squared", "omega²"),
+    Col(
+        OMEGA_ENDS,
+        "{sure} interval",
+        when="known",
+        about="one that begins at 0 is compatible with no effect",
+    ),
+    Col("effect", form=_effect),
+    Col("power", when="known"),
+)
+"""The columns of an ANOVA table as papers print it, over the rows that `anova_lines` makes."""
 
 
 def effect_word(omega_squared: float) -> str:
@@ -39,52 +81,6 @@ def effect_word(omega_squared: float) -> str:
     return "negligible"
 
 
-def sized(line: AnovaSource) -> str:
-    """An effect's omega squared, and how large that is."""
-    return f"{line.omega_squared:.3f}, {effect_word(line.omega_squared)}"
-
-
-def effects_table(
-    table: Anova, limits: Mapping[str, tuple[float, float]], caption: str, digits: int = 4
-) -> Table:
-    """Effect sizes with their intervals, for a table that has no tests."""
-    header, rows = titled(
-        _squares(line, digits)
-        | {
-            "omega²": anova_figure(line.omega_squared, digits),
-            "interval": Cell(interval(limits.get(line.source), f".{digits}f", missing="")),
-        }
-        for line in table.sources
-        # One size, or one pair, is no source of variation.
-        if line.df
-    )
-    return Table(header=header, rows=rows, caption=caption)
-
-
-def _squares(line: AnovaSource, digits: int) -> dict[str, Cell]:
-    return {
-        "source": name(source_words(line.source)),
-        "SS": anova_figure(line.ss, digits),
-        "DF": number(line.df, ","),
-        "MS": anova_figure(line.ms, digits),
-    }
-
-
-def anova_table(table: Anova, caption: str, digits: int = 4) -> Table:
-    """The table as papers print it; the column of powers only where they were asked for."""
-    header, rows = titled(
-        _squares(line, digits)
-        | {
-            "F": anova_figure(line.statistic, digits),
-            "p": Cell(pvalue(line.pvalue, orders=True, missing=""), line.pvalue),
-            "omega²": anova_figure(line.omega_squared, digits),
-        }
-        | ({} if table.power is None else {"power": anova_figure(line.power, digits)})
-        for line in table.sources
-    )
-    return Table(header=header, rows=rows, caption=caption)
-
-
 def source_words(source: str) -> str:
     """A source as a table names it.
 
@@ -92,8 +88,3 @@ def source_words(source: str) -> str:
     ('measure pair × topic size', 'error (topic × model)')
     """
     return source.replace("(", " (").replace(":", " × ").replace("_", " ")
-
-
-def anova_figure(value: float, digits: int) -> Cell:
-    """A number of an ANOVA table; nothing where there is none."""
-    return Cell(figure(value, f",.{digits}f", missing="", endless="infinite"), value)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from steadyrank.errors import InputError
-from steadyrank.present.run_names import name_in_figure
+from steadyrank.present.run_names import elided, name_in_figure
 from steadyrank.present.svg import tell
 from steadyrank.visible import spelled
 
@@ -181,17 +181,23 @@ def name_rows(ax: Axes, names: Sequence[str], *, in_panel: bool = False) -> None
     """Names from the top down, not all of them if they are many."""
     place = _named(len(names))
     longest = longest_name(ax, in_panel=in_panel)
-    ax.set_yticks(place, labels=[shortened(names[i], longest) for i in place], parse_math=False)
+    ax.set_yticks(place, labels=_labels(names, place, longest), parse_math=False)
     ax.set_ylim(len(names) - 0.5, -0.5)
     if len(names) > TALL:
         # Whoever reads the first rows sees no axis far below them.
         ax.tick_params(axis="x", top=True, labeltop=True)
 
 
+def _labels(names: Sequence[str], places: Iterable[int], longest: int) -> list[str]:
+    """Some of the names, shortened such that no two of all look alike."""
+    short = elided([shown(name_in_figure(name)) for name in names], longest)
+    return [short[place] for place in places]
+
+
 def name_columns(ax: Axes, names: Sequence[str]) -> None:
     """Names from left to right, upright: they do not touch."""
     place = _named(len(names))
-    labels = [shortened(names[i], longest_name(ax, in_panel=True)) for i in place]
+    labels = _labels(names, place, longest_name(ax, in_panel=True))
     ax.set_xticks(place, labels=labels, rotation=90, parse_math=False)
 
 

@@ -1,8 +1,8 @@
-"""Names of runs as a page shows them: without what all have in common, and without their middle.
+"""Names of runs as outputs show them: without what all share, and without their middle.
 
-Files of a track have names of sixty characters of which fifty are the same. What the page leaves
-out is said once in a legend, and hovering over a name tells the whole of it. Numbers never depend
-on it: studies know runs by their own names.
+Files of a track have names of sixty characters of which fifty are the same. What is left out is
+said once in a legend; hovering over a name on a page tells the whole of it, CSV and JSON have it.
+Numbers never depend on it: studies know runs by their own names.
 """
 
 from __future__ import annotations
@@ -16,11 +16,15 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import takewhile
+from typing import Any
 
 from steadyrank.words import some
 
 LONGEST = 28
 """Characters of a name; of a longer one the middle is left out."""
+
+SHORT = 20
+"""Characters up to which all names are shown as they are."""
 
 LEAST_COMMON = 4
 """Characters that all names must share before any is left out."""
@@ -80,8 +84,8 @@ class RunNames:
         """The same where the text may be a name and nothing else."""
         return self.shown.get(text) or self.text(text)
 
-    def legend(self) -> str:
-        """What the page does to names, in a sentence; nothing where it leaves them alone."""
+    def legend(self, where: str = "hover over a name to see it in full") -> str:
+        """What is done to names, in a sentence, and where the whole of them is; else nothing."""
         kept = [name for name in self.shown if name not in self._in_sentences]
         if kept:
             return f"In sentences, runs named like a word keep their own name: {some(kept)}."
@@ -92,12 +96,9 @@ class RunNames:
         ]
         if left_out:
             without = f"Names of runs are shown without {' and '.join(left_out)}"
-            return f"{without}; hover over a name to see it in full."
+            return f"{without}; {where}."
         if any("…" in short for short in self.shown.values()):
-            return (
-                "Long names of runs are shortened in the middle; hover over a name to see it in "
-                "full."
-            )
+            return f"Long names of runs are shortened in the middle; {where}."
         return ""
 
 
@@ -118,9 +119,11 @@ def run_names(
     if chosen:
         shown = {name: chosen[name] for name in names if name in chosen}
         return RunNames(shown, words=frozenset(words))
+    if max(map(len, names), default=0) <= SHORT:
+        return RunNames(words=frozenset(words))
     prefix, suffix = common_parts(names)
     stripped = [name[len(prefix) : len(name) - len(suffix)] for name in names]
-    short = _elided(stripped)
+    short = elided(stripped)
     shown = {name: text for name, text in zip(names, short, strict=True) if text != name}
     return RunNames(shown, prefix, suffix, frozenset(words))
 
@@ -163,14 +166,31 @@ def _whole_words(text: str) -> str:
     return text[: ends[-1]] if ends else ""
 
 
-def _elided(names: Sequence[str]) -> list[str]:
-    """Long names without their middle, unless two would look the same."""
-    half = LONGEST // 2
+def elided(names: Sequence[str], longest: int = LONGEST) -> list[str]:
+    """Names of at most so many characters: long ones without their middle, no two alike.
+
+    Of names that have the same start and end, what follows their common start is kept instead.
+
+    >>> elided(["reranker_large_seed_1_of_a_track", "reranker_small_seed_1_of_a_track"], 16)
+    ['rera…r_large_se…', 'rera…r_small_se…']
+    """
+    half = longest // 2
     short = [
-        name if len(name) <= LONGEST else f"{name[: half - 1]}…{name[-half:]}" for name in names
+        name if len(name) <= longest else f"{name[: half - 1]}…{name[-half:]}" for name in names
     ]
-    met = Counter(short)
-    return [text if met[text] == 1 else name for text, name in zip(short, names, strict=True)]
+    alike: dict[str, list[int]] = {}
+    for place, text in enumerate(short):
+        alike.setdefault(text, []).append(place)
+    for places in alike.values():
+        group = [names[place] for place in places]
+        if len(set(group)) > 1:
+            start = max(longest // 4, len(_same_start(group)) - 2)
+            for place, name in zip(places, group, strict=True):
+                rest = name[start : start + longest - longest // 4 - 2]
+                short[place] = f"{name[: longest // 4]}…{rest}…"
+    met = Counter(zip(short, names, strict=True))
+    texts = Counter(text for text, _ in met)
+    return [text if texts[text] == 1 else name for text, name in zip(short, names, strict=True)]
 
 
 _AS_THEY_ARE = RunNames()
@@ -179,7 +199,7 @@ _SHOWN: ContextVar[RunNames] = ContextVar("names that figures show", default=_AS
 
 @contextmanager
 def shown_as(names: RunNames) -> Iterator[None]:
-    """Figures drawn inside show names of runs in this way."""
+    """Figures and tables that are made inside show names of runs in this way."""
     token = _SHOWN.set(names)
     try:
         yield
@@ -187,6 +207,19 @@ def shown_as(names: RunNames) -> Iterator[None]:
         _SHOWN.reset(token)
 
 
+def names_shown() -> RunNames:
+    """What figures and tables show for names at the moment."""
+    return _SHOWN.get()
+
+
 def name_in_figure(text: str) -> str:
     """A name, or a text with names, as figures show it at the moment."""
     return _SHOWN.get().cell(text)
+
+
+def names_of(subject: Any) -> RunNames:
+    """What to show for the runs of a result, or of the first of several."""
+    several = getattr(subject, "results", subject)
+    result = several[0] if isinstance(several, (tuple, list)) and several else subject
+    runs = [getattr(run, "run", run) for run in getattr(result, "runs", ())]
+    return run_names([run for run in runs if isinstance(run, str)])

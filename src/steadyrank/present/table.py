@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from html import escape
 from typing import Any, NamedTuple
 
-from steadyrank.data.read.csv_cells import csv_line
+from steadyrank.data.read.csv_cells import csv_cell, csv_line
 from steadyrank.notebook import flat
 from steadyrank.present.cell_table import Cell, Drilldown, Table, emphasised, widest_mark
 from steadyrank.present.latex import to_latex
+from steadyrank.present.run_names import RunNames, names_shown
 from steadyrank.visible import escaped, for_terminal, visible
 from steadyrank.words import exact
 
@@ -23,6 +25,7 @@ __all__ = [
     "Cell",
     "Drilldown",
     "Table",
+    "exact_csv",
     "exact_table",
     "frame_table",
     "frame_text",
@@ -240,10 +243,12 @@ def render(
 ) -> str:
     """The table in one of the text formats; `most_rows` in a terminal.
 
-    A table may be wider than a terminal of this `width`: a name in two lines is none.
+    A table may be wider than a terminal of this `width`: a name in two lines is none. But for CSV,
+    names of runs are as `names_shown` has them.
     """
     if form == "csv":
         return to_csv(table)
+    table = _with_names(table, names_shown())
     if form == "latex":
         return to_latex(table)
     if form == "markdown":
@@ -253,10 +258,31 @@ def render(
     return to_terminal(table, colour=colour, most_rows=most_rows)
 
 
+def _with_names(table: Table, names: RunNames) -> Table:
+    """The table with names of runs as they are shown at the moment."""
+    if not names.shown:
+        return table
+    rows = [
+        [
+            replace(cell, text=names.cell(cell.text))
+            if j < table.n_names or isinstance(cell.value, str)
+            else cell
+            for j, cell in enumerate(row)
+        ]
+        for row in table.rows
+    ]
+    header = [names.cell(text) for text in table.header]
+    return replace(table, rows=rows, header=header, caption=names.text(table.caption))
+
+
 def with_words(
     answer: Sequence[str], tables: Sequence[Table], notes: Sequence[str], form: str, **looks: Any
 ) -> str:
     """The answer, tables and notes; in LaTeX all words inside the first caption."""
+    names = names_shown()
+    legend = names.legend("CSV and JSON have them in full")
+    answer = [names.text(text) for text in answer]
+    notes = [*([legend] if legend else []), *(names.text(text) for text in notes)]
     if form == "latex":
         # A sentence outside a table would land in the running text of somebody's paper.
         caption = " ".join([*answer, tables[0].caption, *notes])
@@ -305,3 +331,24 @@ def exact_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     header = list(dict.fromkeys(key for row in scalars for key in row))
     cells = text_rows((exact(row.get(key)) for key in header) for row in scalars)
     return Table(header=header, rows=cells)
+
+
+def exact_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The same as CSV, for very many rows: figures need no care, and names recur.
+
+    >>> exact_csv([{"run": "=x", "p": 0.5, "interval": (0.25, None)}])
+    "run,p,interval_low,interval_high\\n'=x,0.5,0.25,\\n"
+    """
+    scalars = [flat(row) for row in rows]
+    header = list(dict.fromkeys(key for row in scalars for key in row))
+    text_cell = cache(csv_cell)
+    lines = [csv_line(header)]
+    for row in scalars:
+        cells = (
+            exact(value)
+            if value is None or isinstance(value, int | float)
+            else text_cell(str(value))
+            for value in map(row.get, header)
+        )
+        lines.append((",".join(cells) or '""') + "\n")
+    return "".join(lines)

@@ -12,9 +12,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from steadyrank._version import __version__
+from steadyrank.errors import InputError
 from steadyrank.present import cells
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Cell, Table, exact_table, render, with_words
+from steadyrank.present.latex import escape_latex
+from steadyrank.present.table import Cell, Table, exact_csv, with_words
 
 Row = Mapping[str, Any]
 
@@ -31,7 +34,8 @@ class Finding:
 
 Form = str | Callable[[Row], Cell]
 """How a cell is shown: "name", "score" and "change" (as many decimals as `digits`), "percent",
-"pvalue", "count", "size", "yes"; a format of Python's; or a function of the row."""
+"pvalue", "count", "size", "yes"; a format of Python's; "row", for the one that the row's `form`
+names; or a function of the row."""
 
 When = str | Callable[[Any], bool]
 """Whether a column is shown: "always"; "known", where some row has a value; "varies", where rows
@@ -75,11 +79,14 @@ class TableSpec:
     marks: Callable[[Any, Row], str] = lambda subject, row: ""
     """What stands raised behind the figure of `marked`."""
     marked: str = ""
-    n_names: int | Callable[[Any], int] = 1
+    n_names: int = 1
+    """Columns at the front that hold names; more where more of the form "name" stand there."""
     opened: int = 25
     """Rows that a page opens at first."""
-    most: tuple[int, int] = (cells.MOST_ROWS, cells.MOST_ROWS)
-    """Rows that are shown at most, outside a page and on it; of more, the first."""
+    printed: Callable[[Any], int | None] = lambda subject: None
+    """How many rows, the first, a command prints; 0 leaves the table to pages, None prints all."""
+    most: int = cells.MOST_ROWS
+    """Rows on a page; of more, the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +110,7 @@ class FigureSpec:
     """The result that is drawn."""
     when: Callable[[Any], bool] = lambda subject: True
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Of the drawing, beside its kind."""
+    """What `plot` takes besides the kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +127,10 @@ class View:
     figures: Sequence[FigureSpec] | Callable[[Any], Sequence[FigureSpec]] = ()
     csv: str = ""
     """Id of the table whose exact rows CSV holds; the first unless given."""
+    options: tuple[str, ...] = ()
+    """Fields of the subject that whoever shows it may set, such as the K of a "top K"."""
+    describe: Callable[[Any], str] | None = None
+    """A paragraph for a paper: what was compared and how, and what was found, with numbers."""
 
     def made(
         self, subject: Any, *, digits: int = 4, page: bool = False, only: Sequence[str] = ()
@@ -133,17 +144,42 @@ class View:
             if table.rows
         ]
 
-    def text(self, subject: Any, form: str, *, digits: int = 4, **looks: Any) -> str:
-        """The view in one of the output formats."""
+    def text(
+        self,
+        subject: Any,
+        form: str,
+        *,
+        digits: int = 4,
+        csv: str = "",
+        describe: bool = False,
+        **looks: Any,
+    ) -> str:
+        """The view in one of the output formats; `looks` are those of tables, and `options`.
+
+        `csv` is the id of another table that CSV is to hold; with `describe` a paragraph for a
+        paper ends the text.
+        """
+        asked = {option: looks.pop(option) for option in self.options if option in looks}
+        if asked:
+            subject = replace(subject, **asked)
+        paragraph = self.paragraph(subject) if describe else ""
         if form == "json":
-            return to_json(self.json(subject))
+            described = {"description": paragraph} if describe else {}
+            return to_json({**self.json(subject), **described})
         if form == "csv":
-            chosen = next(
-                spec for spec in self.tables if spec.id == (self.csv or self.tables[0].id)
-            )
-            return render(exact_table(chosen.rows(subject)), "csv")
+            wanted = csv or self.csv or self.tables[0].id
+            chosen = next(spec for spec in self.tables if spec.id == wanted)
+            return exact_csv(chosen.rows(subject))
         said = [finding.text for finding in self.findings(subject)[:MOST_FINDINGS]]
-        return with_words(said, self.made(subject, digits=digits), [], form, **looks)
+        notes = [paragraph] if describe and form != "latex" else []
+        text = with_words(said, self.made(subject, digits=digits), notes, form, **looks)
+        return f"{text}\n{escape_latex(paragraph)}\n" if describe and form == "latex" else text
+
+    def paragraph(self, subject: Any) -> str:
+        """What `describe` has to say, and by which program."""
+        if self.describe is None:
+            raise InputError("this result has no paragraph for a paper: omit describe")
+        return f"{self.describe(subject)} [steadyrank {__version__}]"
 
     def json(self, subject: Any) -> dict[str, Any]:
         """The promised keys, and all findings, unless the keys have some of their own."""
@@ -163,6 +199,8 @@ def findings_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:
 def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = False) -> Table:
     """The table that a spec describes, with the columns that its rows and the subject call for."""
     rows = list(spec.shown(subject, spec.rows(subject)))
+    most = spec.most if page else spec.printed(subject)
+    most = len(rows) if most is None else most
     columns = asked(spec.columns, subject)
     kept = [col for col in columns if _is_shown(col, subject, rows)]
     shown = [[_cell(col, row, digits, page) for col in kept] for row in rows]
@@ -177,15 +215,16 @@ def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = F
         [_title(col, subject) for col in kept],
         shown,
         shown=spec.opened,
-        most=spec.most[page],
+        most=most,
     )
     marks = {
         (i, places[spec.marked]): mark
         for i, row in enumerate(rows[: len(table.rows)])
         if spec.marked in places and (mark := spec.marks(subject, row))
     }
+    named = next((j for j, col in enumerate(kept) if col.form != "name"), len(kept))
     best = _best(asked(spec.best, subject), rows, places)
-    return replace(table, n_names=asked(spec.n_names, subject), marks=marks, best=best)
+    return replace(table, n_names=max(spec.n_names, named), marks=marks, best=best)
 
 
 def asked(value: Any, subject: Any) -> Any:
@@ -218,6 +257,11 @@ def _title(col: Col, subject: Any) -> str:
     return (col.title or col.keys[0].replace("_", " ")).format_map(_Attributes(first))
 
 
+def literal(title: str) -> str:
+    """A title that is shown as it is, whatever braces the names in it have."""
+    return title.replace("{", "{{").replace("}", "}}")
+
+
 class _Attributes(dict[str, Any]):
     """What a title may refer to: attributes of the subject, and how sure its intervals are."""
 
@@ -235,15 +279,15 @@ class _Attributes(dict[str, Any]):
 def _cell(col: Col, row: Row, digits: int, page: bool) -> Cell:
     if callable(col.form):
         return col.form(row)
-    if isinstance(col.key, tuple):
-        ends = [row.get(key) for key in col.key]
-        return _interval(ends, col.form, digits, page)
-    value = row.get(col.key)
-    cell = (
-        _FORMS[col.form](value)
-        if col.form in _FORMS
-        else cells.number(value, _format(col.form, digits))
-    )
+    form = row["form"] if col.form == "row" else col.form
+    value = [row.get(key) for key in col.key] if isinstance(col.key, tuple) else row.get(col.key)
+    if isinstance(value, (tuple, list)):
+        return _interval(list(value), form, digits, page)
+    if form in _FORMS:
+        cell = _FORMS[form](value)
+    else:
+        shape = _format(form, digits)
+        cell = (cells.signed if shape.startswith("+") else cells.number)(value, shape)
     return replace(cell, text=f"{cell.text}*") if row.get(col.star) else cell
 
 
@@ -258,7 +302,7 @@ def _interval(ends: list[Any], form: str, digits: int, page: bool) -> Cell:
 
 
 def _format(form: str, digits: int) -> str:
-    return {"score": f".{digits}f", "change": f"+z.{digits}f"}.get(form, form)
+    return {"score": f",.{digits}f", "change": f"+z.{digits}f"}.get(form, form)
 
 
 _FORMS: Mapping[str, Callable[[Any], Cell]] = {

@@ -20,10 +20,9 @@ from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.stats.run_means import SAME_MEAN, adjusted_means, other_first
 from steadyrank.studies.compare.result import CORRECTIONS, SIMULTANEOUS, TESTS, CompareResult
 from steadyrank.studies.holes.result import HolesResult
-from steadyrank.studies.simulate.section import documents_share
+from steadyrank.studies.simulate.result import documents_share
 from steadyrank.studies.simulate.study import SimulateResult
-from steadyrank.studies.topics.result import TopicsResult
-from steadyrank.studies.topics.sentences import needed_words
+from steadyrank.studies.topics.result import TopicsResult, needed_words
 from steadyrank.words import MOST_NAMES, chance, counted, listed, number_word, some
 
 NOTICEABLE = 0.05

@@ -20,7 +20,7 @@ from steadyrank.reporting.headline import (
 from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.part import Body, Drawing
 from steadyrank.studies.topics.result import TopicsResult
-from steadyrank.studies.topics.tables import needed_caption, needed_cell
+from steadyrank.studies.topics.view import needed_caption, needed_cell
 from steadyrank.words import counted
 
 MOST_SETTLED = 25

@@ -7,13 +7,13 @@ study: what several studies say together is put in front of its section by the r
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from steadyrank.present.slider import PageSlider
 from steadyrank.present.table import Table
-from steadyrank.present.view import View, asked
+from steadyrank.present.view import Finding, View, asked
 from steadyrank.stats.pairs.decisions import Decided
 from steadyrank.studies.material import MOST_COMPARED, Machine, Material
 
@@ -137,18 +137,30 @@ def part_of(
     cost: Callable[[Shape], Cost] = lambda shape: Cost(fixed=0.0),
     why_not: Callable[[Material], str] = lambda material: "",
     works_on: str = "topics",
+    subject_of: Callable[[Any], Any] = lambda result: result,
+    notes: Callable[[Any, Findings], Sequence[str]] = lambda result, findings: (),
+    beside: Callable[[Any, Findings], Sequence[Finding]] = lambda subject, findings: (),
 ) -> Part:
-    """The part of a study that is shown by its view."""
+    """The part of a study that is shown by its view.
 
-    def body(subject: Any, findings: Findings) -> Body:
+    `subject_of` makes the view's subject of what `run` returns; `notes` say what depends on all
+    data of the report; `beside` are findings that follow from the rest of the page, and stand after
+    the first.
+    """
+
+    def body(result: Any, findings: Findings) -> Body:
+        subject = subject_of(result)
+        said = list(view.findings(subject))
+        said[1:1] = beside(subject, findings)
         return Body(
-            answer=tuple(finding.text for finding in view.findings(subject)),
+            answer=tuple(finding.text for finding in said),
             figures=tuple(
                 Drawing(figure.id, figure.caption, figure.of(subject), figure.kind, figure.options)
                 for figure in asked(view.figures, subject)
                 if figure.when(subject)
             ),
             tables=tuple(view.made(subject, page=True)),
+            notes=tuple(notes(result, findings)),
         )
 
     return Part(

@@ -50,7 +50,10 @@ class Study:
     @property
     def part(self) -> Part:
         """Its part of a report."""
-        part: Part = import_module(f"{self.home}.{self.section}").PART
+        module = self.section
+        if module == "section" and find_spec(f"{self.home}.part") is not None:
+            module = "part"
+        part: Part = import_module(f"{self.home}.{module}").PART
         return part
 
     @property
@@ -66,24 +69,16 @@ STUDIES: tuple[Study, ...] = (
     Study("simulate", "would another document collection change it?", turn=5),
     Study("topics", "would other topics change it? error rate against topic set size", turn=4),
     Study("agree", "do the measures agree, at which numbers of topics and systems?", turn=8),
-    Study("instances", "compare non-deterministic systems; equivalence", turn=6),
+    Study("instances", "compare non-deterministic systems; equivalence", turn=6, section="part"),
     Study("components", "which component of a grid matters, by how much", turn=7),
     Study("datasets", "would other datasets change it? leaderboards over many", turn=10),
     Study("plan", "how many topics, for which power; how safe is the pilot?", turn=3),
+    Study("stability", "generalizability theory: how stable is this collection", turn=2),
     Study(
-        "stability",
-        "generalizability theory: how stable is this collection",
-        turn=2,
-        section="part",
-    ),
-    Study(
-        "holes",
-        "would complete judgments change it? bounds, imputation, what to judge",
-        turn=12,
-        section="part",
+        "holes", "would complete judgments change it? bounds, imputation, what to judge", turn=12
     ),
     Study("pools", "leave teams out, leave topics out: would the pilot say the same?", turn=9),
-    Study("judges", "would other judges change it?", turn=11, section="part"),
+    Study("judges", "would other judges change it?", turn=11),
     Study("gate", "may this change ship? a candidate against a baseline", section=""),
     Study(
         "hardest",

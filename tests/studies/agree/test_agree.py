@@ -15,7 +15,7 @@ import steadyrank as sr
 from steadyrank.stats.anova.balanced import anova
 from steadyrank.studies.agree.effects import FACTORS, STRATA
 from steadyrank.studies.agree.samples import DRAWS, draws, resampled_draws
-from steadyrank.studies.agree.tables import agree_json, agree_notes, agree_sentences, agree_text
+from steadyrank.studies.agree.view import VIEW
 from steadyrank.studies.compare.power import discriminative_power
 
 MEASURES = ("AP", "nDCG", "P@10", "odd")
@@ -275,7 +275,7 @@ def test_strata_change_tests_but_no_effect_size(scores, published):
             published.anova.source("topic_size").omega_squared_raw, rel=1e-9
         )
         assert line.statistic < published.anova.source("topic_size").statistic
-        assert agree_notes(other) != agree_notes(published)
+        assert VIEW.json(other)["notes"] != VIEW.json(published)["notes"]
 
 
 # Intervals of effect sizes, and no tests
@@ -315,7 +315,7 @@ def test_more_samples_change_no_statement_of_the_sound_mode():
             # Nothing differs, and the interval says so in every set.
             assert result.limits["measure_pair"][0] == 0.0
             assert result.limits["measure_pair:topic_size"][0] == 0.0
-            assert "do not show that the choice of measures" in " ".join(agree_sentences(result))
+            assert "measure_pair" in said_by(result)["agree.unshown"].values["effects"]
         low, high = one.limits["measure_pair"]
         assert low <= other.anova.source("measure_pair").omega_squared <= high
     # What more samples take from the width is their own error, not that of the data.
@@ -326,22 +326,24 @@ def test_more_samples_change_no_statement_of_the_sound_mode():
 
 
 def test_the_sound_mode_has_no_pvalue_anywhere(scores, result, published):
-    for rows in (agree_json(result)["anova"], *agree_json(result)["anovas"].values()):
+    shown = VIEW.json(result)
+    for rows in (shown["anova"], *shown["anovas"].values()):
         assert [row["source"] for row in rows] == PAPER_SOURCES
         for row in rows:
             assert np.isnan([row["f"], row["pvalue"], row["power"]]).all()
             assert row["tested_against"] is None
             is_effect = row["source"] in PAPER_SOURCES[1:7]
             assert (row["omega_squared_interval"] is not None) == is_effect
-    text = agree_text(result, "table")
-    header = next(line for line in text.splitlines() if " SS " in line)
-    assert header.split() == ["source", "SS", "DF", "MS", "omega²", "interval"]
-    words = " ".join(agree_sentences(result) + agree_notes(result))
-    assert "significan" not in words
+    for page in (False, True):
+        (table,) = VIEW.made(result, only=["measure-anova"], page=page)
+        assert table.header == ["source", "SS", "DF", "MS", "omega²", "95% interval", "effect"]
+    assert "significan" not in " ".join(shown["answer"] + shown["notes"])
     assert (published.n_interval_samples, published.limits) == (0, {})
-    assert agree_json(published)["anova"][1]["omega_squared_interval"] is None
+    (table,) = VIEW.made(published, only=["measure-anova"])
+    assert table.header == ["source", "SS", "DF", "MS", "F", "p", "omega²", "effect"]
+    assert VIEW.json(published)["anova"][1]["omega_squared_interval"] is None
     assert published.anova.source("measure_pair").pvalue < 0.05
-    assert "number of samples, whether or not an effect exists" in agree_notes(published)[0]
+    assert "against one residual, as if samples were independent" in table.caption
     with pytest.warns(sr.SteadyrankWarning, match="mode sound makes no tests"):
         plain = sr.agree(scores, **SIZES, n_samples=30, rng=3, strata="none")
     assert np.isnan(plain.anova.source("measure_pair").pvalue)
@@ -412,7 +414,9 @@ def test_intervals_are_those_of_the_resampled_draws(scores):
 def test_no_intervals_where_none_are_asked_for_or_none_can_be(scores):
     without = sr.agree(scores, **SIZES, n_samples=5, n_interval_samples=0)
     assert without.limits == {}
-    assert "interval" not in " ".join(agree_sentences(without) + agree_notes(without))
+    shown = VIEW.json(without)
+    assert "interval" not in " ".join(shown["answer"] + shown["notes"]).lower()
+    assert not said_by(without)["agree.effects"].values["omega_squared_interval"]
     whole = sr.agree(scores, topic_sizes=[30], system_sizes=[24], n_samples=5)
     assert whole.anova.flag == "zero_variance"
     assert whole.limits == {}
@@ -447,21 +451,59 @@ def test_discriminative_power_is_that_of_compare(scores, result):
         )
 
 
-def test_the_answer_is_told_in_words(result):
-    words = " ".join(agree_sentences(result))
-    tau = result.likeness.tau
-    assert f"AP and nDCG, {tau[0, 1]:.2f}" in words or f"almost alike, {tau[0, 1]:.2f}" in words
-    assert "odd ranks differently" in words
-    assert "which measures they are (" in words
-    assert f"the mean tau is {result.tau.mean():.2f}" in words
-    assert "more samples say no more" in " ".join(agree_notes(result))
-    assert "100 resamples of topics and systems" in " ".join(agree_notes(result))
-    (low, high), line = result.limits["measure_pair"], result.anova.source("measure_pair")
-    assert f"({line.omega_squared:.3f}, large, {low:.3f} to {high:.3f})" in words
+def said_by(result):
+    findings = VIEW.findings(result)
+    assert all(len(finding.text) <= 110 for finding in findings)
+    assert len({finding.id for finding in findings}) == len(findings)
+    return {finding.id: finding for finding in findings}
+
+
+def test_findings_hold_the_numbers_of_their_sentences(result):
+    said, tau = said_by(result), result.likeness.tau
+    assert list(said)[:4] == ["agree.nearest", "agree.odd", "agree.trend", "agree.effects"]
+    assert said["agree.nearest"].values == {"measures": ["AP", "nDCG"], "tau": tau[0, 1]}
+    assert said["agree.nearest"].text.endswith(f"almost alike: tau = {tau[0, 1]:.2f}.")
+    odd = said["agree.odd"].values
+    assert (odd["measure"], odd["tau"]) == ("odd", max(tau[3, :3]))
+    assert said["agree.odd"].text.startswith("odd differs most: its closest measure is ")
+    trend = said["agree.trend"].values
+    assert trend["topics"] == [min(result.topic_sizes), max(result.topic_sizes)]
+    assert "From 5 to 12 topics, mean tau rises from 0." in said["agree.trend"].text
+    assert trend["mean"] == pytest.approx([result.tau[:, 0].mean(), result.tau[:, 1].mean()])
+    effects, (low, high) = said["agree.effects"], result.limits["measure_pair"]
+    size = result.anova.source("measure_pair").omega_squared
+    assert effects.values["omega_squared"]["measure_pair"] == size
+    assert effects.values["omega_squared_interval"] == result.limits
+    assert f"{size:.3f} [{low:.3f}, {high:.3f}] (large)" in effects.text
+    both = said["agree.coefficients"].values
+    assert both["tau"] == pytest.approx(result.tau.mean())
+    assert both["tau_ap"] == pytest.approx(result.tau_ap.mean())
+    assert (both["rmse"], both["n_swaps"]) == (result.rmse, len(result.swaps))
+    assert VIEW.json(result)["notes"] == [
+        "Intervals: 100 resamples of topics and systems; no tests (docs/agree.md)."
+    ]
     alike = replace(result, likeness=replace(result.likeness, tau=np.full((4, 4), 0.93)))
-    words = " ".join(agree_sentences(alike))
-    assert "rank these 24 systems almost alike, 0.93." in words
-    assert "Even AP, the odd one out" in words
+    apart = replace(result, likeness=replace(result.likeness, tau=0.5 * result.likeness.tau))
+    assert said_by(apart)["agree.nearest"].text.startswith("No two measures rank the 24 systems")
+    said = said_by(alike)
+    assert "rank the 24 systems almost alike: tau = 0.93." in said["agree.nearest"].text
+    assert "which differs most, is close to " in said["agree.odd"].text
+
+
+def test_pairs_show_their_tau_on_all_data_and_csv_does_not(result):
+    (table,) = VIEW.made(result, only=["measure-pairs"])
+    place = table.header.index("tau on all")
+    for row, cells in zip(result.ranking(), table.rows, strict=True):
+        a, b = (result.measures.index(row[key]) for key in ("measure_a", "measure_b"))
+        assert cells[place].value == result.likeness.tau[a, b]
+    header = VIEW.text(result, "csv", csv="measure-pairs").splitlines()[0]
+    assert header == "measure_a,measure_b,tau,tau_ap,rank_tau,rank_tau_ap"
+
+
+def test_captions_shorten_long_lists_of_sizes(result):
+    sizes = tuple(range(10, 80, 10))
+    assert "of 10, 20, …, 70 of 30 topics and" in replace(result, topic_sizes=sizes).caption()
+    assert all(len(table.caption) <= 200 for table in VIEW.made(result))
 
 
 # Odd data and wrong input
@@ -509,7 +551,7 @@ def test_samples_without_an_order_are_left_out_and_told():
     assert 0 < lost.sum() < 20
     assert found.mean[1, 0, 0] == pytest.approx(np.nanmean(found.tau[1, 0, 0]))
     for form in ("table", "json", "csv", "latex", "markdown"):
-        assert agree_text(found, form)
+        assert VIEW.text(found, form)
 
 
 def test_a_single_pair_at_single_sizes_has_no_table(scores):
@@ -520,7 +562,7 @@ def test_a_single_pair_at_single_sizes_has_no_table(scores):
     several = sr.agree(one, topic_sizes=[5], system_sizes=[4, 8], n_samples=3)
     assert np.isnan(several.anova.source("measure_pair").statistic)
     assert several.anova.source("system_size").df == 1
-    assert agree_text(several, "table")
+    assert VIEW.text(several, "table")
 
 
 def test_a_measure_agrees_perfectly_with_a_copy_of_itself(scores):

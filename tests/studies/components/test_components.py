@@ -12,11 +12,7 @@ import steadyrank as sr
 from steadyrank.stats.anova.balanced import anova
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tukey import tukey_hsd
-from steadyrank.studies.components.tables import (
-    components_notes,
-    components_sentences,
-    components_text,
-)
+from steadyrank.studies.components.view import VIEW
 
 LEVELS = {
     "stop_list": ("none", "smart"),
@@ -24,6 +20,10 @@ LEVELS = {
     "model": ("bm25", "pl2", "lm", "dph"),
 }
 N_TOPICS = 12
+
+
+def notes_of(result):
+    return VIEW.json([result])["notes"]
 
 
 def make_scores(copies=1):
@@ -64,12 +64,12 @@ def test_tests_speak_of_other_topics_unless_the_published_ones_are_asked_for(sco
     """Against interactions with topics by default; one residual in mode paper, or by its strata."""
     assert (result.mode, result.strata) == ("sound", "topic")
     assert result.anova.source("stemmer").tested_against == "error(topic:stemmer)"
-    assert "is about other topics" in components_notes(result)[0]
+    assert "for other topics" in notes_of(result)[0]
     for options in ({"mode": "paper"}, {"strata": "none"}):
         found = sr.components(scores, factors=list(LEVELS), **options)
         assert found.strata == "none"
         assert found.anova.source("stemmer").tested_against == "error"
-        assert "is about these topics" in components_notes(found)[0]
+        assert "for these topics only" in notes_of(found)[0]
     both = sr.components(scores, factors=list(LEVELS), mode="paper", strata="topic")
     assert both.anova.source("stemmer").pvalue == result.anova.source("stemmer").pvalue
 
@@ -79,7 +79,9 @@ def test_an_unbalanced_grid_is_tested_against_the_one_residual_it_has(scores):
     gap = scores.select(runs=scores.runs[1:])
     found = sr.components(gap, factors=["stop_list", "stemmer"], unbalanced="type3")
     assert (found.type_three, found.strata) == (True, "none")
-    assert "use strata topic" not in components_notes(found)[0]
+    assert "for these topics only" in notes_of(found)[0]
+    levels = VIEW.made([found], only=["component-levels"])[0]
+    assert "do not overlap, and may where they do" in levels.caption
     with pytest.raises(sr.InputError, match="strata topic require a balanced grid"):
         sr.components(gap, factors=["stop_list", "stemmer"], unbalanced="type3", strata="topic")
 
@@ -130,10 +132,65 @@ def test_effects_come_out_as_they_were_put_in(result):
     assert stemmers.significant.all()
     assert stemmers.difference[0] == pytest.approx(-0.1, abs=0.02)  # none - porter
     assert not result.main_effects["stop_list"].significant.any()
-    words = " ".join(components_sentences(result))
-    assert words.startswith("What matters for AP: stemmer (")
-    assert "Best stemmer: porter" in words
-    assert "significantly better than 2 of the 2 others" in words
+
+
+def test_findings_name_the_largest_effect_and_the_best_levels(result):
+    said = VIEW.findings([result])
+    assert [finding.id for finding in said] == [
+        "components.largest",
+        "components.best.stemmer",
+        "components.interaction",
+        "components.best.model",
+        "components.best.stop_list",
+    ]
+    largest, best = said[0].values, said[1].values
+    assert (largest["component"], largest["measure"]) == ("stemmer", "AP")
+    assert largest["omega_squared"] == {
+        name: result.anova.source(name).omega_squared for name in ("stemmer", "model", "stop_list")
+    }
+    assert (best["level"], best["n_others"], best["n_significantly_worse"]) == ("porter", 2, 2)
+    assert best["mean"] == result.ordered_levels("stemmer")[0][1]
+    assert said[1].text.startswith("Best stemmer: porter (mean 0.")
+    assert said[1].text.endswith("significantly better than 2 of 2 others.")
+    assert said[4].text.endswith("not significantly better than the other.")
+    assert all(len(finding.text) <= 110 for finding in said)
+
+
+def test_components_that_interact_are_named():
+    scores = make_scores()
+    values = scores.values.copy()
+    both = [run.startswith("smart-porter") for run in scores.runs]
+    values[0, both] += 0.1
+    found = sr.components(replace(scores, values=values), factors=list(LEVELS))
+    (said,) = [each for each in VIEW.findings([found]) if each.id == "components.interaction"]
+    size = found.anova.source("stop_list:stemmer").omega_squared
+    assert said.values["omega_squared"]["stop_list:stemmer"] == size > 0.01
+    assert f"stop list × stemmer: omega² = {size:.3f}" in said.text
+
+
+def test_one_table_serves_terminal_and_page(result, scores):
+    for page in (False, True):
+        anova_table, levels = VIEW.made([result], page=page)
+        header = ["source", "SS", "DF", "MS", "F", "p", "omega²", "effect"]
+        assert anova_table.header == header
+        assert levels.header == ["component", "level", "mean", "HSD interval"]
+        assert [row[1].text for row in levels.rows[2:5]] == ["porter", "lovins", "none"]
+    other = replace(scores, measures=("RR",))
+    several = [result, sr.components(other, factors=list(LEVELS))]
+    tables = VIEW.made(several)
+    assert all(table.header[0] == "measure" for table in tables)
+    assert "AP and RR of 24 runs" in tables[0].caption
+    assert tables[0].n_names == 2
+
+
+def test_an_effect_without_error_has_an_infinite_statistic():
+    values = np.repeat([[0.1], [0.2], [0.3], [0.4]], 3, axis=1)[None]
+    info = {"stemmer": list("aabb"), "model": list("cdcd")}
+    exact = sr.Scores(measures=["AP"], runs="abcd", topics="123", values=values, run_info=info)
+    found = sr.components(exact, factors=["stemmer", "model"], mode="paper")
+    for page in (False, True):
+        table = VIEW.made([found], page=page)[0]
+        assert table.rows[1][table.header.index("F")].text == "∞"
 
 
 def test_the_order_of_runs_does_not_matter(result):
@@ -259,4 +316,4 @@ def test_results_print(result):
     with pytest.raises(sr.UnknownNameError, match="unknown factor 'stemer': did you mean"):
         result.ordered_levels("stemer")
     for form in ("table", "csv", "json", "latex", "markdown"):
-        assert "stemmer" in components_text([result], form)
+        assert "stemmer" in VIEW.text([result], form)

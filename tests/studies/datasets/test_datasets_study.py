@@ -12,7 +12,7 @@ import pytest
 import steadyrank as sr
 from steadyrank.stats.pairs.max_t import max_t
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.studies.datasets.tables import datasets_json, datasets_text
+from steadyrank.studies.datasets.view import VIEW
 
 TYPES = dict(zip("abcdefghijkl", "RRRRSSSCCPPX", strict=True))
 MORE_TYPES = dict(zip("abcdefghijkl", "RRRSSCCPPXYZ", strict=True))
@@ -38,19 +38,27 @@ def collections(n_runs=4, sizes=(20, 25, 15, 18, 22), seed=2):
     return made
 
 
+def found(result):
+    """Findings by what they are about, each said once."""
+    made = VIEW.findings(result)
+    assert len({finding.id for finding in made}) == len(made)
+    assert all(finding.text.endswith(".") for finding in made)
+    return {finding.id.removeprefix("datasets."): finding for finding in made}
+
+
 def test_decisions_are_those_of_max_t_and_all_that_is_said_follows_them():
     table = frame()
     result = sr.datasets(table, rng=3)
-    found = max_t(table.to_numpy(), all_pairs(5), seed=3)
-    np.testing.assert_array_equal(result.pvalue_adjusted, found.pvalue)
+    flips = max_t(table.to_numpy(), all_pairs(5), seed=3)
+    np.testing.assert_array_equal(result.pvalue_adjusted, flips.pvalue)
     np.testing.assert_allclose(result.value, table.mean(axis=1))
-    assert (result.significant == (found.pvalue <= 0.05)).all()
+    assert (result.significant == (flips.pvalue <= 0.05)).all()
     beaten = np.zeros(5, int)
     for (i, j), differs in zip(result.pairs, result.significant, strict=True):
         beaten[j if result.value[i] > result.value[j] else i] += differs
     assert (result.rank_set[:, 0] == 1 + beaten).all()
     assert result.told_apart_share == result.significant.mean()
-    assert result.could_be_first.tolist() == found.first.tolist()
+    assert result.could_be_first.tolist() == flips.first.tolist()
     assert not (result.could_be_first & (beaten > 0)).any()
 
 
@@ -58,14 +66,19 @@ def test_rank_sets_and_neighbours_of_runs_far_apart_are_single():
     result = sr.datasets(frame(gap=9.0))
     assert result.rank_set.tolist() == [[k, k] for k in range(1, 6)]
     assert (result.adjacent_not_told_apart, result.told_apart_share) == (0, 1.0)
-    assert result.first_words() == "With 95% confidence r0 is the best of these runs."
+    first = found(result)["first"]
+    assert first.text == "With 95% confidence r0 is the best of these runs."
+    assert first.values == {"runs": ["r0"], "n_rank_one": 1, "alpha": 0.05}
+    assert found(result)["pairs"].text == (
+        "100% of 10 pairs of runs differ significantly; of 4 pairs of neighbours in the ranking, 4."
+    )
 
 
 def test_the_order_of_rows_and_columns_changes_nothing():
     table = frame(7)
     other = table.sample(frac=1, random_state=4).sample(frac=1, axis=1, random_state=5)
     for options in ({}, {"aggregate": "borda"}, {"drawn": "types", "types": MORE_TYPES}):
-        one, two = (datasets_json(sr.datasets(t, **options)) for t in (table, other))
+        one, two = (VIEW.json(sr.datasets(t, **options)) for t in (table, other))
         assert json.dumps(one) == json.dumps(two)
 
 
@@ -97,8 +110,9 @@ def test_too_few_types_can_show_nothing_and_it_is_said():
         result = sr.datasets(frame(gap=9.0), drawn="types", types=TYPES)
     assert not result.can_be_significant
     assert result.could_be_first.all()
-    assert "too few for any difference to be significant" in str(result)
-    assert "no run can be ruled out as the best" in result.first_words()
+    assert found(result)["too_few"].values == {"n_units": 5, "n_patterns": 16, "alpha": 0.05}
+    assert str(result).startswith(found(result)["too_few"].text)
+    assert "no run can be ruled out as the best" in found(result)["first"].text
 
 
 def test_one_type_only_and_no_types_are_refused():
@@ -169,9 +183,9 @@ def test_runs_that_cost_datasets_are_named_first():
         ("r5", 3, 10),
         ("r1", 2, 12),
     ]
-    assert str(result).startswith(
-        "2 of 6 runs lack datasets: r5 (3 of 12) and r1 (2); runs are compared"
-    )
+    assert str(result).startswith("2 of 6 runs lack datasets: r5 (3 of 12) and r1 (2); the 8 that")
+    assert found(result)["gaps"].values == {"gaps": "complete", "n_missing": 5, "n_lacking": 2}
+    assert {table.id for table in VIEW.made(result)} >= {"dataset-leaderboard", "dataset-gaps"}
     assert result.completion_ranks.shape == (6, 2)
 
 
@@ -302,7 +316,7 @@ def test_one_run_or_one_dataset_is_no_leaderboard():
 
 
 def test_json_has_the_promised_keys():
-    shown = json.loads(datasets_text(sr.datasets(frame(), a="r0", b="r1"), "json"))
+    shown = json.loads(VIEW.text(sr.datasets(frame(), a="r0", b="r1"), "json"))
     assert {"aggregate", "drawn", "alpha", "n_datasets", "n_runs", "datasets", "runs"} <= set(shown)
     assert {"could_be_first", "told_apart_share", "adjacent_not_told_apart"} <= set(shown)
     first = shown["runs"][0]
@@ -314,15 +328,46 @@ def test_json_has_the_promised_keys():
 @pytest.mark.parametrize("form", ["table", "csv", "latex", "markdown", "json"])
 def test_every_format_holds_every_run_however_long_its_name(form):
     result = sr.datasets(frame(8, long_names=True), a=f"r0{LONG}", b=f"r1{LONG}")
-    text = datasets_text(result, form).replace("\\", "")
+    text = VIEW.text(result, form).replace("\\", "")
     assert all(run in text for run in result.runs)
 
 
 def test_a_significant_pair_and_an_open_one_are_said_as_such():
-    clear = str(sr.datasets(frame(gap=9.0)))
-    assert "Among all pairs they differ significantly." in clear
-    close = str(sr.datasets(frame(gap=0.0)))
-    assert "do not differ significantly; it requires at least" in close
+    clear, close = (sr.datasets(frame(gap=gap)) for gap in (9.0, 0.0))
+    assert found(clear)["needed"].text == "r0 and r1 differ significantly among all pairs."
+    open_ = found(close)["needed"]
+    low, high = close.pair.datasets_needed_interval
+    assert math.isinf(high)
+    assert open_.values["significant"] is False
+    assert open_.text.endswith(f"among all pairs; that requires at least {low:,.0f} such datasets.")
+
+
+def test_a_pair_that_was_asked_for_comes_first_and_with_its_table():
+    asked, unasked = sr.datasets(frame(), a="r0", b="r1"), sr.datasets(frame())
+    for result, first in ((asked, "datasets.pair"), (unasked, "datasets.first")):
+        findings = VIEW.findings(result)
+        assert findings[0].id == first
+        assert all(finding.text in str(result) for finding in findings[:3])
+        assert not any(finding.text in str(result) for finding in findings[3:])
+    assert found(asked)["pair"].values["difference"] == asked.pair.difference
+    assert found(asked)["wins"].values["wins"] == (asked.pair.per_dataset > 0).sum()
+    shown = {result: [table.id for table in VIEW.made(result)] for result in (asked, unasked)}
+    assert shown[asked] == [*shown[unasked][:1], "dataset-pair", *shown[unasked][1:]]
+    assert [table.id for table in VIEW.made(unasked, page=True)] == shown[asked]
+    printed, paged = (VIEW.made(unasked, page=page)[-1] for page in (False, True))
+    assert (len(printed.rows), len(paged.rows)) == (10, 12)
+    assert printed.caption.endswith("The first 10 of 12 rows.")
+
+
+def test_datasets_of_a_type_that_resemble_each_other_are_said():
+    table = frame(6)
+    for k, kind in enumerate("RSCPX"):
+        own = [name for name in table.columns if TYPES[name] == kind]
+        table[own] += np.random.default_rng(k).normal(0, 0.3, (6, 1))
+    result = sr.datasets(table, types=TYPES)
+    assert result.type_correlation > 0.5
+    assert found(result)["types_alike"].values == {"type_correlation": result.type_correlation}
+    assert "types_alike" not in found(sr.datasets(table))
 
 
 def test_figures_name_the_best_and_count_the_rest():

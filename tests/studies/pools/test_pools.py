@@ -20,13 +20,13 @@ from steadyrank.measures.names import parse_measures
 from steadyrank.stats.planning.demands import check_demands
 from steadyrank.studies.pools.judgments import kept_judgments, read_pool, score_runs
 from steadyrank.studies.pools.planning import topics_for_all
-from steadyrank.studies.pools.tables import pools_json, pools_text
 from steadyrank.studies.pools.trials import (
     difference_variance,
     mean_and_interval,
     pilot_subsets,
     team_subsets,
 )
+from steadyrank.studies.pools.view import VIEW
 
 DEPTH = 6
 """Less deep than the pool was: some judgments have no contributor here."""
@@ -282,9 +282,9 @@ def test_what_is_left_of_hopeless_trials():
     assert cell.topics_each[1] is None
     assert cell.topics_needed == check_demands(minimum_difference=0.2, systems=3).topics(cell.mean)
     assert all(math.isnan(v) for v in cell.difference_variances), "one run has no pairs"
-    shown = json.loads(pools_text(result, "json"))
+    shown = json.loads(VIEW.text(result, "json"))
     assert shown["leave_out"][1]["variances"][1] is None
-    assert "–" not in pools_text(result, "csv")
+    assert "–" not in VIEW.text(result, "csv")
 
 
 def test_missing_topics_may_be_left_out_of_the_variance(track):
@@ -323,6 +323,20 @@ def test_intervals_leave_out_what_is_not_there():
     assert interval is None
 
 
+def said(result):
+    """The findings by id, each of which stands there once, and briefly."""
+    found = VIEW.findings(result)
+    assert len({finding.id for finding in found}) == len(found)
+    assert max(len(finding.text) for finding in found) <= 120
+    return {finding.id: finding for finding in found}
+
+
+def shown(result, id):
+    """The rows of a table as dictionaries of texts."""
+    (table,) = VIEW.made(result, only=[id])
+    return [dict(zip(table.header, [c.text for c in row], strict=True)) for row in table.rows]
+
+
 def test_sound_trials_have_ranges_and_no_intervals(track):
     """Sets of the same teams overlap, or are all there are: no sample to infer from."""
     asked = {"minimum_difference": 0.15, "systems": 10}
@@ -337,18 +351,58 @@ def test_sound_trials_have_ranges_and_no_intervals(track):
         else:
             assert cell.extent is cell.topics_extent is None
     assert all(reference.first_miss == {} for reference in result.references)
-    text = pools_text(result, "table")
-    assert "not confidence intervals: trials are sets of the same teams" in text
+    text = VIEW.text(result, "table")
+    assert "which is no confidence interval (docs/pools.md)" in text
     assert "first interval" not in text
     assert "misses" not in text
+    found = said(result)
+    assert list(found)[:3] == ["pools.variance", "pools.range", "pools.unique"]
     low, high = result.cell("AP", 1).extent
-    assert f"with 1 team left out, trials range from {low:.4f} to {high:.4f}" in text
+    assert f"range from {low:.4f} to {high:.4f} without 1 team and" in found["pools.range"].text
+    ranges = [result.cell("AP", k).extent for k in (1, 4)]
+    assert found["pools.range"].values == {"measure": "AP", "k": [1, 4], "ranges": ranges}
+    reference = result.references[0]
+    values = found["pools.variance"].values
+    assert (values["measure"], values["variance"]) == ("AP", reference.variance)
+    assert values["topics_needed"] == reference.topics_needed
+    assert f"requires {reference.topics_needed:,} topics" in found["pools.variance"].text
+    assert found["pools.unique"].values == VIEW.json(result)["judgments"]
     paper = study(track, measures=["AP", "RR"], pilot_topics=[12, 5], mode="paper", **asked)
     assert [cell.variances for cell in paper.leave_out] == [
         cell.variances for cell in result.leave_out
     ]
+    first = paper.references[0].first_miss[12]
+    assert said(paper)["pools.first_miss"].values == {"measure": "AP", "k": first, "n_teams": 5}
     with pytest.raises(sr.UnknownNameError, match="unknown mode 'papers'"):
         study(track, mode="papers")
+
+
+def test_tables_show_what_was_found(track):
+    result = study(track, measures=["AP", "RR"], pilot_topics=[12, 5])
+    rows = shown(result, "leave-teams-out")
+    assert len(rows) == len(result.leave_out)
+    all_teams = {reference.measure: reference.variance for reference in result.references}
+    for row, cell in zip(rows, result.leave_out, strict=True):
+        at = (row["measure"], row["teams left out"], row["pilot topics"], row["trials"])
+        assert at == (cell.measure, *map(str, (cell.k, cell.pilot_topics, len(cell.variances))))
+        assert row["variance"] == f"{cell.mean:.4f}"
+        if cell.extent is not None:
+            low, high = cell.extent
+            assert row["range"] == f"[{low:.4f}, {high:.4f}]"
+            variance = all_teams[cell.measure]
+            relative = f"[{low / variance:.2f}, {high / variance:.2f}]"
+            assert row["relative to all teams"] == relative
+    for row, reference in zip(shown(result, "pools-reference"), result.references, strict=True):
+        low, high = reference.variance_interval
+        assert row["95% interval"] == f"[{low:.4f}, {high:.4f}]"
+        assert row["of differences"] == f"{reference.difference_variance:.4f}"
+    (row,), (pair,) = shown(result, "pools-similarity"), result.similarity
+    assert row["published"] == f"[{pair.published.low:.3f}, {pair.published.high:.3f}]"
+    assert row["over topics"] == f"[{pair.bootstrap.low:.3f}, {pair.bootstrap.high:.3f}]"
+    owed = [row for row in shown(result, "pool-bias-runs") if row["measure"] == "AP"]
+    changes = [abs(float(row["change"].replace("−", "-"))) for row in owed]
+    assert changes == sorted(changes, reverse=True)
+    assert {row["run"] for row in owed} == set(result.runs)
 
 
 def test_paired_designs_take_the_paired_variance_as_plan_does():
@@ -524,11 +578,11 @@ def test_the_same_seed_gives_the_same_bytes(track):
         "minimum_difference": 0.2,
         "systems": 4,
     }
-    first = pools_text(study(track, rng=7, jobs=1, **options), "json")
-    assert pools_text(study(track, rng=7, jobs=3, **options), "json") == first
+    first = VIEW.text(study(track, rng=7, jobs=1, **options), "json")
+    assert VIEW.text(study(track, rng=7, jobs=3, **options), "json") == first
     with ProcessPoolExecutor(1) as elsewhere:
-        assert pools_text(study(track, rng=7, executor=elsewhere, **options), "json") == first
-    assert pools_text(study(track, rng=8, jobs=1, **options), "json") != first
+        assert VIEW.text(study(track, rng=7, executor=elsewhere, **options), "json") == first
+    assert VIEW.text(study(track, rng=8, jobs=1, **options), "json") != first
 
 
 def test_other_questions_leave_a_trial_as_it_is(track):
@@ -555,7 +609,7 @@ def test_the_result_prints_and_becomes_a_frame(track):
     assert len(frame) == 2 * 2 * 5
     assert list(frame.columns[:5]) == ["measure", "k", "pilot_topics", "mean", "interval_low"]
     assert "<table" in result._repr_html_()
-    assert pools_json(result)["teams_left_out"][0] == {"k": 1, "teams": ["team1"]}
+    assert VIEW.json(result)["teams_left_out"][0] == {"k": 1, "teams": ["team1"]}
     with pytest.raises(sr.UnknownNameError, match="did you mean 'AP'"):
         result.cell("Ap", 1)
     with pytest.raises(sr.InputError, match="no estimate of k = 9 with 12 pilot topics"):
@@ -625,7 +679,7 @@ def test_teams_must_be_known(track):
         study(replace(track, runs=nameless))
     by_name = study(replace(track, runs=nameless), team_from="^([^-]+)-")
     assert by_name.teams == track.teams
-    assert pools_json(by_name) == pools_json(study(track))
+    assert VIEW.json(by_name) == VIEW.json(study(track))
     some = [*track.runs[:8], *nameless[8:]]
     with (
         pytest.warns(sr.SteadyrankWarning, match="lacks? judged topics"),

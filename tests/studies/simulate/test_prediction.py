@@ -14,7 +14,7 @@ import steadyrank as sr
 from bench import documents
 from steadyrank.compute.random import block_stream
 from steadyrank.studies.simulate.prediction import kept_share, predict, second_collections
-from steadyrank.studies.simulate.tables import simulate_text
+from steadyrank.studies.simulate.view import VIEW
 
 RAW = np.array([0.31, 0.30, 0.29, 0.30, 0.20])
 
@@ -112,7 +112,7 @@ def test_threads_stores_and_the_order_of_runs_change_nothing(track, tmp_path):
 
 def test_all_that_is_said_of_another_collection_is_the_prediction(track):
     result = said(track)
-    found, out = result.prediction, json.loads(simulate_text(result, "json"))
+    found, out = result.prediction, json.loads(VIEW.text(result, "json"))
     prediction = out["prediction"]
     assert prediction["tau"] == {"mean": found.tau.mean, "interval": list(found.tau.interval)}
     assert prediction["first"] == out["top_probability"]["1"] == found.first.tolist()
@@ -133,21 +133,21 @@ def test_the_papers_model_predicts_nothing(track):
     for options in ({"mode": "paper"}, {"mode": "paper", "documents": "shared"}, {"model": "kde"}):
         result = sr.simulate(track.runs, track.complete, n_samples=20, **options)
         assert result.prediction is None
-        assert json.loads(simulate_text(result, "json"))["prediction"] is None
-        assert simulate_text(result, "table").startswith("In 20 simulated collections")
+        assert json.loads(VIEW.text(result, "json"))["prediction"] is None
+        assert VIEW.text(result, "table").startswith("In 20 simulated collections")
 
 
 def test_another_first_place_by_simulated_means_is_said(track):
     result = said(track)
     leader, last = int(np.argmax(result.raw_mean)), int(np.argmin(result.raw_mean))
     assert result.other_first is None
-    assert "By simulated means" not in simulate_text(result, "table")
+    assert "By simulated means" not in VIEW.text(result, "table")
     turned = result.simulated.copy()
     turned[:, [leader, last]] = turned[:, [last, leader]]
     other = replace(result, simulated=turned)
     sentence = f"By simulated means {result.runs[last]} is first, not {result.runs[leader]}."
     assert other.other_first == result.runs[last]
-    assert sentence in simulate_text(other, "table")
+    assert sentence in VIEW.text(other, "table")
 
 
 @pytest.mark.slow

@@ -180,9 +180,9 @@ def test_another_order_of_the_runs_is_told():
     with pytest.warns(SteadyrankWarning) as told:
         found = sr.simulate(runs, qrels, measure="nDCG@10", documents="independent", n_samples=20)
     assert [str(warning.message) for warning in told] == [
-        "simulated documents have no grades: all figures are for binary nDCG@10 (grade ≥ 1), "
-        "not for nDCG@10, which orders 1 of 3 pairs of runs differently (Kendall's tau 0.33); "
-        "many is first here, high by nDCG@10"
+        "simulated documents have no grades: binary nDCG@10 (grade ≥ 1) was simulated, not "
+        "nDCG@10, which orders 1 of 3 pairs of runs differently; many is first "
+        "here, high by nDCG@10"
     ]
     order = found.graded_order
     expected = kendalltau(found.raw_mean, sr.evaluate(runs, qrels, "nDCG@10").mean()[0]).statistic

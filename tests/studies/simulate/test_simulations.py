@@ -15,7 +15,7 @@ from steadyrank.studies.simulate.statistics import (
     ErrorRate,
     SignificanceRates,
 )
-from steadyrank.studies.simulate.tables import NAMING, simulate_json, simulate_text, top_columns
+from steadyrank.studies.simulate.view import VIEW, findings, top_columns
 
 RUNS = ("50%_of", "good", "poor", "b\udce9d")
 RAW = np.array([[0.2, 0.4], [0.5, 0.7], [0.1, 0.1], [0.3, 0.1]])
@@ -122,58 +122,73 @@ def make_single():
     )
 
 
+def said(result):
+    """Text and values of the findings by id, each of which stands there once."""
+    found = findings(result)
+    assert len({finding.id for finding in found}) == len(found)
+    return {finding.id: finding for finding in found}
+
+
 def test_the_answer_comes_first_and_in_words():
-    lines = simulate_text(make_result(), "table").splitlines()
-    assert lines[0] == (
-        "In 4 simulated collections the ranking by AP has a mean Kendall correlation of 0.92 "
+    made = make_result()
+    found = said(made)
+    assert list(found) == ["simulate.tau", "simulate.error_rate", "simulate.tests"]
+    texts = [finding.text for finding in found.values()]
+    assert VIEW.text(made, "table").splitlines()[:3] == texts
+    assert texts[0] == (
+        "In 4 simulated collections the ranking by AP has a mean Kendall's tau of 0.92 "
         "[0.83, 1.00] with the observed one."
     )
-    assert lines[1] == (
-        "The better of two runs in a simulated collection is the worse one in the observed "
-        "collection in 54.2% of comparisons."
-    )
+    assert found["simulate.tau"].values == {
+        "measure": "AP",
+        "mean": 0.9166,
+        "interval": (0.8333, 1.0),
+        "is_predicted": False,
+    }
+    assert found["simulate.error_rate"].values == {"rate": 13 / 24}
+    assert "54.2% of comparisons" in texts[1]
     # Significant here: 3 of 6 pairs; they agree with 0.25, 1 and 1 of the samples, the others
     # with 1, 0.5 and 0.96: 4.71 of 6.
-    assert lines[2] == (
-        "By the uncorrected t test, 50.0% of the pairs differ significantly in the observed "
-        "collection; 33.3% are reliably significant (in at least 95% of the simulated "
-        "collections), 33.3% rarely (in fewer than 5%). Simulated and observed decisions agree "
-        "in 78.5% of comparisons."
-    )
+    assert found["simulate.tests"].values == {
+        "alpha": 0.05,
+        "significant": 0.5,
+        "reliably_share": 2 / 6,
+        "rarely_share": 2 / 6,
+        "agreement": pytest.approx(4.71 / 6),
+        "estimated_difference": 0.5,
+        "estimated_difference_recentred": 0.02,
+    }
+    assert "78.5%" in texts[2]
+    assert max(map(len, texts)) <= 115
 
 
 NAME = "binary nDCG@10 (grade ≥ 1)"
 
 
 @pytest.mark.parametrize(
-    ("graded", "said"),
+    ("graded", "words", "leader"),
     [
         # The real means are .3, .6, .1, .2: in the same order, one pair turned, and two of which
         # one is of the first two.
-        ([0.2, 0.9, 0.1, 0.15], ", which ranks the runs in the same order."),
-        (
-            [0.1, 0.9, 0.05, 0.2],
-            ", which orders 1 of 6 pairs of runs differently (Kendall's tau 0.67); good is "
-            "first by both.",
-        ),
-        (
-            [0.95, 0.9, 0.2, 0.1],
-            ", which orders 2 of 6 pairs of runs differently (Kendall's tau 0.33); good is "
-            "first here, 50%_of by nDCG@10.",
-        ),
+        ([0.2, 0.9, 0.1, 0.15], "ranks the runs in the same order", "good"),
+        ([0.1, 0.9, 0.05, 0.2], "orders 1 of 6 pairs of runs differently", "good"),
+        ([0.95, 0.9, 0.2, 0.1], "orders 2 of 6 pairs of runs differently", "50%_of"),
     ],
 )
-def test_a_binary_measure_says_that_it_is_another_one(graded, said):
+def test_a_binary_measure_says_that_it_is_another_one(graded, words, leader):
     made = make_result(measure=NAME, graded_measure="nDCG@10", graded_mean=np.array(graded))
-    lines = simulate_text(made, "table").splitlines()
-    assert lines[1] == (
-        f"Simulated documents have no grades: all figures are for {NAME}, not for nDCG@10{said}"
-    )
-    assert lines[0].startswith(
-        f"In 4 simulated collections the ranking by {NAME} has a mean Kendall"
-    )
+    found = said(made)
+    assert list(found)[:2] == ["simulate.tau", "simulate.binary"]
+    assert f"the ranking by {NAME} has a mean Kendall's tau" in found["simulate.tau"].text
+    binary = found["simulate.binary"]
+    assert binary.text == f"{NAME} was simulated, not nDCG@10, which {words}."
+    assert (binary.values["leader"], binary.values["binary_leader"]) == (leader, "good")
+    assert ("simulate.binary_leader" in found) == (leader != "good")
+    if leader != "good":
+        text = "good is first here, 50%_of by nDCG@10."
+        assert found["simulate.binary_leader"].text == text
     assert made.caption().startswith(NAME)
-    told = simulate_json(made)
+    told = VIEW.json(made)
     assert told["measure"] == NAME
     assert told["graded"]["measure"] == "nDCG@10"
     assert told["graded"]["tau"] == pytest.approx(kendalltau(RAW.mean(axis=1), graded).statistic)
@@ -186,54 +201,68 @@ def test_runs_that_share_the_lead_are_no_other_leader():
     assert made.graded_order.is_same_leader
     assert made.graded_order.n_reversed == 0
     assert make_result().graded_order is None
-    assert simulate_json(make_result())["graded"] is None
+    assert VIEW.json(make_result())["graded"] is None
 
 
 @pytest.mark.parametrize("form", ["table", "markdown", "latex"])
 def test_every_form_says_what_rates_are_and_how_the_figures_came_about(form):
-    text = simulate_text(make_result(), form)
-    assert NAMING in text
+    text = VIEW.text(make_result(), form)
     assert make_result().caption() in text
-    assert "0.5000 as printed in the paper" in text
-    assert "0.0200 recentred" in text
+    assert "docs/simulate.md" in text
+    for shown in ("estimated difference", "0.5000", "recentred", "0.0200"):
+        assert shown in text
     assert "significance level" not in text
     assert "nan" not in text
 
 
 def test_the_leaderboard_has_the_best_run_first():
-    text = simulate_text(make_result(), "markdown")
+    text = VIEW.text(make_result(), "markdown")
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert rows[0] == "| run | AP | simulated | sd | rank | rank interval | P(top 1) | P(top 3) |"
-    assert rows[2] == "| good | **0.6000** | 0.6000 | 0.0115 | 1 | 1–1 | 1.000 | 1.000 |"
-    assert rows[3] == r"| 50%\_of | 0.3000 | 0.3000 | 0.0115 | 2 | 2–3 | 0.000 | 1.000 |"
+    assert rows[2] == r"| good | **0.6000** | 0.6000 | 0.0115 | 1 | \[1, 1\] | 1.000 | 1.000 |"
+    assert rows[3] == r"| 50%\_of | 0.3000 | 0.3000 | 0.0115 | 2 | \[2, 3\] | 0.000 | 1.000 |"
     assert rows[5].startswith("| poor | 0.1000 |")
-    assert rows[5].endswith("| 4 | 4–4 | 0.000 | 0.000 |")
+    assert rows[5].endswith(r"| 4 | \[4, 4\] | 0.000 | 0.000 |")
 
 
 def test_error_rates_leave_empty_bins_out_and_show_no_spread_where_it_says_nothing():
-    text = simulate_text(make_result(), "markdown").split("| difference")[1]
+    text = VIEW.text(make_result(), "markdown").split("| difference | comparisons")[1]
     rows = [line for line in text.splitlines() if line.startswith("| 0.")]
     assert rows == [
         "| 0.00–0.01 | 10 | 10 | 1.0000 |",
         "| 0.01–0.02 | 6 | 3 | 0.5000 ± 0.1250 |",
-        r"| 0.19–0.20 | 20000 | 1 | \< 0.0001 |",
+        r"| 0.19–0.20 | 20,000 | 1 | \< 0.0001 |",
         "| 0.20 or more | 8 | 0 | 0.0000 |",
     ]
 
 
 def test_what_the_data_did_is_counted():
     odd = make_result(none_relevant=2, plain=3, truncated=5)
-    text = simulate_text(odd, "table")
-    assert "2 of 8 rankings contain no relevant document: they score 0 in every sample." in text
-    assert "5 samples had more relevant documents than their ranking has places." in text
-    assert "too few distinct scores" not in text
-    assert "3 of 8 rankings have too few distinct scores" in simulate_text(
-        replace(odd, model="kde"), "table"
-    )
+    (table,) = VIEW.made(odd, only=["simulate-odd"])
+    counts = [[cell.text for cell in row[1:]] for row in table.rows]
+    assert counts == [["2", "8", "25.0%"], ["5", "32", "15.6%"]]
+    assert "more relevant documents than places" in table.rows[1][0].text
+    assert table.caption in VIEW.text(odd, "table")
+    (table,) = VIEW.made(replace(odd, model="kde"), only=["simulate-odd"])
+    assert "too few distinct scores" in table.rows[1][0].text
+    assert [cell.text for cell in table.rows[1][1:]] == ["3", "8", "37.5%"]
+    assert VIEW.made(make_result(), only=["simulate-odd"]) == []
+
+
+def test_neighbours_are_those_of_the_observed_ranking():
+    (table,) = VIEW.made(make_result(), only=["documents-neighbours"])
+    # The paper's figures predict no second collection, so that there is no order to keep in it.
+    assert table.header == ["better", "next", "difference", "significant"]
+    rows = [[cell.text for cell in row] for row in table.rows]
+    assert rows == [
+        ["good", "50%_of", "0.3000", "0.0%"],
+        ["50%_of", RUNS[3], "0.1000", "100.0%"],
+        [RUNS[3], "poor", "0.1000", "4.0%"],
+    ]
 
 
 def test_latex_holds_nothing_outside_its_tables():
-    text = simulate_text(make_result(), "latex")
+    text = VIEW.text(make_result(), "latex")
     outside, inside = [], False
     for line in text.splitlines():
         inside = inside or line == r"\begin{table}"
@@ -246,9 +275,9 @@ def test_latex_holds_nothing_outside_its_tables():
 
 def test_json_is_strict_and_complete():
     made = make_result()
-    text = simulate_text(made, "json", top=2)
+    text = VIEW.text(made, "json", top=2)
     found = json.loads(text, parse_constant=lambda name: pytest.fail(name))
-    assert found == json.loads(simulate_text(made, "json", top=2))
+    assert found == json.loads(VIEW.text(made, "json", top=2))
     assert found["error_rate"][20] == {
         "low": 0.2,
         "high": None,
@@ -270,20 +299,20 @@ def test_json_is_strict_and_complete():
     }
     assert found["rank"] == [2, 1, 4, 3]
     assert found["significance"]["mean_rate"] == pytest.approx(2.79 / 6)
-    assert list(simulate_json(made))[:5] == ["model", "measure", "n_samples", "depth", "seed"]
+    assert list(VIEW.json(made))[:5] == ["model", "measure", "n_samples", "depth", "seed"]
 
 
 def test_csv_has_the_columns_asked_for():
-    header, first, *_ = simulate_text(make_result(), "csv", top=2).splitlines()
+    header, first, *_ = VIEW.text(make_result(), "csv", top=2).splitlines()
     assert header == "run,raw_mean,simulated_mean,simulated_sd,rank,rank_low,rank_high,top_1,top_2"
     assert first.startswith("good,0.6,")
     assert first.endswith(",1,1,1,1.0,1.0")
-    assert simulate_text(make_single(), "csv").splitlines()[0].endswith("rank_high,top_1")
+    assert VIEW.text(make_single(), "csv").splitlines()[0].endswith("rank_high,top_1")
 
 
 def test_one_run_is_not_ranked():
     for form in ("table", "markdown", "latex"):
-        text = simulate_text(make_single(), form).replace("$\\pm$", "±")
+        text = VIEW.text(make_single(), form).replace("$\\pm$", "±")
         assert "is 0.6000 ± 0.0163; with one run there is nothing to rank." in text
         assert "nan" not in text
         assert "Error rate" not in text
@@ -291,8 +320,8 @@ def test_one_run_is_not_ranked():
 
 def test_runs_that_all_score_the_same_have_no_ranking_to_keep():
     tau = replace(make_result().rank_correlation, mean=NAN, interval=(NAN, NAN))
-    text = simulate_text(make_result(rank_correlation=tau), "table")
-    assert "so there is no ranking to compare" in text
+    text = VIEW.text(make_result(rank_correlation=tau), "table")
+    assert "there is no ranking to compare" in text
     assert "nan" not in text
 
 
@@ -302,4 +331,4 @@ def test_top_k_is_among_the_runs():
     ):
         top_columns(5, 4)
     assert top_columns(1, 4) == [1]
-    assert "P(top 3)" not in simulate_text(make_result(), "table", top=1)
+    assert "P(top 3)" not in VIEW.text(make_result(), "table", top=1)

@@ -16,9 +16,10 @@ from steadyrank.stats.planning import design
 from steadyrank.studies.topics import levels as topic_levels
 from steadyrank.studies.topics.kernels import AGREE, REVERSED, TIED
 from steadyrank.studies.topics.levels import TRIALS_A_BLOCK, count_splits
-from steadyrank.studies.topics.sentences import needed_figure, percent
+from steadyrank.studies.topics.result import needed_figure
 from steadyrank.studies.topics.study import default_sizes
-from steadyrank.studies.topics.tables import topics_text
+from steadyrank.studies.topics.view import VIEW
+from steadyrank.words import percent
 
 
 def make_scores(n_runs=6, n_topics=30, seed=0, gap=0.02):
@@ -311,8 +312,10 @@ def test_odd_pairs_are_flagged():
         0.0,
     )
     assert (constant["topics_needed"], constant["topics_needed_interval"]) == (2, (2, 2))
-    assert "no order to reverse" in result.sentence("run0", "run1")
-    assert "nothing reverses it" in result.sentence("run0", "run2")
+    assert [finding.id for finding in result.of_pair("run0", "run1")] == ["topics.no_order"]
+    (certain,) = result.of_pair("run0", "run2")
+    assert (certain.id, certain.values["expected_reversal"]) == ("topics.reversal", 0.0)
+    assert "on every topic: none reverse it" in certain.text
     first, tenth = result.levels[0], result.levels[10]
     assert (first.ties == first.count).all()
     assert (tenth.reversed == 0).all()
@@ -360,18 +363,23 @@ def test_the_answer_in_words():
     result = sr.topics(as_scores([base, base + z]), n_trials=10)
     assert result.leaders == ("run1", "run0")
     expected = (
-        "run1 is above run0 by 0.0200 mean AP on 50 topics. A replication on 50 new topics "
-        "reverses it with probability 24%. To show it, a paired t test with power 0.8 at alpha "
-        "0.05 requires at least 47 topics (95% confidence; no upper limit, as the true difference "
-        "may be 0)."
+        "On 50 new topics, run1 falls below run0 with probability 24%. Showing its lead with power "
+        "0.8 at alpha 0.05 requires at least 47 topics (95% confidence)."
     )
+    reversal, needed = VIEW.findings(result)
+    assert (reversal.id, needed.id) == ("topics.reversal", "topics.needed")
+    assert reversal.values["expected_reversal"] == pytest.approx(norm.cdf(-0.02 / 0.0008**0.5))
+    assert needed.values["topics_needed"] is None
+    assert needed.values["topics_needed_interval"] == (47, None)
     assert result.sentence() == result.sentence("run0", "run1") == expected
     surer = sr.topics(as_scores([base, base + z + 0.06]), n_trials=10)
     # By SciPy's noncentral t law and root finder, t = 4 on 50 topics.
     (row,) = surer.rows()
     assert (row["topics_needed"], row["topics_needed_interval"]) == (27, (13, 115))
     assert row["significant"]
-    assert "requires" not in surer.sentence(), "what these topics show, they show"
+    assert [finding.id for finding in VIEW.findings(surer)] == ["topics.reversal"], (
+        "what these topics show, they show"
+    )
     assert [percent(rate) for rate in (0.5, 0.0994, 0.0502, 0.0001)] == [
         "50%",
         "9.9%",
@@ -391,7 +399,10 @@ def test_the_pairs_that_swap_are_counted_as_selected():
     assert truth - result.expected_reversal.mean() < 0.15 < truth - result.predictive.mean()
     count = int((result.expected_reversal > result.target).sum())
     assert count != int((result.predictive > result.target).sum())
-    assert f"Of {len(a):,} pairs, {count} would be reversed" in topics_text(result, "table")
+    said = VIEW.findings(result)[-1]
+    assert said.id == "topics.pairs"
+    assert said.values == {"reversed": count, "pairs": len(a), "target": 0.05}
+    assert f"{count} of {len(a):,} pairs would be reversed" in VIEW.text(result, "table")
 
 
 def test_frames_have_a_row_for_each_pair_or_each_level_and_size():
@@ -489,7 +500,7 @@ def test_a_pair_that_may_be_equal_gets_a_lower_bound_and_no_number():
     low, high = row["topics_needed_interval"]
     assert row["topics_needed"] is high is None
     assert needed_figure(row) == f"at least {low:,}"
-    assert f"requires at least {low:,} topics (95% confidence; no upper limit" in result.sentence()
+    assert f"requires at least {low:,} topics (95% confidence)." in result.sentence()
     frame = result.to_frame()
     assert frame["topics_needed_interval_low"].tolist() == [low]
     assert frame["topics_needed_interval_high"].isna().all()

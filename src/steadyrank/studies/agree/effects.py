@@ -35,37 +35,6 @@ STRATA: Mapping[str, Sequence[str]] = {
 
 DEFAULT_STRATA: Mapping[Mode, Strata] = {"sound": "subject", "paper": "none"}
 
-RESAMPLES_NOTE = (
-    "All samples are drawn from the same topics and systems, and more samples say no more "
-    "about others: F and p would only reflect the number of samples and are not reported. "
-)
-
-PAPER_NOTE = (
-    "F and p treat samples of the same topics and systems as independent data: they grow more "
-    "extreme with the number of samples, whether or not an effect exists. Trust the effect sizes, "
-    "and mode sound for their intervals. "
-)
-
-NOTES: Mapping[str, str] = {
-    "none": "As published, everything is tested against one residual.",
-    "sample": "Sizes are tested among samples, pairs of measures within them.",
-    "subject": "Each effect is tested against its interaction with the subject.",
-}
-"""What F is taken against, by the strata of the analysis."""
-
-
-def note_of(mode: Mode, strata: Strata, n_resamples: int) -> str:
-    """What the reader of a table must know about its tests or intervals."""
-    if mode == "paper":
-        return PAPER_NOTE + NOTES[strata]
-    if not n_resamples:
-        return RESAMPLES_NOTE.strip()
-    return (
-        f"{RESAMPLES_NOTE}Intervals of omega² come from {n_resamples} resamples of topics and "
-        "systems. One that begins at 0 is compatible with no effect beyond these topics and "
-        "systems."
-    )
-
 
 def effects_table(
     samples: np.ndarray, mode: Mode, strata: Strata, power: Power | None

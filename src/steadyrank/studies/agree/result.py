@@ -16,7 +16,7 @@ from steadyrank.notebook import Exhibit, frame_of, shown_by
 from steadyrank.stats.anova.balanced import Anova
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.studies.agree.effects import Coefficient, Mode, Reference, Strata, note_of
+from steadyrank.studies.agree.effects import Coefficient, Mode, Reference, Strata
 from steadyrank.studies.agree.likeness import MeasureLikeness
 from steadyrank.words import counted
 
@@ -28,7 +28,7 @@ COEFFICIENTS: Mapping[str, str] = {"tau": "Kendall's tau", "tau_ap": "AP correla
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-@shown_by("studies.agree.tables:agree_text")
+@shown_by("studies.agree.view:VIEW.text")
 class AgreeResult(Exhibit):
     """What `agree` found: correlations on samples, and what drives them.
 
@@ -89,11 +89,6 @@ class AgreeResult(Exhibit):
     def limits(self) -> Mapping[str, Interval]:
         """Effect to the interval of its omega squared, of the chosen coefficient."""
         return self.omega_squared_intervals[self.coefficient]
-
-    @property
-    def note(self) -> str:
-        """What the tests or the intervals of the tables mean."""
-        return note_of(self.mode, self.strata, self.n_interval_samples)
 
     def anova_rows(self, coefficient: Coefficient | None = None) -> list[dict[str, Any]]:
         """One dictionary per source: the table with the intervals of omega squared."""
@@ -193,12 +188,11 @@ class AgreeResult(Exhibit):
     def caption(self) -> str:
         """What a table of this result must say."""
         dropped = f" ({self.n_dropped} dropped)" if self.n_dropped else ""
-        topics, systems = (", ".join(map(str, s)) for s in (self.topic_sizes, self.system_sizes))
+        topics, systems = (_first_and_last(s) for s in (self.topic_sizes, self.system_sizes))
         return (
             f"{COEFFICIENTS[self.coefficient]} of {len(self.measures)} measures; "
-            f"{self.n_samples:,} samples of {topics} of {self.n_topics} topics"
-            f"{dropped} and {systems} of {self.n_systems} systems, without "
-            f"replacement; seed {self.seed}; steadyrank {__version__}."
+            f"{self.n_samples:,} samples of {topics} of {self.n_topics} topics{dropped} and "
+            f"{systems} of {self.n_systems} systems; seed {self.seed}; steadyrank {__version__}."
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -211,6 +205,12 @@ class AgreeResult(Exhibit):
             f"at {len(self.topic_sizes)} topic and {len(self.system_sizes)} system sizes, "
             f"{self.n_samples} samples; mean {mean_of_present(self.samples.ravel()):.3f}>"
         )
+
+
+def _first_and_last(sizes: tuple[int, ...]) -> str:
+    """Sizes for a caption, of many the first two and the last."""
+    shown = [*sizes[:2], "…", sizes[-1]] if len(sizes) > 4 else sizes
+    return ", ".join(map(str, shown))
 
 
 def _intervals(samples: np.ndarray, confidence: float) -> np.ndarray:

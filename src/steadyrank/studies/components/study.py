@@ -41,7 +41,7 @@ BLOCK = "topic"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-@shown_by("studies.components.tables:components_text", listed=True)
+@shown_by("studies.components.view:VIEW.text", listed=True)
 class ComponentsResult(Framed):
     """What `components` found on one measure: the ANOVA table, and the means of all levels.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from steadyrank.data.leaderboard import Leaderboard
 from steadyrank.errors import InputError
-from steadyrank.words import by_number, counted, some
+from steadyrank.words import MOST_NAMES, by_number, counted, some
 
 Gaps = Literal["complete", "pairwise", "zero"]
 
@@ -42,13 +42,15 @@ def gap_rows(table: Leaderboard) -> tuple[GapRow, ...]:
     return tuple(rows)
 
 
-def lacking_words(rows: Sequence[GapRow], n_runs: int, n_datasets: int) -> str:
+def lacking_words(
+    rows: Sequence[GapRow], n_runs: int, n_datasets: int, *, most: int = MOST_NAMES
+) -> str:
     """Who lacks datasets, and how many, without an end of the sentence."""
     first, *others = rows
     who = [f"{first.run} ({first.missing} of {n_datasets})"]
     who += [f"{row.run} ({row.missing})" for row in others]
     lack = by_number(len(rows), "lacks", "lack")
-    return f"{len(rows):,} of {n_runs:,} runs {lack} datasets: {some(who)}"
+    return f"{len(rows):,} of {n_runs:,} runs {lack} datasets: {some(who, most)}"
 
 
 def complete_datasets(table: Leaderboard) -> Leaderboard:

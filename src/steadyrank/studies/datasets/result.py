@@ -15,7 +15,7 @@ from steadyrank.stats.run_means import best_first
 from steadyrank.studies.datasets.gaps import GapRow, Gaps
 from steadyrank.studies.datasets.influence import Influence
 from steadyrank.studies.datasets.pair import DatasetPair
-from steadyrank.words import best_words, counted
+from steadyrank.words import counted
 
 Drawn = Literal["datasets", "types", "topics", "both"]
 
@@ -29,7 +29,7 @@ AGGREGATES = {
 
 DRAWN = {
     "datasets": "other datasets of this kind",
-    "types": "other types of datasets, whole types resampled",
+    "types": "other types of datasets",
     "topics": "these datasets with other topics",
     "both": "other datasets of this kind with other topics",
 }
@@ -37,7 +37,7 @@ DRAWN = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-@shown_by("studies.datasets.tables:datasets_text")
+@shown_by("studies.datasets.view:VIEW.text")
 class DatasetsResult(Framed):
     """What `datasets` found: arrays with one entry per run, and per pair.
 
@@ -138,18 +138,14 @@ class DatasetsResult(Framed):
         """What is resampled, counted: datasets, or their types."""
         return len(set(self.types)) if self.drawn == "types" else len(self.datasets)
 
+    @property
+    def aggregate_words(self) -> str:
+        """What ranks the runs, as sentences name it."""
+        return AGGREGATES[self.aggregate]
+
     def first_names(self) -> list[str]:
         """The runs that could be first, best value first."""
         return [self.runs[i] for i in self.order if self.could_be_first[i]]
-
-    def first_words(self) -> str:
-        """Which runs could be first, in a sentence."""
-        return best_words(
-            self.first_names(),
-            len(self.runs),
-            f"With {1 - self.alpha:.0%} confidence",
-            n_rank_one=int((self.rank_set[:, 0] == 1).sum()),
-        )
 
     def method_words(self) -> str:
         """How decisions were made."""
@@ -161,7 +157,7 @@ class DatasetsResult(Framed):
         """What a table of this result must say: aggregate, resampling, alpha, sizes, seed."""
         kinds = f" of {counted(len(set(self.types)), 'type')}" if self.types else ""
         return (
-            f"{AGGREGATES[self.aggregate].capitalize()} over "
+            f"{self.aggregate_words.capitalize()} over "
             f"{counted(len(self.datasets), 'dataset')}{kinds}; about {DRAWN[self.drawn]}; "
             f"{self.method_words()}, stepdown; alpha {self.alpha:g}; seed {self.seed}; steadyrank "
             f"{__version__}."

@@ -186,7 +186,6 @@ ROWS = TableSpec(
         Col("topics_needed", form="count", when="known"),
     ),
     caption=_caption,
-    n_names=lambda result: 1 + bool(result.segments),
 )
 
 

@@ -267,7 +267,6 @@ RANKING = TableSpec(
     ),
     caption=JudgesResult.caption,
     best=lambda result: "corrected_mean" if len(result.judges) == 1 else "",
-    n_names=lambda result: 1 + (len(result.judges) > 1),
 )
 
 
@@ -297,7 +296,6 @@ PAIRS = TableSpec(
     ),
     caption="Corrected differences with simultaneous intervals (max-t), by people and by the judge "
     "alone; * significant, each within its own family of all pairs.",
-    n_names=lambda result: 2 + (len(result.judges) > 1),
 )
 
 
@@ -444,7 +442,6 @@ PLAN = TableSpec(
         "Topics that people have to judge to compare an average pair at alpha "
         f"{result.alpha:g}, uncorrected (docs/judges.md)."
     ),
-    n_names=lambda result: 1 + (len(result.judges) > 1),
 )
 
 
@@ -588,6 +585,7 @@ VIEW = View(
         ),
     ),
     findings=findings,
+    describe=lambda result: " ".join(paper_sentence(result, own) for own in result.judges),
     tables=(RANKING, PAIRS, AUDIT, PLAN),
     fields=fields,
     figures=_drawings,

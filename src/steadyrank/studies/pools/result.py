@@ -132,7 +132,7 @@ class RankSimilarity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-@shown_by("studies.pools.tables:pools_text")
+@shown_by("studies.pools.view:VIEW.text")
 class PoolsResult(Framed):
     """What `pools` found: variances without k teams, pool bias and similarity of rankings.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -51,7 +52,7 @@ class GradedOrder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-@shown_by("studies.simulate.tables:simulate_text")
+@shown_by("studies.simulate.view:VIEW.text")
 class SimulateResult(Framed):
     """What `simulate` found; a sample is one simulated collection, with every run and topic.
 
@@ -112,6 +113,8 @@ class SimulateResult(Framed):
     """Cells whose scores a kernel density could not smooth in both classes."""
     truncated: int
     """Draws of a cell with more relevant documents than its ranking is deep."""
+    top: int | None = None
+    """The K of "probability of top K" that is shown; three unless given."""
 
     @property
     def raw_mean(self) -> np.ndarray:
@@ -243,31 +246,32 @@ class SimulateResult(Framed):
         ]
 
 
-def grades_words(result: SimulateResult) -> str:
-    """That a binary version was simulated, and whether it orders the runs as the measure does.
+def grades_words(result: SimulateResult) -> list[str]:
+    """That a binary version was simulated, and how the measure itself orders the runs.
 
     Nothing where the measure was simulated as it is.
     """
     order = result.graded_order
     if order is None:
-        return ""
-    said = (
-        f"simulated documents have no grades: all figures are for {result.measure}, not for "
-        f"{order.measure}"
-    )
+        return []
+    said = f"{result.measure} was simulated, not {order.measure}"
     if not order.n_pairs:
-        return said
+        return [said]
     if not order.n_reversed:
-        return f"{said}, which ranks the runs in the same order"
-    first = (
-        f"{order.leader} is first by both"
-        if order.is_same_leader
-        else f"{order.binary_leader} is first here, {order.leader} by {order.measure}"
-    )
-    return (
-        f"{said}, which orders {order.n_reversed} of {counted(order.n_pairs, 'pair')} of runs "
-        f"differently (Kendall's tau {order.tau:.2f}); {first}"
-    )
+        return [f"{said}, which ranks the runs in the same order"]
+    pairs = f"{order.n_reversed} of {counted(order.n_pairs, 'pair')}"
+    said = f"{said}, which orders {pairs} of runs differently"
+    if order.is_same_leader:
+        return [said]
+    return [said, f"{order.binary_leader} is first here, {order.leader} by {order.measure}"]
+
+
+def documents_share(result: SimulateResult, a: str, b: str) -> float | None:
+    """Probability that a is above b in a second collection; None where it is not known."""
+    if a not in result.runs or b not in result.runs:
+        return None
+    share = float(result.above[result.runs.index(a), result.runs.index(b)])
+    return None if math.isnan(share) else share
 
 
 def _leaders(mean: np.ndarray) -> set[int]:

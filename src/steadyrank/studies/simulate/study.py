@@ -284,7 +284,8 @@ def simulate(
     )
     order = result.graded_order
     if order is not None and order.n_reversed:
-        warn(grades_words(result), stacklevel=3)
+        said = "; ".join(grades_words(result))
+        warn(f"simulated documents have no grades: {said}", stacklevel=3)
     return result
 
 

@@ -128,7 +128,7 @@ def draw_variances(result: TopicsResult, ax: Axes) -> None:
 
 def draw_pairs(result: TopicsResult, ax: Axes) -> None:
     """Each pair's difference, and how likely as many other topics reverse it."""
-    from steadyrank.studies.topics.sentences import needed_figure
+    from steadyrank.studies.topics.result import needed_figure
 
     rows = result.rows()
     size = np.abs([row["difference"] for row in rows])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,15 +14,19 @@ from steadyrank.data.scores import position
 from steadyrank.errors import InputError, check_choice
 from steadyrank.notebook import Exhibit, frame_of, shown_by
 from steadyrank.present.json import picked
+from steadyrank.present.view import Finding
+from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
 from steadyrank.stats.planning.needed_topics import NeededTopics
 from steadyrank.stats.planning.reversal import PairVariances
 from steadyrank.studies.topics.levels import Binning, TopicLevel
-from steadyrank.studies.topics.sentences import pair_words
-from steadyrank.words import counted, level_words
+from steadyrank.words import MISSING, at_least, counted, level_words, percent, size
 
 if TYPE_CHECKING:
     import pandas as pd
 
+
+CONFIDENCE = 0.95
+"""Of the intervals of numbers of topics."""
 
 _MOMENTS = "difference variance_a variance_b covariance variance"
 _RATES = (
@@ -31,7 +35,7 @@ _RATES = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-@shown_by("studies.topics.tables:topics_text")
+@shown_by("studies.topics.view:VIEW.text")
 class TopicsResult(Exhibit):
     """What `topics` found: arrays with one entry per pair, and levels of the difference.
 
@@ -106,17 +110,43 @@ class TopicsResult(Exhibit):
 
     def sentence(self, a: str | None = None, b: str | None = None) -> str:
         """What a second experiment may do to two runs, in words; to the leaders unless named."""
+        return " ".join(finding.text for finding in self.of_pair(a, b))
+
+    def of_pair(self, a: str | None = None, b: str | None = None) -> list[Finding]:
+        """Whether other topics reverse two runs, and how many would show their difference."""
         names = (a or self.leaders[0], b or self.leaders[1])
         one, other = (position(name, self.runs, "run") for name in names)
-        pair = self.pair(one, other)
-        (row,) = self.rows([pair])
-        return pair_words(row, self.measure, self.test_words())
+        (row,) = self.rows([self.pair(one, other)])
+        keys = "a b n difference expected_reversal significant topics_needed topics_needed_interval"
+        values = {key: row[key] for key in keys.split()}
+        first, second, gap, n = (row[key] for key in ("a", "b", "difference", "n"))
+        if row["flag"] == TOO_FEW:
+            text = f"{first} and {second} share {counted(n, 'topic')}: too few to say anything."
+            return [Finding("topics.too_few", text, values)]
+        if row["flag"] == NO_DIFFERENCE or gap == 0.0:
+            text = f"{first} and {second} have the same mean {self.measure} on {n} topics."
+            return [Finding("topics.no_order", text, values)]
+        if gap < 0:
+            first, second = second, first
+        if row["flag"] == ZERO_VARIANCE:
+            text = f"{first} leads {second} by {abs(gap):.4f} on every topic: none reverse it."
+            return [Finding("topics.reversal", text, values)]
+        chance = percent(row["expected_reversal"])
+        text = f"On {n} new topics, {first} falls below {second} with probability {chance}."
+        said = [Finding("topics.reversal", text, values)]
+        if not row["significant"]:
+            text = f"Showing its lead with {self.level_words()} requires {needed_words(row)}."
+            said.append(Finding("topics.needed", text, values))
+        return said
 
     def test_words(self) -> str:
         """The test that numbers of topics are for."""
-        level = level_words(self.alpha, self.comparisons)
         kind = "paired" if self.n_clusters is None else "cluster-robust"
-        return f"a {kind} t test with power {1.0 - self.beta:g} at {level}"
+        return f"a {kind} t test with {self.level_words()}"
+
+    def level_words(self) -> str:
+        """Power and level that numbers of topics are for."""
+        return f"power {1.0 - self.beta:g} at {level_words(self.alpha, self.comparisons)}"
 
     def pair(self, one: int, other: int) -> int:
         """Which of the pairs two runs, by their positions, are, in either order."""
@@ -189,3 +219,38 @@ class TopicsResult(Exhibit):
         """One row per pair, or one row for each level and size."""
         check_choice("kind of frame", kind, ("pairs", "levels"))
         return frame_of(self.curves() if kind == "levels" else self.rows())
+
+
+def needed_words(row: Mapping[str, Any]) -> str:
+    """The topics that a pair requires: a number with its interval, a lower bound, or none.
+
+    >>> needed_words({"topics_needed": 81, "topics_needed_interval": (24, 8404)})
+    '81 topics (95% interval 24 to 8,404)'
+    >>> needed_words({"topics_needed": None, "topics_needed_interval": (51, None)})
+    'at least 51 topics (95% confidence)'
+    >>> needed_words({"topics_needed": None, "topics_needed_interval": (None, None)})
+    'no number of topics'
+    """
+    needed, (low, high) = row["topics_needed"], row["topics_needed_interval"]
+    if low is None:
+        return "no number of topics"
+    if needed is None:
+        return f"{at_least(low)} topics ({CONFIDENCE:.0%} confidence)"
+    return f"{size(needed)} topics ({CONFIDENCE:.0%} interval {size(low)} to {size(high)})"
+
+
+def needed_figure(row: Mapping[str, Any]) -> str:
+    """The same for a cell of a table.
+
+    >>> row = {"flag": "", "significant": False, "topics_needed_interval": (24, 8404)}
+    >>> needed_figure(row | {"topics_needed": 81})
+    '81 (24 to 8,404)'
+    >>> needed_figure(row | {"topics_needed": None, "topics_needed_interval": (51, None)})
+    'at least 51'
+    """
+    if row["significant"]:
+        return "significant"
+    needed, (low, high) = row["topics_needed"], row["topics_needed_interval"]
+    if low is None:
+        return MISSING if row["flag"] == TOO_FEW else "none"
+    return at_least(low) if needed is None else f"{size(needed)} ({size(low)} to {size(high)})"

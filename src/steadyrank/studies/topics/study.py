@@ -53,8 +53,7 @@ from steadyrank.stats.planning.reversal import (
 from steadyrank.stats.run_means import adjusted_means
 from steadyrank.stats.selection import expected_means, kept_order
 from steadyrank.studies.topics.levels import Binning, count_splits, topic_levels
-from steadyrank.studies.topics.result import TopicsResult
-from steadyrank.studies.topics.sentences import CONFIDENCE
+from steadyrank.studies.topics.result import CONFIDENCE, TopicsResult
 from steadyrank.words import by_number
 
 MOST_FLIPPED = 500_000

@@ -1,22 +1,14 @@
-"""The section of a report about components: which of them matters?"""
+"""How a report runs `components`: on the columns about runs that make a full grid."""
 
 from __future__ import annotations
 
-import math
 from itertools import combinations
 
 from steadyrank.data.scores import Scores
-from steadyrank.present.anova import effect_word, source_words
-from steadyrank.present.cells import name, number, pvalue, span, table, titled, whole
-from steadyrank.present.table import Cell, Table
 from steadyrank.studies.components.study import ComponentsResult, components, n_replicates_of
-from steadyrank.studies.components.tables import (
-    components_notes,
-    components_sentences,
-    levels_caption,
-)
+from steadyrank.studies.components.view import VIEW
 from steadyrank.studies.material import Material, named_systems
-from steadyrank.studies.part import Body, Cost, Drawing, Findings, Job, Part
+from steadyrank.studies.part import Cost, Findings, Job, part_of
 from steadyrank.words import by_number, counted, listed
 
 MOST_FACTORS = 4
@@ -87,75 +79,19 @@ def _run(job: Job) -> ComponentsResult:
     return components(scores, factors=factors, measure=job.material.measure)
 
 
-def _body(result: ComponentsResult, findings: Findings) -> Body:
-    figures = [Drawing("component-effects", "What each component explains.", result, "effects")]
-    tables = [_anova_table(result)]
-    for place, factor in enumerate(result.factors):
-        caption = f"Levels of {source_words(factor)}."
-        figures.append(Drawing(f"component-{place}", caption, result, "levels", {"factor": factor}))
-        tables.append(_factor_table(result, factor, f"component-levels-{place}"))
-    return Body(
-        answer=tuple(components_sentences(result)),
-        figures=tuple(figures),
-        tables=tuple(tables),
-        notes=(*components_notes(result), *_others_note(result, findings)),
-    )
-
-
 def _others_note(result: ComponentsResult, findings: Findings) -> list[str]:
     others = len(findings.material.scores.runs) - result.n_runs
     if not others:
         return []
-    columns = listed(result.factors)
-    return [
-        f"{counted(others, 'run')} of which the run information gives no {columns} "
-        f"{by_number(others, 'is', 'are')} left out."
-    ]
+    lacking = f"{counted(others, 'run')} of which the run information gives no"
+    return [f"{lacking} {listed(result.factors)} {by_number(others, 'is', 'are')} left out."]
 
 
-def _anova_table(result: ComponentsResult) -> Table:
-    rows = [
-        {
-            "source": name(source_words(line.source)),
-            "SS": number(line.ss),
-            "DF": whole(line.df),
-            "MS": number(line.ms),
-            "F": number(line.statistic, ",.2f"),
-            "p": pvalue(line.pvalue),
-            "omega squared": number(line.omega_squared),
-            "effect": Cell(
-                "" if math.isnan(line.omega_squared) else effect_word(line.omega_squared)
-            ),
-        }
-        for line in result.anova.sources
-    ]
-    return table("component-anova", result.caption(), *titled(rows))
-
-
-def _factor_table(result: ComponentsResult, factor: str, id: str) -> Table:
-    half = result.main_effects[factor].half_width
-    rows = [
-        [name(level), number(mean), span((mean - half, mean + half))]
-        for level, mean in result.ordered_levels(factor)
-    ]
-    return table(
-        id, levels_caption(result), [source_words(factor), result.measure, "interval"], rows
-    )
-
-
-PART = Part(
-    title="Components",
-    question="Which component of the systems matters?",
-    means=(
-        "Omega squared is the share of the variance that a component explains when all others "
-        "are removed: by convention 0.14 is large, 0.06 medium and 0.01 small."
-    ),
-    means_not=(
-        "Where components interact, no single choice is best on its own. Nothing is said "
-        "about components that were not varied."
-    ),
-    body=_body,
+PART = part_of(
+    VIEW,
     run=_run,
     why_not=_why_not,
     cost=lambda shape: Cost(fixed=0.05 + 1e-6 * shape.n_runs * shape.n_topics),
+    subject_of=lambda result: [result],
+    notes=_others_note,
 )

@@ -1,0 +1,64 @@
+"""How a report runs `agree`."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from steadyrank.studies.agree.result import AgreeResult
+from steadyrank.studies.agree.samples import DRAWS, RESAMPLES, SYSTEM_SIZES, TOPIC_SIZES
+from steadyrank.studies.agree.study import agree
+from steadyrank.studies.agree.view import VIEW
+from steadyrank.studies.material import Material
+from steadyrank.studies.part import Cost, Job, Shape, part_of
+
+LEAST_RANKED = 5
+"""Runs from which on a correlation of rankings says something."""
+
+
+def _why_not(material: Material) -> str:
+    scores = material.scores
+    if len(scores.measures) < 2:
+        return "one measure only: name a second with -m"
+    if len(scores.runs) < LEAST_RANKED:
+        return (
+            f"{len(scores.runs)} runs only: rankings of fewer than {LEAST_RANKED} runs hardly "
+            "show whether two measures agree"
+        )
+    return ""
+
+
+def _cost(shape: Shape) -> Cost:
+    measure_pairs = math.comb(shape.n_measures, 2)
+    sampled = 2e-4 + 4e-7 * measure_pairs * min(shape.n_runs, 2000)
+    return Cost(
+        fixed=0.1 + RESAMPLES * DRAWS * sampled,
+        per_sample=sampled,
+        least=10,
+        most=1000,
+        noun="samples of each size",
+    )
+
+
+def _run(job: Job) -> AgreeResult:
+    scores = job.material.scores
+    complete = int((~np.isnan(scores.values).any(axis=(0, 1))).sum())
+    return agree(
+        scores,
+        n_samples=job.n_samples,
+        topic_sizes=_sizes(TOPIC_SIZES, complete, 1),
+        system_sizes=_sizes(SYSTEM_SIZES, len(scores.runs), 2),
+        progress=job.machine.progress("samples of topics and runs"),
+        scheduler=job.machine.scheduler,
+        **job.common,
+    )
+
+
+def _sizes(usual: tuple[int, ...], n: int, least: int) -> list[int]:
+    """The usual sizes that leave something to draw from, or halves of what there is."""
+    fitting = [size for size in usual if size < n]
+    return fitting if len(fitting) > 1 else sorted({max(least, n // 2), max(least, 3 * n // 4)})
+
+
+PART = part_of(VIEW, run=_run, why_not=_why_not, cost=_cost)

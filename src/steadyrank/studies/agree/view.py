@@ -1,0 +1,300 @@
+"""How `agree` is shown: what it says, its tables and figures, for every output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from steadyrank.data.scores import mean_of_present
+from steadyrank.present.anova import ANOVA, anova_lines, effect_word, power_words, source_words
+from steadyrank.present.json import picked
+from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
+from steadyrank.stats.anova.balanced import Anova
+from steadyrank.studies.agree.result import AgreeResult
+from steadyrank.words import counted, interval, listed
+
+ALMOST_ALIKE, ALIKE = 0.9, 0.8
+"""From which tau on two rankings are held to be equivalent, or at least not noticeably different
+(Voorhees 2001)."""
+
+EFFECTS = {
+    "measure_pair": "which measures are compared",
+    "topic_size": "the number of topics",
+    "system_size": "the number of systems",
+}
+
+AGAINST = {
+    "none": "one residual",
+    "sample": "errors among and within samples",
+    "subject": "interactions with the subject",
+}
+"""What F is taken against, by the strata of the analysis."""
+
+
+def findings(result: AgreeResult) -> list[Finding]:
+    """Which measures rank alike and which do not, and what their agreement depends on."""
+    said = [_nearest(result), *_odd(result), *_trend(result)]
+    if result.anova is not None:
+        said += _effects(result, result.anova)
+    return [*said, _coefficients(result)]
+
+
+def _nearest(result: AgreeResult) -> Finding:
+    tau = result.likeness.tau[tuple(result.pairs.T)]
+    best = int(np.argmax(tau))
+    a, b = _pair(result, best)
+    alike = f"rank the {counted(result.n_systems, 'system')} almost alike"
+    text = f"{a} and {b} {alike}: tau = {tau[best]:.2f}."
+    if tau[best] < ALMOST_ALIKE:
+        text = f"No two measures {alike}; closest are {a} and {b}, tau = {tau[best]:.2f}."
+    return Finding("agree.nearest", text, {"measures": [a, b], "tau": float(tau[best])})
+
+
+def _odd(result: AgreeResult) -> list[Finding]:
+    """The measure that is farthest from its nearest neighbour, if there are others."""
+    if len(result.measures) < 3:
+        return []
+    odd = min(_likeness_rows(result), key=lambda row: float(row["tau"]))
+    name, other, tau = odd["measure"], odd["nearest"], odd["tau"]
+    text = f"{name} differs most: its closest measure is {other}, tau = {tau:.2f}."
+    if tau >= ALIKE:
+        text = f"Even {name}, which differs most, is close to {other}: tau = {tau:.2f}."
+    return [Finding("agree.odd", text, {"measure": name, "nearest": other, "tau": tau})]
+
+
+def _trend(result: AgreeResult) -> list[Finding]:
+    sizes = result.topic_sizes
+    if len(sizes) < 2:
+        return []
+    means = mean_of_present(np.moveaxis(result.samples, 1, 0).reshape(len(sizes), -1))
+    few, many = (int(pick(sizes)) for pick in (np.argmin, np.argmax))
+    symbol = "tau" if result.coefficient == "tau" else "tau_AP"
+    first, last = (f"{means[place]:.2f}" for place in (few, many))
+    moves = f"{'rises' if means[many] > means[few] else 'falls'} from {first} to {last}"
+    return [
+        Finding(
+            "agree.trend",
+            f"From {sizes[few]} to {sizes[many]} topics, mean {symbol} "
+            f"{moves if first != last else f'stays at {first}'}.",
+            {
+                "coefficient": result.coefficient,
+                "topics": [sizes[few], sizes[many]],
+                "mean": [float(means[few]), float(means[many])],
+            },
+        )
+    ]
+
+
+def _effects(result: AgreeResult, table: Anova) -> list[Finding]:
+    """The largest of the main effects; which of them other topics and systems need not show."""
+    sizes = {name: table.source(name).omega_squared for name in EFFECTS if table.source(name).df}
+    if not sizes:
+        return []
+    most, limits = max(sizes, key=lambda name: sizes[name]), result.limits
+    ends = f" {interval(limits[most], '.3f')}" if most in limits else ""
+    text = (
+        f"Agreement depends most on {EFFECTS[most]}: omega² = {sizes[most]:.3f}{ends} "
+        f"({effect_word(sizes[most])})."
+    )
+    said = [
+        Finding("agree.effects", text, {"omega_squared": sizes, "omega_squared_interval": limits})
+    ]
+    unshown = [name for name in sizes if limits.get(name, (1.0,))[0] <= 0.0]
+    if unshown:
+        names = listed([source_words(name) for name in unshown], "or")
+        text = f"Beyond these topics and systems, no effect of {names} is shown."
+        said.append(Finding("agree.unshown", text, {"effects": unshown}))
+    return said
+
+
+def _coefficients(result: AgreeResult) -> Finding:
+    """How far tau and tau_AP say the same; one pair of measures has no order to compare."""
+    tau, tau_ap = (float(np.mean(means)) for means in result.marginal.values())
+    text = f"Over all sizes, mean tau is {tau:.2f} and mean tau_AP {tau_ap:.2f}"
+    if len(result.pairs) > 1:
+        swaps = counted(len(result.swaps), "pair") if len(result.swaps) else "no pairs"
+        text += f"; they order {swaps} of measure pairs differently"
+    return Finding(
+        "agree.coefficients",
+        f"{text}.",
+        {"tau": tau, "tau_ap": tau_ap, "rmse": result.rmse, "n_swaps": len(result.swaps)},
+    )
+
+
+def _pair(result: AgreeResult, pair: int) -> list[str]:
+    return [result.measures[i] for i in result.pairs[pair]]
+
+
+def _likeness_rows(result: AgreeResult) -> list[dict[str, Any]]:
+    """Measures in the order of the dendrogram, with their nearest and what they tell apart."""
+    like = result.likeness
+    others = np.where(np.eye(len(result.measures), dtype=bool), -np.inf, like.tau)
+    return [
+        {
+            "measure": result.measures[i],
+            "nearest": result.measures[j],
+            "tau": float(like.tau[i, j]),
+            "tau_ap": float(like.tau_ap[i, j]),
+            "discriminative_power": float(like.discriminative_power[i]),
+            "needed_difference": float(like.needed_difference[i]),
+        }
+        for i, j in zip(like.order, others.argmax(axis=1)[like.order], strict=True)
+    ]
+
+
+def _with_all_data(result: AgreeResult, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Pairs of measures with their names in one, and their tau on all topics and systems."""
+    tau = result.likeness.tau
+    pairs = [result.pair(row["measure_a"], row["measure_b"]) for row in rows]
+    return [
+        {**row, "pair": result.pair_name(p), "tau_all": float(tau[tuple(result.pairs[p])])}
+        for row, p in zip(rows, pairs, strict=True)
+    ]
+
+
+def _notes(result: AgreeResult) -> list[str]:
+    """What the tests or the intervals of the table are."""
+    if result.anova is None:
+        return []
+    note = "No tests: all samples share topics and systems (docs/agree.md)."
+    if result.mode == "paper":
+        against = AGAINST[result.strata]
+        note = f"Tests: against {against}, as if samples were independent (docs/agree.md)."
+    elif result.n_interval_samples:
+        resamples = f"{result.n_interval_samples} resamples of topics and systems"
+        note = f"Intervals: {resamples}; no tests (docs/agree.md)."
+    return [note, *power_words(result.anova)]
+
+
+def _likeness_caption(result: AgreeResult) -> str:
+    return (
+        f"All {result.n_systems:,} systems and {result.n_topics:,} topics, similar measures side "
+        f"by side. Pairs of systems differ by Tukey's HSD at {result.likeness.alpha:g} where their "
+        "means do by the difference needed."
+    )
+
+
+LIKENESS = TableSpec(
+    id="measure-tau",
+    rows=_likeness_rows,
+    columns=(
+        Col("measure", form="name"),
+        Col("nearest", form="name"),
+        Col("tau"),
+        Col("tau_ap", "tau_AP"),
+        Col("discriminative_power", "pairs that differ", "percent"),
+        Col("needed_difference", "difference needed"),
+    ),
+    caption=_likeness_caption,
+)
+TABLE = TableSpec(
+    id="measure-anova",
+    # CSV holds the cells where one size of topics and of systems leaves no ANOVA.
+    rows=lambda result: result.anova_rows() or result.cells(),
+    shown=anova_lines,
+    columns=ANOVA,
+    caption=lambda result: " ".join([result.caption(), *_notes(result)]),
+    when=lambda result: result.anova is not None,
+)
+PAIRS = TableSpec(
+    id="measure-pairs",
+    rows=lambda result: result.ranking(),
+    shown=_with_all_data,
+    columns=(
+        Col("pair", form="name"),
+        Col("rank_tau", "rank by tau", "d"),
+        Col("tau", "mean tau"),
+        Col("rank_tau_ap", "rank by tau_AP", "d"),
+        Col("tau_ap", "mean tau_AP"),
+        Col("tau_all", "tau on all"),
+    ),
+    caption=lambda result: (
+        "Pairs of measures: means over all sizes and samples, and tau on all topics and systems. "
+        f"RMSE of the centred means: {result.rmse:.4f}."
+    ),
+    printed=lambda result: 45,
+)
+CELLS = TableSpec(
+    id="measure-cells", rows=lambda result: result.cells(), columns=(), when=lambda result: False
+)
+"""For CSV alone: a row per pair of measures and combination of sizes."""
+
+ROWS = {"anova": TABLE.id, "cells": CELLS.id, "ranking": PAIRS.id}
+"""What CSV can hold, by the names of the command, and the tables that have it."""
+
+
+def fields(result: AgreeResult) -> dict[str, Any]:
+    """The promised keys, and what else there is."""
+    like = result.likeness
+    names = [result.measures[i] for i in like.order]
+    return {
+        **picked(result, "coefficient measures"),
+        "cells": result.cells(),
+        "anova": result.anova_rows(),
+        "ranking": result.ranking(),
+        "rmse": result.rmse,
+        "anovas": {key: result.anova_rows(key) for key in result.anovas},
+        "power_convention": result.anova.power if result.anova else None,
+        **picked(result, "mode strata"),
+        "n_resamples": result.n_interval_samples,
+        "swaps": [[_pair(result, p) for p in swap] for swap in result.swaps.tolist()],
+        "likeness": {
+            "tau": like.tau,
+            "tau_ap": like.tau_ap,
+            "dendrogram_order": names,
+            "linkage": like.linkage,
+            **{
+                key: dict(zip(result.measures, getattr(like, key).tolist(), strict=True))
+                for key in ("discriminative_power", "needed_difference")
+            },
+            "alpha": like.alpha,
+        },
+        **picked(result, "topic_sizes system_sizes n_samples"),
+        "level": result.confidence,
+        **picked(result, "reference ties n_topics n_systems n_dropped seed"),
+        "answer": [finding.text for finding in findings(result)],
+        "notes": _notes(result),
+    }
+
+
+VIEW = View(
+    words=Words(
+        title="Other measures",
+        question="Do the measures agree about the ranking?",
+        means=(
+            "Kendall's tau compares two rankings: 1 is the same order, 0 no relation. Samples of "
+            "topics and runs of several sizes show how many are required before agreement stops "
+            "growing. Intervals of omega squared show how far it could differ with other topics "
+            "and runs."
+        ),
+        means_not=(
+            "Measures that agree may both miss what users care about; measures that differ may "
+            "both be right about different things. All samples are drawn from the same topics and "
+            "runs, and drawing more of them says no more about others, so there are no p-values."
+        ),
+    ),
+    findings=findings,
+    tables=(LIKENESS, TABLE, PAIRS, CELLS),
+    csv=TABLE.id,
+    fields=fields,
+    figures=(
+        FigureSpec(
+            id="measure-likeness",
+            caption="How similarly the measures rank the runs.",
+            kind="measures",
+        ),
+        FigureSpec(
+            id="measure-sizes",
+            caption="Agreement of the first pair of measures by numbers of topics and runs.",
+            kind="sizes",
+        ),
+        FigureSpec(
+            id="measure-effects",
+            caption="What the agreement depends on.",
+            kind="effects",
+            when=lambda result: result.anova is not None,
+        ),
+    ),
+)

@@ -1,0 +1,211 @@
+"""How `components` is shown: what it says, its tables and figures, for every output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from steadyrank.present.anova import ANOVA, anova_lines, effect_word, power_words, source_words
+from steadyrank.present.json import picked
+from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words
+from steadyrank.studies.components.study import ComponentsResult
+from steadyrank.words import listed
+
+Results = Sequence[ComponentsResult]
+"""One per measure."""
+
+INTERACTS = 0.01
+"""Omega squared from which on components are said to interact: a small effect."""
+
+
+def findings(results: Results) -> list[Finding]:
+    """What the first measure says: the largest effect, interactions, the best of each component."""
+    result = results[0]
+    by_size = sorted(result.factors, key=lambda name: -result.anova.source(name).omega_squared)
+    first, *others = [_best(result, name) for name in by_size]
+    return [_largest(result, by_size), first, *_interactions(result), *others]
+
+
+def _largest(result: ComponentsResult, by_size: Sequence[str]) -> Finding:
+    sizes = {name: result.anova.source(name).omega_squared for name in by_size}
+    name, size = by_size[0], sizes[by_size[0]]
+    start = "The" if len(sizes) == 1 else f"Of {len(sizes)} components, the largest"
+    return Finding(
+        "components.largest",
+        f"{start} effect on {result.measure} is that of {source_words(name)}: "
+        f"omega² = {size:.3f} ({effect_word(size)}).",
+        {"measure": result.measure, "component": name, "omega_squared": sizes},
+    )
+
+
+def _best(result: ComponentsResult, factor: str) -> Finding:
+    effect, (level, mean) = result.main_effects[factor], result.ordered_levels(factor)[0]
+    with_best = (effect.pairs == np.argmax(effect.means)).any(axis=1)
+    n_others, n_worse = len(effect.means) - 1, int(effect.significant[with_best].sum())
+    others = f"{n_worse} of {n_others} others" if n_worse else "any other"
+    return Finding(
+        f"components.best.{factor}",
+        f"Best {source_words(factor)}: {level} (mean {mean:.4f}), {'' if n_worse else 'not '}"
+        f"significantly better than {'the other' if n_others == 1 else others}.",
+        {"level": level, "mean": mean, "n_others": n_others, "n_significantly_worse": n_worse},
+    )
+
+
+def _interactions(result: ComponentsResult) -> list[Finding]:
+    sizes = {
+        line.source: line.omega_squared
+        for line in result.anova.sources
+        if ":" in line.source and line.df and line.omega_squared >= INTERACTS
+    }
+    return [
+        Finding(
+            "components.interaction",
+            f"The largest interaction is {source_words(source)}: omega² = {size:.3f} "
+            f"({effect_word(size)}).",
+            {"omega_squared": sizes},
+        )
+        for source, size in sorted(sizes.items(), key=lambda item: -item[1])[:1]
+    ]
+
+
+def _anova_rows(results: Results) -> list[dict[str, Any]]:
+    return [{"measure": result.measure, **row} for result in results for row in result.rows()]
+
+
+def _level_rows(results: Results) -> list[dict[str, Any]]:
+    return [
+        {
+            "measure": result.measure,
+            "component": source_words(factor),
+            "level": level,
+            "mean": mean,
+            "low": mean - result.main_effects[factor].half_width,
+            "high": mean + result.main_effects[factor].half_width,
+        }
+        for result in results
+        for factor in result.factors
+        for level, mean in result.ordered_levels(factor)
+    ]
+
+
+def _anova_caption(results: Results) -> str:
+    of_all = replace(results[0], measure=listed([result.measure for result in results]))
+    return " ".join([of_all.caption(), *_notes(results[0])])
+
+
+def _notes(result: ComponentsResult) -> list[str]:
+    """What effects are tested against, and what observed power is."""
+    against = {
+        "topic": "Tests: against interactions with topics, for other topics (docs/components.md).",
+        "none": "Tests: against one residual, for these topics only (docs/components.md).",
+    }
+    return [against[result.strata], *power_words(result.anova)]
+
+
+def _levels_caption(results: Results) -> str:
+    caption = (
+        "Means over all other components and topics, the best first. Levels differ by Tukey's HSD "
+        f"({results[0].confidence:.0%}) where their intervals do not overlap"
+    )
+    return f"{caption}{', and may where they do' if results[0].type_three else ''}."
+
+
+MEASURE = Col("measure", form="name", when=lambda results: len(results) > 1)
+
+TABLE = TableSpec(
+    id="component-anova",
+    rows=_anova_rows,
+    shown=anova_lines,
+    columns=(MEASURE, *ANOVA),
+    caption=_anova_caption,
+)
+LEVELS = TableSpec(
+    id="component-levels",
+    rows=_level_rows,
+    columns=(
+        MEASURE,
+        Col("component", form="name"),
+        Col("level", form="name"),
+        Col("mean"),
+        Col(("low", "high"), "HSD interval"),
+    ),
+    caption=_levels_caption,
+    printed=lambda results: 100,
+)
+
+
+def _figures(results: Results) -> tuple[FigureSpec, ...]:
+    """The effects, and the levels of each component."""
+    figure = partial(FigureSpec, of=lambda results: results[0])
+    effects = figure(
+        id="component-effects", caption="What each component explains.", kind="effects"
+    )
+    return effects, *(
+        figure(
+            id=f"component-{place}",
+            caption=f"Levels of {source_words(factor)}.",
+            kind="levels",
+            options={"factor": factor},
+        )
+        for place, factor in enumerate(results[0].factors)
+    )
+
+
+def fields(results: Results) -> dict[str, Any]:
+    """The promised keys of one measure; of several, a list of such objects."""
+    if len(results) > 1:
+        return {"studies": [VIEW.json([result]) for result in results]}
+    result = results[0]
+    return {
+        **picked(result, "measure factors type_three"),
+        "anova": result.rows(),
+        "main_effects": [_main_effect(result, name) for name in result.factors],
+        **picked(result, "levels n_runs n_replicates n_topics n_dropped mode strata"),
+        "level": result.confidence,
+        "power_convention": result.anova.power,
+        "answer": [finding.text for finding in findings(results)],
+        "notes": _notes(result),
+    }
+
+
+PAIR_KEYS = ("difference", "interval", "statistic", "pvalue", "significant")
+
+
+def _main_effect(result: ComponentsResult, factor: str) -> dict[str, Any]:
+    effect, levels = result.main_effects[factor], result.levels[factor]
+    half = effect.half_width
+    return {
+        "factor": factor,
+        "levels": [
+            {"level": level, "mean": mean, "interval": [mean - half, mean + half]}
+            for level, mean in zip(levels, effect.means.tolist(), strict=True)
+        ],
+        "pairs": [
+            {"a": levels[a], "b": levels[b]} | {key: getattr(effect, key)[p] for key in PAIR_KEYS}
+            for p, (a, b) in enumerate(effect.pairs.tolist())
+        ],
+    }
+
+
+VIEW = View(
+    words=Words(
+        title="Components",
+        question="Which component of the systems matters?",
+        means=(
+            "Omega squared is the share of the variance that a component explains when all others "
+            "are removed: by convention 0.14 is large, 0.06 medium and 0.01 small."
+        ),
+        means_not=(
+            "Where components interact, no single choice is best on its own. Nothing is said "
+            "about components that were not varied."
+        ),
+    ),
+    findings=findings,
+    tables=(TABLE, LEVELS),
+    fields=fields,
+    figures=_figures,
+)

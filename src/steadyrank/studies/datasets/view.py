@@ -1,0 +1,338 @@
+"""How `datasets` is shown: what it says, its tables and figures, for every output."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from steadyrank.present.json import picked
+from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
+from steadyrank.studies.datasets.gaps import lacking_words
+from steadyrank.studies.datasets.pair import DatasetPair
+from steadyrank.studies.datasets.result import AGGREGATES, DatasetsResult
+from steadyrank.words import at_least, best_words, chance, counted, interval, some, typeset
+from steadyrank.words import size as size_words
+
+NOTICEABLE = 0.05
+"""Correlation of datasets within types from which on a finding says so."""
+
+MOST_INFLUENCES = 10
+"""Datasets that a command lists."""
+
+
+def findings(result: DatasetsResult) -> list[Finding]:
+    """What is missing, who could be first, how many pairs differ, and two runs in depth."""
+    board, pair = _board_findings(result), _pair_findings(result.pair)
+    about_both = [*pair, *board] if result.pair_asked else [*board, *pair]
+    return [*_cautions(result), *about_both, *_influence_findings(result)]
+
+
+def describe(result: DatasetsResult) -> str:
+    """The paragraph for a paper."""
+    leader = result.order[0]
+    n, total = len(result.first_names()), len(result.runs)
+    drawn = {"types": "whole types of datasets", "topics": "topics"}.get(result.drawn, "datasets")
+    best = (
+        f"{n} of the runs cannot be ruled out as the best" if n > 1 else "no other could be first"
+    )
+    return (
+        f"We compared {total:,} runs by {AGGREGATES[result.aggregate]} over "
+        f"{counted(len(result.datasets), 'dataset')}, all {len(result.pairs):,} pairs at once by "
+        f"studentized sign flips of {drawn} with a t that allows for skewness (stepdown, "
+        f"family-wise alpha {result.alpha:g}; Mogstad et al., 2024). "
+        f"{result.told_apart_share:.0%} of the pairs differ significantly. "
+        f"{result.runs[leader]} has the highest value ({result.value[leader]:.4f}); with "
+        f"{1 - result.alpha:.0%} confidence {best}."
+    )
+
+
+def _cautions(result: DatasetsResult) -> list[Finding]:
+    said = []
+    if result.gap_rows:
+        total = len(result.datasets) + len(result.left_out)
+        done = {
+            "zero": "a missing score counts as 0",
+            "pairwise": "two runs are compared on what both have",
+        }.get(result.gaps, f"the {len(result.datasets)} that all have are used")
+        values = picked(result, "gaps n_missing") | {"n_lacking": len(result.gap_rows)}
+        who = lacking_words(result.gap_rows, len(result.runs), total, most=1)
+        said.append(Finding("datasets.gaps", f"{who}; {done}.", values))
+    if not result.can_be_significant:
+        what = "types of datasets" if result.drawn == "types" else "datasets"
+        text = (
+            f"{result.n_units} {what} are too few for any difference to be significant at alpha "
+            f"{result.alpha:g}."
+        )
+        said.append(Finding("datasets.too_few", text, picked(result, "n_units n_patterns alpha")))
+    return said
+
+
+def _board_findings(result: DatasetsResult) -> list[Finding]:
+    firsts, total = result.first_names(), len(result.runs)
+    n_rank_one = int((result.rank_set[:, 0] == 1).sum())
+    text = best_words(firsts, total, f"With {1 - result.alpha:.0%} confidence", most=3)
+    values = {"runs": firsts, "n_rank_one": n_rank_one, "alpha": result.alpha}
+    said = [Finding("datasets.first", text, values)]
+    if total > 2:
+        near = total - 1 - result.adjacent_not_told_apart
+        text = (
+            f"{result.told_apart_share:.0%} of {len(result.pairs):,} pairs of runs differ "
+            f"significantly; of {total - 1:,} pairs of neighbours in the ranking, "
+            f"{f'{near:,}' if near else 'none'}."
+        )
+        values = picked(result, "told_apart_share adjacent_not_told_apart")
+        said.append(Finding("datasets.pairs", text, values | {"n_pairs": len(result.pairs)}))
+    if result.drawn in ("datasets", "both") and result.type_correlation > NOTICEABLE:
+        text = (
+            f"Within types datasets correlate by {result.type_correlation:.2f}: decisions are "
+            "overconfident about other types."
+        )
+        said.append(Finding("datasets.types_alike", text, picked(result, "type_correlation")))
+    return said
+
+
+def _pair_findings(pair: DatasetPair | None) -> list[Finding]:
+    if pair is None:
+        return []
+    mean, ahead = (
+        typeset(interval(ends, "+.4f")) for ends in (pair.interval, pair.prediction_interval)
+    )
+    both, posterior = {"a": pair.a, "b": pair.b}, pair.posterior
+    text = (
+        f"{pair.a} − {pair.b}: {typeset(f'{pair.difference:+.4f}')} {mean} on average, {ahead} on "
+        f"the next dataset ({1 - pair.alpha:.0%}, pair alone)."
+    )
+    values = both | picked(pair, "difference interval prediction_interval alpha")
+    said = [Finding("datasets.pair", text, values)]
+    text = f"{pair.a} and {pair.b} differ significantly among all pairs."
+    if not pair.significant:
+        text = (
+            f"{pair.a} and {pair.b} do not differ significantly among all pairs; {_needed(pair)}."
+        )
+    values = both | picked(pair, "significant datasets_needed datasets_needed_interval")
+    said.append(Finding("datasets.needed", text, values))
+    text = (
+        f"Bayesian signed ranks: {pair.a} practically better {chance(posterior.first)}, {pair.b} "
+        f"{chance(posterior.second)}, equal within ±{posterior.rope:g} "
+        f"{chance(posterior.equivalent)}."
+    )
+    values = both | picked(posterior, "first second equivalent rope")
+    said.append(Finding("datasets.posterior", text, values))
+    wins, ties, losses = pair.wins
+    tied = f", ties on {ties}" if ties else ""
+    text = (
+        f"{pair.a} is better than {pair.b} on {wins}, worse on {losses} of "
+        f"{counted(len(pair.datasets), 'dataset')}{tied}."
+    )
+    values = both | {"wins": wins, "ties": ties, "losses": losses}
+    return [*said, Finding("datasets.wins", text, values)]
+
+
+def _needed(pair: DatasetPair) -> str:
+    """How many datasets would settle it."""
+    low, high = pair.datasets_needed_interval
+    if math.isnan(low) or math.isinf(low):
+        return "no number of datasets would settle it"
+    if math.isinf(high):
+        return f"that requires {at_least(low)} such datasets"
+    about = f"that requires about {size_words(pair.datasets_needed)} such datasets"
+    return f"{about} ({size_words(low)} to {size_words(high)})"
+
+
+def _influence_findings(result: DatasetsResult) -> list[Finding]:
+    if not result.influence or math.isnan(result.influence[0].tau):
+        return []
+    first, leader = result.influence[0], result.runs[result.order[0]]
+    text = f"The ranking depends most on {first.dataset}: tau without it is {first.tau:.3f}."
+    if first.tau == 1.0:
+        text = "No single dataset changes the ranking when it is left out."
+    said = [Finding("datasets.influence", text, {"dataset": first.dataset, "tau": first.tau})]
+    others = [row.dataset for row in result.influence if row.leader != leader]
+    text = f"{leader} leads whichever dataset is left out."
+    if others:
+        text = f"{leader} no longer leads without {some(others, 3)}, each left out alone."
+    values = {"leader": leader, "datasets": others}
+    return [*said, Finding("datasets.leader", text, values)]
+
+
+def _leaderboard_rows(result: DatasetsResult) -> list[dict[str, Any]]:
+    """Rows whose pairs of ranks are columns of their own, as CSV promises them."""
+    rows = []
+    for row in result.rows():
+        low, high = row.pop("interval")
+        best, worst = row.pop("rank_set")
+        completed = row.pop("completion_ranks") or (None, None)
+        ends = {"rank_best": best, "rank_worst": worst}
+        ends |= {"completion_rank_best": completed[0], "completion_rank_worst": completed[1]}
+        start = {"run": row.pop("run"), "value": row.pop("value")}
+        rows.append({**start, "interval_low": low, "interval_high": high, **row, **ends})
+    return rows
+
+
+def _pair_rows(result: DatasetsResult) -> list[dict[str, Any]]:
+    if result.pair is None:
+        return []
+    row = result.pair.row()
+    without = {left["dataset"]: left for left in row["leave_one_out"]}
+    rows = []
+    for own in row["per_dataset"]:
+        left = without.get(own["dataset"], {"difference": None, "interval": (None, None)})
+        low, high = left["interval"]
+        rows.append(
+            {**own, "without": left["difference"], "without_low": low, "without_high": high}
+        )
+    return rows
+
+
+def _pair_columns(result: DatasetsResult) -> tuple[Col, ...]:
+    pair = result.pair
+    return (
+        Col("dataset", form="name"),
+        Col("difference", literal(f"{pair.a} − {pair.b}") if pair else "", "change"),
+        Col("se", "s.e.", when="known", about="standard error over topics"),
+        Col("without", "mean without it", "change"),
+        Col(("without_low", "without_high"), "{sure} interval", "change"),
+    )
+
+
+def _pair_caption(result: DatasetsResult) -> str:
+    if result.pair is None or result.pair.effects is None:
+        return "Student's t over datasets, as scores by topic are not known (docs/datasets.md)."
+    effects = result.pair.effects
+    return (
+        f"Random effects: tau² {effects.tau2:.6f} (REML), I² {effects.i2:.0%}, Q {effects.q:.2f} "
+        f"(p {effects.q_pvalue:.2g}); intervals after Hartung, Knapp, Sidik and Jonkman."
+    )
+
+
+LEADERBOARD = TableSpec(
+    id="dataset-leaderboard",
+    rows=_leaderboard_rows,
+    columns=(
+        Col("run", form="name"),
+        Col("value", "{aggregate_words}"),
+        Col(("interval_low", "interval_high"), "{sure} interval", about="for one run at a time"),
+        Col("rank", form="count"),
+        Col(
+            ("rank_best", "rank_worst"),
+            "{sure} ranks",
+            ",.0f",
+            about="those that the run may have, simultaneous for all runs",
+        ),
+        Col("could_be_first", form="yes"),
+        Col(
+            "n_different",
+            "differs from",
+            "count",
+            about="how many of the other runs differ significantly",
+        ),
+        Col(
+            ("completion_rank_best", "completion_rank_worst"),
+            "completed",
+            ",.0f",
+            when="known",
+            about="ranks over all completions of the missing scores between the lowest and the "
+            "highest score of their dataset, over all datasets of the table",
+        ),
+    ),
+    caption=lambda result: result.caption(),
+    best="value",
+)
+GAPS = TableSpec(
+    id="dataset-gaps",
+    rows=lambda result: [picked(row, "run missing kept_without") for row in result.gap_rows],
+    columns=(
+        Col("run", form="name"),
+        Col("missing", "lacks", "count"),
+        Col("kept_without", form="count"),
+    ),
+    caption="Runs that lack datasets. Kept without: how many datasets all other runs have once "
+    "this run and those above it are omitted.",
+)
+PAIR = TableSpec(
+    id="dataset-pair",
+    rows=_pair_rows,
+    columns=_pair_columns,
+    caption=_pair_caption,
+    printed=lambda result: None if result.pair_asked else 0,
+)
+INFLUENCE = TableSpec(
+    id="dataset-influence",
+    rows=lambda result: [picked(row, "dataset tau leader") for row in result.influence],
+    columns=(Col("dataset", "without", "name"), Col("tau", form=".4f"), Col("leader", form="name")),
+    caption="Kendall's tau between the ranking with and without a dataset, and who leads without.",
+    printed=lambda result: MOST_INFLUENCES,
+)
+
+
+def fields(result: DatasetsResult) -> dict[str, Any]:
+    """The promised keys, and what else there is."""
+    ranks = result.friedman
+    return {
+        **picked(result, "aggregate drawn alpha"),
+        "n_datasets": len(result.datasets),
+        "n_runs": len(result.runs),
+        "datasets": list(result.datasets),
+        "runs": result.rows(),
+        "could_be_first": result.first_names(),
+        **picked(result, "told_apart_share adjacent_not_told_apart"),
+        "pair": None if result.pair is None else result.pair.row(),
+        "gaps": result.gaps,
+        "types": dict(zip(result.datasets, result.types, strict=True)) if result.types else None,
+        "left_out": list(result.left_out),
+        **picked(result, "n_missing n_topics_dropped"),
+        "gap_runs": GAPS.rows(result),
+        "influence": INFLUENCE.rows(result),
+        "friedman": None
+        if ranks is None
+        else {
+            **picked(ranks, "statistic pvalue critical_difference"),
+            "average_rank": {result.runs[i]: float(ranks.average_rank[i]) for i in result.order},
+        },
+        **picked(result, "type_correlation comparison_alpha n_patterns exact seed"),
+    }
+
+
+VIEW = View(
+    words=Words(
+        title="Other datasets",
+        question="Would other datasets change it?",
+        means=(
+            "Every two runs are compared over the datasets, corrected for all pairs together; "
+            "ranks, the runs that could be first and significant differences all follow these "
+            "same decisions. They are about other datasets of this kind. A run could be first if "
+            "no run is significantly better."
+        ),
+        means_not=(
+            "Datasets that were chosen are not a random sample, and datasets of the same type "
+            "resemble each other: resampling whole types is the more conservative reading. The "
+            "section says nothing about other measures or training data, and a run that could be "
+            "first need not be as good as the first."
+        ),
+    ),
+    findings=findings,
+    describe=describe,
+    tables=(LEADERBOARD, GAPS, PAIR, INFLUENCE),
+    fields=fields,
+    figures=(
+        FigureSpec(id="dataset-ranks", caption="Possible ranks of each run.", kind="ranks"),
+        FigureSpec(
+            id="forest",
+            caption="The two best, dataset by dataset.",
+            kind="forest",
+            when=lambda result: result.pair is not None,
+        ),
+        FigureSpec(
+            id="influence",
+            caption="Which datasets carry the ranking.",
+            kind="influence",
+            when=lambda result: bool(result.influence),
+        ),
+        FigureSpec(
+            id="critical-difference",
+            caption="Average ranks, Nemenyi's test: prefer the rank sets (docs/datasets.md).",
+            kind="critical_difference",
+            when=lambda result: result.friedman is not None and len(result.runs) > 2,
+        ),
+    ),
+)

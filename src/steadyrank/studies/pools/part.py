@@ -1,0 +1,64 @@
+"""How a report runs `pools`."""
+
+from __future__ import annotations
+
+from steadyrank.data.scores import Scores
+from steadyrank.studies.material import NO_RUNS, Material
+from steadyrank.studies.part import Cost, Job, Shape, part_of
+from steadyrank.studies.pools.result import PoolsResult
+from steadyrank.studies.pools.study import MOST_TEAMS, pools
+from steadyrank.studies.pools.view import VIEW
+from steadyrank.words import counted
+
+LEAST_TEAMS = 3
+
+
+def _why_not(material: Material) -> str:
+    if material.runs is None:
+        return NO_RUNS
+    teams = teams_of(material.scores)
+    if not teams:
+        return (
+            "it is not known which runs are of the same team: give --run-info with a column "
+            "team, or --team-from"
+        )
+    if len(teams) < LEAST_TEAMS:
+        few = counted(len(teams), "team")
+        return f"{few} only: leaving teams out requires at least {LEAST_TEAMS}"
+    return ""
+
+
+def teams_of(scores: Scores) -> set[str]:
+    """The teams that run information names."""
+    return set(scores.run_info.get("team", ())) - {""}
+
+
+def _cost(shape: Shape) -> Cost:
+    n_teams = min(shape.n_teams, MOST_TEAMS)
+    return Cost(
+        fixed=0.2 + shape.reading,
+        per_sample=1e-4 + 7e-7 * n_teams * shape.n_runs * shape.n_topics * shape.n_measures,
+        least=5,
+        most=100,
+        noun="trials",
+    )
+
+
+def _run(job: Job) -> PoolsResult:
+    material, machine, settings = job.material, job.machine, job.material.settings
+    return pools(
+        material.runs,
+        material.qrels,
+        measures=material.scores.measures,
+        n_trials=job.n_samples,
+        pool_depth=settings.pool_depth,
+        missing=settings.missing,
+        no_relevant=settings.no_relevant,
+        scheduler=machine.scheduler,
+        reading=machine.progress("runs read"),
+        progress=machine.progress("trials without teams"),
+        **job.common,
+    )
+
+
+PART = part_of(VIEW, run=_run, cost=_cost, why_not=_why_not)

@@ -1,0 +1,381 @@
+"""How `pools` is shown: what it says, its tables and figures, for every output.
+
+Tables 2 and 3 of Sakai & Shang (EVIA 2016), their figures as rows, and what runs owe to documents
+of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from steadyrank.notebook import flat
+from steadyrank.present.json import picked
+from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
+from steadyrank.stats.ranks.intervals import TauInterval
+from steadyrank.studies.pools.result import PoolsResult, Reference
+from steadyrank.studies.pools.study import misses
+from steadyrank.words import counted, size
+
+MOST_RUNS = 10
+"""Runs that a command prints in the table of pool bias; JSON has all."""
+
+
+def findings(result: PoolsResult) -> list[Finding]:
+    """Of the first measure; the tables have the others."""
+    reference = result.references[0]
+    spread = _first_miss if result.mode == "paper" else _range
+    return [
+        _variance(result, reference),
+        *spread(result, reference),
+        _unique(result),
+        *_dropped(result),
+    ]
+
+
+def _variance(result: PoolsResult, reference: Reference) -> Finding:
+    needed, ends, requires = reference.topics_needed, reference.topics_interval, ""
+    if needed is not None and ends is not None:
+        requires = (
+            f", which requires {size(needed)} topics ({result.confidence:.0%} interval "
+            f"{size(ends[0])} to {size(ends[1])})"
+        )
+    text = (
+        f"{reference.measure}: with all {len(result.teams)} teams the variance is "
+        f"{reference.variance:.4f}{requires}."
+    )
+    return Finding("pools.variance", text, _reference_row(reference))
+
+
+def _pilot_words(result: PoolsResult) -> str:
+    most = max(result.pilot_topics)
+    return "" if most == len(result.topics) else f" on {most:,} pilot topics"
+
+
+def _first_miss(result: PoolsResult, reference: Reference) -> list[Finding]:
+    """The paper's reading of its intervals."""
+    k = reference.first_miss.get(max(result.pilot_topics))
+    text = (
+        f"No interval misses it with up to {counted(max(result.ks), 'team')} left out"
+        if k is None
+        else f"The first interval to miss it has {counted(k, 'team')} left out, of "
+        f"{len(result.teams)}"
+    )
+    values = {"measure": reference.measure, "k": k, "n_teams": len(result.teams)}
+    return [Finding("pools.first_miss", f"{text}{_pilot_words(result)}.", values)]
+
+
+def _range(result: PoolsResult, reference: Reference) -> list[Finding]:
+    """The ranges of the trials with the fewest and with the most teams left out."""
+    cells = {k: result.cell(reference.measure, k) for k in (min(result.ks), max(result.ks))}
+    ranges = {k: cell.extent for k, cell in cells.items() if cell.extent is not None}
+    if not ranges:
+        return []
+    parts = [
+        f"from {low:.4f} to {high:.4f} without {counted(k, 'team')}"
+        for k, (low, high) in ranges.items()
+    ]
+    text = f"Variances of trials{_pilot_words(result)} range {' and '.join(parts)}."
+    values = {"measure": reference.measure, "k": list(ranges), "ranges": list(ranges.values())}
+    return [Finding("pools.range", text, values)]
+
+
+def _unique(result: PoolsResult) -> Finding:
+    share = result.n_unique / result.n_judgments
+    orphans = f"; {result.n_orphans:,} are of no team and stay" if result.n_orphans else ""
+    text = (
+        f"Of {result.n_judgments:,} judged documents, {result.n_unique:,} ({share:.0%}) are in the "
+        f"top {result.pool_depth} of one team alone{orphans}."
+    )
+    return Finding("pools.unique", text, _judgments(result))
+
+
+def _judgments(result: PoolsResult) -> dict[str, int]:
+    return {
+        "total": result.n_judgments,
+        "by_nobody": result.n_orphans,
+        "by_one_team": result.n_unique,
+    }
+
+
+def _dropped(result: PoolsResult) -> list[Finding]:
+    fewer = [row for row in result.leave_out if min(row.topics_left) < row.pilot_topics]
+    if not fewer:
+        return []
+    least = min(fewer, key=lambda row: min(row.topics_left) - row.pilot_topics)
+    left, total = min(least.topics_left), least.pilot_topics
+    text = (
+        f"Topics on which all runs of a trial score 0 are dropped: at worst {left} of {total} stay."
+    )
+    return [Finding("pools.dropped", text, {"topics_left": left, "pilot_topics": total})]
+
+
+def _reference_row(reference: Reference) -> dict[str, Any]:
+    return {
+        **picked(reference, "measure variance variance_interval"),
+        "topics": reference.n_topics,
+        "topics_needed": reference.topics_needed,
+        "topics_needed_interval": reference.topics_interval,
+        "difference_variance": reference.difference_variance,
+        "difference_topics_needed": reference.difference_topics,
+        "first_miss": [{"pilot_topics": n, "k": k} for n, k in reference.first_miss.items()],
+    }
+
+
+def _reference_rows(result: PoolsResult) -> list[dict[str, Any]]:
+    most = max(result.pilot_topics)
+    return [
+        flat(_reference_row(reference)) | {"first_miss": reference.first_miss.get(most)}
+        for reference in result.references
+    ]
+
+
+def _leave_out_rows(result: PoolsResult) -> list[dict[str, Any]]:
+    levels = dict.fromkeys(key for row in result.leave_out for key in row.quantiles)
+    return [
+        {
+            **picked(row, "measure k pilot_topics"),
+            "trials": len(row.variances),
+            "mean": row.mean,
+            **_ends_of("range", row.extent),
+            **_ends_of("interval", row.interval),
+            **{f"quantile_{level}": row.quantiles.get(level) for level in levels},
+            "topics_needed": row.topics_needed,
+            **_ends_of("topics_needed_range", row.topics_extent),
+            **_ends_of("topics_needed", row.topics_interval),
+            "difference_mean": row.difference_mean,
+            "difference_topics_needed": row.difference_topics,
+        }
+        for row in result.leave_out
+    ]
+
+
+def _ends_of(key: str, ends: Sequence[float | None] | None) -> dict[str, float | None]:
+    low, high = ends or (None, None)
+    return {f"{key}_low": low, f"{key}_high": high}
+
+
+def _beside_all_teams(result: PoolsResult, rows: Sequence[Row]) -> list[Row]:
+    """The rows with their ranges relative to the variance with all teams."""
+    all_teams = {reference.measure: reference.variance for reference in result.references}
+    return [
+        {
+            **row,
+            **{
+                f"relative_{end}": row[f"range_{end}"] and row[f"range_{end}"] / variance
+                for end in ("low", "high")
+            },
+        }
+        for row in rows
+        for variance in [all_teams[row["measure"]]]
+    ]
+
+
+def _star(result: PoolsResult, row: Row) -> str:
+    (variance,) = (ref.variance for ref in result.references if ref.measure == row["measure"])
+    cell = result.cell(row["measure"], row["k"], row["pilot_topics"])
+    return "*" if misses(cell.interval, variance) else ""
+
+
+def _has_ranges(result: PoolsResult) -> bool:
+    """The paper has intervals in their place."""
+    return result.mode == "sound" and any(row.extent for row in result.leave_out)
+
+
+def _similarity_rows(result: PoolsResult) -> list[dict[str, Any]]:
+    return [
+        {
+            **picked(pair, "measure_a measure_b tau"),
+            "interval": _ends(pair.published),
+            "bootstrap_interval": _ends(pair.bootstrap),
+        }
+        for pair in result.similarity
+    ]
+
+
+def _ends(interval: TauInterval | None) -> tuple[float, float] | None:
+    return None if interval is None else (interval.low, interval.high)
+
+
+def _bias_rows(result: PoolsResult) -> list[dict[str, Any]]:
+    keys = "measure run team score score_without change unique unique_relevant"
+    return [picked(row, keys) for row in result.bias]
+
+
+def _most_biased_first(result: PoolsResult, rows: Sequence[Row]) -> list[Row]:
+    """Runs by how much they owe by the first measure, all measures of a run together."""
+    owed = {row["run"]: abs(row["change"]) for row in rows if row["measure"] == result.measures[0]}
+    # What is not known owes nothing.
+    return sorted(rows, key=lambda row: -owed[row["run"]] if owed[row["run"]] > 0 else 0.0)
+
+
+MEASURE = Col("measure", form="name", when=lambda result: len(result.measures) > 1)
+
+REFERENCE = TableSpec(
+    id="pools-reference",
+    rows=_reference_rows,
+    columns=(
+        Col("measure", form="name"),
+        Col("topics", form="count"),
+        Col("variance"),
+        Col(("variance_interval_low", "variance_interval_high"), "{sure} interval"),
+        Col("topics_needed", form="size", when="known"),
+        Col(
+            ("topics_needed_interval_low", "topics_needed_interval_high"),
+            "{sure} interval (topics)",
+            "size",
+            "known",
+        ),
+        Col("difference_variance", "of differences", when="known"),
+        Col("difference_topics_needed", "topics by differences", "size", "known"),
+        Col("first_miss", "first miss", "count", lambda result: result.mode == "paper"),
+    ),
+    caption=lambda result: (
+        "Variance (V_E) with all teams; of differences: 95th percentile over pairs of runs. "
+        f"{result.caption()}"
+    ),
+)
+LEAVE_OUT = TableSpec(
+    id="leave-teams-out",
+    rows=_leave_out_rows,
+    shown=_beside_all_teams,
+    columns=(
+        MEASURE,
+        Col("k", "teams left out", "count"),
+        Col(
+            "pilot_topics",
+            form="count",
+            when=lambda result: result.pilot_topics != (len(result.topics),),
+        ),
+        Col("trials", form="count"),
+        Col("mean", "variance"),
+        Col(("range_low", "range_high"), "range", when=_has_ranges),
+        Col(
+            ("relative_low", "relative_high"),
+            "relative to all teams",
+            ".2f",
+            _has_ranges,
+            about="the range over the variance with all teams, to which the topics to build are "
+            "proportional",
+        ),
+        Col(("interval_low", "interval_high"), "{sure} interval", when="known"),
+        Col("topics_needed", form="size", when="known"),
+        Col(
+            ("topics_needed_range_low", "topics_needed_range_high"),
+            "range of topics",
+            "size",
+            lambda result: _has_ranges(result) and result.demands is not None,
+        ),
+        Col(("topics_needed_low", "topics_needed_high"), "interval of topics", "size", "known"),
+    ),
+    n_names=0,
+    marked="interval_low",
+    marks=_star,
+    caption=lambda result: (
+        "Variance with teams left out: mean over trials and its interval, * where this misses the "
+        "variance of all teams (docs/pools.md)."
+        if result.mode == "paper"
+        else "Variance with teams left out: mean over trials, and their range from smallest to "
+        "largest, which is no confidence interval (docs/pools.md)."
+    ),
+    opened=16,
+)
+SIMILARITY = TableSpec(
+    id="pools-similarity",
+    rows=lambda result: [flat(row) for row in _similarity_rows(result)],
+    columns=(
+        Col("measure_a", "measure", "name"),
+        Col("measure_b", "other", "name"),
+        Col("tau", form=".3f"),
+        Col(("interval_low", "interval_high"), "published", ".3f"),
+        Col(("bootstrap_interval_low", "bootstrap_interval_high"), "over topics", ".3f"),
+    ),
+    caption=lambda result: (
+        f"Kendall's tau between rankings of the {len(result.runs)} runs, with "
+        f"{result.confidence:.0%} intervals (docs/pools.md)."
+    ),
+)
+BIAS = TableSpec(
+    id="pool-bias-runs",
+    rows=_bias_rows,
+    shown=_most_biased_first,
+    printed=lambda result: MOST_RUNS * len(result.measures),
+    columns=(
+        Col("run", form="name"),
+        Col("team", form="name"),
+        MEASURE,
+        Col("score"),
+        Col("change", form="change"),
+        Col("unique", "unique documents", "count"),
+        Col("unique_relevant", "relevant", "count"),
+    ),
+    caption="Pool bias: mean scores, and their change without the documents that only the run's "
+    "team brought into the pool.",
+)
+
+
+def fields(result: PoolsResult) -> dict[str, Any]:
+    """The promised keys, and what else there is."""
+    return {
+        "n_teams": len(result.teams),
+        "measures": result.measures,
+        "leave_out": result.rows(),
+        "teams": result.teams,
+        "runs": result.runs,
+        "n_topics": len(result.topics),
+        "pool_depth": result.pool_depth,
+        "trials": result.n_trials,
+        **picked(result, "confidence seed mode"),
+        "demands": result.demands
+        and picked(result.demands, "method formula alpha beta systems minimum_difference width"),
+        "judgments": _judgments(result),
+        "references": [_reference_row(reference) for reference in result.references],
+        "teams_left_out": [
+            {"k": trial.k, "teams": [result.teams[team] for team in trial.left_out]}
+            for trial in result.drawn
+            if trial.k
+        ],
+        "pool_bias": _bias_rows(result),
+        "rank_similarity": _similarity_rows(result),
+    }
+
+
+def figures(result: PoolsResult) -> tuple[FigureSpec, ...]:
+    """By the first measure."""
+    measure = {"measure": result.measures[0]}
+    return (
+        FigureSpec(
+            id="pool-variance",
+            caption="Variance with teams left out.",
+            kind="variance",
+            options=measure,
+        ),
+        FigureSpec(
+            id="pool-bias",
+            caption="What runs owe to documents that only their team found.",
+            kind="bias",
+            options=measure,
+        ),
+    )
+
+
+VIEW = View(
+    words=Words(
+        title="Other teams",
+        question="Would the judgments and the plan be the same without some teams?",
+        means=(
+            "Teams are left out together with the judged documents that only they brought in, and "
+            "the variance on which plans are based is estimated again. Pool bias is what a run's "
+            "score owes to documents of its own team."
+        ),
+        means_not=(
+            "All runs are assumed to have been pooled to the given depth, which may not be how "
+            "the judgments were made. The section says nothing about teams unlike these."
+        ),
+    ),
+    findings=findings,
+    tables=(REFERENCE, LEAVE_OUT, SIMILARITY, BIAS),
+    csv="leave-teams-out",
+    fields=fields,
+    figures=figures,
+)

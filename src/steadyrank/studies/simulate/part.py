@@ -1,0 +1,90 @@
+"""How a report runs `simulate`."""
+
+from __future__ import annotations
+
+from steadyrank.data.runs import Runs
+from steadyrank.errors import InputError
+from steadyrank.present.view import Finding
+from steadyrank.studies.material import NO_RUNS, Material
+from steadyrank.studies.part import Cost, Findings, Job, Shape, part_of
+from steadyrank.studies.simulate.measures import parse_shared
+from steadyrank.studies.simulate.study import SimulateResult, simulate
+from steadyrank.studies.simulate.view import VIEW
+
+MOST_ERRORS = 500_000_000
+"""Standard errors of pairs that a simulation may keep at a time: two gigabytes."""
+
+
+def _why_not(material: Material) -> str:
+    if material.runs is None:
+        return "requires runs; a table of scores was given"
+    if _measure(material) is None:
+        return (
+            f"none of the measures ({', '.join(material.scores.measures)}) can be simulated: "
+            "with -m, name AP, nDCG@10, P@10, RR, RBP or another measure that depends only on "
+            "the ranks of relevant documents"
+        )
+    return "" if len(material.compared.runs) > 1 else "requires two runs to compare"
+
+
+def _measure(material: Material) -> str | None:
+    """The measure that ranks the runs, or else the first that can be simulated."""
+    measures = (material.measure, *material.scores.measures)
+    return next((text for text in measures if _can_be_simulated(text)), None)
+
+
+def _can_be_simulated(measure: str) -> bool:
+    try:
+        parse_shared(measure)
+    except InputError:
+        return False
+    return True
+
+
+def _compared_runs(material: Material) -> Runs:
+    if material.runs is None:
+        raise InputError(NO_RUNS)
+    names = set(material.compared.runs)
+    return material.runs.at([r for r, name in enumerate(material.scores.runs) if name in names])
+
+
+def _cost(shape: Shape) -> Cost:
+    cells = shape.n_compared * shape.n_topics
+    return Cost(
+        fixed=0.1 + shape.reading,
+        per_sample=2.5e-7 * cells + 8e-8 * shape.n_pairs,
+        least=100,
+        most=min(20_000, max(100, MOST_ERRORS // max(1, shape.n_pairs))),
+        noun="collections",
+        takes_rest=True,
+    )
+
+
+def _run(job: Job) -> SimulateResult:
+    material, machine, settings = job.material, job.machine, job.material.settings
+    return simulate(
+        _compared_runs(material),
+        material.qrels,
+        measure=_measure(material) or "AP",
+        n_samples=job.n_samples,
+        alpha=settings.alpha,
+        no_relevant=settings.no_relevant,
+        store=machine.store and machine.store / "simulate",
+        scheduler=machine.scheduler,
+        reading=machine.progress("runs read"),
+        progress=machine.progress("simulated collections"),
+        **job.common,
+    )
+
+
+def _beside(result: SimulateResult, findings: Findings) -> list[Finding]:
+    """That the measure that ranks the runs is another one, where it is."""
+    ranking = findings.material.measure
+    if ranking == result.measure:
+        return []
+    text = f"By {result.measure}: {ranking} cannot be simulated."
+    values = {"measure": result.measure, "ranking": ranking}
+    return [Finding("simulate.measure", text, values)]
+
+
+PART = part_of(VIEW, run=_run, cost=_cost, why_not=_why_not, beside=_beside)

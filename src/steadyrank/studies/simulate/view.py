@@ -1,0 +1,424 @@
+"""How `simulate` is shown: what it says, its tables and figures, for every output.
+
+Rates over simulated collections are named for what they count. The share of pairs that are
+rarely significant is the paper's PCT (Yang, Zhang & Song 2018), whose text takes it for the
+share of significant pairs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+
+from steadyrank.errors import InputError
+from steadyrank.present.cells import name, number
+from steadyrank.present.json import picked
+from steadyrank.present.table import Cell
+from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.studies.simulate.result import SimulateResult, grades_words
+from steadyrank.words import chance, figure, percent
+
+TOP = 3
+"""The K of "probability of top K", where there are more runs than that."""
+
+MOST_PAIRS = 10
+"""Neighbours that a command prints; JSON has all pairs."""
+
+
+def top_columns(top: int | None, n_runs: int) -> list[int]:
+    """The numbers K whose "probability of top K" is shown.
+
+    >>> top_columns(None, 10), top_columns(None, 3), top_columns(5, 10)
+    ([1, 3], [1], [1, 5])
+    """
+    if top is None:
+        return [1, TOP] if n_runs > TOP else [1]
+    if not 1 <= top <= n_runs:
+        raise InputError(f"top must lie between 1 and {n_runs}, the number of runs, got {top}")
+    return sorted({1, top})
+
+
+def findings(result: SimulateResult) -> list[Finding]:
+    """Of a second collection where one is predicted, or else of the simulated ones."""
+    if len(result.runs) < 2:
+        return [_mean(result), *_grades(result)]
+    said = [_tau(result), *_other_first(result), *_grades(result)]
+    return [*said, *_swap(result), _tests(result)]
+
+
+def _grades(result: SimulateResult) -> list[Finding]:
+    """That a binary version was simulated, where it was."""
+    order, ids = result.graded_order, ("simulate.binary", "simulate.binary_leader")
+    if order is None:
+        return []
+    values = picked(order, "measure tau n_pairs n_reversed leader binary_leader")
+    return [
+        Finding(id, f"{text}.", values) for id, text in zip(ids, grades_words(result), strict=False)
+    ]
+
+
+def _mean(result: SimulateResult) -> Finding:
+    """Of a run that stands alone."""
+    values = picked(result, "n_samples measure") | {
+        key: float(getattr(result, key)[0]) for key in ("simulated_mean", "simulated_sd")
+    }
+    mean, spread = (figure(values[key], ".4f") for key in ("simulated_mean", "simulated_sd"))
+    text = (
+        f"In {result.n_samples:,} simulated collections the mean {result.measure} is {mean} ± "
+        f"{spread}; with one run there is nothing to rank."
+    )
+    return Finding("simulate.mean", text, values)
+
+
+def _tau(result: SimulateResult) -> Finding:
+    tau, (low, high) = result.tau, result.tau.interval
+    where = (
+        f"In {result.n_samples:,} simulated collections"
+        if result.prediction is None
+        else "In a second collection"
+    )
+    text = (
+        "All runs score the same, here or in the simulated collections: there is no ranking to "
+        "compare."
+        if math.isnan(tau.mean)
+        else f"{where} the ranking by {result.measure} has a mean Kendall's tau of {tau.mean:.2f} "
+        f"[{low:.2f}, {high:.2f}] with the observed one."
+    )
+    values = picked(tau, "mean interval") | {"is_predicted": result.prediction is not None}
+    return Finding("simulate.tau", text, values | {"measure": result.measure})
+
+
+def _other_first(result: SimulateResult) -> list[Finding]:
+    """That simulated and observed means disagree about the first place, where they do."""
+    other, leader = result.other_first, result.runs[int(np.argmax(result.raw_mean))]
+    if other is None:
+        return []
+    values = {"simulated": other, "observed": leader}
+    text = f"By simulated means {other} is first, not {leader}."
+    return [Finding("simulate.other_first", text, values)]
+
+
+def _swap(result: SimulateResult) -> list[Finding]:
+    """How likely a pair of runs is in the other order elsewhere."""
+    if result.prediction is None:
+        rate = result.error_rate.overall
+        often = "none of the" if rate == 0.0 else f"{rate:.1%} of"
+        text = f"The better of two runs in a simulated collection is the worse one here in {often} "
+        return [Finding("simulate.error_rate", f"{text}comparisons.", {"rate": rate})]
+    share = result.prediction.swap_share
+    if math.isnan(share):
+        return []
+    text = f"In a second collection {percent(share)} of the pairs of runs change their order."
+    if len(result.runs) == 2:
+        likely = chance(share, result.n_samples)
+        text = f"In a second collection the two runs change their order with probability {likely}."
+    return [Finding("simulate.swap", text, {"share": share})]
+
+
+def _tests(result: SimulateResult) -> Finding:
+    """How the t test decides here and there."""
+    agreement = f"{result.decision_agreement:.1%}"
+    text = f"Uncorrected t tests decide as they do here in {agreement} of simulated comparisons."
+    if len(result.runs) == 2:
+        differ = "differ" if result.raw_significant_share else "do not differ"
+        text = (
+            f"By the t test the two runs {differ} significantly; it decides the same in "
+            f"{agreement} of simulated collections."
+        )
+    return Finding("simulate.tests", text, _test_rows(result)[0])
+
+
+def _run_rows(result: SimulateResult) -> list[dict[str, Any]]:
+    """Runs by the mean of their rankings as they are, with their chances of the top K."""
+    shares = {f"top_{k}": result.top_probability(k) for k in _tops(result)}
+    order = np.argsort(-result.raw_mean, kind="stable").tolist()
+    return [
+        {key: value for key, value in row.items() if not key.startswith("top_")}
+        | {key: float(share[run]) for key, share in shares.items()}
+        for run, row in zip(order, result.rows(), strict=True)
+    ]
+
+
+def _tops(result: SimulateResult) -> list[int]:
+    return top_columns(result.top, len(result.runs))
+
+
+def _neighbour_rows(result: SimulateResult) -> list[dict[str, Any]]:
+    order, above = np.argsort(-result.raw_mean, kind="stable").tolist(), result.above
+    pairs = map(tuple, all_pairs(len(order)).tolist())
+    rate = dict(zip(pairs, result.significance.rate.tolist(), strict=True))
+    return [
+        {
+            "better": result.runs[a],
+            "next": result.runs[b],
+            "difference": float(result.raw_mean[a] - result.raw_mean[b]),
+            "same_order": float(above[a, b]),
+            "significant": rate[min(a, b), max(a, b)],
+        }
+        for a, b in itertools.pairwise(order)
+    ]
+
+
+def _bins(result: SimulateResult) -> list[dict[str, Any]]:
+    keys = ("low", "high", "count", "errors", "rate", "rate_error")
+    columns = [getattr(result.error_rate, key).tolist() for key in keys]
+    return [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _bin(row: Row) -> Cell:
+    low, high = f"{row['low']:.2f}", f"{row['high']:.2f}"
+    return name(f"{low}–{high}" if math.isfinite(row["high"]) else f"{low} or more")
+
+
+def _rate(row: Row) -> Cell:
+    # Without a single error, or with nothing else, the spread of the samples says nothing.
+    if row["errors"] in (0, row["count"]):
+        return number(row["rate"])
+    if row["rate"] < 1e-4:
+        return Cell("< 0.0001", row["rate"])
+    return Cell(f"{row['rate']:.4f} ± {row['rate_error']:.4f}", row["rate"])
+
+
+def _test_rows(result: SimulateResult) -> list[dict[str, Any]]:
+    """One, unless there is no pair to test."""
+    row = {
+        "alpha": result.significance.alpha,
+        "significant": result.raw_significant_share,
+        **picked(result.significance, "reliably_share rarely_share"),
+        "agreement": result.decision_agreement,
+        **picked(result.significance, "estimated_difference estimated_difference_recentred"),
+    }
+    return [row] if len(result.runs) > 1 else []
+
+
+def _odd_rows(result: SimulateResult) -> list[dict[str, Any]]:
+    """What the data did to the figures, where they did."""
+    n, n_cells = result.n_samples, result.raw.size
+    rows = [
+        ("rankings without a relevant document (they score 0)", result.none_relevant, n_cells),
+        (
+            "simulated topics without a relevant document (all runs score 0)",
+            result.without_relevant,
+            n * len(result.topics),
+        ),
+        (
+            "rankings with too few distinct scores to smooth (bootstrapped)",
+            result.plain if result.model == "kde" else 0,
+            n_cells,
+        ),
+        (
+            "simulated rankings with more relevant documents than places",
+            result.truncated,
+            n * n_cells,
+        ),
+    ]
+    keys = ("what", "count", "of")
+    return [
+        dict(zip(keys, row, strict=True)) | {"share": row[1] / row[2]} for row in rows if row[1]
+    ]
+
+
+RUNS = TableSpec(
+    id="simulated",
+    rows=_run_rows,
+    columns=lambda result: (
+        Col("run", form="name"),
+        Col("raw_mean", "{measure}"),
+        Col("simulated_mean", "simulated", about="mean over simulated collections"),
+        Col("simulated_sd", "sd", about="their standard deviation"),
+        Col("rank", form="d"),
+        Col(("rank_low", "rank_high"), "rank interval", "d"),
+        *(Col(f"top_{k}", f"P(top {k})", ".3f") for k in _tops(result)),
+    ),
+    caption=lambda result: (
+        f"{result.caption()} Ranks (95%) and P(top K): "
+        f"{'simulated collections' if result.prediction is None else 'a second collection'}."
+    ),
+    best="raw_mean",
+)
+NEIGHBOURS = TableSpec(
+    id="documents-neighbours",
+    rows=_neighbour_rows,
+    printed=lambda result: MOST_PAIRS,
+    columns=(
+        Col("better", form="name"),
+        Col("next", form="name"),
+        Col("difference"),
+        Col("same_order", form="percent", when="known", about="ties count half"),
+        Col("significant", form="percent"),
+    ),
+    caption=lambda result: (
+        f"Neighbours by {result.measure}: "
+        + ("" if result.prediction is None else "same order in a second collection (probability), ")
+        + "significant in simulated collections (share, t test)."
+    ),
+)
+ERRORS = TableSpec(
+    id="simulate-errors",
+    rows=_bins,
+    shown=lambda result, rows: [row for row in rows if row["count"]],
+    columns=(
+        Col("low", "difference", _bin),
+        Col("count", "comparisons", "count"),
+        Col("errors", form="count"),
+        Col("rate", "error rate", _rate),
+    ),
+    caption="Error rate: how often the better run in a simulated collection is the worse one in "
+    "the observed collection, by the size of the simulated difference, ± Monte Carlo error.",
+)
+TESTS = TableSpec(
+    id="simulate-tests",
+    rows=_test_rows,
+    columns=(
+        Col("significant", "significant here", "percent"),
+        Col("reliably_share", "reliably", "percent"),
+        Col("rarely_share", "rarely", "percent"),
+        Col("agreement", "same decision", "percent"),
+        Col("estimated_difference", "estimated difference"),
+        Col("estimated_difference_recentred", "recentred"),
+    ),
+    caption=lambda result: (
+        f"Uncorrected t tests, alpha {result.significance.alpha:g}: pairs significant here, "
+        "reliably (in at least 95% of simulated collections), rarely (below 5%); docs/simulate.md."
+    ),
+    n_names=0,
+)
+ODD = TableSpec(
+    id="simulate-odd",
+    rows=_odd_rows,
+    columns=(
+        Col("what", "special case", "name"),
+        Col("count", form="count"),
+        Col("of", form="count"),
+        Col("share", form="percent"),
+    ),
+    caption="What the data and the samples did to the figures.",
+)
+
+
+def fields(result: SimulateResult) -> dict[str, Any]:
+    """The promised keys, and what else there is."""
+    rank = {row["run"]: row["rank"] for row in result.rows()}
+    order, rates, errors = result.graded_order, result.significance, result.error_rate
+    return {
+        **picked(
+            result,
+            "model measure n_samples depth seed documents runs topics raw_mean simulated_mean",
+        ),
+        "prediction": _prediction(result),
+        "rank_correlation": picked(
+            result.rank_correlation, "mean interval mean_error sd quantiles"
+        ),
+        "error_rate": _bins(result),
+        "significance": {
+            "alpha": rates.alpha,
+            "raw_share": result.raw_significant_share,
+            "rarely_significant_share": rates.rarely_share,
+            "reliably_significant_share": rates.reliably_share,
+            "mean_rate": float(rates.rate.mean()) if len(rates.rate) else None,
+            "decision_agreement": result.decision_agreement,
+        },
+        **picked(rates, "estimated_difference estimated_difference_recentred"),
+        "estimated_difference_quantiles": rates.difference_quantiles,
+        "estimated_difference_recentred_quantiles": rates.recentred_quantiles,
+        "overall_error_rate": errors.overall,
+        "ties": errors.ties,
+        "simulated_sd": result.simulated_sd,
+        "rank": [rank[run] for run in result.runs],
+        "rank_interval": result.rank_interval,
+        "top_probability": {str(k): result.top_probability(k) for k in _tops(result)},
+        "per_topic": {
+            "raw": result.raw,
+            "simulated_mean": result.cell_mean,
+            "simulated_sd": result.cell_sd,
+        },
+        "pairs": _pairs(result),
+        "graded": order
+        and {
+            **picked(order, "measure tau leader"),
+            "mean": result.graded_mean,
+            "reversed_pairs": order.n_reversed,
+            "same_leader": order.is_same_leader,
+        },
+        "bandwidth": result.bandwidth if result.model == "kde" else None,
+        **picked(result, "mode denominator score_source device none_relevant"),
+        **picked(result, "without_relevant plain truncated"),
+    }
+
+
+def _prediction(result: SimulateResult) -> dict[str, Any] | None:
+    """Of a second collection; `first` and `rank_interval` in the order of the runs."""
+    found = result.prediction
+    if found is None:
+        return None
+    pairs = all_pairs(len(result.runs)).tolist()
+    return {
+        "tau": picked(found.tau, "mean interval"),
+        **picked(found, "first rank_interval swap_share"),
+        "pairs": [
+            {"a": result.runs[a], "b": result.runs[b], "swap": swap}
+            for (a, b), swap in zip(pairs, found.swap.tolist(), strict=True)
+        ],
+    }
+
+
+def _pairs(result: SimulateResult) -> list[dict[str, Any]]:
+    raw, simulated, rates = result.raw_mean, result.simulated_mean, result.significance
+    return [
+        {
+            "a": result.runs[a],
+            "b": result.runs[b],
+            "raw_difference": raw[a] - raw[b],
+            "simulated_difference": simulated[a] - simulated[b],
+            "rate": rates.rate[i],
+            "rate_error": rates.rate_error[i],
+            "raw_pvalue": result.raw_pvalue[i],
+        }
+        for i, (a, b) in enumerate(all_pairs(len(result.runs)).tolist())
+    ]
+
+
+VIEW = View(
+    words=Words(
+        title="Other documents",
+        question="Would another document collection change the table?",
+        means=(
+            "The documents of each topic are resampled with their grades, and all runs rank the "
+            "same new collection. Ranks, probabilities and tau are for a second collection, which "
+            "has an error of its own besides that of the collection at hand. The t tests in this "
+            "section are not corrected for multiple comparisons."
+        ),
+        means_not=(
+            "This section says nothing about other topics or other judges. Unjudged documents "
+            "count as not relevant in the simulated collections, too, and a topic that has lost "
+            "all its relevant documents in a simulated collection scores 0 there for every run."
+        ),
+    ),
+    findings=findings,
+    tables=(RUNS, NEIGHBOURS, ERRORS, TESTS, ODD),
+    fields=fields,
+    options=("top",),
+    figures=(
+        FigureSpec(id="document-ranks", caption="Ranks in a second collection.", kind="ranks"),
+        FigureSpec(
+            id="document-errors",
+            caption="How often a simulated difference has the opposite sign to the observed one, "
+            "by its size.",
+            kind="error_rate",
+        ),
+        FigureSpec(
+            id="document-tau",
+            caption="Rank correlation between the observed ranking and a second collection's.",
+            kind="tau",
+        ),
+        FigureSpec(
+            id="document-topics",
+            caption="Simulated scores of the best run on each topic.",
+            kind="topics",
+        ),
+    ),
+)

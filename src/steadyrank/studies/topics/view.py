@@ -1,0 +1,318 @@
+"""How `topics` is shown: what it says, its tables and figures, for every output."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from steadyrank.present import cells
+from steadyrank.present.json import picked
+from steadyrank.present.table import Cell
+from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
+from steadyrank.studies.part import MOST_DOTS
+from steadyrank.studies.topics.levels import TopicLevel
+from steadyrank.studies.topics.result import TopicsResult, needed_figure
+from steadyrank.words import MISSING, counted, percent
+
+MOST_PAIRS = 45
+"""Pairs that a table lists."""
+
+
+def findings(result: TopicsResult) -> list[Finding]:
+    """The two best runs, or the best and the baseline; then how many pairs are unsettled."""
+    said = result.of_pair()
+    known = result.expected_reversal[~np.isnan(result.expected_reversal)]
+    if len(known) > 1:
+        values = {
+            "reversed": int((known > result.target).sum()),
+            "pairs": len(known),
+            "target": result.target,
+        }
+        text = (
+            f"{values['reversed']:,} of {len(known):,} pairs would be reversed with probability "
+            f"above {percent(result.target)}."
+        )
+        said.append(Finding("topics.pairs", text, values))
+    return said
+
+
+def needed_caption(result: TopicsResult) -> str:
+    """What the numbers of topics are for."""
+    return f"Topics needed: for {result.test_words()}, with {CERTAIN}."
+
+
+CERTAIN = "95% interval or lower bound"
+
+
+def needed_cell(row: Mapping[str, Any]) -> Cell:
+    """The topics that a pair requires, with their interval; sorts by the number or its bound."""
+    if "topics_needed" not in row:
+        return Cell(MISSING)
+    low = row["topics_needed_interval"][0]
+    known = row["topics_needed"] if row["topics_needed"] is not None else low
+    return Cell(needed_figure(row), 0 if row["significant"] else known)
+
+
+def _rate(key: str) -> Callable[[Row], Cell]:
+    return lambda row: _share(row.get(key))
+
+
+def _share(rate: float | None) -> Cell:
+    if rate is None:
+        return Cell(MISSING)
+    return Cell("< 0.1%", rate) if 0.0 < rate < 0.001 else cells.percent(rate)
+
+
+REVERSED = Col(
+    "expected_reversal",
+    "reversed",
+    _rate("expected_reversal"),
+    about="the probability that a replication on as many other topics reverses the order, "
+    "corrected for how the two were selected among all runs",
+)
+NEEDED = Col("topics_needed", "topics needed", needed_cell)
+ERROR_RATE = Col(
+    "error_rate",
+    "error rate",
+    _rate("error_rate"),
+    about="how often two experiments contradict each other if the observed difference were the "
+    "true one",
+)
+THEORY = (
+    REVERSED,
+    ERROR_RATE,
+    Col(
+        "error_rate_independent",
+        "independent",
+        _rate("error_rate_independent"),
+        about="the error rate as if each run had topics of its own",
+    ),
+    Col("approximation", "approximate", _rate("approximation"), about="the error rate by eq. 13"),
+    NEEDED,
+)
+
+
+def _neighbour_rows(result: TopicsResult) -> list[dict[str, Any]]:
+    """Runs by mean, each with what other topics may do to its lead over the next."""
+    rows = [{"run": result.runs[run], "mean": float(result.mean[run])} for run in result.order]
+    for row, (run, following) in zip(rows, itertools.pairwise(result.order), strict=False):
+        (pair,) = result.rows([result.pair(run, following)])
+        sign = 1.0 if pair["a"] == row["run"] else -1.0
+        row |= pair | {"next": result.runs[following], "lead": sign * pair["difference"]}
+    return rows
+
+
+def _against_baseline(result: TopicsResult, rows: Sequence[Row]) -> list[Row]:
+    """The best run first, and the baseline among them."""
+    (mean,) = {row["mean_b"] for row in rows}
+    own = {"a": f"{result.baseline} (baseline)", "mean_a": mean}
+    return sorted([*rows, own], key=lambda row: -np.nan_to_num(row["mean_a"], nan=-np.inf))
+
+
+def _most_reversed(result: TopicsResult, rows: Sequence[Row]) -> list[Row]:
+    return sorted(rows, key=lambda row: -np.nan_to_num(row["expected_reversal"], nan=2.0))
+
+
+NEIGHBOURS = TableSpec(
+    id="topic-neighbours",
+    rows=_neighbour_rows,
+    when=lambda result: result.baseline is None,
+    columns=(
+        Col("run", form="name"),
+        Col("next", form="name"),
+        Col("mean", "{measure}"),
+        Col("lead"),
+        REVERSED,
+        ERROR_RATE,
+        NEEDED,
+    ),
+    caption=lambda result: f"{result.caption()} {needed_caption(result)}",
+    best="mean",
+)
+BASELINE = TableSpec(
+    id="topic-baseline",
+    rows=TopicsResult.rows,
+    shown=_against_baseline,
+    when=lambda result: result.baseline is not None,
+    columns=(
+        Col("a", "run", "name"),
+        Col("mean_a", "{measure}"),
+        Col("difference", form="change"),
+        *THEORY,
+    ),
+    caption=lambda result: f"{result.caption()} {needed_caption(result)}",
+    best="mean_a",
+)
+PAIRS = TableSpec(
+    id="topic-every-pair",
+    rows=TopicsResult.rows,
+    shown=_most_reversed,
+    when=lambda result: result.baseline is None and len(result.pairs) <= MOST_PAIRS,
+    columns=(
+        Col("a", form="name"),
+        Col("b", form="name"),
+        Col("difference", "a − b", "change"),
+        *THEORY,
+    ),
+    caption="Every pair, the least certain first. Quote reversed, not the error rate, of an "
+    "observed difference (docs/topics.md).",
+)
+
+
+def last_split(result: TopicsResult) -> int:
+    """The place of the largest size that has splits; of the largest where none has."""
+    places = range(len(result.sizes))
+    measured = [s for s in places if any(level.count[s] for level in result.levels)]
+    return measured[-1] if measured else places[-1]
+
+
+def _largest_splits(result: TopicsResult, rows: Sequence[Row]) -> list[Row]:
+    """Levels with a pair or a reversal, at the largest size that has splits."""
+    last = last_split(result)
+    return [
+        {**row, **_of_level(level)}
+        for level, row in zip(result.levels, rows[last :: len(result.sizes)], strict=True)
+        if level.pairs or level.reversed[last]
+    ]
+
+
+def _of_level(level: TopicLevel) -> dict[str, Any]:
+    fit = level.fit
+    fitted = {} if fit is None else {"b1": fit.b1, "b2": fit.b2}
+    rates = [] if fit is None else fit.rate[:2].tolist()
+    return {
+        "name": level.name,
+        "variance": 1e4 * level.variance,
+        "variance_independent": 1e4 * level.variance_independent,
+        **fitted,
+        **{f"fit_{place}": rate for place, rate in enumerate(rates)},
+    }
+
+
+def _empirical(row: Row) -> Cell:
+    """With its Monte Carlo error."""
+    rate, error = row["empirical"], row["empirical_error"]
+    shown = _share(rate)
+    if math.isnan(rate) or math.isnan(error) or error == 0.0:
+        return shown
+    return Cell(f"{shown.text} ± {error:.1%}", rate)
+
+
+def _level_columns(result: TopicsResult) -> tuple[Col, ...]:
+    size = result.sizes[last_split(result)]
+    fits = [
+        Col(f"fit_{place}", f"fit at {n}", _rate(f"fit_{place}"), "known")
+        for place, n in enumerate(result.further_sizes[:2])
+    ]
+    return (
+        Col("name", "difference", "name"),
+        Col("pairs", form="count"),
+        Col(
+            "variance",
+            "variance ×1e4",
+            ".2f",
+            "known",
+            "of the mean difference over all topics, mean over the pairs",
+        ),
+        Col(
+            "variance_independent",
+            "independent",
+            ".2f",
+            "known",
+            "as if each run had topics of its own",
+        ),
+        Col("error_rate", f"error rate at {size}", _rate("error_rate"), "known"),
+        Col("predictive", f"reversed at {size}", _rate("predictive"), "known"),
+        Col("empirical", f"empirical at {size}", _empirical, "known", "± its Monte Carlo error"),
+        Col("b1", form=".3f", when="known"),
+        Col(
+            "b2",
+            when="known",
+            about="the fit is b1 exp(-b2 n), an extrapolation and usually too low",
+        ),
+        *fits,
+    )
+
+
+LEVELS = TableSpec(
+    id="topic-levels",
+    rows=TopicsResult.curves,
+    shown=_largest_splits,
+    columns=_level_columns,
+    caption=lambda result: (
+        "By the difference of two means: theory, and empirical rates of two disjoint sets of "
+        f"{result.sizes[last_split(result)]} topics in {counted(result.n_trials, 'split')}, with "
+        "their fit (docs/topics.md)."
+    ),
+)
+
+
+def fields(result: TopicsResult) -> dict[str, Any]:
+    """The promised keys, and what else there is."""
+    return {
+        "n_topics": result.n_topics,
+        "pairs": result.rows(),
+        "levels": [_level_json(result, level) for level in result.levels],
+        **picked(result, "measure n_complete n_dropped n_clusters"),
+        "weighted": result.is_weighted,
+        "trials": result.n_trials,
+        **picked(
+            result, "binning target alpha beta comparisons comparison_alpha baseline seed leaders"
+        ),
+        "answer": [finding.text for finding in findings(result)],
+        "runs": [
+            {"run": run, "mean": mean}
+            for run, mean in zip(result.runs, result.mean.tolist(), strict=True)
+        ],
+    }
+
+
+def _level_json(result: TopicsResult, level: TopicLevel) -> dict[str, Any]:
+    keys, fit = ("b1", "b2", "method", "residuals"), level.fit
+    return {
+        **picked(level, "low high pairs variance variance_independent"),
+        "sizes": result.sizes,
+        **level.curves,
+        "fit": {key: getattr(fit, key, None) for key in keys},
+        "extrapolation": {"sizes": result.further_sizes, "rate": fit.rate if fit else None},
+    }
+
+
+VIEW = View(
+    words=Words(
+        title="Other topics",
+        question="Would other topics change the table?",
+        means=(
+            "The probability that a replication, on as many other topics from the same population, "
+            "reverses the order of two runs, given the difference that was observed. It allows for "
+            "how the two were selected: the best of many runs are partly the luckiest."
+        ),
+        means_not="This section says nothing about other documents or judgments.",
+    ),
+    findings=findings,
+    tables=(NEIGHBOURS, BASELINE, PAIRS, LEVELS),
+    csv="topic-every-pair",
+    fields=fields,
+    figures=(
+        FigureSpec(
+            id="topic-errors",
+            caption="Reversals against the number of topics, by the size of the difference.",
+            kind="error_rate",
+        ),
+        FigureSpec(
+            id="topic-pairs",
+            caption="Every pair: its difference, and the probability that other topics reverse it.",
+            kind="pairs",
+            when=lambda result: len(result.pairs) <= MOST_DOTS,
+        ),
+        FigureSpec(
+            id="topic-variances",
+            caption="Variance of differences, paired and as if each run had its own topics.",
+            kind="variances",
+        ),
+    ),
+)
