@@ -63,7 +63,7 @@ class Study:
 
 
 STUDIES: tuple[Study, ...] = (
-    Study("check", "what is wrong or odd with these files", place=2, section="part"),
+    Study("check", "what is wrong or odd with these files", place=2),
     Study("evaluate", "scores of every run on every topic"),
     Study("compare", "who beats whom, how surely, by how much", turn=1),
     Study("simulate", "would another document collection change it?", turn=5),
