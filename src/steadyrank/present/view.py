@@ -208,8 +208,9 @@ class View:
         return next(spec for spec in self.tables if spec.id == wanted).rows(subject)
 
     def json(self, subject: Any) -> dict[str, Any]:
-        """The promised keys, and all findings."""
-        return {**self.fields(subject), "findings": findings_json(self.findings(subject))}
+        """The promised keys, and all findings, unless the keys have some of their own."""
+        keys = self.fields(subject)
+        return keys | {"findings": keys.get("findings", findings_json(self.findings(subject)))}
 
 
 MOST_FINDINGS = 3

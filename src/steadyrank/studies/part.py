@@ -133,8 +133,8 @@ class Body:
 def part_of(
     view: View,
     *,
-    run: Callable[[Job], Any],
-    cost: Callable[[Shape], Cost],
+    run: Callable[[Job], Any] | None = None,
+    cost: Callable[[Shape], Cost] = lambda shape: Cost(fixed=0.0),
     why_not: Callable[[Material], str] = lambda material: "",
     works_on: str = "topics",
     subject_of: Callable[[Any], Any] = lambda result: result,
