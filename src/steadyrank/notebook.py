@@ -95,12 +95,11 @@ def shown_by(
 
     def describe(self: Any) -> str:
         """A paragraph for a paper: what was compared, how, and what was found."""
-        module, _, view = text.partition(":")
-        paragraph = attrgetter(f"{view.partition('.')[0]}.paragraph")
-        return str(paragraph(import_module(f"steadyrank.{module}"))([self] if listed else self))
+        view = import_module(f"steadyrank.{text.partition(':')[0]}").VIEW
+        return str(view.paragraph([self] if listed else self))
 
     def decorate(result: type[_Result]) -> type[_Result]:
-        if text.endswith(":VIEW.text"):
+        if text.endswith((".view:VIEW.text", ":compare_text")):
             result.describe = describe  # type: ignore[attr-defined]
         methods = {"_text": texts, "__str__": printed, "__repr__": _line} | _methods(Exhibit)
         if hasattr(result, "rows"):

@@ -105,6 +105,7 @@ showing_options = opt.together(
         "p-values against differences, ranks, sorted p-values, or differences in segments "
         "[default: intervals; segments with --by COLUMN].",
     ),
+    opt.describe_option,
     opt.digits_option,
 )
 
@@ -159,7 +160,8 @@ def command(
         result = compare(scores, progress=progress, **options)
     if output.format in ("csv", "json"):
         with progress_bar("pairs", output.quiet) as progress:
-            emit(pairs_text(result, output.format, progress=progress), output.path)
+            pieces = pairs_text(result, output.format, progress=progress, describe=output.describe)
+            emit(pieces, output.path)
     else:
         about: Any = {"show": show, "underline_second": underline_second, "digits": digits}
         output.show(compare_text, result, **about)

@@ -62,6 +62,7 @@ showing_options = opt.together(
         default="margin",
         help="Draw differences and margin, means of instances, or spread by topic.",
     ),
+    opt.describe_option,
     opt.digits_option,
 )
 

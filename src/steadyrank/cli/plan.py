@@ -78,6 +78,7 @@ budget_options = opt.together(
     help="Write a page to FILE (.html) with a slider from topics to certainty; without data, for "
     "paired t tests and any variance.",
 )
+@opt.describe_option
 @opt.digits_option
 @opt.output_options
 def command(

@@ -11,6 +11,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any
 
 from steadyrank._version import __version__
@@ -20,6 +21,7 @@ from steadyrank.errors import InputError
 from steadyrank.notebook import frame_of
 from steadyrank.present import cells, json
 from steadyrank.present.latex import escape_latex
+from steadyrank.present.run_names import names_shown
 from steadyrank.present.table import Cell, Table, exact_csv, with_words
 
 Row = Mapping[str, Any]
@@ -166,16 +168,20 @@ class View:
         asked = {option: looks.pop(option) for option in self.options if option in looks}
         if asked:
             subject = replace(subject, **asked)
-        paragraph = self.paragraph(subject) if describe else ""
         if form == "json":
-            described = {"description": paragraph} if describe else {}
-            return "".join(json.json_pieces({**self.json(subject), **described}))
+            return "".join(json.json_pieces(self.json(subject, describe=describe)))
         if form == "csv":
             return exact_csv(self._csv_rows(subject, csv))
         said = [finding.text for finding in self.findings(subject)[:MOST_FINDINGS]]
-        notes = [paragraph] if describe and form != "latex" else []
-        text = with_words(said, self.made(subject, digits=digits), notes, form, **looks)
-        return f"{text}\n{escape_latex(paragraph)}\n" if describe and form == "latex" else text
+        text = with_words(said, self.made(subject, digits=digits), [], form, **looks)
+        return self.described(text, subject, form) if describe else text
+
+    def described(self, text: str, subject: Any, form: str) -> str:
+        """The text with the paragraph for a paper behind it."""
+        paragraph = names_shown().text(self.paragraph(subject))
+        if form == "html":
+            paragraph = f"<p>{escape(paragraph)}</p>"
+        return f"{text}\n{escape_latex(paragraph) if form == 'latex' else paragraph}\n"
 
     def paragraph(self, subject: Any) -> str:
         """What `describe` has to say, and by which program."""
@@ -184,7 +190,13 @@ class View:
         return f"{self.describe(subject)} [steadyrank {__version__}]"
 
     def pieces(
-        self, subject: Any, form: str, *, progress: Progress | None = None, total: int = 0
+        self,
+        subject: Any,
+        form: str,
+        *,
+        progress: Progress | None = None,
+        total: int = 0,
+        describe: bool = False,
     ) -> Iterator[str]:
         """JSON, or CSV as a frame writes it, some of the text at a time; of `total` rows."""
         finished = 0
@@ -196,7 +208,7 @@ class View:
                 progress(finished, total)
 
         if form == "json":
-            yield from json.json_pieces(self.json(subject), done)
+            yield from json.json_pieces(self.json(subject, describe=describe), done)
             return
         rows = iter(self._csv_rows(subject))
         for place, part in enumerate(iter(lambda: list(itertools.islice(rows, json.PART)), [])):
@@ -207,10 +219,11 @@ class View:
         wanted = wanted or self.csv or self.tables[0].id
         return next(spec for spec in self.tables if spec.id == wanted).rows(subject)
 
-    def json(self, subject: Any) -> dict[str, Any]:
+    def json(self, subject: Any, *, describe: bool = False) -> dict[str, Any]:
         """The promised keys, and all findings, unless the keys have some of their own."""
         keys = self.fields(subject)
-        return keys | {"findings": keys.get("findings", findings_json(self.findings(subject)))}
+        keys |= {"findings": keys.get("findings", findings_json(self.findings(subject)))}
+        return keys | ({"description": self.paragraph(subject)} if describe else {})
 
 
 MOST_FINDINGS = 3

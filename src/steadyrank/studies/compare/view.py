@@ -76,6 +76,34 @@ def findings(results: Results) -> list[Finding]:
     ]
 
 
+CITED = {
+    "maxt": "Romano and Wolf, 2005; Mogstad et al., 2024",
+    "holm": "Holm, 1979",
+    "bh": "Benjamini and Hochberg, 1995",
+}
+"""What a paper cites for a correction."""
+
+
+def describe(results: Results | CompareResult | CompareTable) -> str:
+    """The paragraph for a paper, of one measure after the other."""
+    if isinstance(results, (CompareResult, CompareTable)):
+        results = results_of(results)
+    return " ".join(map(_described, results))
+
+
+def _described(result: CompareResult) -> str:
+    cited = CITED.get(result.correction, "") if result.is_corrected else ""
+    method = ", ".join(filter(None, [result.test_words(), result.correction_words()]))
+    leader = result.order[0]
+    best = f" {first(result).text}" if result.baseline is None else ""
+    return (
+        f"We compared {counted(len(result.runs), result.row_word)} by mean {result.measure} on "
+        f"{result.topics_words()}: {method}{f' ({cited})' if cited else ''}, alpha "
+        f"{result.alpha:g}. {significant(result).text} {result.runs[leader]} has the highest mean "
+        f"({result.mean[leader]:.4f}).{best}"
+    )
+
+
 def first(result: CompareResult, most: int = MOST_NAMED) -> Finding:
     """Which runs could be the best; at most so many are named."""
     sure = f"With {1 - result.alpha:.0%} confidence" if result.is_familywise else "By these tests"
@@ -564,6 +592,7 @@ VIEW = View(
         ),
     ),
     findings=findings,
+    describe=describe,
     tables=(RUNS, PAIRS, AGAINST, SEGMENT_PAIRS, SEGMENTS, MEASURES),
     csv="pairs",
     fields=fields,
@@ -598,12 +627,16 @@ def results_of(result: CompareResult | CompareTable) -> Results:
 
 
 def pairs_text(
-    result: CompareResult | CompareTable, form: str, *, progress: Progress | None = None
+    result: CompareResult | CompareTable,
+    form: str,
+    *,
+    progress: Progress | None = None,
+    describe: bool = False,
 ) -> Iterator[str]:
     """All pairs as JSON or CSV, some of the text at a time: there may be millions of them."""
     results = results_of(result)
     total = sum(len(one.pairs) for one in results)
-    return VIEW.pieces(results, form, progress=progress, total=total)
+    return VIEW.pieces(results, form, progress=progress, total=total, describe=describe)
 
 
 def compare_text(
@@ -615,6 +648,7 @@ def compare_text(
     underline_second: bool = False,
     label: str = LABEL,
     paper: bool | None = None,
+    describe: bool = False,
     **looks: Any,
 ) -> str:
     """The result in one of the output formats.
@@ -623,17 +657,18 @@ def compare_text(
     """
     results = results_of(result)
     if form in ("json", "csv"):
-        return "".join(pairs_text(result, form))
+        return "".join(pairs_text(result, form, describe=describe))
     if paper is None:
         paper = form != "table" or bool(show) or underline_second or len(results) > 1
     if not paper:
-        return VIEW.text(results, form, digits=digits, **looks)
+        return VIEW.text(results, form, digits=digits, describe=describe, **looks)
     said = findings(results)[:MOST_FINDINGS] if form == "table" else []
     table = paper_table(
         results, digits=digits, show=show, underline_second=underline_second, label=label
     )
     tables = [table, *(made for one in results for made in _paper_segments(one, digits, said))]
-    return with_words([finding.text for finding in said], tables, [], form, **looks)
+    text = with_words([finding.text for finding in said], tables, [], form, **looks)
+    return VIEW.described(text, results, form) if describe else text
 
 
 def _paper_segments(result: CompareResult, digits: int, said: Sequence[Finding]) -> Iterator[Table]:

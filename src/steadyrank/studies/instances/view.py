@@ -37,6 +37,10 @@ MOST_PRINTED = 10
 """Comparisons whose variances a command lists."""
 
 
+MOST_DESCRIBED = 3
+"""Comparisons that a paragraph for a paper states."""
+
+
 def _each(subject: Subject) -> list[Any]:
     return list(subject) if isinstance(subject, Sequence) else [subject]
 
@@ -53,6 +57,25 @@ def findings(subject: Subject) -> list[Finding]:
     """What the first measure says."""
     result = _each(subject)[0]
     return _of_pair(result) if isinstance(result, InstancesResult) else _of_table(result)
+
+
+def describe(subject: Subject) -> str:
+    """The paragraph for a paper, of one measure after the other."""
+    return " ".join(map(_described, _each(subject)))
+
+
+def _described(result: InstancesResult | InstancesTable) -> str:
+    several = [result] if isinstance(result, InstancesResult) else list(result.comparisons)
+    one = several[0]
+    n, k = one.n_topics, sorted({*one.n_instances.values()})
+    runs = f"{k[0]} to {k[-1]} instances" if k[0] < k[-1] else counted(k[0], "instance")
+    said = " ".join(difference_words(each) for each in several[:MOST_DESCRIBED])
+    margins = f" {margin_words(one)}" if len(several) == 1 else ""
+    return (
+        f"Systems with {runs} were compared by mean {one.measure} on "
+        f"{counted(n, 'topic')} with a mixed model in which topics and instances are random "
+        f"(alpha {one.alpha:g}). {said}{margins}"
+    )
 
 
 def _of_pair(result: InstancesResult) -> list[Finding]:
@@ -549,6 +572,7 @@ WORDS = Words(
 VIEW = View(
     words=WORDS,
     findings=findings,
+    describe=describe,
     tables=(FIGURES, COMPONENTS, PAIRS, SHARES),
     csv="instance-pairs",
     fields=fields,

@@ -57,6 +57,13 @@ def findings(result: PlanResult) -> list[Finding]:
     return said
 
 
+def describe(result: PlanResult) -> str:
+    """The paragraph for a paper: what every measure requires, and by which design."""
+    found = _topics if result.given_topics is None else _detected
+    said = " ".join(found(result, plan).text for plan in result.plans)
+    return f"{said} The design: {result.caption()}"
+
+
 def _topics(result: PlanResult, plan: MeasurePlan) -> Finding:
     demands, needed = result.demands, f"{size(plan.topics)} topics"
     if plan.topics_interval is not None:
@@ -221,6 +228,7 @@ VIEW = View(
         ),
     ),
     findings=findings,
+    describe=describe,
     tables=(MEASURES, PILOT),
     fields=fields,
     figures=(
