@@ -86,15 +86,3 @@ def test_a_d_study_counts_up():
     shown = str(sr.stability(cube("many"), n_topics=[100, 20]))
     sizes = [int(size) for size in re.findall(r"^ (\d+) +0\.\d+ +\[", shown, re.MULTILINE)]
     assert sizes == [20, 40, 100]
-
-
-def test_columns_of_one_value_are_said_once():
-    qrels = sr.qrels_from_dict({t: {"d1": 1, "d2": 0} for t in "123"})
-    runs = [
-        sr.run_from_dict({t: {f"d{d}": float(d) for d in range(1, 4)} for t in "123"}, name=name)
-        for name in "ab"
-    ]
-    shown = str(sr.check(runs, qrels))
-    assert "The same for all: topics 3, missing 0," in shown
-    assert "missing" not in shown.splitlines()[0]
-    assert "missing" in str(sr.check(runs[:1], qrels)).splitlines()[0]
