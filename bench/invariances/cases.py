@@ -28,11 +28,11 @@ from steadyrank.studies.agree.view import VIEW as AGREE
 from steadyrank.studies.compare.view import fields as compare_fields
 from steadyrank.studies.components.view import VIEW as COMPONENTS
 from steadyrank.studies.datasets.view import VIEW as DATASETS
-from steadyrank.studies.gate.tables import gate_json
+from steadyrank.studies.gate.view import VIEW as GATE
 from steadyrank.studies.holes.view import VIEW as HOLES
-from steadyrank.studies.instances.tables import instances_json
+from steadyrank.studies.instances.view import VIEW as INSTANCES
 from steadyrank.studies.judges.view import VIEW as JUDGES
-from steadyrank.studies.plan.tables import plan_json
+from steadyrank.studies.plan.view import VIEW as PLAN
 from steadyrank.studies.pools.view import VIEW as POOLS
 from steadyrank.studies.simulate.view import VIEW as SIMULATE
 from steadyrank.studies.stability.view import VIEW as STABILITY
@@ -496,7 +496,7 @@ CASES: dict[str, Case] = {
     },
     "plan": Case(
         study="plan",
-        told=plan_json,
+        told=PLAN.fields,
         jobs=False,
         listed=False,
         call=lambda data: sr.plan(data.scores, minimum_difference=0.1, systems=3),
@@ -505,7 +505,7 @@ CASES: dict[str, Case] = {
     ),
     "plan, paired": Case(
         study="plan",
-        told=plan_json,
+        told=PLAN.fields,
         jobs=False,
         listed=False,
         call=lambda data: sr.plan(
@@ -581,7 +581,7 @@ CASES: dict[str, Case] = {
     ),
     "instances": Case(
         study="instances",
-        told=lambda result: instances_json([result]),
+        told=lambda result: INSTANCES.json([result]),
         call=lambda data, **options: sr.instances(
             complete(data.scores),
             measure="AP",
@@ -598,7 +598,7 @@ CASES: dict[str, Case] = {
     ),
     "instances, a baseline": Case(
         study="instances",
-        told=lambda result: instances_json([result]),
+        told=lambda result: INSTANCES.json([result]),
         call=lambda data, **options: sr.instances(
             complete(data.scores.with_run_info(system=data.scores.run_info["team"])),
             measure="AP",
@@ -613,7 +613,7 @@ CASES: dict[str, Case] = {
     ),
     "instances, a single run": Case(
         study="instances",
-        told=lambda result: instances_json([result]),
+        told=lambda result: INSTANCES.json([result]),
         listed=False,
         call=lambda data, **options: sr.instances(
             data.scores.with_run_info(
@@ -632,7 +632,7 @@ CASES: dict[str, Case] = {
     ),
     "gate": Case(
         study="gate",
-        told=gate_json,
+        told=GATE.json,
         call=lambda data, **options: sr.gate(
             *(run for name in GATED for run in data.runs if run.name == name),
             data.qrels,

@@ -90,6 +90,9 @@ def test_json_has_the_promised_keys(called):
     assert equivalence["interval"][0] > shown["interval"][0]
     assert {"equivalent", "pvalue_equivalence", "pvalue_non_inferiority"} <= set(equivalence)
     assert any("rerank is better than bm25" in text for text in shown["words"])
+    first = shown["findings"][0]
+    assert first["id"] == "instances.difference"
+    assert first["values"]["difference"] == shown["difference"]
 
 
 def test_two_non_deterministic_systems(called):
@@ -146,10 +149,10 @@ def test_the_table_says_it_in_words(called):
     assert "dense − bm25" in out
     assert "p, two-way bootstrap" in out
     assert "system × topic" in out
-    assert "that does not make them equal" in out
+    assert "dense is not significantly different from bm25" in out
     assert "is undecided" in out
-    assert "neither more topics nor more instances alone would settle it" in out
-    assert "bm25 has one run and counts as deterministic." in out
+    assert "Neither more topics nor more instances alone would settle the margin" in out
+    assert "mean of bm25 (1 run)" in out
 
 
 def test_tables_of_several_systems(called):
@@ -174,8 +177,10 @@ def test_tables_of_several_systems(called):
     assert "mean b" in out
     _, out, _ = called("--b", "bm25", "--no-posterior")
     assert "Mean of bm25: " in out
-    assert "verdict" in out
-    assert "HPD" not in out.split("\n\n")[0]  # a column without any value
+    assert "+0.0597*" in out
+    assert "* significant." in out
+    assert "margin 0.01" in out
+    assert "HPD" not in out  # a column without any value
     _, out, _ = called(*PAIR, "--no-posterior")
     assert "p, Algorithm 2 of Jayasinghe et al. 2015" in out
     assert "of the paper" not in out

@@ -143,8 +143,8 @@ def test_budgets(capsys):
     assert plans[0]["hours"] == pytest.approx(plans[0]["topics"] * 500 * 2 / 60)
     budget = ("--minutes-per-document", "2", "--pool-depth", "10")
     _, out, _ = call(capsys, "plan", *named, *ASKED, *budget)
-    assert "Cheapest: AP" in out
-    assert "at most systems × pool depth" in out
+    assert "AP requires the fewest assessor hours: " in out
+    assert "documents, at most   hours (2 min per document)" in out
 
 
 def test_a_small_pilot_is_told_on_stderr_unless_quiet(capsys, pilot, write):

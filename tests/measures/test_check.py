@@ -117,16 +117,18 @@ def test_the_command_tells_and_exits(write, capsys):
     qrels = write("q.txt", "1 0 d1 1\n1 0 d2 0\n")
     good = write("good.run", "1 Q0 d1 1 9 good\n1 Q0 d2 2 8.5 good\n1 Q0 d3 2 4 good\n")
     assert run_command(["check", str(qrels), str(good)]) == 0
-    assert "Nothing wrong, nothing odd" in capsys.readouterr().out
+    assert capsys.readouterr().out.startswith("No errors; no warnings.")
     bad = write("bad.run", "1 Q0 d1\n")
     assert run_command(["check", str(qrels), str(good), str(bad)]) == 2
     out = capsys.readouterr().out
-    assert "1 wrong, 0 odd" in out
+    assert out.startswith("1 error: results would be wrong; no warnings.")
     assert "expected 6 fields" in out
     assert run_command(["check", str(qrels), str(bad), "--format", "json"]) == 2
     result = json.loads(capsys.readouterr().out)
     assert result["sound"] is False
     assert result["findings"][0]["level"] == "wrong"
+    assert result["findings"][0]["id"] == "check.wrong.1"
+    assert result["findings"][0]["text"] == f"{bad}: {result['findings'][0]['what']}"
     for form in ("csv", "latex", "markdown"):
         assert run_command(["check", str(qrels), str(good), "--format", form]) == 0
         assert "good" in capsys.readouterr().out

@@ -75,9 +75,12 @@ def test_every_number_of_topics_for_a_difference_that_matters_is_the_same(tmp_pa
     assert plan.is_by_differences
     low, high = plan.topics_interval
     (cells,) = embedded(result.path)["plan-measures"]
-    assert (cells[2], cells[3]) == (f"{plan.topics:,}", f"{low:,} to {high:,}")
     section = next(section for section in result.page.sections if section.id == "plan")
-    (said,) = [line for line in section.answer if line.startswith("Detecting a difference of")]
+    (table,) = [table for table in section.tables if table.id == "plan-measures"]
+    shown = dict(zip(table.header, cells, strict=True))
+    assert shown["topics"] == f"{plan.topics:,}"
+    assert shown["95% interval (topics)"] == f"[{low:,}, {high:,}]"
+    (said,) = [line for line in section.answer if line.startswith("A difference of 0.05 in AP")]
     assert f"requires {plan.topics:,} topics (95% interval {low:,} to {high:,})" in said
     assert "alpha 0.05 over 153 comparisons" in said
 

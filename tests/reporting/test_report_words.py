@@ -20,7 +20,7 @@ from steadyrank.reporting.headline import (
     verdict_words,
 )
 from steadyrank.studies.compare.view import first
-from steadyrank.studies.instances.section import systems_words
+from steadyrank.studies.instances.view import systems_words
 from steadyrank.studies.simulate.result import documents_share
 from steadyrank.studies.topics.result import needed_words
 from steadyrank.words import chance, counted, some

@@ -38,8 +38,8 @@ def command(
 
         tell_if_compiling(output.quiet)
         result = check(list(runs), qrels, name_from=name_from, jobs=jobs, progress=progress)
-    from steadyrank.studies.check.tables import check_text
+    from steadyrank.studies.check.view import VIEW
 
-    output.show(check_text, result)
+    output.show(VIEW.text, result)
     if not result.is_sound:
         click.get_current_context().exit(2)

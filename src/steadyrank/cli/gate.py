@@ -103,7 +103,7 @@ def command(
     margins = _margins(measures or DEFAULT_MEASURES)
     tell_if_compiling(output.quiet)
     from steadyrank.studies.gate.study import gate
-    from steadyrank.studies.gate.tables import gate_text, junit_xml, summary_markdown
+    from steadyrank.studies.gate.view import VIEW, junit_xml, summary_markdown
 
     sides = _sides(files, scores_file)
     result = gate(*sides, measures=margins, margin=margin, **options)
@@ -113,7 +113,7 @@ def command(
         emit(junit_xml(result, unsure), junit)
     _draw_history(result, output.quiet)
     output.draw(result)
-    output.show(gate_text, result, digits=digits)
+    output.show(VIEW.text, result, digits=digits)
     click.get_current_context().exit(result.exit_code(unsure))
 
 

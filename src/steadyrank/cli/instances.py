@@ -151,12 +151,12 @@ def command(
     with progress_bar("comparisons", output.quiet) as progress:
         study["progress"] = progress
         results = [instances(scores, measure=name, **study) for name in scores.measures]
-    from steadyrank.studies.instances.tables import instance_plan_text, instances_text
+    from steadyrank.studies.instances.view import PLAN_VIEW, VIEW
 
     if plan:
-        output.show(instance_plan_text, results[0], plans=_plans(results[0], asked))
+        output.show(PLAN_VIEW.text, _planned(results[0], asked))
     else:
-        output.show(instances_text, results, digits=digits)
+        output.show(VIEW.text, results, digits=digits)
     output.draw(results[0], kind=plot_kind)
 
 
@@ -174,10 +174,12 @@ def _check_plan(plan: bool, plot: str | None, study: dict[str, Any], asked: dict
     study |= {"posterior": False, "n_samples": 1, "samples_per_instance": 1}
 
 
-def _plans(result: Any, asked: dict[str, Any]) -> list[Any]:
+def _planned(result: Any, asked: dict[str, Any]) -> Any:
     """The plan by the variances found, and by the largest variance of instances if it has one."""
+    from steadyrank.studies.instances.view import Planned
+
     plans = [result.plan(**asked)]
     span = result.variance_interval.get("instance")
     if span is not None and math.isfinite(span[1]):
         plans.append(result.plan(cautious=True, **asked))
-    return plans
+    return Planned(plans, result)

@@ -121,10 +121,10 @@ def command(
         scores = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)
         pilot = describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)
     from steadyrank.studies.plan.study import plan
-    from steadyrank.studies.plan.tables import plan_text
+    from steadyrank.studies.plan.view import VIEW
 
     result = plan(pilot, **demands)
-    output.show(plan_text, result, digits=digits)
+    output.show(VIEW.text, result, digits=digits)
     output.draw(result)
     if page is not None:
         from steadyrank.studies.plan.planner_page import planner_page

@@ -63,7 +63,7 @@ class RunCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-@shown_by("studies.check.tables:check_text")
+@shown_by("studies.check.view:VIEW.text")
 class CheckResult(Exhibit):
     """What `check` found: a row per run, and findings that are wrong or odd.
 

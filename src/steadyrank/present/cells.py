@@ -182,41 +182,6 @@ def titled(rows: Iterable[Mapping[str, Cell]]) -> tuple[list[str], list[list[Cel
     return list(made[0]) if made else [], [list(row.values()) for row in made]
 
 
-def without_empty(
-    header: Sequence[str], rows: Sequence[Sequence[Cell]]
-) -> tuple[list[str], list[list[Cell]]]:
-    """Header and rows without the columns that have no figure in any row.
-
-    >>> without_empty(["run", "fit"], [[name("a"), Cell(MISSING)]])[0]
-    ['run']
-    """
-    kept = [j for j in range(len(header)) if any(row[j].text != MISSING for row in rows)]
-    return [header[j] for j in kept], [[row[j] for j in kept] for row in rows]
-
-
-def without_constant(
-    header: Sequence[str], rows: Sequence[Sequence[Cell]]
-) -> tuple[list[str], list[list[Cell]], str]:
-    """Header and rows without the columns of one value but the first, and a sentence that says it.
-
-    >>> cells = [[name("a"), whole(50), whole(0)], [name("b"), whole(50), whole(2)]]
-    >>> header, rows, said = without_constant(["run", "topics", "missing"], cells)
-    >>> header, said
-    (['run', 'missing'], 'The same for all: topics 50.')
-    """
-    columns = [[row[j] for row in rows] for j in range(len(header))]
-    same = [j for j in range(1, len(header)) if len({cell.text for cell in columns[j]}) == 1]
-    if len(rows) < 2 or not same:
-        return list(header), [list(row) for row in rows], ""
-    kept = [j for j in range(len(header)) if j not in same]
-    values = ", ".join(f"{header[j]} {rows[0][j].text}" for j in same)
-    return (
-        [header[j] for j in kept],
-        [[row[j] for j in kept] for row in rows],
-        f"The same for all: {values}.",
-    )
-
-
 def most_columns(n_rows: int) -> int:
     """How many columns of numbers a page holds beside each other, where there are so many rows.
 

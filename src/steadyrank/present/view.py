@@ -37,7 +37,8 @@ class Finding:
 
 Form = str | Callable[[Row], Cell]
 """How a cell is shown: "name", "score" and "change" (as many decimals as `digits`), "percent",
-"pvalue", "count", "size", "yes"; a format of Python's; or a function of the row."""
+"pvalue", "count", "size", "yes"; a format of Python's; "row", for the one that the row's `form`
+names; or a function of the row."""
 
 When = str | Callable[[Any], bool]
 """Whether a column is shown: "always"; "known", where some row has a value; "varies", where rows
@@ -120,7 +121,7 @@ class View:
     """All that a study says and shows of a subject."""
 
     words: Words | None = None
-    """None of what has no section of its own."""
+    """None where no report has a section of it."""
     findings: Callable[[Any], Sequence[Finding]]
     """The most important first: a terminal prints three."""
     tables: tuple[TableSpec, ...]
@@ -207,8 +208,9 @@ class View:
         return next(spec for spec in self.tables if spec.id == wanted).rows(subject)
 
     def json(self, subject: Any) -> dict[str, Any]:
-        """The promised keys, and all findings."""
-        return {**self.fields(subject), "findings": findings_json(self.findings(subject))}
+        """The promised keys, and all findings, unless the keys have some of their own."""
+        keys = self.fields(subject)
+        return keys | {"findings": keys.get("findings", findings_json(self.findings(subject)))}
 
 
 MOST_FINDINGS = 3
@@ -281,6 +283,11 @@ def _title(col: Col, subject: Any) -> str:
     return (col.title or col.keys[0].replace("_", " ")).format_map(_Attributes(first))
 
 
+def literal(title: str) -> str:
+    """A title that is shown as it is, whatever braces the names in it have."""
+    return title.replace("{", "{{").replace("}", "}}")
+
+
 def _about(col: Col, subject: Any) -> str:
     """What a column is, behind its title; d and W/T/L stay as they are."""
     title = _title(col, subject)
@@ -305,16 +312,14 @@ class _Attributes(dict[str, Any]):
 def _cell(col: Col, row: Row, digits: int, page: bool) -> Cell:
     if callable(col.form):
         return col.form(row)
-    if isinstance(col.key, tuple):
-        ends = [row.get(key) for key in col.key]
-        return _interval(ends, col.form, digits, page)
-    value = row.get(col.key)
-    if isinstance(value, (list, tuple)):
-        return _interval(list(value), col.form, digits, page)
-    if col.form in _FORMS:
-        cell = _FORMS[col.form](value)
+    form = row["form"] if col.form == "row" else col.form
+    value = [row.get(key) for key in col.key] if isinstance(col.key, tuple) else row.get(col.key)
+    if isinstance(value, (tuple, list)):
+        return _interval(list(value), form, digits, page)
+    if form in _FORMS:
+        cell = _FORMS[form](value)
     else:
-        shape = _format(col.form, digits)
+        shape = _format(form, digits)
         cell = (cells.signed if shape.startswith("+") else cells.number)(value, shape)
     return replace(cell, text=f"{cell.text}*") if row.get(col.star) else cell
 

@@ -26,8 +26,8 @@ from steadyrank.reporting.headline import (
 from steadyrank.reporting.limits import limit_words
 from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.compare.view import findings, significant
-from steadyrank.studies.instances.section import systems_words
 from steadyrank.studies.instances.study import InstancesTable
+from steadyrank.studies.instances.view import systems_words
 from steadyrank.words import listed, number_word
 
 MOST_NAMES = 2

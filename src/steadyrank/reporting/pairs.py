@@ -22,6 +22,7 @@ from steadyrank.stats.run_means import SAME_MEAN
 from steadyrank.studies.compare.result import CORRECTIONS, TESTS, CompareResult
 from steadyrank.studies.holes.result import DECIDED, HolesPair, HolesResult
 from steadyrank.studies.instances.result import InstancesTable
+from steadyrank.studies.instances.view import difference_words
 from steadyrank.studies.judges.result import JudgesResult
 from steadyrank.studies.simulate.study import SimulateResult
 from steadyrank.studies.topics.result import TopicsResult, needed_figure
@@ -306,7 +307,7 @@ def _add_systems(known: _Known, table: InstancesTable, scores: Scores) -> None:
     """What is known of the systems that the two are instances of."""
     system = dict(zip(scores.runs, scores.run_info.get("system", scores.runs), strict=True))
     words = {
-        frozenset((found.a, found.b)): found.words()[0].replace("{", "(").replace("}", ")")
+        frozenset((found.a, found.b)): difference_words(found).replace("{", "(").replace("}", ")")
         for found in table.comparisons
     }
     known.add(

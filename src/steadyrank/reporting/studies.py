@@ -12,7 +12,7 @@ from typing import Any
 from steadyrank.errors import InputError
 from steadyrank.reporting.budget import ReportPlan
 from steadyrank.reporting.inputs import kept_warnings
-from steadyrank.studies.instances.section import n_pairs_of_systems
+from steadyrank.studies.instances.part import n_pairs_of_systems
 from steadyrank.studies.material import Machine, Material
 from steadyrank.studies.part import Findings, Job, Shape
 from steadyrank.studies.pools.part import teams_of

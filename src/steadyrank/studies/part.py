@@ -133,13 +133,14 @@ class Body:
 def part_of(
     view: View,
     *,
-    run: Callable[[Job], Any],
-    cost: Callable[[Shape], Cost],
+    run: Callable[[Job], Any] | None = None,
+    cost: Callable[[Shape], Cost] = lambda shape: Cost(fixed=0.0),
     why_not: Callable[[Material], str] = lambda material: "",
     works_on: str = "topics",
     subject_of: Callable[[Any], Any] = lambda result: result,
     notes: Callable[[Any, Findings], Sequence[str]] = lambda result, findings: (),
     beside: Callable[[Any, Findings], Sequence[Finding]] = lambda subject, findings: (),
+    sliders: Callable[[Any, Findings], Sequence[PageSlider]] = lambda result, findings: (),
     tables: Sequence[str] = (),
     on_the_card: Callable[[Any], Container[str]] = lambda subject: (),
 ) -> Part:
@@ -147,8 +148,9 @@ def part_of(
 
     `subject_of` makes the view's subject of what `run` returns; `notes` say what depends on all
     data of the report; `beside` are findings that follow from the rest of the page, and stand after
-    the first. `tables` are the ids of those that its section shows, all unless given; `on_the_card`
-    has the ids of findings that the page's card says, so that its section need not.
+    the first; `sliders` let a reader of the page choose numbers. `tables` are the ids of those that
+    its section shows, all unless given; `on_the_card` has the ids of findings that the page's card
+    says, so that its section need not.
     """
 
     def body(result: Any, findings: Findings) -> Body:
@@ -165,6 +167,7 @@ def part_of(
                 if figure.when(subject)
             ),
             tables=tuple(view.made(subject, page=True, only=tables)),
+            sliders=tuple(sliders(result, findings)),
             notes=tuple(notes(result, findings)),
         )
 

@@ -69,7 +69,7 @@ STUDIES: tuple[Study, ...] = (
     Study("simulate", "would another document collection change it?", turn=5),
     Study("topics", "would other topics change it? error rate against topic set size", turn=4),
     Study("agree", "do the measures agree, at which numbers of topics and systems?", turn=8),
-    Study("instances", "compare non-deterministic systems; equivalence", turn=6),
+    Study("instances", "compare non-deterministic systems; equivalence", turn=6, section="part"),
     Study("components", "which component of a grid matters, by how much", turn=7),
     Study("datasets", "would other datasets change it? leaderboards over many", turn=10),
     Study("plan", "how many topics, for which power; how safe is the pilot?", turn=3),

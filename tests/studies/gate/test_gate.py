@@ -15,7 +15,7 @@ from scipy import stats
 
 import steadyrank as sr
 from steadyrank.stats.pairs.clustered import mean_difference
-from steadyrank.studies.gate.sentences import verdict_sentence
+from steadyrank.studies.gate.view import VIEW
 
 pytestmark = pytest.mark.filterwarnings("ignore::steadyrank.SteadyrankWarning")
 
@@ -121,30 +121,36 @@ def test_fewer_than_ten_topics_are_refused(n):
 def test_one_cluster_cannot_tell():
     info = {"cluster": np.zeros(12)}
     result = judged(verdict="cannot tell", differences=spread(12), info=info, **COMMON)
-    assert "too few topics for a verdict" in verdict_sentence(result)
+    assert "too few topics for a verdict" in said(result)["gate.verdict"].text
+    assert "gate.topics" not in said(result)
     assert result.measures[0].topics_needed is None
     assert result.rare_breakage == pytest.approx(0.95), "as of a single topic"
 
 
-LIMITS = "; by its limits it loses more than {}."
+def said(result):
+    """What was found, by ids."""
+    return {finding.id: finding for finding in VIEW.findings(result)}
 
 
 def test_a_fail_says_what_was_tested():
     """Being worse at all; more than the margin is an estimate unless the upper limit is beyond."""
-    for loss, told in ((0.025, "; that it loses more than {} is an estimate."), (0.04, LIMITS)):
-        sentence = verdict_sentence(sr.gate(*pair(spread(400, -loss)), **COMMON))
-        assert f"significantly worse than the baseline on AP −{loss:.4f}" in sentence
-        assert sentence.endswith(told.format("0.02 on AP"))
+    for loss, told in ((0.025, "gate.estimate"), (0.04, "gate.beyond")):
+        found = said(sr.gate(*pair(spread(400, -loss)), **COMMON))
+        assert list(found) == ["gate.verdict", told]
+        assert found["gate.verdict"].text.startswith(f"FAIL: AP −{loss:.4f}")
+        assert found["gate.verdict"].values["difference"] == pytest.approx(-loss)
+        assert "0.02 on AP" in found[told].text
 
 
 def test_what_may_be_broken_unseen_is_stated_below_300_topics():
-    told = [str(sr.gate(*pair(spread(n)), **COMMON)) for n in (50, 298, 300)]
-    said = "If no topic here is broken, up to 5.8% of all topics may be (alpha 0.05)."
-    assert [said in text for text in told] == [True, False, False]
-    assert ["may be (alpha" in text for text in told] == [True, True, False]
+    told = [said(sr.gate(*pair(spread(n)), **COMMON)) for n in (50, 298, 300)]
+    words = "If no topic here is broken, up to 5.8% of all topics may be (alpha 0.05)."
+    assert told[0]["gate.breakage"].text == words
+    assert ["gate.breakage" in found for found in told] == [True, True, False]
     clustered = sr.gate(*pair(spread(400), cluster=np.arange(400) // 8), **COMMON)
     assert clustered.rare_breakage == pytest.approx(1 - 0.05 ** (1 / 50))
-    assert said in str(clustered)
+    assert said(clustered)["gate.breakage"].text == words
+    assert words in str(clustered)
 
 
 def test_guarding_against_breakage_adds_a_topic():
@@ -165,7 +171,7 @@ def test_guarding_against_breakage_adds_a_topic():
     assert same.measures[0].interval.low < 0.0, "a copy may break what is not here"
     few = sr.gate(*pair(spread(50, 0.0, 0.01)), guard_breakage=True, **COMMON)
     assert few.verdict == "cannot tell"
-    assert "the lower limits allow for it" in str(few)
+    assert said(few)["gate.breakage"].values["guarded"]
 
 
 def test_the_added_topic_is_a_cluster_of_mean_weight():
@@ -241,7 +247,8 @@ def test_every_measure_must_pass():
         ("P@5", 0.01, "fail"),
     ]
     assert result.verdict == "fail"
-    assert "over two tests, Holm" in verdict_sentence(result)
+    assert "fails by Holm over two tests" in str(result)
+    assert said(result)["gate.verdict"].values["measure"] == "P@5"
     wide = sr.gate(*both, measures={"AP": 0.02, "P@5": 0.2})
     assert wide.verdict == "pass"
 
@@ -340,7 +347,8 @@ def test_unjudged_documents_may_turn_the_verdict():
     assert (result.verdict, result.exit_code(), row.verdict) == ("holes", 4, "holes")
     assert (row.difference, row.lowest, row.highest) == (-0.5, -0.5, 0.0)
     assert (row.bounds, row.n_unjudged) == ("exact", 60)
-    assert "unjudged documents could change the verdict" in verdict_sentence(result)
+    values = said(result)["gate.verdict"].values
+    assert (values["verdict"], values["lowest"], values["highest"]) == ("holes", -0.5, 0.0)
     taken = sr.gate(
         {"a": baseline},
         {"b": candidate},
@@ -396,7 +404,7 @@ def test_a_kept_baseline_finds_its_ranking_again(tmp_path):
     old.write_text(old.read_text().replace("new", "other"))
     lost = sr.gate(kept, new, qrels, **options)
     assert (lost.is_ranking_lost, lost.measures[0].lowest) == (True, None)
-    assert "whether they could change the verdict is unknown" in str(lost)
+    assert "gate.ranking_lost" in said(lost)
 
 
 @pytest.mark.parametrize(
@@ -478,8 +486,10 @@ def test_steps_add_up_in_the_history(tmp_path, monkeypatch):
     assert history.gates[-1]["measures"][0]["total_interval"] == pytest.approx(expected, abs=2e-4)
     assert history.gates[0]["date"] == "2023-11-14T22:13:20+00:00"
     assert not results[0].history.drifted()
-    assert "Drift: since the first baseline" in str(results[-1])
-    assert "−0.03" in str(results[-1])
+    drift = said(results[-1])["gate.drift"]
+    assert drift.text.startswith("Drift since 2023-11-14, over 4 gates: AP −0.03")
+    assert drift.values["measures"][0]["total"] == totals[-1]
+    assert drift.text in str(results[-1])
     assert len(history.to_frame()) == 4
     assert len(sr.plot(history).axes) == 1
     again = sr.gate(versions[0], versions[1], history=tmp_path / "other", **COMMON)

@@ -6,14 +6,13 @@ import json
 
 import numpy as np
 import pytest
-from test_instances import QUICK, drawn, scores_of, swept
+from test_instances import QUICK, drawn, said, scores_of, swept
 
 import steadyrank as sr
 from steadyrank.stats.instances.equivalence import t_limits
 from steadyrank.stats.pairs.corrections import adjust
-from steadyrank.studies.instances.sentences import sentences, table_sentences
 from steadyrank.studies.instances.study import adjusted_in_sequence
-from steadyrank.studies.instances.tables import instances_json, instances_text, margin
+from steadyrank.studies.instances.view import VIEW, difference_words, margin, margin_words
 
 FAST = {"n_samples": 1, "samples_per_instance": 1, "posterior": False, "jobs": 1}
 DELTA = 0.02
@@ -76,7 +75,7 @@ def test_words_decisions_and_json_come_from_the_adjusted_pvalues():
             assert [getattr(test, decided) for test in tests] == (adjusted < 0.05).tolist()
         for found in table.comparisons:
             assert (margin(found) in ("within", "not worse")) == claims(found)
-            text = " ".join(sentences(found))
+            text = margin_words(found)
             assert (" is not worse " in text or " is within " in text) == claims(found)
             beside += found.equivalence.pvalue_non_inferiority < 0.05 and not claims(found)
     assert beside > 3
@@ -105,7 +104,7 @@ def test_a_pair_by_itself_is_not_corrected():
         **FAST,
     )
     assert single.comparisons[0].interval == alone.interval
-    assert single.comparisons[0].words() == alone.words()
+    assert VIEW.findings(single.comparisons[0]) == VIEW.findings(alone)
 
 
 @pytest.mark.slow
@@ -132,12 +131,12 @@ def test_an_interval_beside_a_decision_does_not_contradict_it():
         for found in table.comparisons:
             excludes = not found.interval[0] <= 0.0 <= found.interval[1]
             assert found.significant or not excludes
-            words = sentences(found)[0]
+            words = difference_words(found)
             assert ("better than" in words) == found.significant
-            assert ("interval" in words) == excludes
+            assert ("interval" in words) == (excludes or not found.significant)
             assert "over 5 comparisons" in words
             further += found.significant and not excludes
-        assert "may decide what an interval leaves undecided" in table.caption()
+        assert "Holm; intervals: Bonferroni" in table.caption()
     assert further > 3
 
 
@@ -150,7 +149,7 @@ def test_a_sweep_tests_the_margin_from_the_largest_setting_down():
     expected = adjusted_in_sequence([test.pvalue_non_inferiority for test in tests])
     adjusted = [found.family.pvalue_non_inferiority_adjusted for found in table.comparisons]
     np.testing.assert_array_equal(adjusted, expected)
-    assert "the margin tested from the largest setting down" in table.caption()
+    assert "Holm, margin from the largest setting down" in table.caption()
     assert [margin(found) for found in table.comparisons] == [
         "worse",
         "undecided",
@@ -160,13 +159,13 @@ def test_a_sweep_tests_the_margin_from_the_largest_setting_down():
     with pytest.warns(sr.SteadyrankWarning, match="mode paper"):
         paper = sr.instances(scores, b="full", sweep="rate", mode="paper", **QUICK)
     assert paper.comparisons[1].equivalence.non_inferior
-    assert instances_json([paper])["family"]["non_inferiority"] == "none"
+    assert VIEW.json([paper])["family"]["non_inferiority"] == "none"
 
 
 def test_the_family_is_named():
     scores = table_of_systems(5, n_systems=3)
     table = sr.instances(scores, b="base", delta=DELTA, **FAST)
-    shown = json.loads(instances_text([table], "json"))
+    shown = json.loads(VIEW.text([table], "json"))
     assert shown["family"] == {
         "comparisons": 3,
         "difference": "holm",
@@ -175,13 +174,14 @@ def test_the_family_is_named():
         "interval": "bonferroni",
         "margin_interval": "bonferroni",
     }
-    assert "adjusted by Holm's method, as are equivalence and non-inferiority" in table.caption()
-    assert "95% intervals are simultaneous for all comparisons" in table.caption()
+    assert "mixed model, Holm; intervals: Bonferroni;" in table.caption()
     level = 1 - 2 * 0.05 / 3
     for found in table.comparisons:
         limits = t_limits(found.difference, found.standard_error, found.df, level)
         assert found.equivalence.interval == limits
-    assert table_sentences(table)[0].startswith(f"{table.significant.sum()} of 3 pairs differ")
+    decided = said(table)["decided"]
+    assert decided.text.startswith(f"{table.significant.sum()} of 3 pairs differ")
+    assert decided.values["n_different"] == table.significant.sum()
 
 
 def test_open_claims_are_settled_at_their_share_of_alpha():

@@ -22,8 +22,7 @@ from steadyrank.stats.pairs.corrections import adjust
 from steadyrank.studies.instances.margins import Layout, settling
 from steadyrank.studies.instances.pairs import _layout
 from steadyrank.studies.instances.planning import plan_instances
-from steadyrank.studies.instances.sentences import sentences, table_sentences
-from steadyrank.studies.instances.tables import instances_json, instances_text
+from steadyrank.studies.instances.view import VIEW
 
 QUICK = {"n_samples": 200, "samples_per_instance": 50, "posterior": False}
 
@@ -74,6 +73,13 @@ def drawn(m, n, *, instance=0.02, system_topic=0.08, residual=0.06, mean=0.0, se
         + system_topic * rng.normal(size=n)
         + residual * rng.normal(size=(m, n))
     )
+
+
+def said(result):
+    """Findings by what they are about, each said once."""
+    made = VIEW.findings(result)
+    assert len({finding.id for finding in made}) == len(made)
+    return {finding.id.removeprefix("instances."): finding for finding in made}
 
 
 def compared(systems, **options):
@@ -198,7 +204,8 @@ def test_two_single_runs_are_a_paired_t_test():
     assert result.effect_size == pytest.approx(result.effect_size_paired)
     assert math.isnan(result.variance["instance"])
     assert result.inflation is None
-    assert "is about these two instances alone" in sentences(result)[-1]
+    assert "about these two instances alone" in said(result)["scope"].text
+    assert said(result)["scope"].text in str(result)
     assert "paired t" in result.caption()
     # With a flat mean and 1/s² the posterior of a mean is t about it.
     assert result.posterior.pvalue[-1] == pytest.approx(expected.pvalue, rel=0.1)
@@ -230,8 +237,9 @@ def test_the_variance_that_averaging_leaves_out():
     d = systems["a"] - systems["b"]
     averaged = d.mean(axis=0).std(ddof=1) / math.sqrt(30)
     assert result.standard_error**2 / averaged**2 == pytest.approx(expected, rel=1e-9)
-    words = next(text for text in sentences(result) if "average instances" in text)
-    assert f"{expected:.2f} times what it is taken for (95% interval {low:.2f} to" in words
+    inflation = said(result)["inflation"]
+    assert inflation.values["factor"] == pytest.approx(expected)
+    assert f"variance {expected:.2f}-fold [{low:.2f}, {high:.2f}]." in inflation.text
 
 
 def test_paper_mode_decides_by_the_paper_and_warns():
@@ -364,8 +372,12 @@ def test_recovery_of_a_tracks_known_variances():
         (0.0, 0.05, "a is within 0.05 of b with 95% confidence."),
         (0.1, 0.05, "a is better than b by 0.05 or more with 95% confidence."),
         (-0.1, 0.05, "a is worse than b by more than 0.05 with 95% confidence."),
-        (0.05, 0.05, "a is not worse than b by 0.05 with 95% confidence; whether it is within"),
-        (0.0, 0.002, "Whether a is worse than b by 0.002 is undecided"),
+        (
+            0.05,
+            0.05,
+            "a is not worse than b by 0.05 with 95% confidence; whether within 0.05 is undecided.",
+        ),
+        (0.0, 0.002, "Whether a is worse than b by 0.002 is undecided."),
     ],
 )
 def test_the_margin_in_words(mean, delta, expected):
@@ -373,30 +385,36 @@ def test_the_margin_in_words(mean, delta, expected):
     noise = drawn(8, 60, instance=0.003, system_topic=0.03, residual=0.02, seed=21)
     systems = {"a": base + noise - noise.mean() + mean, "b": base}
     result = compared(systems, delta=delta)
-    words = sentences(result)
-    assert any(text.startswith(expected) for text in words)
-    shown = any("that does not make them equal" in text for text in words)
-    assert shown == (not result.significant and not result.equivalence.equivalent)
+    found = said(result)
+    assert found["margin"].text == expected
+    assert found["margin"].values["equivalent"] == result.equivalence.equivalent
+    assert found["difference"].values["significant"] == result.significant
+    text = found["difference"].text
+    assert ("is not significantly different from" in text) == (not result.significant)
+    assert ("settling" in found) == (expected[0] == "W")
 
 
 def test_the_posteriors_words():
     systems = {"a": drawn(6, 40, mean=0.1, seed=22), "b": drawn(6, 40, seed=23)}
     result = compared(systems, posterior=True)
     assert result.hpd_verdict == "better"
-    assert any(
-        "shortest 95% interval" in text and "a is better than b" in text
-        for text in sentences(result)
-    )
+    posterior = said(result)["posterior"]
+    assert posterior.values == {"hpd": result.hpd, "hpd_verdict": "better"}
+    assert "shortest 95% interval" in posterior.text
+    assert "a is better than b" in posterior.text
 
 
 def test_variances_in_words():
     result = compared({"a": drawn(3, 40, seed=24), "b": drawn(1, 40, seed=25)})
     shares = result.variance_share
     assert sum(shares.values()) == pytest.approx(1.0)
-    text = next(text for text in sentences(result) if text.startswith("The differences vary"))
-    assert f"system × topic {shares['system_topic']:.0%}" in text
-    assert f"residual {shares['residual']:.0%}" in text
-    assert "3 instances give little information on how much instances vary" in text
+    variance, few = (said(result)[name] for name in ("variance", "few"))
+    assert variance.values == shares
+    assert f"system × topic {shares['system_topic']:.0%}" in variance.text
+    assert f"residual {shares['residual']:.0%}" in variance.text
+    assert few.values["n_instances"] == 3
+    squares = [end**2 for end in few.values["sd_interval"]]
+    assert squares == pytest.approx(list(result.variance_interval["instance"]))
 
 
 VARIANCES = {"instance": 1e-6, "system_topic": 2e-4, "residual": 0.02}
@@ -477,7 +495,9 @@ def test_a_comparison_foretells_what_would_settle_it():
     for claim in ("non_inferior", "equivalent"):
         expected = settling(layout_of(25, (4, 9), **known), claim, **asked)
         assert result.settling[claim] == expected
-    assert f"{result.settling['non_inferior'].topics:,} more topics would settle it" in str(result)
+    topics = result.settling["non_inferior"].topics
+    assert said(result)["settling"].values["topics"] == topics
+    assert f"{topics:,} more topics would settle the margin" in str(result)
 
 
 def test_with_factors_the_largest_draws_count_as_instances():
@@ -537,8 +557,16 @@ def test_tables_of_pairs_are_corrected_by_holm():
     raw = [found.pvalue["mixed"] for found in table.comparisons]
     np.testing.assert_allclose(table.pvalue_adjusted, adjust(raw, "holm"))
     assert table.baseline is None
-    words = table_sentences(table)
-    assert words[0].startswith(f"{table.significant.sum() or 'None'} of 6 pairs differ")
+    decided = said(table)["decided"]
+    assert decided.text.startswith(f"{table.significant.sum() or 'None'} of 6 pairs differ")
+    equal = [found.equivalence.equivalent for found in table.comparisons]
+    assert decided.values["n_different"] == table.significant.sum()
+    assert decided.values["n_within"] == sum(equal)
+    assert decided.values["n_inconclusive"] == (~table.significant & ~np.array(equal)).sum()
+    clearest = said(table)["clearest"].values
+    assert clearest["pvalue_adjusted"] == table.pvalue_adjusted.min()
+    means = said(table)["systems"].values["means"]
+    assert said(table)["systems"].values["best"] == max(means, key=means.get)
     assert len(table.to_frame()) == 6
     assert "s1" in table._repr_html_()
 
@@ -552,6 +580,7 @@ def test_tables_against_one_system():
         ("s3", "s2"),
     ]
     assert against.baseline == "s2"
+    assert "systems" not in said(against)  # not all pairs were compared
     of = sr.instances(scores, a="s2", **QUICK)
     assert [found.b for found in of.comparisons] == ["s0", "s1", "s3"]
     assert of.baseline is None
@@ -587,7 +616,9 @@ def test_a_sweep_finds_the_smallest_setting_that_will_do():
         True,
     ]
     assert table.smallest_non_inferior == "3"
-    assert "smallest rate that is not worse than full by 0.01 is 3" in table_sentences(table)[-1]
+    assert "smallest rate that is not worse than full by 0.01 is 3" in said(table)["sweep"].text
+    assert said(table)["sweep"].values["smallest_non_inferior"] == "3"
+    assert str(table).startswith(said(table)["sweep"].text)
     direct = scores.matrix()[13:19] - scores.matrix()[0]
     assert table.comparisons[2].difference == pytest.approx(direct.mean())
 
@@ -596,13 +627,13 @@ def test_a_sweep_goes_from_the_largest_down():
     scores = swept([-0.1, 0.0, -0.1, 0.0])
     sound = sr.instances(scores, b="full", sweep="rate", **QUICK)
     assert sound.smallest_non_inferior == "4"
-    assert "2 passes by itself, but a larger one does not" in table_sentences(sound)[-1]
+    assert said(sound)["sweep_alone"].text == "2 passes by itself, but a larger rate does not."
     with pytest.warns(sr.SteadyrankWarning, match="mode paper"):
         paper = sr.instances(scores, b="full", sweep="rate", mode="paper", **QUICK)
     assert paper.smallest_non_inferior == "2"
     none = sr.instances(swept([-0.1, -0.1]), b="full", sweep="rate", **QUICK)
     assert none.smallest_non_inferior is None
-    assert "No rate is shown to be not worse than full" in table_sentences(none)[-1]
+    assert "No rate is shown to be not worse than full" in said(none)["sweep"].text
 
 
 def test_a_sweep_against_one_of_its_settings_in_the_order_of_numbers():
@@ -659,8 +690,11 @@ def test_instances_that_nest_in_samples_and_partitions():
     grouped = y.mean(axis=(2, 3))
     two = two_way_bootstrap(grouped[0], grouped[1], n_samples=200, seed=0)
     assert result.pvalue["two_way_bootstrap"] == two.pvalue
-    text = next(text for text in sentences(result) if text.startswith("The differences vary"))
-    assert "(sample " in text
+    rows = {row["component"]: row for row in VIEW.tables[1].rows([result])}
+    total = sum(result.variance[part] for part in ("instance", "system_topic", "residual"))
+    for factor in factors:
+        assert rows[f"· {factor}"]["variance"] == result.factor_variance[factor]
+        assert rows[f"· {factor}"]["share"] == result.factor_variance[factor] / total
 
 
 def test_factors_that_do_not_tell_instances_apart_leave_a_term_for_them():
@@ -693,8 +727,8 @@ def test_structured_instances_against_a_single_run():
     assert result.pvalue["mixed"] == pytest.approx(found.pvalue[0], rel=1e-8)
     rest = result.variance["system_topic"] + result.variance["residual"] / 12
     assert result.inflation.factor == pytest.approx(result.standard_error**2 * 15 / rest)
-    if "non_inferior" in result.settling:
-        assert any("of sample" in text for text in sentences(result))
+    if "settling" in said(result):
+        assert "of sample" in said(result)["settling"].text
 
 
 def test_columns_that_only_number_the_instances_are_no_structure():
@@ -711,28 +745,28 @@ def test_identical_systems_and_constant_differences():
     assert (flat.difference, flat.pvalue["mixed"]) == (0.25, 0.0)
     assert flat.flag == "zero_variance"
     assert flat.equivalence.non_inferior
-    assert "+0.2500 throughout" in sentences(flat)[0]
+    assert "+0.2500 throughout" in said(flat)["difference"].text
     equal = compared({"a": np.full((3, 10), 0.5), "b": np.full((1, 10), 0.5)}, posterior=True)
     assert (equal.flag, equal.pvalue["mixed"]) == ("no_difference", 1.0)
-    assert "have the same scores" in sentences(equal)[0]
+    assert "have the same scores" in said(equal)["difference"].text
     assert equal.equivalence.equivalent
     for result in (same, flat, equal):
-        json.loads(instances_text([result], "json"))
-        instances_text([result], "table")
+        json.loads(VIEW.text([result], "json"))
+        VIEW.text([result], "table")
 
 
 def test_same_seed_same_result_whatever_the_threads():
     systems = {"a": drawn(5, 20, seed=63), "b": drawn(1, 20, seed=64)}
     one = compared(systems, posterior=True, jobs=1, rng=5)
     two = compared(systems, posterior=True, jobs=2, rng=5)
-    assert instances_text([one], "json") == instances_text([two], "json")
+    assert VIEW.text([one], "json") == VIEW.text([two], "json")
     other = compared(systems, posterior=True, rng=6)
     assert other.pvalue["two_way_bootstrap"] != one.pvalue["two_way_bootstrap"]
 
 
 def test_rows_have_the_promised_keys():
     result = compared({"a": drawn(5, 20, seed=63), "b": drawn(5, 20, seed=64)}, posterior=True)
-    shown = instances_json([result])
+    shown = VIEW.json([result])
     assert list(shown)[:14] == [
         "a",
         "b",

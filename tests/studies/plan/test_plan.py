@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import warnings
 
 import numpy as np
@@ -14,7 +13,7 @@ import steadyrank as sr
 from steadyrank.stats.planning import design
 from steadyrank.stats.planning.pilot import pilot_variance
 from steadyrank.stats.planning.variance import pooled_variance, variance_components
-from steadyrank.studies.plan.tables import plan_notes, plan_text
+from steadyrank.studies.plan.view import VIEW
 
 PAPER = {"nG@1": 0.114, "P+": 0.094, "nERR@10": 0.087, "nDCG@10": 0.034, "Q@10": 0.029}
 
@@ -151,14 +150,15 @@ def test_pilot_pairs_give_the_variance_of_differences():
     ],
 )
 def test_the_degrees_of_freedom_told_are_those_of_the_interval(asked):
-    """Chi-square quantiles with the note's degrees of freedom give the interval of topics."""
+    """Chi-square quantiles with the table's degrees of freedom give the interval of topics."""
     result = sr.plan(make_scores(measures=("AP",)), minimum_difference=0.1, **asked)
     (row,) = result.plans
     by_pairs = asked == {"method": "ttest"}
     df = row.pilot.residual_effective_df if by_pairs else row.pilot.effective_df
     assert row.pilot_df == df
-    told = re.search(r"chi-square with ([\d,]+) effective", plan_text(result, "table"))
-    assert told[1] == f"{df:,.0f}"
+    (table,) = VIEW.made(result, only=["plan-pilot"])
+    (cells,) = table.rows
+    assert cells[table.header.index("effective df")].text == f"{df:,.0f}"
     paired = result.demands.paired
     used = row.difference_variance / 2 if paired else row.variance
     ends = [used * df / chi2.ppf(p, df) for p in (0.975, 0.025)]
@@ -269,7 +269,10 @@ def test_budgets_and_the_cheapest_measure():
     assert pooled.plans[0].documents_per_topic == 10
     assert pooled.plans[1].documents_per_topic == 100
     assert [row.measure for row in pooled.plans if row.cheapest] == ["nG@1"]
-    assert any("at most" in note for note in plan_notes(pooled))
+    (table,) = VIEW.made(pooled)
+    assert "documents, at most" in table.header
+    cheapest = next(each for each in VIEW.findings(pooled) if each.id == "plan.cheapest")
+    assert cheapest.values == {"measures": ["nG@1"], "hours": pooled.plans[0].hours}
     given = sr.plan(**asked, n_topics=50, minutes_per_document=1, documents_per_topic=60)
     assert {row.hours for row in given.plans} == {50.0}
     assert {row.cheapest for row in given.plans} == {None}
@@ -365,22 +368,34 @@ def test_plans_are_instant(least_seconds):
 
 def test_text_says_what_was_planned_and_what_to_mind():
     result = sr.plan(make_scores(), minimum_difference=0.1, systems=5)
-    text = plan_text(result, "table")
+    text = VIEW.text(result, "table")
     assert "one-way ANOVA of 5 systems, exact" in text
-    assert "Pilot: 6 runs × 40 topics" in text
-    assert "effective degrees of freedom" in text
+    (finding,) = VIEW.findings(result)
+    row = result.plans[0]
+    assert text.startswith(f"A difference of 0.1 in AP requires {row.topics} topics (95% interval ")
+    assert finding.id == "plan.topics"
+    assert finding.values["topics_interval"] == row.topics_interval
+    _, pilot = VIEW.made(result)
+    shown = dict(zip(pilot.header, (cell.text for cell in pilot.rows[0]), strict=True))
+    assert (shown["pilot runs"], shown["pilot topics"]) == ("6", "40")
+    assert shown["residual variance"] == f"{row.pilot.residual_variance:.4f}"
+    assert shown["nominal df"] == "234"
     assert "two-way topics" in text
-    latex = plan_text(result, "latex")
+    latex = VIEW.text(result, "latex")
     assert latex.startswith(r"\begin{table}")
     assert latex.rstrip().endswith(r"\end{table}")
     nagata = sr.plan(variance=PAPER, minimum_difference=0.15, systems=10, formula="nagata")
-    assert r"nG@1 & 0.114 & 159 & 0.799 \\" in plan_text(nagata, "latex", digits=3)
-    assert "| Q@10 | 0.029 | 41 |" in plan_text(nagata, "markdown", digits=3)
-    header, first = plan_text(result, "csv").splitlines()[:2]
+    assert r"nG@1 & 0.114 & 159 & 0.799 \\" in VIEW.text(nagata, "latex", digits=3)
+    assert "| Q@10 | 0.029 | 41 |" in VIEW.text(nagata, "markdown", digits=3)
+    header, first = VIEW.text(result, "csv").splitlines()[:2]
     cells = dict(zip(header.split(","), first.split(","), strict=True))
     assert float(cells["variance"]) == result.plans[0].variance
     assert int(cells["topics_interval_high"]) == result.plans[0].topics_interval[1]
     unpaired = sr.plan(variance=0.1, minimum_difference=0.1, method="ttest", paired=False)
-    assert "is per system" in plan_text(unpaired, "table")
+    assert "is per system" in VIEW.text(unpaired, "table")
+    given = sr.plan(variance=0.1, minimum_difference=0.1, systems=5, n_topics=50)
+    (finding,) = VIEW.findings(given)
+    assert (finding.id, finding.values["power"]) == ("plan.detectable", given.plans[0].power)
+    assert VIEW.text(given, "table").startswith("50 topics detect a difference of 0.1 in score")
     assert result.to_frame()["topics"].tolist() == [row.topics for row in result.plans]
     assert "<table" in result._repr_html_()

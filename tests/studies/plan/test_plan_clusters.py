@@ -61,7 +61,7 @@ def test_topics_and_clusters_follow():
     assert given.design_effect == row.design_effect
     text = str(sr.plan(pilot(0.5), **DEMANDS))
     assert "clustered topics" in text
-    assert "must be that many times as numerous" in text
+    assert f"{row.topics_clustered} in {row.clusters} clusters (design effect" in text
 
 
 def test_clusters_by_chance_save_no_topics():
@@ -92,5 +92,5 @@ def test_what_weights_leave_of_the_topics_is_said():
     means = [scores.mean(axis=1), np.average(scores, axis=1, weights=weights)]
     ratio = np.var(means[1]) / np.var(means[0])
     assert 120 / row.effective_topics == pytest.approx(ratio, rel=0.05)
-    said = f"120 topics are worth {row.effective_topics:.1f} of these"
+    said = f"120 weighted topics are worth {row.effective_topics:.1f}: weighted means require"
     assert said in str(sr.plan(weighted, **DEMANDS))

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from steadyrank.present.json import picked
-from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words
+from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
 from steadyrank.studies.datasets.gaps import lacking_words
 from steadyrank.studies.datasets.pair import DatasetPair
 from steadyrank.studies.datasets.result import AGGREGATES, DatasetsResult
@@ -188,7 +188,7 @@ def _pair_columns(result: DatasetsResult) -> tuple[Col, ...]:
     pair = result.pair
     return (
         Col("dataset", form="name"),
-        Col("difference", f"{pair.a} − {pair.b}" if pair else "", "change"),
+        Col("difference", literal(f"{pair.a} − {pair.b}") if pair else "", "change"),
         Col("se", "s.e.", when="known", about="standard error over topics"),
         Col("without", "mean without it", "change"),
         Col(("without_low", "without_high"), "{sure} interval", "change"),

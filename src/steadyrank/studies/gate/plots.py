@@ -9,7 +9,7 @@ import numpy as np
 from steadyrank.present.figures import Plot
 from steadyrank.present.plot_style import QUIET, label, legend, look, name_rows, panels, rows_height
 from steadyrank.present.svg import tell
-from steadyrank.studies.gate.sentences import verdict_sentence
+from steadyrank.studies.gate.view import VIEW
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,7 +90,7 @@ PLOTS = {
         "gate": Plot(
             draw_gate,
             lambda result: (6.4, rows_height(len(result.measures) + len(result.segments))),
-            verdict_sentence,
+            lambda result: VIEW.findings(result)[0].text,
         )
     },
     "GateHistory": {

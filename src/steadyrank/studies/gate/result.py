@@ -64,7 +64,7 @@ class GateRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-@shown_by("studies.gate.tables:gate_text")
+@shown_by("studies.gate.view:VIEW.text")
 class GateResult(Framed):
     """May this change ship? The verdict, and what it rests on.
 

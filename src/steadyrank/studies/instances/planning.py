@@ -56,7 +56,7 @@ class PowerTable(Exhibit):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-@shown_by("studies.instances.tables:one_plan_text")
+@shown_by("studies.instances.view:plan_text")
 class InstancePlan(Framed):
     """The cheapest numbers of topics and instances for a power, or why there are none.
 

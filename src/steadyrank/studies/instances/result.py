@@ -43,7 +43,7 @@ class FamilyMember:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-@shown_by("studies.instances.tables:instances_text", listed=True)
+@shown_by("studies.instances.view:VIEW.text", listed=True)
 class InstancesResult(Framed):
     """What `instances` found about two systems; the difference is a - b.
 
@@ -280,15 +280,9 @@ class InstancesResult(Framed):
             f"{self.n_topics} topics>"
         )
 
-    def words(self, digits: int = 4) -> list[str]:
-        """What was found, in sentences."""
-        from steadyrank.studies.instances.sentences import sentences
-
-        return sentences(self, digits)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-@shown_by("studies.instances.tables:instances_text", listed=True)
+@shown_by("studies.instances.view:VIEW.text", listed=True)
 class InstancesTable(Framed):
     """What `instances` found about several pairs of systems, or the settings of a sweep.
 
@@ -347,29 +341,24 @@ class InstancesTable(Framed):
     def caption(self) -> str:
         """What a table of this result must say: which family, correction, margin, version."""
         kind = "all pairs" if self.baseline is None else f"against {self.baseline}"
-        paper = "mixed model of Jayasinghe et al. 2015"
-        test = paper if self.mode == "paper" else "mixed model"
+        test = f"mixed model{' of Jayasinghe et al. 2015' if self.mode == 'paper' else ''}"
         return (
-            f"{self.measure}, {counted(len(self.comparisons), 'comparison')}, {kind}; p by the "
-            f"{test}{self._family_words()}; alpha {self.alpha:g}; margin "
-            f"{self.delta:g}; {self.comparisons[0].n_topics} topics; seed "
-            f"{self.comparisons[0].seed}; steadyrank {__version__}."
+            f"{self.measure}, {counted(len(self.comparisons), 'comparison')}, {kind}; "
+            f"{test}{self._family_words()}; alpha {self.alpha:g}; margin {self.delta:g}; "
+            f"{self.comparisons[0].n_topics} topics; seed {self.comparisons[0].seed}; steadyrank "
+            f"{__version__}."
         )
 
     def _family_words(self) -> str:
-        """How the margin is corrected, and what the intervals hold for."""
+        """How decisions are corrected, and intervals."""
         if len(self.comparisons) == 1:
             return ""
         margin = {
-            "holm": ", as are equivalence and non-inferiority",
-            "fixed sequence": ", the margin tested from the largest setting down",
-            "none": ", the margin of each setting by itself",
+            "holm": "",
+            "fixed sequence": ", margin from the largest setting down",
+            "none": ", margin of each setting by itself",
         }[self.margin_correction]
-        return (
-            f", adjusted by Holm's method{margin}; {1 - self.alpha:.0%} intervals are "
-            "simultaneous for all comparisons (Bonferroni), so Holm's steps may decide what "
-            "an interval leaves undecided"
-        )
+        return f", Holm{margin}; intervals: Bonferroni"
 
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary a comparison, with the keys that the JSON output has."""
@@ -378,12 +367,6 @@ class InstancesTable(Framed):
             comparison.row() | {"setting": setting, "pvalue_adjusted": comparison.pvalue_adjusted}
             for comparison, setting in zip(self.comparisons, settings, strict=True)
         ]
-
-    def words(self) -> list[str]:
-        """What was found, in sentences."""
-        from steadyrank.studies.instances.sentences import table_sentences
-
-        return table_sentences(self)
 
     def __repr__(self) -> str:
         kind = "all pairs" if self.baseline is None else f"against {self.baseline}"

@@ -13,6 +13,7 @@ order, tests the margin from the largest setting down.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -40,7 +41,6 @@ from steadyrank.stats.instances.systems import (
 from steadyrank.stats.pairs.corrections import adjust
 from steadyrank.studies.instances.pairs import Settings, compare_pair, settled
 from steadyrank.studies.instances.result import FamilyMember, InstancesResult, InstancesTable, Mode
-from steadyrank.studies.instances.sentences import inflation_words
 
 __all__ = ["InstancesResult", "InstancesTable", "instances"]
 
@@ -264,7 +264,20 @@ def _warn_about_paper(results: Sequence[InstancesResult], settings: Settings) ->
     worst = max(known, key=lambda result: result.inflation.factor if result.inflation else 0.0)
     warn(
         "mode paper omits the variance between instances from the standard error: "
-        f"{inflation_words(worst)}; mode sound does not"
+        f"{_inflation_words(worst)}; mode sound does not"
+    )
+
+
+def _inflation_words(result: InstancesResult) -> str:
+    """By how much tests that average instances understate the variance of the difference."""
+    if result.inflation is None:
+        return ""
+    low, high = result.inflation.interval
+    known = not math.isnan(low)
+    span = f" ({1 - result.alpha:.0%} interval {low:.2f} to {high:.2f})" if known else ""
+    return (
+        f"the variance of {result.a} − {result.b} is {result.inflation.factor:.2f} times what it "
+        f"is taken for{span}"
     )
 
 

@@ -329,6 +329,11 @@ def _kin_cell(result: JudgesResult, judge: JudgeResult) -> Cell:
     return Cell(f"{test.difference:+.3f} {ends}", test.difference)
 
 
+def _corrected_by(figure: Figure) -> Figure:
+    """The figure of a judge whose further topics leave something to correct."""
+    return lambda result, judge: figure(result, judge) if judge.n_judge_topics else Cell(MISSING)
+
+
 FIGURES: dict[str, Figure] = {
     "further topics": lambda result, judge: whole(judge.n_judge_topics),
     "documents judged by both": lambda result, judge: whole(
@@ -356,12 +361,14 @@ FIGURES: dict[str, Figure] = {
     "correlation of differences": lambda result, judge: _with_ends(
         Agreement(value=judge.worth.correlation, interval=judge.worth.interval)
     ),
-    "lambda": lambda result, judge: number(judge.weight.value, ".3f"),
-    "width, corrected to people's": lambda result, judge: number(judge.width_ratio, ".3f"),
-    "that width in multiples of people's topics": lambda result, judge: number(
-        result.topics_like(judge), ".2f"
+    "lambda": _corrected_by(lambda result, judge: number(judge.weight.value, ".3f")),
+    "width, corrected to people's": _corrected_by(
+        lambda result, judge: number(judge.width_ratio, ".3f")
     ),
-    "pairs with wider intervals": lambda result, judge: whole(judge.n_wider),
+    "that width in multiples of people's topics": _corrected_by(
+        lambda result, judge: number(result.topics_like(judge), ".2f")
+    ),
+    "pairs with wider intervals": _corrected_by(lambda result, judge: whole(judge.n_wider)),
 }
 """Rows of the audit: what each is called, and its cell for a judge."""
 

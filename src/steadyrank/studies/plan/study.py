@@ -50,7 +50,7 @@ NO_MEASURE = "score"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-@shown_by("studies.plan.tables:plan_text")
+@shown_by("studies.plan.view:VIEW.text")
 class PlanResult(Framed):
     """What `plan` found: one plan per measure.
 

@@ -1,0 +1,91 @@
+"""How `check` is shown: what is wrong or odd with the files, and a row per run."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from steadyrank.measures.check import DEPTHS, CheckResult
+from steadyrank.present.table import Cell
+from steadyrank.present.view import Col, Finding, TableSpec, View, Words
+from steadyrank.words import counted
+
+
+def findings(result: CheckResult) -> list[Finding]:
+    """How much was found; the table has what."""
+    n_wrong = sum(found.level == "wrong" for found in result.findings)
+    n_odd = len(result.findings) - n_wrong
+    errors = f"{counted(n_wrong, 'error')}: results would be wrong" if n_wrong else "No errors"
+    text = f"{errors}; {counted(n_odd, 'warning') if n_odd else 'no warnings'}."
+    return [Finding("check.files", text, {"n_wrong": n_wrong, "n_odd": n_odd})]
+
+
+def _run_rows(result: CheckResult) -> list[dict[str, Any]]:
+    return [
+        {
+            "run": row.run,
+            "topics": row.topics,
+            "missing": row.missing,
+            "unjudged topics": row.unknown,
+            "depth": "–".join(map(str, sorted({row.shallowest, row.deepest}))),
+            **dict(zip(SHARES, row.judged, strict=True)),
+            "tied": row.tied,
+        }
+        for row in result.runs
+    ]
+
+
+SHARES = tuple(f"judged@{depth}" for depth in DEPTHS)
+FOUND = TableSpec(
+    id="findings",
+    rows=lambda result: [asdict(found) for found in result.findings],
+    columns=tuple(Col(key, form="name") for key in ("level", "where", "what")),
+    best=lambda result: "" if result.is_sound else "level",
+    n_names=3,
+)
+RUNS = TableSpec(
+    id="runs-checked",
+    rows=_run_rows,
+    columns=(
+        Col("run", form="name"),
+        *(Col(key, form="count") for key in ("topics", "missing", "unjudged topics")),
+        Col("depth", form=lambda row: Cell(row["depth"], float(row["depth"].rpartition("–")[2]))),
+        *(Col(key, form="percent", about="share among the first documents") for key in SHARES),
+        Col("tied", form="percent", about="share of documents whose score another one has"),
+    ),
+    caption=lambda result: (
+        f"{counted(result.n_judgments, 'judgment')} of {counted(result.n_topics, 'topic')}."
+    ),
+    opened=10,
+)
+
+
+def fields(result: CheckResult) -> dict[str, Any]:
+    """The promised keys: each finding has those of all studies beside its own."""
+    found = [
+        {
+            **row,
+            "id": f"check.{row['level']}.{place}",
+            "text": f"{row['where']}: {row['what']}",
+            "values": {},
+        }
+        for place, row in enumerate(FOUND.rows(result), start=1)
+    ]
+    return {**asdict(result), "findings": found, "sound": result.is_sound}
+
+
+VIEW = View(
+    words=Words(
+        title="The files",
+        question="What is wrong or odd with these files?",
+        means=(
+            "Findings marked wrong would make results wrong; odd ones deserve a look before "
+            "conclusions are drawn."
+        ),
+        means_not="That nothing was found does not make judgments complete or runs comparable.",
+    ),
+    findings=findings,
+    tables=(FOUND, RUNS),
+    csv="runs-checked",
+    fields=fields,
+)

@@ -1,0 +1,672 @@
+"""How `instances` is shown: what it says, its tables and figures, for every output.
+
+Above all: "not significant" is not "equal". Whether two systems are equal to within a margin is a
+question of its own, and where it is undecided, a finding says what would settle it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from steadyrank._version import __version__
+from steadyrank.present.json import picked
+from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
+from steadyrank.stats.mixed.pooling import FEW_INSTANCES
+from steadyrank.stats.pairs.result import NO_DIFFERENCE, ZERO_VARIANCE
+from steadyrank.studies.instances.margins import Settling
+from steadyrank.studies.instances.planning import InstancePlan, PowerTable
+from steadyrank.studies.instances.result import InstancesResult, InstancesTable
+from steadyrank.words import counted, interval, number_word, pvalue_words, typeset
+
+Result = InstancesResult | InstancesTable
+Subject = Result | Sequence[Result]
+"""One result, or one per measure: all pairs, or all tables."""
+
+SOURCE = "Jayasinghe et al. 2015"
+"""Whose tests stand beside the sound one."""
+
+PARTS = {"system_topic": "system × topic", "instance": "instances", "residual": "residual"}
+"""What makes differences vary; the topics' own difficulty cancels."""
+
+MOST_PRINTED = 10
+"""Comparisons whose variances a command lists."""
+
+
+def _each(subject: Subject) -> list[Any]:
+    return list(subject) if isinstance(subject, Sequence) else [subject]
+
+
+def _is_pair(subject: Subject) -> bool:
+    return isinstance(_each(subject)[0], InstancesResult)
+
+
+def _comparisons(subject: Subject) -> list[InstancesResult]:
+    return [one for table in _each(subject) for one in table.comparisons]
+
+
+def findings(subject: Subject) -> list[Finding]:
+    """What the first measure says."""
+    result = _each(subject)[0]
+    return _of_pair(result) if isinstance(result, InstancesResult) else _of_table(result)
+
+
+def _of_pair(result: InstancesResult) -> list[Finding]:
+    """The difference, the margin, what would settle it, the variances, and what to beware of."""
+    both, test = picked(result, "a b"), result.equivalence
+    values = both | picked(result, "difference interval pvalue_adjusted significant")
+    said = [Finding("instances.difference", difference_words(result), values)]
+    if result.one_instance:
+        text = "Both systems have one run: a paired t test, about these two instances alone."
+        said.append(Finding("instances.scope", text, picked(result, "n_instances")))
+    if not math.isnan(test.pvalue_equivalence):
+        values = both | picked(test, "delta equivalent non_inferior")
+        values |= picked(result, "beyond_margin")
+        said.append(Finding("instances.margin", margin_words(result), values))
+    claim = "equivalent" if test.non_inferior else "non_inferior"
+    if margin(result) in ("undecided", "not worse") and claim in result.settling:
+        settling = result.settling[claim]
+        what = "equivalence" if test.non_inferior else "the margin"
+        text = _settling_words(settling, result, what)
+        values = {"claim": claim} | picked(settling, "topics instances power")
+        said.append(Finding("instances.settling", text, values))
+    return [*said, *_variance_findings(result), *_posterior_findings(result)]
+
+
+def difference_words(result: InstancesResult) -> str:
+    """Who is better, or that it was not shown, which is not the same as equal."""
+    a, b = result.a, result.b
+    if result.flag == NO_DIFFERENCE:
+        return f"{a} and {b} have the same scores."
+    if result.flag == ZERO_VARIANCE:
+        return f"{a} − {b} is {result.difference:+.4f} throughout."
+    if math.isnan(result.headline_pvalue):
+        return f"Whether {a} and {b} differ cannot be tested: there are too few scores."
+    of_several = _family(result)
+    p = f"{'adjusted ' if of_several else ''}{pvalue_words(result.pvalue_adjusted)}{of_several}"
+    low, high = (typeset(f"{limit:+.4f}") for limit in result.interval)
+    span = f"{1 - result.alpha:.0%} interval {low} to {high}"
+    if not result.significant:
+        return f"{a} is not significantly different from {b} ({span}, {p})."
+    kind = "better" if result.difference > 0.0 else "worse"
+    # Holm's steps may go further than the interval that holds for all comparisons at once.
+    shown = p if result.interval[0] <= 0.0 <= result.interval[1] else f"{span}, {p}"
+    return f"{a} is {kind} than {b} by {abs(result.difference):.4f} ({shown})."
+
+
+def _family(result: InstancesResult) -> str:
+    """Of how many comparisons a statement holds at once."""
+    if result.family is None or result.family.size == 1:
+        return ""
+    return f" over {result.family.size} comparisons"
+
+
+def margin_words(result: InstancesResult) -> str:
+    """What the one-sided tests say about the margin."""
+    test, a, b = result.equivalence, result.a, result.b
+    claim = {
+        "within": f"{a} is within {test.delta:g} of {b}",
+        "better": f"{a} is better than {b} by {test.delta:g} or more",
+        "worse": f"{a} is worse than {b} by more than {test.delta:g}",
+        "not worse": f"{a} is not worse than {b} by {test.delta:g}",
+    }.get(margin(result))
+    if claim is None:
+        return f"Whether {a} is worse than {b} by {test.delta:g} is undecided."
+    more = f"; whether within {test.delta:g} is undecided" if margin(result) == "not worse" else ""
+    return f"{claim} with {1 - test.alpha:.0%} confidence{_family(result)}{more}."
+
+
+def margin(comparison: InstancesResult) -> str:
+    """What the one-sided t tests say about the margin, in a word or two; in a table corrected."""
+    if comparison.equivalence.equivalent:
+        return "within"
+    if comparison.beyond_margin > 0:
+        return "better"
+    if comparison.equivalence.non_inferior:
+        return "not worse"
+    return "worse" if comparison.beyond_margin < 0 else "undecided"
+
+
+def _settling_words(settling: Settling, result: InstancesResult, what: str) -> str:
+    """How many more topics or instances settle a question, with how much power."""
+    topics = _count(settling.topics, "topic")
+    power = f"(power {settling.power:g})"
+    if result.one_instance:
+        return f"{topics or 'No number of topics'} would settle {what} for these two runs {power}."
+    factor = next(iter(result.factor_variance), None)
+    noun = "instance" if factor is None else f"draw of {factor}"
+    more = _count(settling.instances, noun, " of each" if result.design == "nested" else "")
+    others = "more instances" if factor is None else f"more draws of {factor}"
+    if topics and more:
+        return f"{topics} would settle {what}, or {more} {power}."
+    if topics:
+        return f"{topics} would settle {what}, {others} would not {power}."
+    if more:
+        return f"{more} would settle {what}, more topics would not {power}."
+    return f"Neither more topics nor {others} alone would settle {what}, only both (--plan)."
+
+
+def _count(number: int | None, noun: str, each: str = "") -> str:
+    if number is None:
+        return ""
+    first, *rest = noun.split(" ", 1)
+    several = " ".join([f"{first}s", *rest])
+    return counted(number, f"more {noun}", f"more {several}") + each
+
+
+def _variance_findings(result: InstancesResult) -> list[Finding]:
+    said, shares = [], result.variance_share
+    parts = [f"{PARTS[key]} {_share(shares[key])}" for key in PARTS if key in shares]
+    if len(parts) > 1:
+        text = f"The differences vary by {', '.join(parts)}."
+        said.append(Finding("instances.variance", text, shares))
+    span = result.variance_interval.get("instance")
+    fewest = min((size for size in result.n_instances.values() if size > 1), default=FEW_INSTANCES)
+    if fewest < FEW_INSTANCES and span is not None:
+        low, high = (math.sqrt(end) for end in span)
+        most = "any number" if math.isinf(high) else f"{high:.4f}"
+        text = (
+            f"{fewest} instances say little of how much they vary: standard deviation {low:.4f} to "
+            f"{most}."
+        )
+        values = {"n_instances": fewest, "sd_interval": [low, high]}
+        said.append(Finding("instances.few", text, values))
+    if result.design == "crossed" and result.inflation is not None:
+        factor, ends = result.inflation.factor, result.inflation.interval
+        span_words = "" if math.isnan(ends[0]) else f" {interval(ends, '.2f')}"
+        text = (
+            f"Tests that average instances understate the difference's variance {factor:.2f}-fold"
+            f"{span_words}."
+        )
+        values = picked(result.inflation, "factor interval")
+        said.append(Finding("instances.inflation", text, values))
+    return said
+
+
+def _share(value: float) -> str:
+    return "<1%" if 0.0 < value < 0.005 else f"{value:.0%}"
+
+
+def _posterior_findings(result: InstancesResult) -> list[Finding]:
+    """What the shortest interval of the posterior says about the same margin."""
+    if result.posterior is None or result.hpd is None or math.isnan(result.hpd[0]):
+        return []
+    a, b, delta = result.a, result.b, result.equivalence.delta
+    claim = {
+        "better": f"{a} is better than {b}",
+        "not worse": f"{a} is not worse than {b} by {delta:g}",
+        "worse": f"{a} is worse than {b} by more than {delta:g}",
+        "undecided": "the margin is undecided",
+    }[result.hpd_verdict or "undecided"]
+    low, high = (typeset(f"{end:+.4f}") for end in result.hpd)
+    sure = f"{result.posterior.confidence:.0%}"
+    text = f"By the posterior's shortest {sure} interval, {low} to {high}, {claim}."
+    return [Finding("instances.posterior", text, picked(result, "hpd hpd_verdict"))]
+
+
+def _of_table(table: InstancesTable) -> list[Finding]:
+    """The best system, how many pairs differ, and the smallest setting that will do."""
+    said = [] if table.settings is None else _sweep_findings(table)
+    means = _means(table)
+    if table.settings is None and len(table.comparisons) == math.comb(len(means), 2):
+        best = max(means, key=lambda name: means[name])
+        text, values = systems_words(table, tested=False), {"best": best, "means": means}
+        said.append(Finding("instances.systems", text, values))
+    equal = np.array([one.equivalence.equivalent for one in table.comparisons])
+    counts = {
+        "n_comparisons": len(equal),
+        "n_different": int(table.significant.sum()),
+        "n_within": int(equal.sum()),
+        "n_inconclusive": int((~table.significant & ~equal).sum()),
+    }
+    text = _decided_words(counts, table.delta)
+    said.append(Finding("instances.decided", text, counts | picked(table, "delta alpha")))
+    known = ~np.isnan(table.pvalue_adjusted)
+    if len(equal) > 1 and known.any():
+        first = table.comparisons[int(np.nanargmin(table.pvalue_adjusted))]
+        values = picked(first, "a b difference interval pvalue_adjusted significant")
+        said.append(Finding("instances.clearest", difference_words(first), values))
+    return said
+
+
+def _means(table: InstancesTable) -> dict[str, float]:
+    means: dict[str, float] = {}
+    for one in table.comparisons:
+        means |= {one.a: one.pair.a.mean, one.b: one.pair.b.mean}
+    return means
+
+
+def systems_words(table: InstancesTable, *, tested: bool = True) -> str:
+    """The best system by the mean of its instances, and whether it was shown to be better.
+
+    With `tested`, also by which test.
+    """
+    means = _means(table)
+    best = max(means, key=lambda name: means[name])
+    with_best = [one for one in table.comparisons if best in (one.a, one.b)]
+    beaten, others = sum(one.significant for one in with_best), len(with_best)
+    lead = f"Of the systems, {best} has the best mean {table.measure} over its instances"
+    by = " by a mixed model of topics and instances" if tested else ""
+    if others == 1:
+        other = with_best[0].b if with_best[0].a == best else with_best[0].a
+        told = f"shown to be better than {other}" if beaten else f"not shown to differ from {other}"
+        return f"{lead}; it is {told}{by}."
+    if beaten == others:
+        return f"{lead}; it is shown to be better than all {number_word(others)} others{by}."
+    shown = "none" if not beaten else number_word(beaten)
+    among = f"{shown} of the {number_word(others)} others"
+    return f"{lead}; it is shown to be better than {among}{by}."
+
+
+def _decided_words(counts: dict[str, int], delta: float) -> str:
+    """How many pairs differ, how many are shown to be within the margin, and what is open."""
+    different, within = counts["n_different"], counts["n_within"]
+    if counts["n_comparisons"] == 1:
+        differ, negated = "differ" if different else "do not differ", "" if within else "not "
+        return (
+            f"The two systems {differ} significantly; they are {negated}shown to be within "
+            f"{delta:g}."
+        )
+    unsure = counts["n_inconclusive"]
+    inconclusive = f"; {unsure} {'is' if unsure == 1 else 'are'} inconclusive" if unsure else ""
+    return (
+        f"{different or 'None'} of {counted(counts['n_comparisons'], 'pair')} "
+        f"{'differs' if different < 2 else 'differ'} significantly; {within or 'none'} "
+        f"{'is' if within < 2 else 'are'} shown to be within {delta:g}{inconclusive}."
+    )
+
+
+def _sweep_findings(table: InstancesTable) -> list[Finding]:
+    """The smallest setting of a sweep that is not worse than the baseline by the margin."""
+    passing = [
+        setting
+        for setting, comparison in zip(table.settings or (), table.comparisons, strict=True)
+        if comparison.equivalence.pvalue_non_inferiority < table.alpha
+    ]
+    claim, smallest = (
+        f"not worse than {table.baseline} by {table.delta:g}",
+        table.smallest_non_inferior,
+    )
+    text = f"No {table.sweep} is shown to be {claim}."
+    if smallest is not None:
+        sure = f"{1 - table.alpha:.0%} confidence"
+        text = f"The smallest {table.sweep} that is {claim} is {smallest} ({sure})."
+    values = picked(table, "sweep smallest_non_inferior delta margin_correction")
+    said = [Finding("instances.sweep", text, values)]
+    if passing and passing[0] != smallest:
+        text = f"{passing[0]} passes by itself, but a larger {table.sweep} does not."
+        said.append(Finding("instances.sweep_alone", text, {"passing": passing}))
+    return said
+
+
+def _figure_rows(subject: Subject) -> list[dict[str, Any]]:
+    """Everything about one pair: a row per figure with its form, a column per measure."""
+    columns = [_figures(result) for result in _each(subject)]
+    rows = []
+    for place, (what, form, _) in enumerate(columns[0]):
+        values = {
+            result.measure: column[place][2]
+            for result, column in zip(_each(subject), columns, strict=True)
+        }
+        if any(_is_known(value) for value in values.values()):
+            rows.append({"figure": what, "form": form, **values})
+    return rows
+
+
+def _is_known(value: Any) -> bool:
+    first = value[0] if isinstance(value, tuple) else value
+    return first is not None and not math.isnan(first)
+
+
+def _figures(result: InstancesResult) -> list[tuple[str, str, Any]]:
+    level, sizes, p = f"{1 - result.alpha:.0%}", result.n_instances, result.pvalue
+    test, posterior = result.equivalence, result.posterior
+    means = [
+        (
+            f"mean of {system.name} ({counted(sizes[side], 'run', 'instances')})",
+            "score",
+            system.mean,
+        )
+        for side, system in (("a", result.pair.a), ("b", result.pair.b))
+    ]
+    drawn = (None, None) if posterior is None else (posterior.mean[-1], posterior.pvalue[-1])
+    return [
+        *means,
+        (f"{result.a} − {result.b}", "change", result.difference),
+        (f"{level} interval", "change", tuple(result.interval)),
+        ("p, mixed model", "pvalue", p["mixed"]),
+        (f"p, mixed model of {SOURCE}", "pvalue", p["mixed_paper"]),
+        (f"p, Algorithm 2 of {SOURCE}", "pvalue", p["bootstrap"]),
+        ("p, two-way bootstrap", "pvalue", p["two_way_bootstrap"]),
+        ("effect size, by residual sd", "+.2f", result.effect_size),
+        ("effect size, by sd of topics' differences", "+.2f", result.effect_size_paired),
+        ("posterior mean", "change", drawn[0]),
+        (f"posterior, shortest {level} interval", "change", result.hpd and tuple(result.hpd)),
+        ("posterior p", "pvalue", drawn[1]),
+        (f"{1 - 2 * test.alpha:.0%} interval", "change", tuple(test.interval)),
+        (f"p, equivalence at {test.delta:g}", "pvalue", test.pvalue_equivalence),
+        (f"p, non-inferiority at {test.delta:g}", "pvalue", test.pvalue_non_inferiority),
+    ]
+
+
+def _component_rows(subject: Subject) -> list[dict[str, Any]]:
+    """Components with their intervals, and shares of what makes differences vary."""
+    return [row for result in _each(subject) if not result.one_instance for row in _parts(result)]
+
+
+def _parts(result: InstancesResult) -> list[dict[str, Any]]:
+    total = sum(value for key in PARTS if (value := result.variance[key]) > 0.0)
+    named: list[tuple[str, str, float]] = []
+    for key, words in {"topic": "topic", **PARTS}.items():
+        named.append((key, words, result.variance[key]))
+        if key == "instance":
+            named += [
+                (f"instance factor {factor}", f"· {factor}", value)
+                for factor, value in result.factor_variance.items()
+            ]
+    rows = []
+    for key, words, value in named:
+        low, high = result.variance_interval.get(key, (math.nan, math.nan))
+        if math.isnan(value):
+            low = high = math.nan
+        rows.append(
+            {
+                "measure": result.measure,
+                "component": words,
+                "variance": value,
+                "sd": math.sqrt(value),
+                "sd_low": math.sqrt(low),
+                "sd_high": math.sqrt(high),
+                "share": None if key == "topic" or not total > 0.0 else value / total,
+            }
+        )
+    return rows
+
+
+def _caption(subject: Subject) -> str:
+    """That of the first result, with the measures of all."""
+    results = _each(subject)
+    measures = ", ".join(result.measure for result in results)
+    return f"{measures}{results[0].caption().removeprefix(results[0].measure)}"
+
+
+def _exact_rows(subject: Subject) -> list[dict[str, Any]]:
+    return [row for result in _each(subject) for row in result.rows()]
+
+
+def _pair_rows(subject: Subject, rows: Any) -> list[dict[str, Any]]:
+    """The comparisons of tables, with what columns show of them."""
+    shown = []
+    for one in _comparisons(subject):
+        (low, high), hpd = one.interval, one.hpd or (None, None)
+        sizes = f"{one.n_instances['a']}/{one.n_instances['b']}"
+        row = picked(one, "measure a b difference significant pvalue_adjusted")
+        row |= {"mean_a": one.pair.a.mean, "mean_b": one.pair.b.mean, "instances": sizes}
+        row |= {"low": low, "high": high, "hpd_low": hpd[0], "hpd_high": hpd[1]}
+        row |= {"pvalue": one.headline_pvalue, "two_way": one.pvalue["two_way_bootstrap"]}
+        shown.append(row | {"margin": margin(one)})
+    return shown
+
+
+def _pair_columns(subject: Subject) -> tuple[Col, ...]:
+    table = _each(subject)[0]
+    against, several = table.baseline, len(table.comparisons) > 1
+    alone = "for each comparison on its own"
+    return (
+        MEASURE,
+        Col("a", "a" if against is None else literal(f"against {against}"), "name"),
+        Col("b", form="name", when=lambda subject: against is None),
+        Col("instances", form="name", when="varies"),
+        Col("mean_a", "mean a" if against is None else "mean"),
+        Col(
+            "mean_b", "mean b" if against is None else literal(f"mean of {against}"), when="varies"
+        ),
+        Col("difference", form="change", star="significant"),
+        Col(("low", "high"), "{sure} interval", "change"),
+        Col("pvalue", "p", "pvalue", about=f"by the mixed model, {alone}"),
+        Col("pvalue_adjusted", "p adjusted", "pvalue", when=lambda subject: several),
+        Col("two_way", "two-way p", "pvalue", about=f"by the two-way bootstrap, {alone}"),
+        Col(("hpd_low", "hpd_high"), "{sure} HPD", "change", "known", alone),
+        Col("margin", f"margin {table.delta:g}", "name"),
+    )
+
+
+def _pair_caption(subject: Subject) -> str:
+    tables = _each(subject)
+    said, comparisons = [_caption(subject)], tables[0].comparisons
+    if any(one.significant for one in _comparisons(subject)):
+        said.append("* significant.")
+    sizes = {tuple(one.n_instances.values()) for one in comparisons}
+    if len(sizes) == 1:
+        one, other = sizes.pop()
+        each = f"{counted(one, 'instance')} per system"
+        said.append(f"{each}." if one == other else f"{one} against {other} instances.")
+    means = {one.pair.b.mean for one in comparisons}
+    if tables[0].baseline is not None and len(means) == 1 == len(tables):
+        said.append(f"Mean of {tables[0].baseline}: {means.pop():.4f}.")
+    return " ".join(said)
+
+
+def _share_rows(subject: Subject) -> list[dict[str, Any]]:
+    return [
+        {"measure": one.measure, "systems": f"{one.a} − {one.b}", **one.variance_share}
+        for one in _comparisons(subject)
+    ]
+
+
+MEASURE = Col("measure", form="name", when=lambda subject: len(_each(subject)) > 1)
+
+FIGURES = TableSpec(
+    id="instance-figures",
+    rows=_figure_rows,
+    when=_is_pair,
+    columns=lambda subject: (
+        Col("figure", " ", "name"),
+        *(Col(result.measure, literal(result.measure), "row") for result in _each(subject)),
+    ),
+    caption=_caption,
+)
+COMPONENTS = TableSpec(
+    id="instance-components",
+    rows=_component_rows,
+    when=_is_pair,
+    columns=(
+        MEASURE,
+        Col("component", form="name"),
+        Col("variance", form=".6f"),
+        Col("sd"),
+        Col(("sd_low", "sd_high"), "{sure} interval of sd"),
+        Col("share", form="percent"),
+    ),
+    caption="Variance components. Shares are of differences, from which topics' difficulty "
+    "cancels.",
+)
+PAIRS = TableSpec(
+    id="instance-pairs",
+    rows=_exact_rows,
+    shown=_pair_rows,
+    when=lambda subject: not _is_pair(subject),
+    columns=_pair_columns,
+    caption=_pair_caption,
+)
+SHARES = TableSpec(
+    id="instance-variances",
+    rows=_share_rows,
+    when=lambda subject: not _is_pair(subject),
+    columns=(
+        MEASURE,
+        Col("systems", form="name"),
+        *(Col(key, title, "percent") for key, title in PARTS.items()),
+    ),
+    caption="What makes the differences vary: shares of the variance.",
+    printed=lambda subject: MOST_PRINTED,
+)
+
+
+def fields(subject: Subject) -> dict[str, Any]:
+    """The promised keys of one pair or table; of several measures, a list of such objects."""
+    results = _each(subject)
+    if len(results) > 1:
+        return {"studies": [VIEW.json([result]) for result in results]}
+    result, words = results[0], [finding.text for finding in findings(subject)]
+    if isinstance(result, InstancesResult):
+        return {**result.row(), "words": words}
+    return {
+        **picked(result, "measure baseline sweep smallest_non_inferior"),
+        "correction": "holm",
+        "family": {
+            "comparisons": len(result.comparisons),
+            "difference": "holm",
+            "equivalence": result.margin_correction,
+            "non_inferiority": result.margin_correction,
+            "interval": "bonferroni",
+            "margin_interval": "bonferroni" if result.margin_correction == "holm" else "none",
+        },
+        **picked(result, "alpha delta mode"),
+        "comparisons": result.rows(),
+        "words": words,
+    }
+
+
+WORDS = Words(
+    title="Other instances",
+    question="Would other random instances of the systems change it?",
+    means=(
+        "Runs of one system are instances of it, such as seeds. The mixed model treats topics "
+        "and instances as random, so its p-values are about other topics and instances. "
+        "Within the margin means that the difference was shown to be smaller than the margin."
+    ),
+    means_not=(
+        "That no difference was shown does not show that there is none: see the margin. This "
+        "section says nothing about other documents or judgments."
+    ),
+)
+
+VIEW = View(
+    words=WORDS,
+    findings=findings,
+    tables=(FIGURES, COMPONENTS, PAIRS, SHARES),
+    csv="instance-pairs",
+    fields=fields,
+    figures=(
+        FigureSpec(
+            id="instance-margin", caption="Differences of systems and the margin.", kind="margin"
+        ),
+        FigureSpec(id="instance-means", caption="Means of the instances.", kind="means"),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan by the variances found and, second, by the largest variance of instances."""
+
+    plans: Sequence[InstancePlan]
+    result: InstancesResult | None = None
+    """Whose variances these are, where they are a comparison's."""
+
+    @property
+    def powers(self) -> PowerTable:
+        """Around the sizes that there are, or that the plan found."""
+        plan = self.plans[0]
+        if self.result is None:
+            n, m = (
+                (plan.topics or plan.given_topics or 50),
+                (plan.instances or plan.given_instances),
+            )
+            m = max(2, m or 10)
+            topics, instances = {max(2, n // 2), n, 2 * n}, {max(2, m // 2), m, 2 * m}
+        else:
+            n, m = self.result.n_topics, max(self.result.n_instances.values())
+            topics = {max(2, n // 2), n, 2 * n, 4 * n, plan.topics or n}
+            instances = {2, 5, 10, 20, 50, m, plan.instances or m}
+        return plan.table(sorted(topics), sorted(instances))
+
+
+def _plan_findings(planned: Planned) -> list[Finding]:
+    """The plan, and what it would be if instances varied as much as they may."""
+    plan, *others = planned.plans
+    answer, *floors = plan.words()
+    said = [Finding("instances.plan", answer, _plan_figures(plan))]
+    if others:
+        text = others[0].words()[0].replace("No design", "no design")
+        if others[0].reached and plan.given_topics is None and plan.given_instances is None:
+            text = f"{others[0].topics:,} topics and {others[0].instances:,} instances."
+        text = f"If instances vary as much as their interval allows: {text}"
+        said.append(Finding("instances.plan_cautious", text, _plan_figures(others[0])))
+    ids = [
+        name
+        for name in ("fewest_topics", "fewest_instances")
+        if getattr(plan, name) is None or getattr(plan, name) > 2
+    ]
+    return said + [
+        Finding(f"instances.{name}", text, picked(plan, name))
+        for name, text in zip(ids, floors, strict=True)
+    ]
+
+
+def _plan_figures(plan: InstancePlan) -> dict[str, Any]:
+    return {
+        "variance": plan.test.variances.to_dict(),
+        **picked(plan, "topics instances reached"),
+        "achieved_power": plan.power,
+        **picked(plan, "cost fewest_topics fewest_instances"),
+    }
+
+
+def _plan_fields(planned: Planned) -> dict[str, Any]:
+    first, *others = planned.plans
+    return {
+        **({} if planned.result is None else picked(planned.result, "a b measure design")),
+        **picked(first.test, "claim difference delta alpha"),
+        "power": first.target,
+        **_plan_figures(first),
+        "cautious": _plan_figures(others[0]) if others else None,
+        **picked(first, "cost_per_topic cost_per_instance"),
+        "table": picked(planned.powers, "topics instances power limit"),
+        "words": [finding.text for finding in _plan_findings(planned)],
+    }
+
+
+def _power_rows(planned: Planned) -> list[dict[str, Any]]:
+    powers = planned.powers
+    columns = [f"{m} instances" for m in powers.instances]
+    return [
+        {"topics": n, **dict(zip(columns, row, strict=True)), "limit": limit}
+        for n, row, limit in zip(
+            powers.topics, powers.power.tolist(), powers.limit.tolist(), strict=True
+        )
+    ]
+
+
+def _power_caption(planned: Planned) -> str:
+    said, result = (
+        "Power by numbers of topics and instances; limit: any number of them",
+        planned.result,
+    )
+    if result is None:
+        return f"{said}; alpha {planned.plans[0].test.alpha:g}."
+    by = f"by the variances of {result.measure}, {result.a} − {result.b}"
+    return f"{said}; {by}; alpha {result.alpha:g}; seed {result.seed}; steadyrank {__version__}."
+
+
+POWERS = TableSpec(
+    id="instance-power",
+    rows=_power_rows,
+    columns=lambda planned: (
+        Col("topics", form="count"),
+        *(Col(f"{m} instances", form=".2f") for m in planned.powers.instances),
+        Col("limit", form=".2f"),
+    ),
+    caption=_power_caption,
+)
+PLAN_VIEW = View(words=WORDS, findings=_plan_findings, tables=(POWERS,), fields=_plan_fields)
+
+
+def plan_text(plan: InstancePlan, form: str, **looks: Any) -> str:
+    """A plan that stands by itself."""
+    return PLAN_VIEW.text(Planned([plan]), form, **looks)

@@ -1,0 +1,231 @@
+"""How `plan` is shown: what it says, its tables and figures, for every output."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from steadyrank.present.json import picked
+from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
+from steadyrank.stats.planning.demands import Demands
+from steadyrank.stats.planning.pilot import STEADY_PILOT
+from steadyrank.studies.plan.measures import MeasurePlan
+from steadyrank.studies.plan.study import PlanResult
+from steadyrank.words import counted, level_words, size
+
+
+def findings(result: PlanResult) -> list[Finding]:
+    """The topics of the first measure, or what the given ones detect; then what to mind."""
+    plan, demands = result.plans[0], result.demands
+    said = [_topics(result, plan) if result.given_topics is None else _detected(result, plan)]
+    if plan.topics_clustered is not None and plan.clusters is not None:
+        text = (
+            f"Topics in clusters like the pilot's: {size(plan.topics_clustered)} in "
+            f"{counted(plan.clusters, 'cluster')} (design effect {plan.design_effect:.2f})."
+        )
+        values = picked(plan, "measure topics_clustered clusters design_effect")
+        said.append(Finding("plan.clustered", text, values))
+    cheapest = [each for each in result.plans if each.cheapest]
+    if cheapest and len(result.plans) > 1:
+        names = ", ".join(each.measure for each in cheapest)
+        text = f"{names} requires the fewest assessor hours: {cheapest[0].hours:,.0f}."
+        values = {"measures": [each.measure for each in cheapest], "hours": cheapest[0].hours}
+        said.append(Finding("plan.cheapest", text, values))
+    small = [each.pilot.n_topics for each in result.plans if each.pilot]
+    if small and min(small) < STEADY_PILOT:
+        text = (
+            f"The pilot has {counted(min(small), 'topic')}: fewer than {STEADY_PILOT} estimate "
+            "the variance poorly."
+        )
+        said.append(Finding("plan.small_pilot", text, {"pilot_topics": min(small)}))
+    if plan.pilot is not None and plan.effective_topics is not None:
+        factor = plan.pilot.n_topics / plan.effective_topics
+        text = (
+            f"The pilot's {counted(plan.pilot.n_topics, 'weighted topic')} are worth "
+            f"{plan.effective_topics:,.1f}: weighted means require {factor:,.1f} times the topics."
+        )
+        values = {"effective_topics": plan.effective_topics, "factor": factor}
+        said.append(Finding("plan.weights", text, values))
+    if demands.method != "anova" and not demands.paired:
+        text = "The number of topics is per system: the two systems share none."
+        said.append(Finding("plan.per_system", text, {"topics": plan.topics}))
+    if demands.paired and plan.difference_variance == 2.0 * plan.variance:
+        text = "The variance of differences is taken as twice the variance: systems uncorrelated."
+        values = picked(plan, "measure variance difference_variance")
+        said.append(Finding("plan.twice_variance", text, values))
+    return said
+
+
+def _topics(result: PlanResult, plan: MeasurePlan) -> Finding:
+    demands, needed = result.demands, f"{size(plan.topics)} topics"
+    if plan.topics_interval is not None:
+        low, high = map(size, plan.topics_interval)
+        needed += f" ({result.confidence:.0%} interval {low} to {high})"
+    text = f"Intervals of {plan.measure} differences {demands.width} wide require {needed}."
+    if demands.method != "interval":
+        gap = f"A difference of {demands.minimum_difference:g} in {plan.measure}"
+        text = f"{gap} requires {needed} for {_rates(demands)}."
+    return Finding("plan.topics", text, picked(plan, "measure topics topics_interval power"))
+
+
+def _detected(result: PlanResult, plan: MeasurePlan) -> Finding:
+    demands, topics, of = result.demands, counted(plan.topics, "topic"), plan.measure
+    smallest = f"{plan.smallest_difference:.3g}"
+    text = f"{topics} make intervals of {of} differences {plan.expected_width:.3g} wide."
+    if demands.method != "interval":
+        text = f"{topics} detect a difference of {smallest} in {of} with {_rates(demands)}."
+    if not math.isnan(plan.power):
+        gap = f"a difference of {demands.minimum_difference:g} in {of} with power {plan.power:.2f}"
+        text = f"{topics} detect {gap}, and one of {smallest} with {1 - demands.beta:g}."
+    keys = "measure topics power power_interval smallest_difference expected_width"
+    return Finding("plan.detectable", text, picked(plan, keys))
+
+
+def _rates(demands: Demands) -> str:
+    return f"power {1 - demands.beta:g} at {level_words(demands.alpha, demands.comparisons)}"
+
+
+def _with_ends(result: PlanResult, rows: Sequence[Row]) -> list[Row]:
+    """Intervals as their ends; that of the variance under the name of what it is of."""
+    shown: list[Row] = []
+    for plan, row in zip(result.plans, rows, strict=True):
+        of = "difference_variance" if plan.is_by_differences else "variance"
+        spans = {of: plan.pilot_interval} | {
+            key: row[f"{key}_interval"] for key in ("topics", "power")
+        }
+        ends = {
+            f"{key}_{end}": ends[place]
+            for key, ends in spans.items()
+            if ends is not None
+            for place, end in enumerate(("low", "high"))
+        }
+        shown.append({**row, **ends})
+    return shown
+
+
+def _columns(result: PlanResult) -> tuple[Col, ...]:
+    documents = "documents, at most" if result.documents_are_bounds else "documents"
+    bound = "systems × pool depth, as if no two systems returned the same document"
+    return (
+        Col("measure", form="name"),
+        Col("variance", about="of a system's scores over topics, whose difficulty it includes"),
+        Col(("variance_low", "variance_high"), "{sure} interval (variance)", when="known"),
+        Col(
+            "difference_variance",
+            "variance of differences",
+            when="known",
+            about="between two runs, averaged over pairs",
+        ),
+        Col(
+            ("difference_variance_low", "difference_variance_high"),
+            "{sure} interval (variance of differences)",
+            when="known",
+        ),
+        Col("topics", form="size"),
+        Col(("topics_low", "topics_high"), "{sure} interval (topics)", "size", "known"),
+        Col(
+            "topics_two_way",
+            "two-way topics",
+            "size",
+            "known",
+            "for an analysis that removes topic effects, as paired tests do",
+        ),
+        Col(
+            "design_effect",
+            form=".2f",
+            when="known",
+            about="by which the pilot's clusters raise the variance; topics and power are for "
+            "independent topics",
+        ),
+        Col("topics_clustered", "clustered topics", "size", "known"),
+        Col("clusters", form="size", when="known"),
+        Col("power", form=".3f", when="known"),
+        Col(("power_low", "power_high"), "{sure} interval (power)", ".3f", "known"),
+        Col("smallest_difference", when=lambda result: result.given_topics is not None),
+        Col("expected_width", when=lambda result: result.demands.method == "interval"),
+        Col(
+            "documents_per_topic",
+            documents,
+            "g",
+            "known",
+            bound if result.documents_are_bounds else "",
+        ),
+        Col("hours", "hours ({minutes_per_document:g} min per document)", ",.0f", "known"),
+    )
+
+
+def _pilot_rows(result: PlanResult) -> list[dict[str, Any]]:
+    return [
+        {
+            "measure": plan.measure,
+            **picked(plan.pilot, "n_runs n_topics topic_variance residual_variance"),
+            "n_missing": plan.pilot.n_missing or None,
+            "effective_df": plan.pilot_df,
+            "df": None if plan.is_by_differences else plan.pilot.df,
+        }
+        for plan in result.plans
+        if plan.pilot is not None
+    ]
+
+
+MEASURES = TableSpec(
+    id="plan-measures",
+    rows=PlanResult.rows,
+    shown=_with_ends,
+    columns=_columns,
+    caption=PlanResult.caption,
+)
+PILOT = TableSpec(
+    id="plan-pilot",
+    rows=_pilot_rows,
+    columns=(
+        Col("measure", form="name"),
+        Col("n_runs", "pilot runs", "count"),
+        Col("n_topics", "pilot topics", "count"),
+        Col("n_missing", "missing cells", "count", "known"),
+        Col("topic_variance", when="known"),
+        Col("residual_variance", when="known"),
+        Col("effective_df", form="count"),
+        Col("df", "nominal df", "count", "known"),
+    ),
+    caption="The pilot: its two-way variances, and the degrees of freedom of chi-square intervals, "
+    "which are not about other runs (docs/plan.md).",
+)
+
+
+def fields(result: PlanResult) -> dict[str, Any]:
+    """The promised keys, and what else there is."""
+    demands = result.demands
+    return {
+        **picked(demands, "method formula alpha comparisons beta systems minimum_difference"),
+        "plans": result.rows(),
+        "paired": None if demands.method == "anova" else demands.paired,
+        "width": demands.width,
+        **picked(result, "given_topics confidence minutes_per_document documents_are_bounds"),
+    }
+
+
+VIEW = View(
+    words=Words(
+        title="Topics to build",
+        question="How many topics would settle it?",
+        means=(
+            "The number of topics with which a paired t test of two runs detects the given "
+            "difference with probability 0.8, if differences vary as they do here."
+        ),
+        means_not=(
+            "This is a forecast: if the true differences are smaller than the observed ones, as "
+            "is usual for the best runs, more topics are required. The same difference does not "
+            "mean the same on every measure."
+        ),
+    ),
+    findings=findings,
+    tables=(MEASURES, PILOT),
+    fields=fields,
+    figures=(
+        FigureSpec(
+            id="plan-curves", caption="What the number of topics depends on.", kind="curves"
+        ),
+    ),
+)
