@@ -163,7 +163,7 @@ def test_a_card_says_who_could_be_first_what_reverses_it_and_what_is_resolved():
     assert said["Chance of a reversal"].startswith(f"{second}, the second, comes out above")
     smallest = float(np.nanmedian(result.smallest_difference))
     assert (
-        f"Detectable difference (power 0.8, 153 comparisons, median pair): {smallest:.3f}"
+        f"Detectable difference (power 0.8, 153 comparisons, median): {smallest:.3f}"
         in said["What these topics resolve"]
     )
     assert said["What limits it most"].startswith("Topics, of what was examined: ")

@@ -53,12 +53,12 @@ def section(result, study):
         ),
         (
             (0.5, 0.9, 0.8, 0.2, 0.501),
-            "Two of the four other runs are significantly better than A by mean AP, and one is "
+            "Two of the four other runs are significantly better than A by mean AP, one "
             "significantly worse.",
         ),
         (
             (0.5, 0.2, 0.501),
-            "None of the two other runs is significantly better than A by mean AP, and one is "
+            "None of the two other runs is significantly better than A by mean AP, one "
             "significantly worse.",
         ),
     ],

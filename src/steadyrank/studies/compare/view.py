@@ -67,12 +67,15 @@ MANY_COMPARISONS = 10
 def findings(results: Results) -> list[Finding]:
     """What the measure that ranks the runs says."""
     result = results[0]
-    answer = [first(result), significant(result)]
+    first_found, of_segments = first(result), segments(result)
+    has_baseline = result.baseline is not None
     return [
-        *([found] if (found := segments(result)) else []),
-        *(answer if result.baseline is None else answer[::-1]),
+        *([] if of_segments is None else [of_segments]),
+        *([] if has_baseline else [first_found]),
+        significant(result),
         *_cautions(result),
         *_detectable(result),
+        *([first_found] if has_baseline else []),
     ]
 
 
@@ -146,10 +149,10 @@ def _against_words(result: CompareResult, better: int, worse: int) -> str:
     if not better + worse:
         return f"None {among} is significantly different from {result.baseline} {by}"
     ahead, behind = (number_word(n) if n else "none" for n in (better, worse))
-    are, were = ("are" if n > 1 else "is" for n in (better, worse))
+    are = "are" if better > 1 else "is"
     return (
         f"{ahead.capitalize()} {among} {are} significantly better than {result.baseline} {by}, "
-        f"and {behind} {were} significantly worse"
+        f"{behind} significantly worse"
     )
 
 
@@ -181,8 +184,8 @@ def _detectable(result: CompareResult) -> Iterator[Finding]:
     """The difference that these topics can show, and the largest that they did not."""
     smallest, missed = detectable(result), _largest_missed(result)
     if 0.0 < smallest < math.inf:  # 0 of runs whose difference never varies
-        which = ", median pair" if len(result.pairs) > 1 else ""
-        more = f"; the largest not significant: {missed:.3f}" if missed > 0.0 else ""
+        which = ", median" if len(result.pairs) > 1 else ""
+        more = f"; largest not significant: {missed:.3f}" if missed > 0.0 else ""
         among = counted(result.n_comparisons, "comparison", form=",")
         text = f"Detectable difference (power 0.8, {among}{which}): {smallest:.3f}{more}."
         values = {"difference": smallest, "power": 0.8, "largest_missed": missed}
@@ -276,15 +279,29 @@ def _pairs_caption(results: Results) -> str:
     result = results[0]
     listed = _listed(result)
     left = len(result.pairs) - len(listed)
+    omitted = (
+        f"Pairs of the best {TOP} runs, and of the best with all; steadyrank compare lists the "
+        f"{left:,} omitted."
+    )
+    marks = "*" if result.significant[listed].any() else ""
+    return _words_of_figures(result, marks, omitted if left else "")
+
+
+def _against_caption(results: Results) -> str:
+    result = results[0]
+    ahead = result.difference[result.significant] > 0
+    marks = f"{BETTER if ahead.any() else ''}{WORSE if not ahead.all() else ''}"
+    return f"{result.caption()} {_words_of_figures(result, marks)}"
+
+
+def _words_of_figures(result: CompareResult, marks: str, omitted: str = "") -> str:
+    """What a caption says about the figures of pairs."""
     sentences = [
-        "* significant." if result.significant[listed].any() else "",
+        f"{marks} significant." if marks else "",
         f"Intervals: {result.interval_kind}.",
         result.few_words(),
         _mcnemar_words(result),
-        f"Pairs of the best {TOP} runs, and of the best with all; steadyrank compare lists "
-        f"the {left:,} omitted."
-        if left
-        else "",
+        omitted,
     ]
     return " ".join(filter(None, sentences))
 
@@ -294,16 +311,6 @@ def _mcnemar_words(result: CompareResult) -> str:
     if result.binary is None or len(result.pairs) == 1:
         return ""
     return f"McNemar's exact test: {CORRECTIONS[result.binary.correction]} over {result.family}."
-
-
-def _against_caption(results: Results) -> str:
-    result = results[0]
-    ahead = result.difference[result.significant] > 0
-    marks = f"{BETTER} significantly better." if ahead.any() else ""
-    marks += f" {WORSE} significantly worse." if not ahead.all() else ""
-    return " ".join(f"{result.caption()} {marks} {_pairs_caption(results)}".split()).replace(
-        "* significant. ", ""
-    )
 
 
 def _dagger(results: Results, row: Row) -> str:
