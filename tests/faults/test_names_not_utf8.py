@@ -67,7 +67,16 @@ def test_report_and_its_page_show_names_that_are_not_utf8(track, tmp_path):
 
 @pytest.mark.parametrize("name", ["scores.parquet", "scores.csv"])
 def test_scores_under_names_that_are_not_utf8_are_read_back(tmp_path, name):
-    names = (*NAMES, r"caf\xe9", r"a\\xe9", "\\\udce9", "\x85", "\udc85", "tab\tand\nline", "\x1b")
+    names = (
+        *NAMES,
+        r"caf\xe9",
+        r"a\\xe9",
+        "\\\udce9",
+        "n\x85n",
+        "\udc85",
+        "tab\tand\nline",
+        "\x1b",
+    )
     values = np.arange(len(names), dtype=float)[None, :, None] / 10
     scores = sr.Scores(measures=["AP"], runs=names, topics=["t\udce9"], values=values)
     sr.write_scores(scores, tmp_path / name)

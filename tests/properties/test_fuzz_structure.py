@@ -16,6 +16,7 @@ import steadyrank as sr
 from fuzz.mutants import BUDGET, csv_rows
 from fuzz.reader_targets import FORMULA, NUMBER
 from steadyrank.data.read.run_info import describe_runs
+from steadyrank.data.read.table_rules import is_summary
 from steadyrank.present.table import Table, text_rows, to_csv
 from steadyrank.retrieval.engine.collections import read_collection
 
@@ -30,11 +31,12 @@ examples = settings(
 
 NASTY = "=+-@'\"\t\r\n,;|<>&$%#\\{}~^_ \x00\x1b\x85\u2028\u202e\uff1d\udce9é日0a1.x"
 names = st.text(st.sampled_from(NASTY) | st.characters(codec="utf-8"), min_size=1, max_size=6)
-bare = names.map(lambda name: name.strip(" \t")).filter(bool)
+bare = names.map(str.strip).filter(lambda name: bool(name) and not is_summary(name))
+"""As tables hold them: blanks around names go, and summaries are left out."""
 
 
 @st.composite
-def scores(draw: st.DrawFn, each: st.SearchStrategy[str] = names, measures: int = 2) -> sr.Scores:
+def scores(draw: st.DrawFn, each: st.SearchStrategy[str] = bare, measures: int = 2) -> sr.Scores:
     labels = [
         draw(st.lists(each, min_size=1, max_size=most, unique=True)) for most in (measures, 3, 3)
     ]
@@ -45,6 +47,13 @@ def scores(draw: st.DrawFn, each: st.SearchStrategy[str] = names, measures: int 
     return sr.Scores(
         measures=measures_, runs=runs, topics=topics, values=np.array(values).reshape(size)
     )
+
+
+def read(path: Path, **how: str) -> sr.Scores:
+    """One name in two spellings is warned of, which is not the matter here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sr.SteadyrankWarning)
+        return sr.read_scores(path, **how)
 
 
 def same(found: sr.Scores, expected: sr.Scores) -> bool:
@@ -68,7 +77,7 @@ def test_long_files_read_back(cube: sr.Scores) -> None:
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "scores.csv"
         sr.write_scores(cube, path)
-        assert same(sr.read_scores(path), cube)
+        assert same(read(path), cube)
         written = csv_rows(path.read_bytes().decode("utf-8", "surrogateescape"), ",")
         for cell in (cell for row in written for cell in row[:3]):
             assert NUMBER.fullmatch(cell) or not FORMULA.match(cell)
@@ -82,7 +91,7 @@ def test_wide_files_read_back(cube: sr.Scores) -> None:
         path = Path(place) / "scores.csv"
         sr.write_scores(cube, path, wide=True)
         try:
-            again = sr.read_scores(path, measure=cube.measures[0])
+            again = read(path, measure=cube.measures[0])
         except sr.InputError:
             # `topic,metric,run,value`: a wide file whose runs are the columns of a long one.
             assert {"value", "score"} & {run.lower() for run in cube.runs}
@@ -96,7 +105,7 @@ def test_parquet_reads_back(cube: sr.Scores) -> None:
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "scores.parquet"
         sr.write_scores(cube, path)
-        assert same(sr.read_scores(path), cube)
+        assert same(read(path), cube)
 
 
 @examples

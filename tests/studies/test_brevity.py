@@ -77,8 +77,8 @@ def test_a_command_is_brief_and_says_each_thing_once(place, arguments_of, capsys
     findings = json.loads(printed(capsys, arguments, "json"))["findings"]
     ids = [finding["id"] for finding in findings]
     assert len(set(ids)) == len(ids)
-    study = "audit" if "--audit" in line else line[0]
-    assert all(finding["id"].startswith(f"{study}.") for finding in findings)
+    studies = ("audit.", "compare.") if "--audit" in line else (f"{line[0]}.",)
+    assert all(finding["id"].startswith(studies) for finding in findings)
     texts = [finding["text"].replace(ENDING, "") for finding in findings]
     assert max(map(len, texts), default=0) <= LONGEST
     assert len(set(texts)) == len(texts)

@@ -331,15 +331,11 @@ def scores_from_codes(
     return Scores(measures=labels[0], runs=labels[1], topics=labels[2], values=cube, **options)
 
 
-BLANKS = " \t\r\n\v\f\u00a0"
-"""Around a name; other characters that are no letters may be all of it."""
-
-
 def _trimmed(
     axis: str, names: Sequence[str], codes: np.ndarray
 ) -> tuple[tuple[str, ...], np.ndarray]:
     """Names without the blanks around them, and which of these each row has."""
-    bare = [name.strip(BLANKS) for name in names]
+    bare = [name.strip() for name in names]
     if "" in bare:
         row = int(np.argmax(codes == bare.index("")))
         raise CellError(row, f"expected the name of a {axis}, got blanks")

@@ -362,6 +362,8 @@ def _findings(page: Page, names: RunNames) -> tuple[str, ...]:
     first = [
         section.answer[0]
         for section in page.sections
-        if section.answer and section.id != "evaluate"
+        if section.answer
+        and section.id != "evaluate"
+        and not any(section.answer[0] in said for said in page.lead)
     ]
     return tuple(dict.fromkeys(map(names.text, [*page.lead, *first])))

@@ -165,7 +165,7 @@ class DatasetsResult(Framed):
 
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary per run, best first, with the keys that the JSON output has."""
-        rows = []
+        rows, different = [], self.n_different.tolist()
         for i in self.order:
             completed = None if self.completion_ranks is None else self.completion_ranks[i].tolist()
             rows.append(
@@ -176,7 +176,7 @@ class DatasetsResult(Framed):
                     "rank": int(self.rank[i]),
                     "rank_set": [int(end) for end in self.rank_set[i]],
                     "could_be_first": bool(self.could_be_first[i]),
-                    "n_different": int(self.n_different[i]),
+                    "n_different": different[i],
                     "missing": int(self.missing(i)),
                     "completion_ranks": completed,
                 }
