@@ -312,7 +312,10 @@ def report(
 def report_text(result: ReportResult, form: str, **looks: Any) -> str:
     """The findings of a report in one of the output formats."""
     if form == "table":
-        return "\n".join([*result.findings, f"\nThe page: {result.path}\n"])
+        names = result.page.names
+        legend = names.legend("the page has them in full")
+        said = [*map(names.text, result.findings), *([legend] if legend else [])]
+        return "\n".join([*said, f"\nThe page: {result.path}\n"])
     if form == "json":
         return to_json(
             {
