@@ -16,6 +16,7 @@ from steadyrank.data.read.run_files import Reading
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.runs import Runs
 from steadyrank.data.scores import Scores
+from steadyrank.errors import InputError
 from steadyrank.measures.check import CheckResult
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.stats.instances.systems import Groups, systems_of
@@ -144,6 +145,14 @@ class Material:
             chosen.add(self.scores.runs.index(self.settings.baseline))
         best = sorted(chosen)
         return self.scores.select(runs=[self.scores.runs[run] for run in best])
+
+    @property
+    def compared_runs(self) -> Runs:
+        """The same runs themselves; refused where only scores were given."""
+        if self.runs is None:
+            raise InputError(NO_RUNS)
+        names = set(self.compared.runs)
+        return self.runs.at([r for r, name in enumerate(self.scores.runs) if name in names])
 
 
 def named_systems(scores: Scores) -> Groups:

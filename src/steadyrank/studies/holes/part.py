@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from steadyrank.data.runs import Runs
 from steadyrank.errors import InputError
 from steadyrank.measures.check import DEPTHS
 from steadyrank.studies.holes.measures import parse_holed
@@ -40,13 +39,6 @@ def _measure(material: Material) -> str | None:
     return None
 
 
-def _compared(material: Material) -> Runs:
-    if material.runs is None:
-        raise InputError(NO_RUNS)
-    names = set(material.compared.runs)
-    return material.runs.at([r for r, name in enumerate(material.scores.runs) if name in names])
-
-
 def _cost(shape: Shape) -> Cost:
     cells = shape.n_compared * shape.n_topics
     per_topic = shape.n_documents / max(1, shape.n_runs * shape.n_topics)
@@ -62,7 +54,7 @@ def _cost(shape: Shape) -> Cost:
 def _run(job: Job) -> HolesResult:
     material, machine = job.material, job.machine
     return holes(
-        _compared(material),
+        material.compared_runs,
         material.qrels,
         measure=_measure(material) or "nDCG@10",
         n_samples=job.n_samples,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from steadyrank.data.runs import Runs
 from steadyrank.errors import InputError
 from steadyrank.present.view import Finding
-from steadyrank.studies.material import NO_RUNS, Material
+from steadyrank.studies.material import Material
 from steadyrank.studies.part import Cost, Findings, Job, Shape, part_of
 from steadyrank.studies.simulate.measures import parse_shared
 from steadyrank.studies.simulate.study import SimulateResult, simulate
@@ -41,13 +40,6 @@ def _can_be_simulated(measure: str) -> bool:
     return True
 
 
-def _compared_runs(material: Material) -> Runs:
-    if material.runs is None:
-        raise InputError(NO_RUNS)
-    names = set(material.compared.runs)
-    return material.runs.at([r for r, name in enumerate(material.scores.runs) if name in names])
-
-
 def _cost(shape: Shape) -> Cost:
     cells = shape.n_compared * shape.n_topics
     return Cost(
@@ -63,7 +55,7 @@ def _cost(shape: Shape) -> Cost:
 def _run(job: Job) -> SimulateResult:
     material, machine, settings = job.material, job.machine, job.material.settings
     return simulate(
-        _compared_runs(material),
+        material.compared_runs,
         material.qrels,
         measure=_measure(material) or "AP",
         n_samples=job.n_samples,
