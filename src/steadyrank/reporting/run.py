@@ -27,6 +27,7 @@ from steadyrank.present.page import Page
 from steadyrank.present.page_html import page_html
 from steadyrank.present.run_names import RunNames, run_names
 from steadyrank.present.table import Table, render, text_rows
+from steadyrank.present.view import Finding, findings_json
 from steadyrank.reporting.budget import DEFAULT_BUDGET, Budget, make_plan, parse_budget
 from steadyrank.reporting.inputs import read_material, source_file
 from steadyrank.reporting.names import chosen_names, read_names
@@ -62,8 +63,8 @@ class ReportResult(Framed):
 
     page: Page
     path: Path
-    findings: tuple[str, ...]
-    """Sentences, the most interesting first."""
+    findings: tuple[Finding, ...]
+    """All that the page says: the first screen's first, then each section's; no id twice."""
     results: Mapping[str, Any]
     """Study to its result; of `compare` and `stability` one per measure."""
     left_out: Mapping[str, str]
@@ -78,16 +79,21 @@ class ReportResult(Framed):
         return f"<ReportResult: {self.path}, {n} {by_number(n, 'study', 'studies')}>"
 
     def __str__(self) -> str:
-        return "\n".join(self.findings)
+        return "\n".join(self.sentences)
+
+    @property
+    def sentences(self) -> list[str]:
+        """The findings as texts."""
+        return [finding.text for finding in self.findings]
 
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary per finding, the most interesting first."""
-        return [{"finding": sentence} for sentence in self.findings]
+        return [{"id": finding.id, "finding": finding.text} for finding in self.findings]
 
     def _repr_html_(self) -> str:
         from html import escape
 
-        return "".join(f"<p>{escape(sentence)}</p>" for sentence in self.findings)
+        return "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences)
 
 
 def report(
@@ -287,9 +293,10 @@ def report(
         for line in planned.lines():
             announce(line)
     findings = run_studies(material, planned, lacking, machine)
-    page = make_page(
+    page, said = make_page(
         planned, findings, title=title or TITLE, names=shown, command=call, machine=machine
     )
+    chosen_only = shown if chosen else RunNames()
     check_still_there(target.parent)
     write_whole(target, page_html(page))
     for sentence in material.warnings:
@@ -297,7 +304,7 @@ def report(
     return ReportResult(
         page=page,
         path=target,
-        findings=_findings(page, shown if chosen else RunNames()),
+        findings=tuple(replace(one, text=chosen_only.text(one.text)) for one in said),
         results=findings.results,
         left_out=findings.why_not,
         n_samples={
@@ -314,20 +321,20 @@ def report_text(result: ReportResult, form: str, **looks: Any) -> str:
     if form == "table":
         names = result.page.names
         legend = names.legend("the page has them in full")
-        said = [*map(names.text, result.findings), *([legend] if legend else [])]
+        said = [*map(names.text, _terminal_lines(result.page)), *([legend] if legend else [])]
         return "\n".join([*said, f"\nThe page: {result.path}\n"])
     if form == "json":
         return to_json(
             {
                 "out": str(result.path),
-                "findings": list(result.findings),
+                "findings": findings_json(result.findings),
                 "studies": list(result.results),
                 "n_samples": dict(result.n_samples),
                 "left_out": dict(result.left_out),
                 "command": result.page.command,
             }
         )
-    findings = enumerate(result.findings, start=1)
+    findings = enumerate(result.sentences, start=1)
     rows = text_rows([str(place), sentence] for place, sentence in findings)
     return render(
         Table(header=["", "finding"], rows=rows, n_names=2, caption=result.path.name), form, **looks
@@ -360,13 +367,19 @@ def check_target(out: PathLike) -> Path:
     return target
 
 
-def _findings(page: Page, names: RunNames) -> tuple[str, ...]:
-    """The lead, then the first sentence of every section that says something else."""
-    first = [
-        section.answer[0]
-        for section in page.sections
-        if section.answer
-        and section.id != "evaluate"
-        and not any(section.answer[0] in said for said in page.lead)
+def _terminal_lines(page: Page) -> list[str]:
+    """The first screen in a few lines."""
+    first = page.first
+    if first is None:
+        return []
+    swaps = ", ".join(f"{bar.about.lower()} {bar.text}" for bar in first.bars)
+    note = f"{first.bars_note[:1].upper()}{first.bars_note[1:]}"
+    tiles = [f"{tile.figure} {tile.text}." for tile in first.tiles]
+    return [
+        *first.cautions,
+        first.verdict,
+        *([first.line] if first.line else []),
+        *([f"{note}: {swaps}."] if swaps else []),
+        *([" ".join(tiles)] if tiles else []),
+        *([first.not_examined] if first.not_examined else []),
     ]
-    return tuple(dict.fromkeys(map(names.text, [*page.lead, *first])))

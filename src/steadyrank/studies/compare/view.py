@@ -73,7 +73,7 @@ def findings(results: Results) -> list[Finding]:
         *([] if of_segments is None else [of_segments]),
         *([] if has_baseline else [first_found]),
         significant(result),
-        *_cautions(result),
+        *cautions(result),
         *_detectable(result),
         *([first_found] if has_baseline else []),
     ]
@@ -112,7 +112,9 @@ def first(result: CompareResult, most: int = MOST_NAMED) -> Finding:
     sure = f"With {1 - result.alpha:.0%} confidence" if result.is_familywise else "By these tests"
     names = [result.runs[run] for run in result.order if result.could_be_first[run]]
     n_rank_one = int((result.rank_set[:, 0] == 1).sum())
-    text = best_words(names, len(result.runs), sure, n_rank_one=n_rank_one, most=most)
+    text = best_words(
+        names, len(result.runs), sure, n_rank_one=n_rank_one, most=most, noun=result.row_word
+    )
     return Finding("compare.first", text, {"runs": names, "n_rank_one": n_rank_one})
 
 
@@ -156,7 +158,7 @@ def _against_words(result: CompareResult, better: int, worse: int) -> str:
     )
 
 
-def _cautions(result: CompareResult) -> Iterator[Finding]:
+def cautions(result: CompareResult) -> Iterator[Finding]:
     """What makes decisions worth less than they look."""
     if result.n_missing:
         yield Finding("compare.gaps", result.gaps(), {"n_missing": result.n_missing})
