@@ -13,7 +13,6 @@ from steadyrank.present.page import Bar, FirstScreen
 from steadyrank.present.view import Finding
 from steadyrank.studies.part import Findings, Front
 from steadyrank.studies.registry import Study, studies_by_place, studies_by_turn
-from steadyrank.words import percent
 
 Fronts = Mapping[str, Front]
 """By study, in the order in which they ran."""
@@ -66,18 +65,20 @@ def _leading(fronts: Fronts) -> Front:
 def _bars(fronts: Fronts) -> tuple[Bar, ...]:
     """The shares that are known, the largest first."""
     made = [
-        Bar(
-            about=study.part.varies,
-            share=share,
-            text=percent(share).replace("less than", "<"),
-            link=study.name,
-        )
+        Bar(about=study.part.varies, share=share, text=_percent(share), link=study.name)
         for study in studies_by_turn()
         if study.name in fronts
         for share in [_share(fronts[study.name])]
         if not math.isnan(share)
     ]
     return tuple(sorted(made, key=lambda bar: -bar.share))
+
+
+def _percent(share: float) -> str:
+    """As wide as the others, so that digits stand below digits."""
+    if share >= 0.0995:
+        return f"{share:.0%}"
+    return f"{share:.1%}" if share >= 0.0005 else "< 0.1%"
 
 
 def _share(front: Front) -> float:
@@ -87,14 +88,17 @@ def _share(front: Front) -> float:
 def _not_examined(findings: Findings, examined: Iterable[str]) -> str:
     """What could vary and has no bar, with the option that would vary it."""
     material = findings.material
-    left = [
-        f"{_lower(study)} ({how})"
+    unknown = [
+        study
         for study in studies_by_place()
         if study.part.varies and study.name not in examined and study.name in findings.why_not
-        for how in [study.part.examine(material)]
-        if how
     ]
-    return f"Not examined: {', '.join(left)}." if left else ""
+    if material.leaderboard is not None:
+        left = ", ".join(map(_lower, unknown))
+        return f"Not examined: {left} (report QRELS RUN... on one collection)."
+    how = {_lower(study): study.part.examine(material) for study in unknown}
+    left = ", ".join(f"{what} ({option})" for what, option in how.items() if option)
+    return f"Not examined: {left}." if left else ""
 
 
 def _lower(study: Study) -> str:

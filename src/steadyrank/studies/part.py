@@ -216,6 +216,8 @@ class Part:
     cost: Callable[[Shape], Cost] = lambda shape: Cost(fixed=0.0, is_free=True)
     works_on: str = "topics"
     """What the scores that it takes are by: topics of one collection, or "datasets"."""
+    is_read: bool = False
+    """Whether reading the data makes its result: it costs nothing more."""
     is_required: bool = False
     """Whether there is no page without it: its errors are the report's."""
     is_open: bool = False

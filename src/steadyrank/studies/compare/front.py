@@ -23,6 +23,9 @@ from steadyrank.words import counted, listed, number_word, typeset
 ROWS = 10
 """Rows of the board."""
 
+FEW = 20
+"""Pairs below which a tile counts them."""
+
 MOST_NAMES = 2
 """Runs that a verdict names."""
 
@@ -117,7 +120,10 @@ def lead(result: CompareResult, study: str = "compare") -> Finding | None:
     if len(order) < 2:
         return None
     pivot = order[0] if result.baseline is None else result.runs.index(result.baseline)
-    nearest = next(run for run in order if run != pivot)
+    others = [run for run in order if run != pivot]
+    # Of several that share the first place, the next below says more.
+    below = [run for run in others if result.mean[pivot] - result.mean[run] > SAME_MEAN]
+    nearest = below[0] if result.baseline is None and below else others[0]
     a, b = sorted((pivot, nearest), key=order.index)
     place = _pair(result, a, b)
     gap = float(result.mean[a] - result.mean[b])
@@ -181,13 +187,18 @@ def against_baseline(result: CompareResult) -> dict[int, str]:
     return decided | {result.runs.index(str(result.baseline)): "baseline"}
 
 
+def _share(n: int, total: int) -> str:
+    """In percent where there are many."""
+    return f"{n / total:.0%}" if total >= FEW else f"{n}" if n else "None"
+
+
 def _tiles(result: CompareResult, study: str) -> list[Tile]:
     found, made = significant(result), []
     if result.baseline is None and len(result.pairs) > 1:
         made.append(
             Tile(
                 id=f"{study}.significant",
-                figure=f"{result.significant_share:.0%}",
+                figure=_share(found.values["n_significant"], len(result.pairs)),
                 text=f"of {len(result.pairs):,} pairs differ significantly",
                 values=found.values,
             )

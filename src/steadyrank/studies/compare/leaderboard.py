@@ -136,5 +136,6 @@ PART = Part(
     ),
     body=_body,
     run=lambda job: job.material.scores,
+    is_read=True,
     is_required=True,
 )

@@ -97,4 +97,5 @@ PART = Part(
     ),
     body=_body,
     run=lambda job: None,
+    is_read=True,
 )
