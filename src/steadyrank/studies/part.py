@@ -184,13 +184,12 @@ def part_of(
         subject = subject_of(result)
         said = list(view.findings(subject))
         said[1:1] = beside(subject, findings)
+        spec = asked(view.figure, subject)
         return Body(
             answer=tuple(said),
-            figures=tuple(
-                Drawing(figure.id, figure.caption, figure.of(subject), figure.kind, figure.options)
-                for figure in asked(view.figures, subject)
-                if figure.when(subject)
-            ),
+            figures=()
+            if spec is None
+            else (Drawing(spec.id, spec.caption, spec.of(subject), spec.kind, spec.options),),
             tables=tuple(view.made(subject, page=True, only=tables)),
             sliders=tuple(sliders(result, findings)),
             notes=tuple(notes(result, findings)),

@@ -115,7 +115,7 @@ def _on_the_page() -> list[Study]:
     return [study for study in STUDIES if study.section]
 
 
-functools.cache
+@functools.cache
 
 
 def plots_of(package: str) -> Plots:

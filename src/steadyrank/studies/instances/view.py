@@ -576,11 +576,8 @@ VIEW = View(
     tables=(FIGURES, COMPONENTS, PAIRS, SHARES),
     csv="instance-pairs",
     fields=fields,
-    figures=(
-        FigureSpec(
-            id="instance-margin", caption="Differences of systems and the margin.", kind="margin"
-        ),
-        FigureSpec(id="instance-means", caption="Means of the instances.", kind="means"),
+    figure=FigureSpec(
+        id="instance-margin", caption="Differences of systems and the margin.", kind="margin"
     ),
 )
 

@@ -13,7 +13,6 @@ from steadyrank.present import cells
 from steadyrank.present.json import picked
 from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
-from steadyrank.studies.part import MOST_DOTS
 from steadyrank.studies.topics.levels import TopicLevel
 from steadyrank.studies.topics.result import TopicsResult, needed_figure
 from steadyrank.words import MISSING, counted, percent
@@ -321,22 +320,9 @@ VIEW = View(
     tables=(NEIGHBOURS, BASELINE, PAIRS, SETTLE, LEVELS),
     csv="topic-every-pair",
     fields=fields,
-    figures=(
-        FigureSpec(
-            id="topic-errors",
-            caption="Reversals against the number of topics, by the size of the difference.",
-            kind="error_rate",
-        ),
-        FigureSpec(
-            id="topic-pairs",
-            caption="Every pair: its difference, and the probability that other topics reverse it.",
-            kind="pairs",
-            when=lambda result: len(result.pairs) <= MOST_DOTS,
-        ),
-        FigureSpec(
-            id="topic-variances",
-            caption="Variance of differences, paired and as if each run had its own topics.",
-            kind="variances",
-        ),
+    figure=FigureSpec(
+        id="topic-errors",
+        caption="Reversals against the number of topics, by the size of the difference.",
+        kind="error_rate",
     ),
 )
