@@ -132,6 +132,7 @@ def results(scores, tmp_path_factory):
     report = sr.ReportResult(
         page=None,
         path=folder / "page.html",
+        command="steadyrank report",
         findings=(Finding("toy.first", f"{NASTY} is first."),),
         results={},
         left_out={},

@@ -82,4 +82,4 @@ def _text(result: ReportResult, form: str) -> str:
 
         return report_text(result, form)
     lines = [f"{place}. {words}" for place, words in enumerate(result.findings[:MOST], start=1)]
-    return "\n".join([*lines, "", f"The page: {result.path}", f"Again: {result.page.command}\n"])
+    return "\n".join([*lines, "", f"The page: {result.path}", f"Again: {result.command}\n"])

@@ -102,6 +102,7 @@ def _environment(page: Page) -> Environment:
         named=lambda text: without_terms(text, set()),
         note=lambda name: page.notes.get(name, ""),
         number_columns=_number_columns,
+        png=lambda picture: f"data:image/png;base64,{base64.b64encode(picture).decode()}",
         row_links=_row_links,
         share_bar=_share_bar,
         track=_track,

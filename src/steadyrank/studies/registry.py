@@ -116,8 +116,6 @@ def _on_the_page() -> list[Study]:
 
 
 @functools.cache
-
-
 def plots_of(package: str) -> Plots:
     """The plots of a package: class of a result to its kinds, the default first."""
     if find_spec(f"{package}.plots") is None:
