@@ -27,18 +27,16 @@ def card_png(page: Page) -> bytes:
     if page.first is None:
         return b""
     load_matplotlib()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from PIL import Image
 
     figure = Figure(figsize=(WIDTH / 100, HEIGHT / 100), dpi=100)
-    canvas = FigureCanvasAgg(figure)
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set(xlim=(0, WIDTH), ylim=(HEIGHT, 0))
     axes.axis("off")
     _draw(axes, page, page.first)
     drawn = io.BytesIO()
-    canvas.print_png(drawn)
+    figure.savefig(drawn, format="png", dpi=100)
     picture = Image.open(drawn)
     kept = io.BytesIO()
     picture.convert("RGB").quantize(COLOURS).save(kept, "PNG", optimize=True)
