@@ -11,8 +11,7 @@ from scipy import stats
 
 import steadyrank as sr
 from steadyrank.errors import InputError
-from steadyrank.papers.builtin import builtin_data
-from steadyrank.papers.data import PaperData
+from steadyrank.papers.data import PaperData, builtin_data
 from steadyrank.papers.ferro2018 import exhibits as ferro
 from steadyrank.papers.ferro2018 import printed
 from steadyrank.papers.model import Work

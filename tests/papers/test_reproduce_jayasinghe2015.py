@@ -9,24 +9,19 @@ from exhibiting import check_explained, check_verdicts, exhibit, values
 
 import steadyrank as sr
 from steadyrank.errors import InputError
-from steadyrank.papers.builtin import builtin_data
-from steadyrank.papers.data import PaperData
-from steadyrank.papers.jayasinghe2015 import observed
-from steadyrank.papers.jayasinghe2015.data import (
-    SIMULATED_RATES,
-    instance_data,
-    pools,
-    simulated_sweep,
-)
+from steadyrank.papers.data import SIMULATED_RATES, PaperData, builtin_data, simulated_sweep
+from steadyrank.papers.jayasinghe2015 import case_study
+from steadyrank.papers.jayasinghe2015.case_study import EFFECTS, instance_data, pools, size_word
 from steadyrank.papers.jayasinghe2015.exhibits import (
+    EQUAL_MEAN,
     EXHIBITS,
     FULL,
+    MEAN_AT_HALF,
     SMALL,
     _observed,
+    expected_score,
     jayasinghe2015,
 )
-from steadyrank.papers.jayasinghe2015.margins import EFFECTS, size_word
-from steadyrank.papers.jayasinghe2015.simulated import EQUAL_MEAN, MEAN_AT_HALF, expected_score
 from steadyrank.papers.model import Work
 
 VERDICTS = {
@@ -124,11 +119,11 @@ def test_levels_are_near_their_exact_values(found):
 
 
 def test_printed_shares_add_up(monkeypatch):
-    found = observed.printed_counts()
+    found = case_study.printed_counts()
     assert found.holds
     assert found.detail == "8 + 2 + 90 = 100; 3 of the 8 at 0.05"
-    monkeypatch.setitem(observed.FIGURE_7, "better, 0.1", 3)
-    assert observed.printed_counts().holds is False
+    monkeypatch.setitem(case_study.FIGURE_7, "better, 0.1", 3)
+    assert case_study.printed_counts().holds is False
 
 
 def test_printed_effect_sizes_have_their_words():

@@ -12,8 +12,7 @@ from exhibiting import values as rows
 from golden_cases import golden
 
 import steadyrank as sr
-from steadyrank.papers.builtin import builtin_data
-from steadyrank.papers.data import PaperData
+from steadyrank.papers.data import PaperData, builtin_data
 from steadyrank.papers.model import Work
 from steadyrank.papers.sakai2016 import exhibits as sakai
 from steadyrank.papers.sakai2016 import figures

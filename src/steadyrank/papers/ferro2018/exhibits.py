@@ -26,8 +26,17 @@ from steadyrank.papers.ferro2018.printed import (
     printed_table,
     pvalue_cell,
 )
-from steadyrank.papers.model import Claim, Exhibit, Reproduction, Work
-from steadyrank.papers.parts import claim, increases, listed, page_table, result_figure
+from steadyrank.papers.model import (
+    Claim,
+    Exhibit,
+    Reproduction,
+    Work,
+    claim,
+    increases,
+    listed,
+    page_table,
+    result_figure,
+)
 from steadyrank.present.anova import source_words
 from steadyrank.present.table import Table
 from steadyrank.stats.anova.balanced import Anova, anova

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special
 
-from steadyrank.papers.model import Claim
-from steadyrank.papers.parts import cell, claim, page_table, share_claim
+from steadyrank.papers.model import Claim, cell, claim, page_table, share_claim
 from steadyrank.present.anova import source_words
 from steadyrank.present.table import Cell, Table
 from steadyrank.stats.anova.balanced import Power, observed_power

@@ -21,8 +21,12 @@ if TYPE_CHECKING:
 
     from steadyrank.papers.jayasinghe2015.agreement import MethodPvalues, PoolPvalues
     from steadyrank.papers.jayasinghe2015.levels import ErrorRates
-    from steadyrank.papers.jayasinghe2015.pitfalls import EquivalenceIntervals, SingleInstanceShares
-    from steadyrank.papers.jayasinghe2015.single_instances import Contradictions, InstanceSpread
+    from steadyrank.papers.jayasinghe2015.pitfalls import (
+        Contradictions,
+        EquivalenceIntervals,
+        InstanceSpread,
+        SingleInstanceShares,
+    )
 
 
 def draw_shares(result: SingleInstanceShares, ax: Axes) -> None:

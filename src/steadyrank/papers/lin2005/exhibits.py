@@ -17,8 +17,11 @@ from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError
 from steadyrank.papers.data import PaperData, without_empty
 from steadyrank.papers.lin2005.theory import equation_13
-from steadyrank.papers.model import Claim, Exhibit, Reproduction, Work
-from steadyrank.papers.parts import (
+from steadyrank.papers.model import (
+    Claim,
+    Exhibit,
+    Reproduction,
+    Work,
     claim,
     increases,
     page_table,

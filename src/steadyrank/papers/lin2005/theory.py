@@ -10,8 +10,7 @@ import math
 
 import numpy as np
 
-from steadyrank.papers.model import Exhibit
-from steadyrank.papers.parts import claim, page_figure, page_table
+from steadyrank.papers.model import Exhibit, claim, page_figure, page_table
 from steadyrank.present.page import PageFigure
 from steadyrank.present.plot_style import COLOURS
 from steadyrank.stats.planning.reversal import approximate_error_rate, error_rate

@@ -17,8 +17,16 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank.data.scores import Scores
 from steadyrank.papers.data import PaperData
-from steadyrank.papers.model import Claim, Exhibit, Reproduction, Work
-from steadyrank.papers.parts import claim, increases, page_table, share_claim
+from steadyrank.papers.model import (
+    Claim,
+    Exhibit,
+    Reproduction,
+    Work,
+    claim,
+    increases,
+    page_table,
+    share_claim,
+)
 from steadyrank.papers.sakai2016.figures import MEASURES, NEAR, PILOTS, PRINTED_PLANS, pool_figure
 from steadyrank.present.table import Table
 from steadyrank.stats.planning.demands import Demands, check_demands

@@ -12,8 +12,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from steadyrank.papers.model import Claim, Exhibit
-from steadyrank.papers.parts import claim, increases, page_table, result_figure, share_claim
+from steadyrank.papers.model import (
+    Claim,
+    Exhibit,
+    claim,
+    increases,
+    page_table,
+    result_figure,
+    share_claim,
+)
 from steadyrank.present.table import Table
 from steadyrank.studies.pools.result import PoolsResult
 from steadyrank.words import listed

@@ -12,8 +12,17 @@ import numpy as np
 
 from steadyrank.compute.executors import Progress
 from steadyrank.papers.data import PaperData
-from steadyrank.papers.model import Claim, Exhibit, Reproduction, Work
-from steadyrank.papers.parts import claim, listed, page_figure, page_table, result_figure
+from steadyrank.papers.model import (
+    Claim,
+    Exhibit,
+    Reproduction,
+    Work,
+    claim,
+    listed,
+    page_figure,
+    page_table,
+    result_figure,
+)
 from steadyrank.papers.yang2018.significance import (
     MODELS,
     TABLE_1,

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from steadyrank.papers.model import Claim, Exhibit
-from steadyrank.papers.parts import claim, listed, page_figure, page_table
+from steadyrank.papers.model import Claim, Exhibit, claim, listed, page_figure, page_table
 from steadyrank.present.page import PageFigure
 from steadyrank.present.table import Table
 from steadyrank.studies.simulate.profiles import Model
