@@ -16,12 +16,12 @@ import numpy as np
 
 from steadyrank.compute.random import Rng, block_stream, seed_from
 from steadyrank.errors import InputError, check_choice
-from steadyrank.notebook import Exhibit, shown_by
+from steadyrank.notebook import Exhibit, made_frame, shown_by
+from steadyrank.papers.jayasinghe2015.levels import CLOSED
 from steadyrank.papers.jayasinghe2015.pitfalls import Effects, long_frame, paper_scores
 from steadyrank.papers.model import Claim, claim, page_table
 from steadyrank.present.table import Table
 from steadyrank.stats.inputs import check_open_unit, check_samples
-from steadyrank.stats.instances.batches import nested_pvalues, t_pvalues, two_way_pvalues
 from steadyrank.stats.instances.bootstrap import algorithm_two
 from steadyrank.stats.pairs.tests import in_threads
 
@@ -85,9 +85,7 @@ class MethodPvalues(Exhibit):
 
     def to_frame(self) -> pd.DataFrame:
         """One row per comparison, one column per test."""
-        import pandas as pd
-
-        return pd.DataFrame(self.pvalues.T, columns=list(self.methods))
+        return made_frame(dict(zip(self.methods, self.pvalues, strict=True)))
 
     def of(self, method: str) -> np.ndarray:
         """The p-values of one test."""
@@ -349,18 +347,9 @@ def _all_methods(d: np.ndarray, n_samples: int, seed: int, number: int) -> list[
     own = seed * 1_000_003 + number
     single = algorithm_two(d[[one]], n_samples=10 * n_samples, mode="paper", seed=own, jobs=1)
     every = algorithm_two(d, n_samples=n_samples, mode="paper", seed=own, jobs=1)
-    return [
-        float(t_pvalues(d[one])),
-        single.pvalue,
-        float(_paper_pvalues(d)),
-        every.pvalue,
-        float(two_way_pvalues(d)),
-    ]
-
-
-def _paper_pvalues(d: np.ndarray) -> np.ndarray:
-    """Eq. (9), crossed and balanced, on the number of observations less one."""
-    return t_pvalues(d.mean(axis=-2), df=2.0 * d.shape[-2] * d.shape[-1] - 1.0)
+    closed = {name: float(CLOSED["crossed"][name](d)) for name in ("mixed_paper", "mixed")}
+    by_t = float(CLOSED["crossed"]["t_single"](d[[one]]))
+    return [by_t, single.pvalue, closed["mixed_paper"], every.pvalue, closed["mixed"]]
 
 
 def _pool_tests(
@@ -370,14 +359,13 @@ def _pool_tests(
     if not deterministic:
         if first.shape != second.shape:
             return np.full((2, len(first)), np.nan)
-        df = first[0].size + second[0].size - 1.0
-        return np.stack([nested_pvalues(first, second, df=df), nested_pvalues(first, second)])
-    d = first - second
-    resampled = [
-        algorithm_two(pool, n_samples=n_samples, mode="paper", seed=seed, jobs=1).pvalue
-        for pool in d
-    ]
-    return np.stack([_paper_pvalues(d), np.array(resampled), two_way_pvalues(d)])
+        return np.stack(
+            [CLOSED["nested"][name](first, second) for name in ("mixed_paper", "mixed")]
+        )
+    d, options = first - second, {"n_samples": n_samples, "seed": seed, "jobs": 1}
+    resampled = [algorithm_two(pool, mode="paper", **options).pvalue for pool in d]
+    tests = CLOSED["crossed"]
+    return np.stack([tests["mixed_paper"](d), np.array(resampled), tests["mixed"](d)])
 
 
 def _drawn_pools(
