@@ -201,16 +201,9 @@ def _titles_and_descriptions(**options: Any) -> PaperData:
     from steadyrank.retrieval.builtin.collection import BUILTIN, builtin_topics
     from steadyrank.retrieval.makers.grid import grid
 
-    parts = []
+    parts, chosen = [], {"stop_lists": "lucene", "lexical": UNITS}
     for part in ("title", "description"):
-        scores = grid(
-            BUILTIN,
-            builtin_topics([part]),
-            measures="AP",
-            stop_lists="lucene",
-            lexical=UNITS,
-            **options,
-        )
+        scores = grid(BUILTIN, builtin_topics([part]), measures="AP", **chosen, **options)
         parts.append(_as_collection(scores, f"AP, {part}s", part))
     words = (
         f"AP of {len(parts[0].runs)} systems ({len(UNITS)} lexical units by "
@@ -249,15 +242,8 @@ def _selective_search(**options: Any) -> PaperData:
     with warnings.catch_warnings():
         # That some instances find nothing is said in words.
         warnings.simplefilter("ignore", SteadyrankWarning)
-        scores = shard(
-            BUILTIN,
-            measures=INSTANCE_MEASURES,
-            shards=SHARDS,
-            sample_rate=RATES,
-            cluster_share=CLUSTERED,
-            rng=SEED,
-            **options,
-        )
+        sizes = {"shards": SHARDS, "sample_rate": RATES, "cluster_share": CLUSTERED}
+        scores = shard(BUILTIN, measures=INSTANCE_MEASURES, rng=SEED, **sizes, **options)
     design = scores.meta["shard"]
     words = (
         f"selective search of {design['top_shards']} of {design['shards']} topical shards at "
@@ -293,13 +279,8 @@ def _simulated_track(**sizes: Any) -> PaperData:
 
 def _simulated_scores() -> PaperData:
     """AP on two collections; on the second systems differ more from topic to topic."""
-    sizes: dict[str, Any] = {
-        "n_teams": 5,
-        "runs_per_team": 3,
-        "n_topics": 30,
-        "depth": 100,
-        "pool_depth": 50,
-    }
+    sizes: dict[str, Any] = {"n_teams": 5, "runs_per_team": 3, "n_topics": 30}
+    sizes |= {"depth": 100, "pool_depth": 50}
     parts = []
     for place, (name, spread) in enumerate({"first": 0.05, "second": 0.2}.items()):
         model = TrackModel(team_topic=spread, system_topic=spread)
@@ -316,9 +297,8 @@ def _simulated_scores() -> PaperData:
 
 def _simulated_grid() -> PaperData:
     """Many systems by eight measures."""
-    track = simulated_track(
-        n_teams=20, runs_per_team=2, n_topics=30, depth=50, pool_depth=20, rng=SEED
-    )
+    sizes = {"n_teams": 20, "runs_per_team": 2, "n_topics": 30, "depth": 50, "pool_depth": 20}
+    track = simulated_track(**sizes, rng=SEED)
     scores = evaluate(track.runs, track.qrels, GRID_MEASURES)
     words = f"a track of {len(scores.runs)} systems and {len(scores.topics)} topics"
     return PaperData(words=words, given=scores)
@@ -347,26 +327,18 @@ def simulated_sweep(n_instances: int, rates: tuple[float, ...] = SIMULATED_RATES
     own = stream.normal(0.0, 0.08, n_topics)
     susceptible = 1.5 * stream.beta(0.8, 1.2, n_topics)
     susceptible[stream.random(n_topics) < 0.1] = 0.0
-    rows, info = [baseline], [("exhaustive", "")]
+    level = baseline + own * (susceptible > 0)
+    rows, info = [baseline], [("exhaustive", "exhaustive", "")]
     least, most = SIMULATED_RATES[0], SIMULATED_RATES[-1]
     for rate in rates:
         share = np.log(rate / least) / np.log(most / least)
         draws = block_stream(0, "selective search, simulated", round(100 * rate))
-        mean = (
-            0.02
-            - 0.14 * (1.0 - share) ** 2
-            + 0.045 * (1.0 - 0.8 * share) * draws.normal(size=(n_instances, 1))
-        )
+        mean = 0.02 - 0.14 * (1.0 - share) ** 2
+        mean = mean + 0.045 * (1.0 - 0.8 * share) * draws.normal(size=(n_instances, 1))
         noise = 0.12 * (1.0 - 0.6 * share) * draws.normal(size=(n_instances, n_topics))
-        rows += list(
-            np.clip(baseline + own * (susceptible > 0) + susceptible * (mean + noise), 0, 1)
-        )
-        info += [("sampled", f"{rate:g}")] * n_instances
-    names = (
-        "exhaustive",
-        *(f"r{rate:g}-i{i}" for rate in rates for i in range(1, n_instances + 1)),
-    )
-    systems, settings = zip(*info, strict=True)
+        rows += list(np.clip(level + susceptible * (mean + noise), 0, 1))
+        info += [(f"r{rate:g}-i{i}", "sampled", f"{rate:g}") for i in range(1, n_instances + 1)]
+    names, systems, settings = zip(*info, strict=True)
     return Scores(
         measures=("score",),
         runs=names,

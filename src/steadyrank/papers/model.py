@@ -156,14 +156,9 @@ class Reproduction(Framed):
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary per claim; `holds` is None where the data cannot tell."""
         return [
-            {
-                "exhibit": exhibit.id,
-                "claim": claim.text,
-                "holds": claim.holds,
-                "figures": claim.detail,
-            }
-            for exhibit in self.exhibits
-            for claim in exhibit.claims
+            {"exhibit": each.id, "claim": claim.text, "holds": claim.holds, "figures": claim.detail}
+            for each in self.exhibits
+            for claim in each.claims
         ]
 
     def __repr__(self) -> str:

@@ -362,8 +362,11 @@ def _pool_tests(
         return np.stack(
             [CLOSED["nested"][name](first, second) for name in ("mixed_paper", "mixed")]
         )
-    d, options = first - second, {"n_samples": n_samples, "seed": seed, "jobs": 1}
-    resampled = [algorithm_two(pool, mode="paper", **options).pvalue for pool in d]
+    d = first - second
+    resampled = [
+        algorithm_two(pool, n_samples=n_samples, mode="paper", seed=seed, jobs=1).pvalue
+        for pool in d
+    ]
     tests = CLOSED["crossed"]
     return np.stack([tests["mixed_paper"](d), np.array(resampled), tests["mixed"](d)])
 

@@ -343,12 +343,11 @@ def figure_9(
 
 
 def pool_tests(
-    tables: Tables, *, sizes: tuple[int, ...], number: int, seed: int, jobs: int | None
+    tables: Tables, *, seed: int, jobs: int | None, **drawn: Any
 ) -> dict[str, MethodPvalues]:
     """Every test on pools of every setting, by measure."""
-    drawn = {"sizes": sizes, "number": number, "seed": seed}
     return {
-        measure: method_pvalues(pools(table, **drawn), rng=seed, jobs=jobs)
+        measure: method_pvalues(pools(table, seed=seed, **drawn), rng=seed, jobs=jobs)
         for measure, table in tables.items()
     }
 
@@ -456,7 +455,7 @@ def figure_12(tables: Tables) -> Iterator[Part]:
 @exhibit("equation-8", "Effect size: as defined, and as used in the results")
 def equation_8(tables: Tables) -> Iterator[Part]:
     """Two effect sizes that the paper calls by one name."""
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for measure, table in tables.items():
         for name, comparison in _named(table):
             both = (comparison.effect_size_paired, comparison.effect_size)

@@ -67,7 +67,7 @@ BATCH = 50
 
 def _observations(scores: np.ndarray) -> float:
     """Scores of both systems in a comparison [..., instance, topic]."""
-    return 2.0 * scores.shape[-2] * scores.shape[-1]
+    return 2.0 * float(np.prod(scores.shape[-2:]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -250,12 +250,12 @@ def _sizes(plan: InstancePlan) -> tuple[int, int] | None:
     if plan.fewest_topics is None or plan.fewest_instances is None:
         return None
     if n is not None:
-        m = fewest_enough(lambda m: power(n, m) >= plan.target, 2, plan.most_instances)
-    elif m is not None:
-        n = fewest_enough(lambda n: power(n, m) >= plan.target, 2, plan.most_topics)
-    else:
-        return _cheapest(plan, plan.fewest_topics, plan.fewest_instances)
-    return None if n is None or m is None else (n, m)
+        found = fewest_enough(lambda m: power(n, m) >= plan.target, 2, plan.most_instances)
+        return None if found is None else (n, found)
+    if m is not None:
+        found = fewest_enough(lambda n: power(n, m) >= plan.target, 2, plan.most_topics)
+        return None if found is None else (found, m)
+    return _cheapest(plan, plan.fewest_topics, plan.fewest_instances)
 
 
 def _cheapest(plan: InstancePlan, least: int, instances: int) -> tuple[int, int] | None:

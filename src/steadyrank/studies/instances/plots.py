@@ -206,7 +206,7 @@ def draw_instance_plan(result: InstancePlan, ax: Axes) -> None:
     steps = sorted({*steps, instances})
     draw_power(result.table(around, steps), ax, target=result.target)
     if result.topics is not None and result.instances is not None:
-        looks = {"markersize": 11, "markerfacecolor": "none", "color": style.COLOURS[-1]}
+        looks: Any = {"markersize": 11, "markerfacecolor": "none", "color": style.COLOURS[-1]}
         (ring,) = ax.plot([instances], [result.power], "o", label="cheapest", **looks)
         tell(ring, [f"{topics:,} topics and {instances:,} instances: power {result.power:.3f}"])
     # Numbers beside the chosen one would touch it.

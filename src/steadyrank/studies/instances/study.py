@@ -319,5 +319,6 @@ def _decided(
         pvalue_equivalence_adjusted=equivalence,
         pvalue_non_inferiority_adjusted=inferiority,
     )
-    decided = {"equivalent": equivalence < result.alpha, "non_inferior": inferiority < result.alpha}
-    return replace(result, family=member, equivalence=replace(result.equivalence, **decided))
+    test, alpha = result.equivalence, result.alpha
+    test = replace(test, equivalent=equivalence < alpha, non_inferior=inferiority < alpha)
+    return replace(result, family=member, equivalence=test)
