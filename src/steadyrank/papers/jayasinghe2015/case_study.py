@@ -193,9 +193,12 @@ def pools(table: InstancesTable, *, sizes: tuple[int, ...], number: int, seed: i
                 yield scores[chosen], baseline
 
 
-def _rises(table: InstancesTable, values: list[float]) -> bool | None:
-    """Whether values rise with the setting; unknown where settings have no order."""
-    return increases(values) if table.sweep else None
+def _trend(
+    text: str, table: InstancesTable, values: list[float], *, digits: int = 4, falls: bool = False
+) -> Claim:
+    """A claim that values rise, or fall, with the setting; open where settings have no order."""
+    along = [-value for value in values] if falls else values
+    return claim(text, increases(along) if table.sweep else None, listed(values, digits))
 
 
 def _named(table: InstancesTable) -> list[tuple[str, InstancesResult]]:
@@ -224,9 +227,9 @@ def figure_6(table: InstancesTable) -> Iterator[Part]:
         min(deviations) > 0,
         f"standard deviations {listed(deviations, 4)}",
     )
-    narrower = _rises(table, [-deviation for deviation in deviations])
-    yield claim("They differ less the larger the sampling rate.", narrower, listed(deviations, 4))
-    yield claim("Effectiveness rises with the sampling rate.", _rises(table, means), listed(means))
+    text = "They differ less the larger the sampling rate."
+    yield _trend(text, table, deviations, falls=True)
+    yield _trend("Effectiveness rises with the sampling rate.", table, means, digits=3)
 
 
 @exhibit("figure-7", "Instances that differ significantly from the deterministic system")
@@ -263,16 +266,10 @@ def figure_7(table: InstancesTable) -> Iterator[Part]:
         split > 0,
         f"at {counts.alphas[0]:g}, in {split} of {len(rows)}",
     )
-    yield claim(
-        "The smaller the rate, the more instances are significantly worse.",
-        _rises(table, [-share for share in worse]),
-        listed(worse, 2),
-    )
-    yield claim(
-        "The larger the rate, the more instances are significantly better.",
-        _rises(table, better),
-        listed(better, 2),
-    )
+    text = "The smaller the rate, the more instances are significantly worse."
+    yield _trend(text, table, worse, digits=2, falls=True)
+    text = "The larger the rate, the more instances are significantly better."
+    yield _trend(text, table, better, digits=2)
     yield printed_counts()
     yield "Each test is about its own instance: the outcome depends on which it is."
 
@@ -427,8 +424,7 @@ def figure_12(tables: Tables) -> Iterator[Part]:
         yield result_figure(f"figure-12-{k}", f"{measure}, 95% HPD intervals", table, "margin")
         yield _interval_table(f"figure-12-{k}-data", table)
         lows = [(comparison.hpd or comparison.interval)[0] for comparison in table.comparisons]
-        text = f"The interval's lower end rises with the rate ({measure})."
-        yield claim(text, _rises(table, lows), listed(lows, 4))
+        yield _trend(f"The interval's lower end rises with the rate ({measure}).", table, lows)
     main = next(iter(tables.values()))
     rows = [("here", main.measure, main.smallest_non_inferior if main.sweep else None)]
     rows += [(f"{name}, printed", "nDCG@10", rate) for name, rate in SMALLEST.items()]
@@ -502,9 +498,8 @@ def figure_13(
         yield result_figure("figure-13", caption, table, "margin")
         yield _interval_table("figure-13-data", table)
         gaps = [abs(comparison.difference) for comparison in table.comparisons]
-        nearer = _rises(table, [-gap for gap in gaps])
         text = "The difference shrinks as the rate comes near that of the other system."
-        yield claim(text, nearer, listed(gaps, 4))
+        yield _trend(text, table, gaps, falls=True)
         low, high = table.comparisons[-1].hpd or table.comparisons[-1].interval
         text = "The interval of the setting next to it includes 0."
         yield claim(text, low <= 0 <= high if table.sweep else None, f"[{low:.4f}, {high:.4f}]")

@@ -401,11 +401,10 @@ def algorithm_2(*, replications: int, seed: int, jobs: int | None) -> Iterator[P
         worst.of("bootstrap") < 0.05 + noise,
         f"{worst.of('bootstrap'):.3f}; the mixed model {worst.of('mixed_paper'):.3f}",
     )
-    yield claim(
-        "Two-way random effects keep the level throughout (up to three standard errors and 0.01).",
-        all(rate < 0.06 + noise for rate in sound),
-        listed(sound),
+    text = (
+        "Two-way random effects keep the level throughout (up to three standard errors and 0.01)."
     )
+    yield claim(text, max(sound) < 0.06 + noise, listed(sound))
     yield (
         "The listing of Algorithm 2 lacks the line that counts; the text gives it (two-sided). "
         "Algorithm 1's listing is one-sided, its hypotheses are not."
@@ -421,28 +420,20 @@ def section_3_2(*, replications: int, seed: int, jobs: int | None) -> Iterator[P
     yield _level_table("section-3-2", NESTED, results)
     noise = 3 * np.sqrt(0.05 * 0.95 / replications)
     averaged, paper, sound, welch = ([result.of(test) for result in results] for test in tests)
-    yield claim(
+    text = (
         "Nested in systems, instances count in the standard error: the paper's model stays near "
-        "its level (below 0.1, up to three standard errors).",
-        all(rate < 0.1 + noise for rate in paper),
-        listed(paper),
+        "its level (below 0.1, up to three standard errors)."
     )
-    yield claim(
+    yield claim(text, max(paper) < 0.1 + noise, listed(paper))
+    text = (
         "On Satterthwaite's degrees of freedom it is at its level (up to three standard errors and "
-        "0.01).",
-        all(rate < 0.06 + noise for rate in sound),
-        listed(sound),
+        "0.01)."
     )
-    yield claim(
-        "Averaging instances first would not do: it exceeds its level.",
-        any(rate > 0.06 + noise for rate in averaged),
-        listed(averaged),
-    )
-    yield claim(
-        "Nor would comparing the instances' means over topics (Welch).",
-        any(rate > 0.06 + noise for rate in welch),
-        listed(welch),
-    )
+    yield claim(text, max(sound) < 0.06 + noise, listed(sound))
+    text = "Averaging instances first would not do: it exceeds its level."
+    yield claim(text, max(averaged) > 0.06 + noise, listed(averaged))
+    text = "Nor would comparing the instances' means over topics (Welch)."
+    yield claim(text, max(welch) > 0.06 + noise, listed(welch))
     yield (
         "The paper has no simulation of two non-deterministic systems. Its degrees of freedom, "
         "observations less one, make the test a z-test: with few instances somewhat liberal. "
