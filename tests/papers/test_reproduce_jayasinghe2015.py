@@ -1,6 +1,7 @@
 """Jayasinghe et al. (2015), made again: exhibits, verdicts, and the printed figures' arithmetic."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from steadyrank.papers.jayasinghe2015.exhibits import (
     jayasinghe2015,
 )
 from steadyrank.papers.model import Work
+from steadyrank.papers.output import reproduction_files
 
 VERDICTS = {
     # One draw for each cell agrees with the text, one for each instance does not; .5229, not .5.
@@ -75,6 +77,25 @@ def test_ids_are_unique(found):
     for kind in ("tables", "figures"):
         ids = [part.id for each in found.exhibits for part in getattr(each, kind)]
         assert len(set(ids)) == len(ids)
+
+
+def test_a_folder_has_these_tables_and_pictures(found):
+    """Names of files, which others link to; with three measures there are -1 and -2, too."""
+    names = {Path(name) for name in reproduction_files(found)}
+    pictures = {path.stem for path in names if path.suffix == ".svg"}
+    assert pictures == {
+        *("figure-2-cell", "figure-2-instance", "figure-3", "figure-4-cell", "figure-4-instance"),
+        *("figure-6", "figure-7-0", "figure-7-1", "figure-8", "figure-9-0", "figure-9-1"),
+        *("figure-9-2", "figure-10-0", "figure-11-0", "figure-12-0", "figure-13"),
+    }
+    tables = {path.stem for path in names if path.suffix == ".csv"}
+    assert tables == {path.stem for path in names if path.suffix == ".tex"}
+    assert tables == {
+        *("figure-2-cell-data", "figure-2-instance-data", "equation-6", "table-1"),
+        *("figure-4-data", "algorithm-2", "equation-9", "section-3-2", "figure-6-data"),
+        *("figure-7-data", "figure-8-data", "figure-9-data", "figure-10-data", "figure-11-data"),
+        *("figure-12-0-data", "figure-12-smallest", "equation-8", "figure-13-data"),
+    }
 
 
 @pytest.mark.parametrize("name", VERDICTS)
