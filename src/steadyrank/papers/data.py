@@ -201,9 +201,9 @@ def _titles_and_descriptions(**options: Any) -> PaperData:
     from steadyrank.retrieval.builtin.collection import BUILTIN, builtin_topics
     from steadyrank.retrieval.makers.grid import grid
 
-    parts, chosen = [], {"stop_lists": "lucene", "lexical": UNITS}
+    parts, chosen = [], {"stop_lists": "lucene", "lexical": UNITS, **options}
     for part in ("title", "description"):
-        scores = grid(BUILTIN, builtin_topics([part]), measures="AP", **chosen, **options)
+        scores = grid(BUILTIN, builtin_topics([part]), measures="AP", **chosen)
         parts.append(_as_collection(scores, f"AP, {part}s", part))
     words = (
         f"AP of {len(parts[0].runs)} systems ({len(UNITS)} lexical units by "
@@ -242,7 +242,7 @@ def _selective_search(**options: Any) -> PaperData:
     with warnings.catch_warnings():
         # That some instances find nothing is said in words.
         warnings.simplefilter("ignore", SteadyrankWarning)
-        sizes = {"shards": SHARDS, "sample_rate": RATES, "cluster_share": CLUSTERED}
+        sizes: Any = {"shards": SHARDS, "sample_rate": RATES, "cluster_share": CLUSTERED}
         scores = shard(BUILTIN, measures=INSTANCE_MEASURES, rng=SEED, **sizes, **options)
     design = scores.meta["shard"]
     words = (
@@ -297,7 +297,7 @@ def _simulated_scores() -> PaperData:
 
 def _simulated_grid() -> PaperData:
     """Many systems by eight measures."""
-    sizes = {"n_teams": 20, "runs_per_team": 2, "n_topics": 30, "depth": 50, "pool_depth": 20}
+    sizes: Any = {"n_teams": 20, "runs_per_team": 2, "n_topics": 30, "depth": 50, "pool_depth": 20}
     track = simulated_track(**sizes, rng=SEED)
     scores = evaluate(track.runs, track.qrels, GRID_MEASURES)
     words = f"a track of {len(scores.runs)} systems and {len(scores.topics)} topics"

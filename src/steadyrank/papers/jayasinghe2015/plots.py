@@ -82,7 +82,8 @@ def draw_descending(result: MethodPvalues, ax: Axes) -> None:
     # There are as many lines as tests, and as many styles.
     curves = zip(result.methods, result.descending(), style.COLOURS, styles, strict=False)
     for method, values, colour, dashes in curves:
-        words, looks = method.replace("_", " "), {"color": colour, "linestyle": dashes}
+        words = method.replace("_", " ")
+        looks: Any = {"color": colour, "linestyle": dashes}
         (line,) = ax.plot(range(1, len(values) + 1), values, label=words, linewidth=1.3, **looks)
         tell(line, [words])
     ax.set_ylim(0, 1)
@@ -123,7 +124,7 @@ def draw_pools(result: PoolPvalues, ax: Axes, *, method: str | None = None) -> N
         raise unknown_name("method", method, result.methods)
     place = 0 if method is None else result.methods.index(method)
     values = [pool[~np.isnan(pool)] for pool in result.pvalues[place]]
-    looks = {"flierprops": {"markersize": 3}, "medianprops": {"color": style.COLOURS[0]}}
+    looks: Any = {"flierprops": {"markersize": 3}, "medianprops": {"color": style.COLOURS[0]}}
     ax.boxplot(values, tick_labels=list(map(str, result.sizes)), **looks)
     whole = result.whole[place]
     if not np.isnan(whole):
