@@ -39,8 +39,8 @@ from steadyrank.measures.scoring import (
     score_entries,
     score_topics,
 )
-from steadyrank.measures.ties.expected import check_expectations, expected_scores
-from steadyrank.measures.ties.expected import tie_bounds as scores_of_extreme_orders
+from steadyrank.measures.tie_orders import check_expectations, expected_scores
+from steadyrank.measures.tie_orders import tie_bounds as scores_of_extreme_orders
 from steadyrank.words import by_number, counted
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10")

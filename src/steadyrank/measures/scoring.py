@@ -17,7 +17,7 @@ from steadyrank.compute.kernels import kernel, lean_kernel, specialised
 from steadyrank.data.qrels import JudgedRun, Qrels, find_judged
 from steadyrank.data.run import Run
 from steadyrank.errors import InputError
-from steadyrank.measures import ideal_kernels, incomplete_kernels, set_kernels
+from steadyrank.measures import ideal_kernels
 from steadyrank.measures import kernels as k
 from steadyrank.measures.names import Measure
 from steadyrank.measures.own import Function, own_function, score_own
@@ -41,17 +41,17 @@ KERNELS = {
     "Twist": ideal_kernels.twist,
     "Success": k.success,
     "Judged": k.judged_share,
-    "Bpref": incomplete_kernels.binary_preference,
-    "infAP": incomplete_kernels.inferred_ap,
+    "Bpref": k.binary_preference,
+    "infAP": k.inferred_ap,
     "IPrec": k.interpolated_precision,
-    "SetP": set_kernels.set_precision,
-    "SetP relative": set_kernels.relative_set_precision,
-    "SetR": set_kernels.set_recall,
-    "SetF": set_kernels.set_f,
-    "SetAP": set_kernels.set_average_precision,
-    "NumRet": set_kernels.n_retrieved,
-    "NumRel": set_kernels.n_judged_relevant,
-    "NumRelRet": set_kernels.n_relevant_retrieved,
+    "SetP": k.set_precision,
+    "SetP relative": k.relative_set_precision,
+    "SetR": k.set_recall,
+    "SetF": k.set_f,
+    "SetAP": k.set_average_precision,
+    "NumRet": k.n_retrieved,
+    "NumRel": k.n_judged_relevant,
+    "NumRelRet": k.n_relevant_retrieved,
     "Compat": ideal_kernels.compatibility,
     "Compat raw": ideal_kernels.raw_compatibility,
 }

@@ -14,8 +14,7 @@ from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.scores import Scores, join_scores
 from steadyrank.errors import InputError, MachineError, UnknownNameError
 from steadyrank.measures.evaluate import evaluate
-from steadyrank.measures.foreign import is_foreign
-from steadyrank.measures.names import Measure, parse_measure, parse_measures
+from steadyrank.measures.names import Measure, is_foreign, parse_measure, parse_measures
 from steadyrank.pyterrier.frames import (
     Outcome,
     Test,

@@ -15,14 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.compute.kernels import kernel, lean_kernel, specialised
+from steadyrank.compute.kernels import kernel, lean_kernel, part, specialised
 from steadyrank.data.qrels import JudgedRun, Qrels
 from steadyrank.data.run import Run
 from steadyrank.errors import InputError
+from steadyrank.measures import tie_kernels as expected
 from steadyrank.measures.names import Measure
-from steadyrank.measures.scoring import Recipe, find_judged_documents, score_topics
-from steadyrank.measures.ties import kernels as expected
-from steadyrank.measures.ties import set_kernels as sets
+from steadyrank.measures.scoring import KERNELS, Recipe, find_judged_documents, score_topics
 
 _EXPECTATIONS = {
     "AP": expected.average_precision,
@@ -40,15 +39,10 @@ _EXPECTATIONS = {
     "Success": expected.success,
     "Judged": expected.judged_share,
     "Bpref": expected.binary_preference,
-    "SetP": sets.set_precision,
-    "SetP relative": sets.relative_set_precision,
-    "SetR": sets.set_recall,
-    "SetF": sets.set_f,
-    "SetAP": sets.set_average_precision,
-    "NumRet": sets.n_retrieved,
-    "NumRel": sets.n_judged_relevant,
-    "NumRelRet": sets.n_relevant_retrieved,
 }
+
+_OF_SETS = ("SetP", "SetP relative", "SetR", "SetF", "SetAP", "NumRet", "NumRel", "NumRelRet")
+"""Measures that do not look at the order: they are their own expectations."""
 
 
 def _expect_topics(
@@ -94,8 +88,13 @@ def _expect_topics(
 @functools.cache
 def _expectation_kernel(measure: str) -> Any:
     """The compiled loop over topics of one measure's expectation."""
-    name = f"expect_{measure.replace(' ', '_')}"
-    return specialised(_expect_topics, name, one_topic=_EXPECTATIONS[measure])
+    name = measure.replace(" ", "_")
+    if measure in _OF_SETS:
+        of_set: Any = {"how": part, "measure": KERNELS[measure]}
+        one_topic = specialised(expected.whatever_the_order, f"expected_{name}", **of_set)
+    else:
+        one_topic = _EXPECTATIONS[measure]
+    return specialised(_expect_topics, f"expect_{name}", one_topic=one_topic)
 
 
 @lean_kernel
@@ -170,7 +169,7 @@ def has_expectation(measure: Measure) -> bool:
     >>> has_expectation(Measure("AP")), has_expectation(Measure("Twist"))
     (True, False)
     """
-    return measure.name in _EXPECTATIONS
+    return measure.name in _EXPECTATIONS or measure.name in _OF_SETS
 
 
 def _has_ties(run: Run) -> bool:
