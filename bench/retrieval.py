@@ -26,8 +26,7 @@ from steadyrank.retrieval.engine.index import Index, build_index
 from steadyrank.retrieval.engine.lexical import UNITS, units_of
 from steadyrank.retrieval.engine.models import MODELS
 from steadyrank.retrieval.engine.search import order_documents, search_all
-from steadyrank.retrieval.engine.stop_lists import STOP_LISTS, stop_words
-from steadyrank.retrieval.engine.tokens import split_words
+from steadyrank.retrieval.engine.tokens import STOP_LISTS, split_words, stop_words
 from steadyrank.retrieval.engine.word_counts import WordCounts, count_words
 from steadyrank.retrieval.makers.inputs import load_counts, load_topics
 

@@ -240,7 +240,7 @@ def guided(name: str, seconds: float) -> None:
         import steadyrank.cli.make_runs
         import steadyrank.cli.topics
         import steadyrank.data.read.score_files
-        import steadyrank.retrieval.engine.topics  # noqa: F401
+        import steadyrank.retrieval.makers.inputs  # noqa: F401
     from fuzz.mutants import outcome
 
     target = all_targets()[name]

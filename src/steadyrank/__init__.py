@@ -36,8 +36,7 @@ _NAMES = {
     "papers.reproduce": "reproduce",
     "reporting.run": "ReportResult report",
     "retrieval.builtin.collection": "BuiltinCollection builtin_collection",
-    "retrieval.builtin.instances": "builtin_instances",
-    "retrieval.builtin.runs": "builtin_runs",
+    "retrieval.builtin.runs": "builtin_instances builtin_runs",
     "retrieval.makers.grid": "GridResult grid write_grid",
     "retrieval.makers.shard": "ShardResult shard write_shards",
     "stats.interval": "Interval",
@@ -232,8 +231,7 @@ if TYPE_CHECKING:
     from steadyrank.papers.reproduce import reproduce
     from steadyrank.reporting.run import ReportResult, report
     from steadyrank.retrieval.builtin.collection import BuiltinCollection, builtin_collection
-    from steadyrank.retrieval.builtin.instances import builtin_instances
-    from steadyrank.retrieval.builtin.runs import builtin_runs
+    from steadyrank.retrieval.builtin.runs import builtin_instances, builtin_runs
     from steadyrank.retrieval.makers.grid import GridResult, grid, write_grid
     from steadyrank.retrieval.makers.shard import ShardResult, shard, write_shards
     from steadyrank.stats.interval import Interval

@@ -306,11 +306,7 @@ def _parse_number(value: str, text: str) -> int | float:
 
 
 def _show(value: Value) -> str:
-    if isinstance(value, tuple):
-        return (
-            "(" + ",".join(_show(item) for item in value) + ("," if len(value) == 1 else "") + ")"
-        )
-    return repr(value)
+    return repr(value).replace(", ", ",") if isinstance(value, tuple) else repr(value)
 
 
 def check_parameter(name: str, key: str, value: Value) -> Value:

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from steadyrank.errors import InputError, UnknownNameError
 from steadyrank.retrieval.engine.index import build_index
 from steadyrank.retrieval.engine.lexical import UNITS, map_units, stem_words, units_of
-from steadyrank.retrieval.engine.stop_lists import stop_words
-from steadyrank.retrieval.engine.tokens import split_words
+from steadyrank.retrieval.engine.tokens import split_words, stop_words
 from steadyrank.retrieval.engine.word_counts import count_words
 
 HERE = [unit for unit in UNITS if unit != "krovetz"]

@@ -9,9 +9,8 @@ import Stemmer
 from golden_cases import golden
 
 from steadyrank.errors import MachineError, UnknownNameError
-from steadyrank.retrieval.engine import lovins as rules
-from steadyrank.retrieval.engine.lexical import STEMMERS, stem_words, weak_porter
-from steadyrank.retrieval.engine.lovins import lovins
+from steadyrank.retrieval.engine import lexical as rules
+from steadyrank.retrieval.engine.lexical import STEMMERS, lovins, stem_words, weak_porter
 
 GOLDEN = golden("stems")
 WORDS = [word for word, _, _ in GOLDEN["expected"]]

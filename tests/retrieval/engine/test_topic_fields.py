@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steadyrank.errors import FormatError, InputError, UnknownNameError
-from steadyrank.retrieval.engine.topics import read_topics
+from steadyrank.retrieval.makers.inputs import read_topics
 
 TREC = """<top>
 <num> Number: 301

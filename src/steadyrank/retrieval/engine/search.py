@@ -8,7 +8,6 @@ postings serves eight models.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,21 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.compute.kernels import specialised
 from steadyrank.data.ids import Ids, make_ids
 from steadyrank.data.qrels import JudgedRun, Qrels
 from steadyrank.data.run import Run
-from steadyrank.errors import InputError
+from steadyrank.errors import check_count
 from steadyrank.retrieval.engine import search_kernels
 from steadyrank.retrieval.engine.index import Index
-from steadyrank.retrieval.engine.models import MODELS, Model, parse_model
+from steadyrank.retrieval.engine.models import Model, parse_model, weights_kernel
 from steadyrank.retrieval.engine.simd_scores import EIGHT
 
 DEPTH = 1000
 FEW = 3
 """Models that are served faster one by one than together."""
-
-LARGEST_DEPTH = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,7 +123,7 @@ def search_all(
 
     `order` is that of the index's documents, for whoever searches many indexes of them.
     """
-    check_depth(depth)
+    check_count("depth", depth)
     chosen = [parse_model(model) for model in models]
     order = order_documents(index.documents) if order is None else order
     weights = prepare_weights(index)
@@ -162,12 +158,6 @@ def spelled(model: Model) -> str:
     return f"{model.name}({given})" if given else model.name
 
 
-def check_depth(depth: int) -> None:
-    """Refuse a depth that is no number of documents."""
-    if not isinstance(depth, (int, np.integer)) or not 1 <= depth <= LARGEST_DEPTH:
-        raise InputError(f"depth must be a whole number of at least 1, got {depth!r}")
-
-
 def _groups(models: list[Model]) -> Iterator[list[Model]]:
     while models:
         size = EIGHT if len(models) > FEW else 1
@@ -187,9 +177,8 @@ class Weights:
     def column(self, model: Model) -> np.ndarray:
         """The weights of every row of every term by one model."""
         column = np.empty(int(self.terms.rows[-1]))
-        parameters = tuple(map(float, model.parameters.values()))
         unit, rows = self.terms.unit, self.terms.rows
-        weights_kernel(model.name)(unit, rows, *self.statistics, parameters, column)
+        weights_kernel(model.name)(unit, rows, *self.statistics, model.numbers, column)
         return column
 
     def table(self, models: Sequence[Model]) -> np.ndarray:
@@ -200,12 +189,6 @@ class Weights:
         for column, model in zip(columns, models, strict=False):
             column[:] = self.column(model)
         return np.ascontiguousarray(columns.T).ravel()
-
-
-@functools.cache
-def weights_kernel(model: str) -> Any:
-    """The compiled weights of one model; only models in use are ever compiled."""
-    return specialised(search_kernels.fill_weights, f"weights_{model}", weight=MODELS[model].kernel)
 
 
 def prepare_weights(index: Index) -> Weights:

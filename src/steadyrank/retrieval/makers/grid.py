@@ -19,20 +19,22 @@ from typing import Any, NamedTuple, Unpack
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, check_choice, warn
-from steadyrank.measures.evaluate import DEFAULT_MEASURES
+from steadyrank.measures.evaluate import DEFAULT_MEASURES, Missing, NoRelevant
 from steadyrank.measures.names import Measure
 from steadyrank.retrieval.engine.index import build_index
 from steadyrank.retrieval.engine.lexical import UNITS
 from steadyrank.retrieval.engine.models import MODELS, Model, parse_model
 from steadyrank.retrieval.engine.search import DocumentOrder, order_documents, search_all, spelled
 from steadyrank.retrieval.engine.search_kernels import Wanted
-from steadyrank.retrieval.engine.stop_lists import STOP_LISTS, stop_words
+from steadyrank.retrieval.engine.tokens import STOP_LISTS, stop_words
 from steadyrank.retrieval.engine.word_counts import WordCounts
-from steadyrank.retrieval.makers.inputs import Evaluation, Missing, NoRelevant
-from steadyrank.retrieval.makers.run_folders import Info, Made, Task
+from steadyrank.retrieval.makers.inputs import Evaluation
 from steadyrank.retrieval.makers.runs import (
+    Info,
+    Made,
     MakingOptions,
     Study,
+    Task,
     WrittenRuns,
     keep_and_score,
     make_study,

@@ -20,25 +20,21 @@ import numpy as np
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
-from steadyrank.measures.evaluate import DEFAULT_MEASURES
+from steadyrank.measures.evaluate import DEFAULT_MEASURES, Missing, NoRelevant
 from steadyrank.measures.names import Measure
 from steadyrank.retrieval.engine.index import build_index
 from steadyrank.retrieval.engine.models import Model, parse_model
 from steadyrank.retrieval.engine.search import order_documents, spelled
-from steadyrank.retrieval.engine.stop_lists import stop_words
-from steadyrank.retrieval.makers.inputs import Evaluation, Missing, NoRelevant
-from steadyrank.retrieval.makers.run_folders import Info, Made, Task
-from steadyrank.retrieval.makers.runs import (
-    MakingOptions,
-    Study,
-    WrittenRuns,
-    keep_and_score,
-    make_study,
-    score_runs,
-    wanted_by,
-    write_runs,
+from steadyrank.retrieval.engine.shard_search import (
+    Engine,
+    all_shards,
+    choose_shards,
+    judge,
+    make_engine,
+    make_shards,
+    run_of,
 )
-from steadyrank.retrieval.shards.partition import (
+from steadyrank.retrieval.engine.shards import (
     Distance,
     Partition,
     ShardDesign,
@@ -50,14 +46,20 @@ from steadyrank.retrieval.shards.partition import (
     random_shards,
     topical_shards,
 )
-from steadyrank.retrieval.shards.search import (
-    Engine,
-    all_shards,
-    choose_shards,
-    judge,
-    make_engine,
-    make_shards,
-    run_of,
+from steadyrank.retrieval.engine.tokens import stop_words
+from steadyrank.retrieval.makers.inputs import Evaluation
+from steadyrank.retrieval.makers.runs import (
+    Info,
+    Made,
+    MakingOptions,
+    Study,
+    Task,
+    WrittenRuns,
+    keep_and_score,
+    make_study,
+    score_runs,
+    wanted_by,
+    write_runs,
 )
 from steadyrank.words import counted
 
