@@ -93,7 +93,7 @@ def _means(top: int, scores: Scores, digits: int) -> Table:
     )
 
 
-def _written(result: WrittenRuns, digits: int) -> Table:
+def _written(result: WrittenRuns) -> Table:
     """How many components of each kind were combined."""
     from steadyrank.present.table import Table, text_rows
 

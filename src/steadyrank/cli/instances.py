@@ -68,8 +68,8 @@ plan_options = opt.options(
     }
 )
 
-PLAN = ("claim", "difference", "power", "cost_per_topic", "cost_per_instance")
-PLAN += ("n_topics", "n_instances")
+COSTS = ("cost_per_topic", "cost_per_instance")
+PLAN = ("claim", "difference", "power", *COSTS, "n_topics", "n_instances")
 
 
 @subcommand("instances")

@@ -90,9 +90,9 @@ class Maker(NamedTuple):
     write: Callable[..., WrittenRuns]
     kernel: Any
     """The one that takes longest to compile."""
-    means: Callable[[Scores, int], Table]
+    means: Callable[[Scores, Any], Table]
     """What scores are shown as, with so many decimals."""
-    written: Callable[[WrittenRuns, int], Table]
+    written: Callable[[WrittenRuns], Table]
 
 
 def make_and_show(
@@ -124,14 +124,14 @@ def make_and_show(
         given |= {"out": out, "reading": reading, "progress": progress}
         if scored:
             scoring["measures"] = scoring["measures"] or DEFAULT_MEASURES
-            made = maker.score(corpus, topics, store=store, **scoring, **given)
+            scores = maker.score(corpus, topics, store=store, **scoring, **given)
             if scores_file is not None:
-                _keep_scores(made, scores_file)
-            rows, table_of = _rows_of(made), maker.means
+                _keep_scores(scores, scores_file)
+            rows, table = _rows_of(scores), maker.means(scores, output.digits)
         else:
-            made = maker.write(corpus, topics, **given)
-            rows, table_of = made.rows(), maker.written
-    output.show(_text_of_rows, made, rows=rows, table_of=table_of, out=out)
+            result = maker.write(corpus, topics, **given)
+            rows, table = result.rows(), maker.written(result)
+    output.show(_text_of_rows, rows, table=table, out=out)
 
 
 def written_caption(result: WrittenRuns) -> str:
@@ -183,11 +183,10 @@ def _rows_of(scores: Scores) -> list[dict[str, Any]]:
 
 
 def _text_of_rows(
-    made: Any,
+    rows: list[dict[str, Any]],
     form: str,
     *,
-    rows: list[dict[str, Any]],
-    table_of: Callable[[Any, int], Table],
+    table: Table,
     out: str | None,
     digits: int,
     **looks: Any,
@@ -207,4 +206,4 @@ def _text_of_rows(
             for row, mean in zip(rows, means, strict=True)
         ]
         return "".join(map(csv_line, [header, *lines]))
-    return render(table_of(made, digits), form, **looks)
+    return render(table, form, **looks)

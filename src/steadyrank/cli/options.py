@@ -82,14 +82,14 @@ def _value(word: str) -> dict[str, Any]:
     if match := re.fullmatch(r"(\d+)\.\.(\d+)?", word):
         return {"type": click.IntRange(int(match[1]), int(match[2]) if match[2] else None)}
     if match := re.fullmatch(r"\((.+),(.+)\)", word):
-        ends: Any = map(_number_or_text, match.groups())
-        return {"type": click.FloatRange(*ends, min_open=True, max_open=True)}
+        low, high = map(_number_or_text, match.groups())
+        return {"type": click.FloatRange(low, high, min_open=True, max_open=True)}
     if word in NUMBERS:
         return {"type": NUMBERS[word]}
     return {"multiple": True} if word == "..." else {"metavar": word}
 
 
-def _number_or_text(text: str) -> int | float | str:
+def _number_or_text(text: str) -> Any:
     for kind in NUMBERS.values():
         try:
             return kind(text)

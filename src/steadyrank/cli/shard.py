@@ -125,7 +125,7 @@ def _summary(scores: Scores, digits: int) -> Table:
     )
 
 
-def _written(result: WrittenRuns, digits: int) -> Table:
+def _written(result: WrittenRuns) -> Table:
     """How many runs there are of each system and rate."""
     from collections import Counter
 
