@@ -2,7 +2,9 @@
 
 The index of a stop list and a lexical unit is the product X U of the word counts X with the map U
 from words to units, in which stopped words have no units; lengths are X (U 1). Only the columns
-that topics use are formed, so that an index costs one pass over the counts.
+that topics use are formed, so that an index costs one pass over the counts. The postings of a unit
+are those of its words added up; a bit for each document says which have any, and reading the bits
+in order sorts them.
 """
 
 from __future__ import annotations
@@ -219,7 +221,7 @@ def merge_postings(
                 marks[block] = WORD(0)
                 while bits != WORD(0):
                     number = 64 * block + np.int64(trailing_zeros(bits))
-                    bits &= bits - WORD(1)
+                    bits &= bits - WORD(1)  # without its lowest one
                     documents[end] = number
                     counts[end] = sums[number]
                     sums[number] = 0

@@ -2,6 +2,10 @@
 
 A collection is read and cut into words once, whatever the number of stop lists, stemmers and
 models that follow; the counts can be kept in a folder.
+
+Words met so far stand end to end in one array of bytes, and a hash table finds them. Each knows its
+last pair (word, count): if that is one of this document's, the count rises, else there is a new
+pair. Transposing the matrix twice sorts the words of each document.
 """
 
 from __future__ import annotations
@@ -308,7 +312,7 @@ def count_batch(
                 pair_of[word] = -1
                 n_words += 1
             pair = pair_of[word]
-            if pair < first:
+            if pair < first:  # of an earlier document, or none
                 pair = n_pairs
                 pair_of[word] = pair
                 pair_word[pair - base] = word
