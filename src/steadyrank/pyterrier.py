@@ -29,7 +29,7 @@ from steadyrank.studies.compare.study import compare
 __all__ = ["Experiment"]
 
 
-class Tables(NamedTuple):
+class Frames(NamedTuple):
     """What `perquery="both"` gives."""
 
     averages: Any
@@ -123,13 +123,13 @@ def Experiment(
     """
     if save_dir is not None:
         raise InputError("save_dir is not supported here: save runs with sr.write_run")
-    pipelines, labels, place = systems_of(retr_systems, names, baseline)
+    pipelines, labels, place = given_systems(retr_systems, names, baseline)
     if place is not None and perquery:
         raise InputError("a baseline compares means: omit perquery or baseline")
     if correction is not None and place is None:
         raise InputError("a correction requires a baseline: give baseline=0")
     topics, qrels = filtered(
-        topics_frame(topics), qrels_frame(qrels), filter_by_qrels, filter_by_topics
+        topics_frame(topics), judgments_frame(qrels), filter_by_qrels, filter_by_topics
     )
     metrics = [metric for metric in eval_metrics if not is_time(metric)]
     results, times = run_systems(pipelines, topics, batch_size)
@@ -150,10 +150,10 @@ def Experiment(
         means: Any = highlighted(averages(outcome, with_time, round), outcome, highlight)
     else:
         means = means_by_name(outcome, with_time)
-    return Tables(means, every_topic) if perquery == "both" else means
+    return Frames(means, every_topic) if perquery == "both" else means
 
 
-def systems_of(
+def given_systems(
     given: Sequence[Any] | Mapping[str, Any],
     names: Sequence[str] | None,
     baseline: int | str | None,
@@ -192,7 +192,7 @@ def topics_frame(topics: Any) -> pd.DataFrame:
     return frame
 
 
-def qrels_frame(qrels: Any) -> pd.DataFrame:
+def judgments_frame(qrels: Any) -> pd.DataFrame:
     """Judgments as a frame with topics' ids that are text."""
     if not isinstance(qrels, pd.DataFrame):
         qrels = judgments_of(qrels).to_frame(columns="pyterrier")

@@ -16,13 +16,13 @@ import steadyrank as sr
 from steadyrank.cli import COMMANDS
 from steadyrank.reporting.demo import demo
 from steadyrank.retrieval.makers import shard
-from steadyrank.retrieval.makers.runs import make_study
+from steadyrank.retrieval.makers.runs import lay_out_runs
 from steadyrank.studies.instances.planning import plan_instances
 
 BESIDE = {
     "demo": (demo,),
-    "grid": (make_study,),
-    "shard": (shard._prepare, shard.ShardDesign, make_study),
+    "grid": (lay_out_runs,),
+    "shard": (shard._prepare, shard.ShardDesign, lay_out_runs),
     "instances": (plan_instances,),
 }
 """What else takes the options of a command."""

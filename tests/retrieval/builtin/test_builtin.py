@@ -16,7 +16,7 @@ from steadyrank.errors import InputError
 from steadyrank.retrieval.builtin import collection as builtin
 from steadyrank.retrieval.builtin.docstrings import DocstringDocument
 from steadyrank.retrieval.engine.collections import collection_digest, read_collection
-from steadyrank.retrieval.makers.inputs import load_judgments, read_topics
+from steadyrank.retrieval.makers.inputs import load_judgments, topic_texts
 from steadyrank.stats.ranks.intervals import bootstrap_tau_interval
 
 DATA = Path(builtin.__file__).parent
@@ -222,12 +222,12 @@ def test_topics_are_complete():
 
 def test_topic_fields_are_chosen_as_for_other_collections():
     need = builtin.builtin_needs()[0]
-    assert read_topics("builtin")[need.id] == need.title
-    assert read_topics("builtin", fields=["desc"])[need.id] == need.description
-    both = read_topics("builtin", fields=["title", "narr"])
+    assert topic_texts("builtin")[need.id] == need.title
+    assert topic_texts("builtin", fields=["desc"])[need.id] == need.description
+    both = topic_texts("builtin", fields=["title", "narr"])
     assert both[need.id] == f"{need.title} {need.relevant}"
     with pytest.raises(InputError, match="description"):
-        read_topics("builtin", fields=["description"])
+        topic_texts("builtin", fields=["description"])
 
 
 def test_it_is_a_collection_by_name(judged):
@@ -259,7 +259,7 @@ def test_grid_knows_it_by_name(judged, tmp_path):
     written = sr.read_run(tmp_path / "runs" / "runs" / "none_none_BM25.run")
     assert "1" in written.topics
     judgments = sr.builtin_collection().qrels
-    given = sr.grid(_texts(), read_topics("builtin"), qrels=judgments, measures="RR", **options)
+    given = sr.grid(_texts(), topic_texts("builtin"), qrels=judgments, measures="RR", **options)
     assert (given.values == scores.values).all()
 
 

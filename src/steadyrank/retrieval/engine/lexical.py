@@ -261,14 +261,14 @@ UNITS = (*STEMMERS, *(f"{size}grams" for size in GRAM_SIZES))
 _GRAMS = re.compile("([0-9]+)grams")
 
 
-def units_of(words: Sequence[str], unit: str) -> list[Sequence[str]]:
+def lexical_units(words: Sequence[str], unit: str) -> list[Sequence[str]]:
     """For each word, the units that stand for it, in order; of stems there is one each.
 
     n-grams do not cross words; a word shorter than n stands for itself.
 
-    >>> [list(units) for units in units_of(["river", "bank"], "4grams")]
+    >>> [list(units) for units in lexical_units(["river", "bank"], "4grams")]
     [['rive', 'iver'], ['bank']]
-    >>> [list(units) for units in units_of(["rivers", "sea"], "porter")]
+    >>> [list(units) for units in lexical_units(["rivers", "sea"], "porter")]
     [['river'], ['sea']]
     """
     size = gram_size(unit)
@@ -305,7 +305,7 @@ class UnitMap:
 def map_units(words: tuple[str, ...], topic_words: frozenset[str], unit: str) -> UnitMap:
     """The units of a collection's words, as far as topics of these words can use them."""
     query_words = sorted(topic_words)
-    asked_units = units_of(query_words, unit)
+    asked_units = lexical_units(query_words, unit)
     units = sorted({form for group in asked_units for form in group})
     place = {form: i for i, form in enumerate(units)}
     size = gram_size(unit)

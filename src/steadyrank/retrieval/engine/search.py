@@ -54,7 +54,7 @@ def order_documents(documents: Sequence[str]) -> DocumentOrder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Ranking:
+class ModelRanking:
     """The best documents of every topic by one model.
 
     The upper half of a key is the score, the lower half the document's place among all ids;
@@ -118,7 +118,7 @@ def search_all(
     *,
     depth: int = DEPTH,
     order: DocumentOrder | None = None,
-) -> Iterator[Ranking]:
+) -> Iterator[ModelRanking]:
     """The rankings by each of several models, in their order; eight are computed together.
 
     `order` is that of the index's documents, for whoever searches many indexes of them.
@@ -143,15 +143,15 @@ def search_all(
             n_ranked,
         )
         for model, its_keys, its_sizes in zip(group, keys, n_ranked, strict=True):
-            yield Ranking(
+            yield ModelRanking(
                 model=model, topics=index.topics, keys=its_keys, n_ranked=its_sizes, order=order
             )
 
 
-def spelled(model: Model) -> str:
+def spelled_model(model: Model) -> str:
     """A model as text that `parse_model` reads back to the last bit.
 
-    >>> spelled(parse_model("LGD(c=0.1)"))
+    >>> spelled_model(parse_model("LGD(c=0.1)"))
     'LGD(c=0.1)'
     """
     given = ",".join(f"{key}={value!r}" for key, value in model.parameters.items())

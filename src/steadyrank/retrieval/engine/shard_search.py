@@ -137,7 +137,7 @@ def make_engine(
 ) -> Engine:
     """Search the whole collection, once for all instances."""
     whole = full_rankings([(index, order)], model)
-    judged = None if wanted is None else find_judged(whole, wanted, len(order))
+    judged = None if wanted is None else find_places(whole, wanted, len(order))
     return Engine(
         index=index,
         order=order,
@@ -158,7 +158,7 @@ def make_shards(engine: Engine, partition: Partition) -> Shards:
             (engine.part(partition.shard_of == shard) for shard in in_use), engine.model
         )
         if engine.wanted is not None:
-            judged = find_judged(rankings, engine.wanted, len(engine.order))
+            judged = find_places(rankings, engine.wanted, len(engine.order))
     shard_of = np.empty_like(partition.shard_of)
     shard_of[engine.order.rank] = partition.shard_of
     ranked = RankedDocuments(rankings.starts, rankings.document, shard_of[rankings.document])
@@ -174,7 +174,7 @@ def make_shards(engine: Engine, partition: Partition) -> Shards:
     )
 
 
-def find_judged(rankings: FullRankings, wanted: Wanted, n_documents: int) -> JudgedPlaces:
+def find_places(rankings: FullRankings, wanted: Wanted, n_documents: int) -> JudgedPlaces:
     """Where judged documents stand in full rankings; those that are not there are left out."""
     position = np.full(n_documents, -1, np.int64)
     starts, places, rows = [0], [np.empty(0, np.int64)], [np.empty(0, np.int32)]

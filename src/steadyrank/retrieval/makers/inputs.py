@@ -73,9 +73,9 @@ def load_counts(
     return count_words(_at_home(corpus, "documents") or corpus, cache=cache, progress=progress)
 
 
-def load_topics(corpus: Any, topics: PathLike | Mapping[str, str] | None) -> dict[str, str]:
+def collection_topics(corpus: Any, topics: PathLike | Mapping[str, str] | None) -> dict[str, str]:
     """The topics named, or those that come with the collection."""
-    texts = read_topics(_named_or_at_home(topics, corpus, "topics"))
+    texts = topic_texts(_named_or_at_home(topics, corpus, "topics"))
     if not texts:
         raise InputError("there are no topics")
     return texts
@@ -157,7 +157,7 @@ def make_evaluation(
     )
 
 
-def digest_of(counts: WordCounts, topics: Mapping[str, str]) -> str:
+def digest_of_counts(counts: WordCounts, topics: Mapping[str, str]) -> str:
     """A checksum of a collection's counts and of topics."""
     digest = hashlib.blake2b(digest_size=16)
     for names in (counts.documents, counts.words, (*topics.keys(), *topics.values())):
@@ -175,7 +175,7 @@ _TOP = re.compile(r"<top>", re.IGNORECASE)
 _FIELD = r"<{}\b[^<>]*>\s*(?:(?:topic|description|narrative)\s*:)?([^<]*)"
 
 
-def read_topics(
+def topic_texts(
     source: PathLike | Mapping[str, str], *, fields: Iterable[str] = ("title",)
 ) -> dict[str, str]:
     """Topics, each id with its text: from a file `id<TAB>text`, TREC's topics, `irds:NAME`, or
@@ -189,7 +189,7 @@ def read_topics(
     >>> _ = file.write_text(
     ...     "<top>\\n<num> Number: 301\\n<title> crime\\n<desc> Description:\\nWho?\\n</top>\\n"
     ... )
-    >>> read_topics(file), read_topics(file, fields=["title", "desc"])
+    >>> topic_texts(file), topic_texts(file, fields=["title", "desc"])
     ({'301': 'crime'}, {'301': 'crime Who?'})
     """
     if isinstance(source, Mapping):

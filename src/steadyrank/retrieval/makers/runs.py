@@ -33,10 +33,10 @@ from steadyrank.retrieval.engine.search_kernels import Wanted
 from steadyrank.retrieval.engine.word_counts import WordCounts
 from steadyrank.retrieval.makers.inputs import (
     Evaluation,
-    digest_of,
+    collection_topics,
+    digest_of_counts,
     load_counts,
     load_judgments,
-    load_topics,
     make_evaluation,
 )
 
@@ -254,7 +254,7 @@ class WrittenRuns(Framed):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Study:
+class Making:
     """A collection and its topics, the runs to make of them, by which tasks, and who does it."""
 
     depth: int
@@ -262,7 +262,7 @@ class Study:
     topics: Mapping[str, str]
     make: Callable[[Any, Task], Made]
     """Makes the runs of a task by a plan."""
-    plan: Callable[[Study, Evaluation | None], Any]
+    plan: Callable[[Making, Evaluation | None], Any]
     """Makes the plan: all that the tasks depend on, and what judgments ask of them."""
     tasks: tuple[Task, ...]
     info: tuple[Info, ...]
@@ -278,12 +278,12 @@ class Study:
         return tuple(run for task in self.tasks for run in task.runs)
 
 
-def make_study(
+def lay_out_runs(
     corpus: Any,
     topics: PathLike | Mapping[str, str] | None,
     *,
     make: Callable[[Any, Task], Made],
-    plan: Callable[[Study, Evaluation | None], Any],
+    plan: Callable[[Making, Evaluation | None], Any],
     tasks: tuple[Task, ...],
     info: tuple[Info, ...],
     settings: Mapping[str, Any],
@@ -292,13 +292,13 @@ def make_study(
     reading: Progress | None = None,
     progress: Progress | None = None,
     **pool: Any,
-) -> Study:
+) -> Making:
     """Read a collection and its topics; `settings` are what the runs depend on beside them."""
     check_count("depth", depth)
-    texts = load_topics(corpus, topics)
+    texts = collection_topics(corpus, topics)
     counts = load_counts(corpus, cache=cache, progress=reading)
-    common = {"version": __version__, "depth": depth, "data": digest_of(counts, texts)}
-    return Study(
+    common = {"version": __version__, "depth": depth, "data": digest_of_counts(counts, texts)}
+    return Making(
         depth=depth,
         counts=counts,
         topics=texts,
@@ -312,8 +312,8 @@ def make_study(
     )
 
 
-def score_runs(
-    study: Study,
+def score_made_runs(
+    making: Making,
     *,
     corpus: Any,
     qrels: Any,
@@ -328,25 +328,25 @@ def score_runs(
     evaluation = make_evaluation(
         load_judgments(corpus, qrels),
         measures,
-        study.topics,
+        making.topics,
         missing=missing,
         no_relevant=no_relevant,
     )
-    harvest = _carry_out(study, evaluation=evaluation, out=out, store=store)
+    harvest = _carry_out(making, evaluation=evaluation, out=out, store=store)
     report_missing(
-        zip(study.runs, harvest.lacking.tolist(), strict=True),
+        zip(making.runs, harvest.lacking.tolist(), strict=True),
         len(evaluation.qrels.topics),
         missing,
         verbs=("run finds nothing for", "runs find nothing for"),
         remedy='choose missing="zero" or missing="skip", or remove these topics from the qrels',
     )
-    columns = dict.fromkeys(key for row in study.info for key in row)
+    columns = dict.fromkeys(key for row in making.info for key in row)
     return Scores(
         measures=tuple(map(str, evaluation.measures)),
-        runs=study.runs,
+        runs=making.runs,
         topics=evaluation.qrels.topics,
         values=harvest.values.transpose(1, 0, 2),
-        run_info={key: tuple(row.get(key, "") for row in study.info) for key in columns},
+        run_info={key: tuple(row.get(key, "") for row in making.info) for key in columns},
         meta={
             "steadyrank": __version__,
             "settings": {"missing": missing, "no_relevant": no_relevant},
@@ -355,16 +355,16 @@ def score_runs(
     )
 
 
-def write_runs(study: Study, out: PathLike) -> dict[str, Any]:
+def write_runs(making: Making, out: PathLike) -> dict[str, Any]:
     """Write all runs; returns the fields of `WrittenRuns`."""
-    harvest = _carry_out(study, out=out)
+    harvest = _carry_out(making, out=out)
     return {
-        "depth": study.depth,
-        "n_documents": len(study.counts.documents),
-        "n_topics": len(study.topics),
+        "depth": making.depth,
+        "n_documents": len(making.counts.documents),
+        "n_topics": len(making.topics),
         "folder": Path(out),
-        "runs": study.runs,
-        "run_info": study.info,
+        "runs": making.runs,
+        "run_info": making.info,
         "written": harvest.written,
     }
 
@@ -396,30 +396,30 @@ def keep_and_score(task: Task, evaluation: Evaluation | None, runs: Iterable[Mad
 
 
 def _carry_out(
-    study: Study,
+    making: Making,
     *,
     evaluation: Evaluation | None = None,
     out: PathLike | None = None,
     store: PathLike | None = None,
 ) -> Harvest:
     """Make the runs that are not there yet: write them to `out`, score them by `evaluation`."""
-    plan = study.plan(study, evaluation)
-    check_run_names(study.runs)
-    with workers(**study.pool) as pool:
-        folder = None if out is None else open_run_folder(out, study.settings)
+    plan = making.plan(making, evaluation)
+    check_run_names(making.runs)
+    with workers(**making.pool) as pool:
+        folder = None if out is None else open_run_folder(out, making.settings)
         kept = None
         if store is not None and evaluation is not None:
-            kept = open_store(store, {**study.settings, **evaluation.settings()})
+            kept = open_store(store, {**making.settings, **evaluation.settings()})
         harvest = make_runs(
-            study.make,
+            making.make,
             plan,
-            study.tasks,
+            making.tasks,
             pool,
             folder=folder,
             store=kept,
             score=evaluation is not None,
-            progress=study.progress,
+            progress=making.progress,
         )
     if folder is not None:
-        folder.finish(study.runs, study.info)
+        folder.finish(making.runs, making.info)
     return harvest
