@@ -11,14 +11,10 @@ from steadyrank.cli.output import Output
 
 study_options = opt.options(
     {
-        "--topic-sizes 10,20,…": (
-            "Sample this many topics [default: 10,20,…,70, as far as there are topics].",
-            opt.WHOLE_NUMBERS,
-        ),
-        "--system-sizes 10,20,…": (
-            "Sample this many systems [default: 10,20,50,75,…,500, as far as there are systems].",
-            opt.WHOLE_NUMBERS,
-        ),
+        "--topic-sizes 10,20,…": "Sample this many topics [default: 10,20,…,70, as far as there "
+        "are topics].",
+        "--system-sizes 10,20,…": "Sample this many systems [default: 10,20,50,75,…,500, as far as "
+        "there are systems].",
         "--samples n_samples 2.. = 100": "Draw this many samples of every size.",
         "--coefficient [tau|tau_ap] = tau": "Show this rank correlation in tables; both are "
         "computed.",

@@ -12,10 +12,7 @@ from steadyrank.errors import InputError
 
 study_options = opt.options(
     {
-        "--factors F,F,…": (
-            "Take the components from these run-info columns.",
-            opt.COLUMNS | {"required": True},
-        ),
+        "--factors F,F,…": ("Take the components from these run-info columns.", {"required": True}),
         "--interactions K 1..": "Include interactions of at most K factors [default: all].",
         "--mode [sound|paper] = sound": "Choose the default of --strata: topic (sound), or none as "
         "published (paper).",

@@ -19,7 +19,7 @@ MOST = 3
 @subcommand("demo")
 @opt.options(
     {
-        "--out DIR = steadyrank-demo": ("Write the track and its report to DIR.", opt.FOLDER),
+        "--out DIR = steadyrank-demo": "Write the track and its report to DIR.",
         "--data [builtin|simulated] = builtin": "Use real text, or a simulated track whose truth "
         "is known.",
         "--data-only": "Write only the track, without a report.",

@@ -36,6 +36,8 @@ DEFAULT_MEASURES = ("nDCG@10",)
         "lower limits.",
         "--unsure [pass|fail]": "Exit as if the gate had passed or failed where the verdict is "
         "undecided.",
+        "--history DIR": "Record this gate in DIR, and show how the differences recorded there add "
+        "up.",
     }
 )
 @opt.output_options_of(
@@ -48,14 +50,6 @@ DEFAULT_MEASURES = ("nDCG@10",)
             "Write a JUnit test report to FILE, for continuous integration.",
             opt.WRITTEN_FILE,
         ),
-    }
-)
-@opt.options(
-    {
-        "--history DIR": (
-            "Record this gate in DIR, and show how the differences recorded there add up.",
-            opt.FOLDER,
-        )
     }
 )
 @opt.reading_options_of(

@@ -206,21 +206,13 @@ def files_by_measure(measures: Sequence[str]) -> dict[str, str]:
 
 def read_score_files(files: dict[str, str] | tuple[str, ...], inputs: Inputs) -> Scores:
     """The scores in these files, of the measures that are asked for."""
+    from steadyrank.data.read.score_files import DEFAULT_MEASURE, read_scores
     from steadyrank.data.scores import check_scores
 
-    scores = _read(files, inputs)
-    check_scores(scores.values)
-    return scores
-
-
-def _read(files: dict[str, str] | tuple[str, ...], inputs: Inputs) -> Scores:
-    from steadyrank.data.read.score_files import DEFAULT_MEASURE, read_scores
-
-    if isinstance(files, dict):
-        return read_scores(files, runs_in_rows=inputs.runs_in_rows)
-    measures = inputs.measures
+    measures = () if isinstance(files, dict) else inputs.measures
     label = measures[0] if len(measures) == 1 else None
     scores = read_scores(files, measure=label, runs_in_rows=inputs.runs_in_rows)
-    if not measures or scores.measures == (label or DEFAULT_MEASURE,):
-        return scores
-    return scores.select(measures=list(measures))
+    if measures and scores.measures != (label or DEFAULT_MEASURE,):
+        scores = scores.select(measures=list(measures))
+    check_scores(scores.values)
+    return scores

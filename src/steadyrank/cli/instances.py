@@ -19,10 +19,7 @@ pair_options = opt.options(
         "--alpha = 0.05": "Test at this level of significance.",
         "--sweep FACTOR": "Compare each setting of a run-info column with b, and find the smallest "
         "that is not worse by delta.",
-        "--instance-factors F,F,…": (
-            "Nest instances in these run-info columns, largest first.",
-            opt.COLUMNS,
-        ),
+        "--instance-factors F,F,…": "Nest instances in these run-info columns, largest first.",
         "--mode [sound|paper] = sound": "Decide by the sound mixed model, or by that of Jayasinghe "
         "et al. 2015.",
     }

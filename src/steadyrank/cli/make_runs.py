@@ -43,10 +43,8 @@ source_options = opt.together(
     click.argument("corpus", type=click.Path(), metavar="CORPUS"),
     opt.options(
         {
-            "--out DIR": (
-                "Write runs/NAME.run and run-info.csv to DIR, keeping runs that are there.",
-                opt.FOLDER,
-            ),
+            "--out DIR": "Write runs/NAME.run and run-info.csv to DIR, keeping runs that are "
+            "there.",
             "--topics FILE": (
                 "Read topics as id<TAB>text or in TREC's format [default: topics.tsv in CORPUS].",
                 opt.ONCE | opt.ANY_FILE,
@@ -73,11 +71,8 @@ keeping_options = opt.together(
     opt.missing_options,
     opt.options(
         {
-            "--store DIR": ("Keep finished scores in DIR and resume from them.", opt.FOLDER),
-            "--cache DIR": (
-                "Keep the collection's word counts in DIR for the next time.",
-                opt.FOLDER,
-            ),
+            "--store DIR": "Keep finished scores in DIR and resume from them.",
+            "--cache DIR": "Keep the collection's word counts in DIR for the next time.",
         }
     ),
 )

@@ -40,7 +40,7 @@ def options(table: Mapping[str, Help], cls: type[click.Option] = click.Option) -
     """Options from a table of how they are typed and what they do, in the order of help.
 
     The left side has, between blanks: the names of an option; its name in Python where that is
-    another one; what stands for its value (`FILE`), a choice of words (`[a|b]`), or the numbers
+    another one; what stands for its value (`RUN`), a choice of words (`[a|b]`), or the numbers
     that it takes: `int`, `float`, whole ones of at least 1 (`1..`) or from 0 to 15 (`0..15`), or
     any strictly between 0 and 1 (`(0,1)`); `...` where it can be repeated; and its default behind
     a single `=`, whose type it has. With names alone it is a flag.
@@ -86,7 +86,7 @@ def _value(word: str) -> dict[str, Any]:
         return {"type": click.FloatRange(low, high, min_open=True, max_open=True)}
     if word in NUMBERS:
         return {"type": NUMBERS[word]}
-    return {"multiple": True} if word == "..." else {"metavar": word}
+    return {"multiple": True} if word == "..." else {"metavar": word, **BY_METAVAR.get(word, {})}
 
 
 def _number_or_text(text: str) -> Any:
@@ -102,7 +102,6 @@ output_options_of = partial(options, cls=OutputOption)
 reading_options_of = partial(options, cls=ReadingOption)
 INPUT_FILE = {"type": click.Path(exists=True, dir_okay=False, allow_dash=True)}
 ANY_FILE = {"type": click.Path()}
-FOLDER = {"type": click.Path(file_okay=False)}
 WRITTEN_FILE = {"type": OutputFile(dir_okay=False)}
 
 
@@ -118,12 +117,9 @@ ONCE = {"multiple": True, "callback": _only_one}
 
 
 def _columns(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> Any:
+    """Names between commas; given twice, those of both."""
     names = (name.strip() for value in values for name in value.split(","))
     return tuple(name for name in names if name)
-
-
-COLUMNS = {"multiple": True, "callback": _columns}
-"""Names of run-info columns between commas; given twice, those of both."""
 
 
 def _numbers(number: type[int] | type[float], kind: str) -> dict[str, Any]:
@@ -136,9 +132,13 @@ def _numbers(number: type[int] | type[float], kind: str) -> dict[str, Any]:
     return {"callback": convert}
 
 
-WHOLE_NUMBERS = _numbers(int, "whole numbers")
-ANY_NUMBERS = _numbers(float, "numbers")
-"""Numbers between commas."""
+BY_METAVAR: Mapping[str, dict[str, Any]] = {
+    "DIR": {"type": click.Path(file_okay=False)},
+    "F,F,…": {"multiple": True, "callback": _columns},
+    **dict.fromkeys(("N,N,…", "K,K,…", "10,20,…"), _numbers(int, "whole numbers")),
+    "L,L,…": _numbers(float, "numbers"),
+}
+"""What stands for a value says what it is: a folder; columns or numbers between commas."""
 
 
 INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72.27}
@@ -318,7 +318,7 @@ def check_level(option: str, level: float) -> None:
 qrels_argument = click.argument("qrels", type=click.Path(), metavar="QRELS")
 runs_argument = click.argument("runs", type=click.Path(), nargs=-1, required=True, metavar="RUN...")
 
-STORE = ("Keep finished samples in DIR and resume from them.", FOLDER)
+STORE = {"--store DIR": "Keep finished samples in DIR and resume from them."}
 ALPHA = {"--alpha (0,1) = 0.05": "Test at this level of significance."}
 POOL_DEPTH = {"--pool-depth N = 10": "Assume that the first N documents of each run were pooled."}
 

@@ -20,16 +20,11 @@ study_options = opt.options(
     {
         **opt.POOL_DEPTH,
         "--trials n_trials N = 10": "Leave out N random sets of teams for each k.",
-        "--ks K,K,…": (
-            "Leave out this many teams [default: 1 to all but one, at most 15].",
-            opt.WHOLE_NUMBERS,
-        ),
+        "--ks K,K,…": "Leave out this many teams [default: 1 to all but one, at most 15].",
         "--mode [sound|paper] = sound": "Report ranges of the trials, or also the paper's interval "
         "of their mean.",
-        "--pilot-topics N,N,…": (
-            "Cut the pilot to this many topics, such as 50,25,10 [default: all].",
-            opt.WHOLE_NUMBERS,
-        ),
+        "--pilot-topics N,N,…": "Cut the pilot to this many topics, such as 50,25,10 [default: "
+        "all].",
         **opt.PLANNING,
     }
 )

@@ -44,7 +44,7 @@ report_options = opt.together(
                 {"type": click.Path(exists=True, dir_okay=False)},
             ),
             "--top N = 25": "Show this many rows of each table at first.",
-            "--store DIR": opt.STORE,
+            **opt.STORE,
         }
     ),
 )
@@ -65,15 +65,9 @@ study_options = opt.together(
     judge_option("Correct and audit another judge, with this name and these judgments."),
     opt.options(
         {
-            "--factors F,F,…": (
-                "Take the components from these run-info columns [default: those that make a full "
-                "grid].",
-                opt.COLUMNS,
-            ),
-            "--instance-factors F,F,…": (
-                "Nest instances in these run-info columns, largest first.",
-                opt.COLUMNS,
-            ),
+            "--factors F,F,…": "Take the components from these run-info columns [default: those "
+            "that make a full grid].",
+            "--instance-factors F,F,…": "Nest instances in these run-info columns, largest first.",
         }
     ),
     opt.topic_options,

@@ -23,10 +23,7 @@ def _paper(ctx: click.Context, param: click.Parameter, value: str) -> str:
 
 budget_options = opt.options(
     {
-        "--out DIR": (
-            "Write index.html, tables (CSV, LaTeX), figures (SVG) and claims.json to DIR.",
-            opt.FOLDER,
-        ),
+        "--out DIR": "Write index.html, tables (CSV, LaTeX), figures (SVG) and claims.json to DIR.",
         "--budget [small|full] = full": "Take a quick look, or run everything.",
         "--samples n_samples N 2..": "Draw N samples, trials or splits instead of the budget's "
         "number.",

@@ -77,7 +77,7 @@ study_options = opt.together(
             **opt.ALPHA,
             "--device [cpu|cuda] = cpu": "Sample on this device; both draw the same shared "
             "documents, but use different random streams for independent ones.",
-            "--store DIR": opt.STORE,
+            **opt.STORE,
         }
     ),
 )

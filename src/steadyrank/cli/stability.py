@@ -11,20 +11,12 @@ from steadyrank.cli.output import Output
 
 study_options = opt.options(
     {
-        "--topics n_topics N,N,…": (
-            "Estimate stability for these numbers of topics.",
-            opt.WHOLE_NUMBERS,
-        ),
-        "--levels L,L,… = 0.8,0.9,0.95": (
-            "Find the topics that these levels of stability require.",
-            opt.ANY_NUMBERS,
-        ),
+        "--topics n_topics N,N,…": "Estimate stability for these numbers of topics.",
+        "--levels L,L,… = 0.8,0.9,0.95": "Find the topics that these levels of stability require.",
         "--facet COLUMN = auto": "Add a third facet: a run-info column whose values all systems "
         "have, such as assessor; auto: the runs of a system are its instances; none.",
-        "--instances n_instances K,K,…": (
-            "Estimate stability for these numbers of instances [default: 1,2,5,10].",
-            opt.WHOLE_NUMBERS,
-        ),
+        "--instances n_instances K,K,…": "Estimate stability for these numbers of instances "
+        "[default: 1,2,5,10].",
         "--confidence = 0.95": "Compute intervals at this level of confidence.",
     }
 )
