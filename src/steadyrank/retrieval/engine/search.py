@@ -238,20 +238,12 @@ def find_wanted(
     """The judged documents of a collection, topic by topic; others can never be retrieved."""
     place = {order.ids.raw(i): i for i in range(len(order))}
     position = {topic: q for q, topic in enumerate(topics)}
-    ranks: list[int] = []
-    rows: list[int] = []
-    sizes: list[int] = []
-    for first, stop in pairwise(qrels.blocks.tolist()):
-        size = len(rows)
-        for row in range(first, stop):
-            rank = place.get(qrels.documents.raw(row))
-            if rank is not None and (qrels.grades[row] > 0 or not relevant_only):
-                ranks.append(rank)
-                rows.append(row)
-        sizes.append(len(rows) - size)
+    raw = qrels.documents.raw
+    id_rank = np.array([place.get(raw(row), -1) for row in range(len(qrels))], np.int64)
+    kept = (id_rank >= 0) & ((qrels.grades > 0) | (not relevant_only))
     return search_kernels.Wanted(
         topic=np.array([position.get(topic, -1) for topic in qrels.topics], np.int64),
-        starts=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        id_rank=np.array(ranks, np.int64),
-        row=np.array(rows, np.int32),
+        starts=np.concatenate([[0], np.cumsum(kept)])[qrels.blocks],
+        id_rank=id_rank[kept],
+        row=np.flatnonzero(kept).astype(np.int32),
     )
