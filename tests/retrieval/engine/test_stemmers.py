@@ -34,7 +34,7 @@ def test_weak_porter_as_nltk_has_it():
 
 def test_lovins_has_all_of_its_rules():
     assert len(rules.ENDINGS) == 294
-    assert len(rules._CONDITIONS) == 29
+    assert len(rules._BEFORE) == 29
     assert 1 + len(rules._RESPELLED) == 35
     assert len(GOLDEN["expected"]) > 1500
 

@@ -24,37 +24,12 @@ import numpy as np
 from steadyrank.errors import MachineError, check_choice
 
 # What must stand before an ending; two letters at least, always.
-_CONDITIONS = {
-    "A": "..",
-    "B": "...",
-    "C": "....",
-    "D": ".....",
-    "E": ".[^e]",
-    "F": "..[^e]",
-    "G": "..f",
-    "H": ".t|ll",
-    "I": ".[^oe]",
-    "J": ".[^ae]",
-    "K": "..[li]|u.e",
-    "L": ".[^uxs]|os",
-    "M": ".[^acem]",
-    "N": "[^s]..|....",
-    "O": ".[li]",
-    "P": ".[^c]",
-    "Q": "..[^ln]",
-    "R": ".[nr]",
-    "S": "dr|[^t]t",
-    "T": ".s|[^o]t",
-    "U": ".[lmnr]",
-    "V": ".c",
-    "W": ".[^su]",
-    "X": ".[li]|u.e",
-    "Y": "in",
-    "Z": ".[^f]",
-    "AA": ".[dflt]|ph|th|er|or|es",
-    "BB": "...(?<!met)(?<!ryst)",
-    "CC": ".l",
-}
+_CONDITIONS = """
+    A:.. B:... C:.... D:..... E:.[^e] F:..[^e] G:..f H:.t|ll I:.[^oe] J:.[^ae] K:..[li]|u.e
+    L:.[^uxs]|os M:.[^acem] N:[^s]..|.... O:.[li] P:.[^c] Q:..[^ln] R:.[nr] S:dr|[^t]t T:.s|[^o]t
+    U:.[lmnr] V:.c W:.[^su] X:.[li]|u.e Y:in Z:.[^f] AA:.[dflt]|ph|th|er|or|es
+    BB:...(?<!met)(?<!ryst) CC:.l
+"""
 
 _ENDINGS = {
     "A": """
@@ -105,8 +80,9 @@ _ENDINGS = {
     "CC": "inity",
 }
 
+_BEFORE = dict(pair.split(":") for pair in _CONDITIONS.split())
 ENDINGS = {
-    ending: re.compile(f"(?:{_CONDITIONS[condition]})$")
+    ending: re.compile(f"(?:{_BEFORE[condition]})$")
     for condition, endings in _ENDINGS.items()
     for ending in endings.split()
 }

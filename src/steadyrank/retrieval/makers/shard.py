@@ -311,7 +311,7 @@ def _prepare(
 ) -> tuple[_System, Making]:
     """Check everything that can be checked before the work begins."""
     seed = seed_from(rng)
-    making = {key: options.pop(key) for key in MakingOptions.__optional_keys__ & options.keys()}
+    common = {key: options.pop(key) for key in MakingOptions.__optional_keys__ & options.keys()}
     design = ShardDesign(**options)
     model = spelled_model(parse_model(model))
     stopped = stop_words(stop_list)
@@ -333,7 +333,7 @@ def _prepare(
         tasks=tasks,
         info=info,
         settings=settings,
-        **making,
+        **common,
     )
     check_sample(len(making.counts.documents), design)
     return system, making
