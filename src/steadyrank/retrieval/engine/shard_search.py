@@ -3,7 +3,7 @@
 With statistics of the whole collection a document's score does not depend on its shard, so that
 selective search is exhaustive search with the documents of other shards left out. With each
 shard's own statistics, shards are searched one by one and merged by score; the central sample
-then has statistics of its own, too.
+then has statistics of its own, too. In the kernels a ranking is a list of documents, best first.
 """
 
 from __future__ import annotations
@@ -11,16 +11,38 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import compress
+from typing import NamedTuple
 
 import numpy as np
 
+from steadyrank.compute.kernels import WORD, kernel, lean_kernel
 from steadyrank.data.qrels import JudgedRun
 from steadyrank.data.run import Run
 from steadyrank.retrieval.engine.index import Index
 from steadyrank.retrieval.engine.search import DocumentOrder, run_of_keys, search_all
 from steadyrank.retrieval.engine.search_kernels import Wanted
-from steadyrank.retrieval.shards import kernels
-from steadyrank.retrieval.shards.partition import CentralSample, Partition, Statistics
+from steadyrank.retrieval.engine.shards import CentralSample, Partition, Statistics
+
+
+class RankedDocuments(NamedTuple):
+    """Full rankings: topic t's documents, best first, are entries starts[t]:starts[t + 1]."""
+
+    starts: np.ndarray
+    document: np.ndarray
+    shard: np.ndarray
+
+
+class JudgedPlaces(NamedTuple):
+    """Judged documents in full rankings: those of topic t are entries starts[t]:starts[t + 1].
+
+    `topic[t]` is its place among the rankings or -1; `place` says how many documents stand
+    above, ascending within a topic, and `row` is the judgment's.
+    """
+
+    topic: np.ndarray
+    starts: np.ndarray
+    place: np.ndarray
+    row: np.ndarray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -85,7 +107,7 @@ class Engine:
     """Of exhaustive search."""
     wanted: Wanted | None
     """Judged documents, where instances are to be scored."""
-    judged: kernels.Judged | None
+    judged: JudgedPlaces | None
     """Where they stand in exhaustive search."""
 
     def part(self, kept: np.ndarray) -> tuple[Index, DocumentOrder]:
@@ -99,10 +121,10 @@ class Shards:
 
     partition: Partition
     rankings: FullRankings
-    ranked: kernels.Ranked
+    ranked: RankedDocuments
     matches: np.ndarray
     """[topic, shard]: documents found."""
-    judged: kernels.Judged | None
+    judged: JudgedPlaces | None
 
 
 def make_engine(
@@ -115,7 +137,7 @@ def make_engine(
 ) -> Engine:
     """Search the whole collection, once for all instances."""
     whole = full_rankings([(index, order)], model)
-    judged = None if wanted is None else find_judged(whole, wanted, len(order))
+    judged = None if wanted is None else find_places(whole, wanted, len(order))
     return Engine(
         index=index,
         order=order,
@@ -136,22 +158,23 @@ def make_shards(engine: Engine, partition: Partition) -> Shards:
             (engine.part(partition.shard_of == shard) for shard in in_use), engine.model
         )
         if engine.wanted is not None:
-            judged = find_judged(rankings, engine.wanted, len(engine.order))
+            judged = find_places(rankings, engine.wanted, len(engine.order))
     shard_of = np.empty_like(partition.shard_of)
     shard_of[engine.order.rank] = partition.shard_of
-    ranked = kernels.Ranked(rankings.starts, rankings.document, shard_of[rankings.document])
-    matches = np.empty((len(engine.index.topics), partition.n_shards), np.int64)
-    kernels.count_matches(ranked, matches)
+    ranked = RankedDocuments(rankings.starts, rankings.document, shard_of[rankings.document])
+    shape = (len(engine.index.topics), partition.n_shards)
+    topics = np.repeat(np.arange(shape[0]), np.diff(ranked.starts))
+    cells = np.bincount(topics * shape[1] + ranked.shard, minlength=shape[0] * shape[1])
     return Shards(
         partition=replace(partition, shard_of=shard_of),
         rankings=rankings,
         ranked=ranked,
-        matches=matches,
+        matches=cells.reshape(shape),
         judged=judged,
     )
 
 
-def find_judged(rankings: FullRankings, wanted: Wanted, n_documents: int) -> kernels.Judged:
+def find_places(rankings: FullRankings, wanted: Wanted, n_documents: int) -> JudgedPlaces:
     """Where judged documents stand in full rankings; those that are not there are left out."""
     position = np.full(n_documents, -1, np.int64)
     starts, places, rows = [0], [np.empty(0, np.int64)], [np.empty(0, np.int32)]
@@ -167,7 +190,7 @@ def find_judged(rankings: FullRankings, wanted: Wanted, n_documents: int) -> ker
         places.append(place[order])
         rows.append(wanted.row[mine][order])
         starts.append(starts[-1] + len(order))
-    return kernels.Judged(
+    return JudgedPlaces(
         wanted.topic, np.array(starts, np.int64), np.concatenate(places), np.concatenate(rows)
     )
 
@@ -185,12 +208,12 @@ def choose_shards(
     if engine.statistics == "shard":
         sampled = full_rankings([engine.part(csi.member[engine.order.rank])], engine.model)
         its_shards = shards.partition.shard_of[sampled.document]
-        ranked = kernels.Ranked(sampled.starts, sampled.document, its_shards)
+        ranked = RankedDocuments(sampled.starts, sampled.document, its_shards)
     votes, firsts = np.empty((2, *shards.matches.shape), np.int64)
-    kernels.vote(ranked, csi.member, csi_depth, votes, firsts)
+    _vote(ranked, csi.member, csi_depth, votes, firsts)
     chosen = np.empty(shards.matches.shape, np.uint8)
     scale = shards.partition.sizes / np.maximum(csi.sizes, 1)
-    kernels.choose_shards(votes, firsts, scale, top_shards, chosen)
+    _mark_chosen(votes, firsts, scale, top_shards, chosen)
     return chosen
 
 
@@ -204,12 +227,105 @@ def run_of(engine: Engine, shards: Shards, chosen: np.ndarray, *, depth: int, na
     n_topics = len(engine.index.topics)
     kept = np.empty(n_topics * min(depth, len(engine.order)) + 1, np.int64)
     blocks = np.empty(n_topics + 1, np.int64)
-    kernels.keep_chosen(shards.ranked, chosen, depth, kept, blocks)
+    _keep_chosen(shards.ranked, chosen, depth, kept, blocks)
     keys = shards.rankings.keys[kept[: blocks[-1]]]
     return run_of_keys(keys, blocks, engine.index.topics, engine.order, name=name)
 
 
 def judge(shards: Shards, chosen: np.ndarray, *, depth: int) -> JudgedRun:
     """Where the judged documents stand among those of the chosen shards."""
-    judged = kernels.ranks_in_chosen(shards.ranked, shards.judged, chosen, shards.matches, depth)
+    judged = _ranks_in_chosen(shards.ranked, shards.judged, chosen, shards.matches, depth)
     return JudgedRun(*judged)
+
+
+@lean_kernel
+def _vote(ranked, member, depth, votes, firsts):
+    """How many of a topic's first `depth` documents in the sample each shard has.
+
+    `firsts` are the ranks, among the sample's, of each shard's first one.
+    """
+    for t in range(len(ranked.starts) - 1):
+        votes[t] = 0
+        firsts[t] = depth
+        documents = ranked.document[ranked.starts[t] : ranked.starts[t + 1]]
+        shards = ranked.shard[ranked.starts[t] : ranked.starts[t + 1]]
+        n = 0
+        for i in range(len(documents)):
+            if member[WORD(documents[i])]:
+                shard = shards[i]
+                votes[t, shard] += 1
+                firsts[t, shard] = min(firsts[t, shard], n)
+                n += 1
+                if n == depth:
+                    break
+
+
+@lean_kernel
+def _mark_chosen(votes, firsts, scale, n_chosen, chosen):
+    """Mark the shards with the most votes times `scale`; without votes, none.
+
+    Of two that are equal, the one whose document stands first in the sample's ranking.
+    """
+    for t in range(len(votes)):
+        chosen[t] = 0
+        for _ in range(n_chosen):
+            best, most = -1, 0.0
+            for s in range(len(scale)):
+                worth = votes[t, s] * scale[s]
+                if chosen[t, s] or worth == 0.0 or worth < most:
+                    continue
+                if worth > most or firsts[t, s] < firsts[t, best]:
+                    best, most = s, worth
+            if best < 0:
+                break
+            chosen[t, best] = 1
+
+
+@lean_kernel
+def _keep_chosen(ranked, chosen, depth, kept, blocks):
+    """The entries of the rankings whose shards are chosen, at most `depth` a topic."""
+    n = 0
+    for t in range(len(ranked.starts) - 1):
+        blocks[t] = n
+        for i in range(ranked.starts[t], ranked.starts[t + 1]):
+            if n - blocks[t] == depth:
+                break
+            kept[n] = i
+            n += np.int64(chosen[t, ranked.shard[i]])
+    blocks[len(ranked.starts) - 1] = n
+
+
+@kernel
+def _ranks_in_chosen(ranked, judged, chosen, matches, depth):
+    """Where judged documents stand among those of the chosen shards, as a `JudgedRun` has it.
+
+    Nothing below the last judged document of a topic is looked at.
+    """
+    n_topics = len(judged.topic)
+    blocks, lengths = np.zeros(n_topics + 1, np.int64), np.full(n_topics, -1, np.int64)
+    ranks, rows = np.empty(len(judged.row), np.int32), np.empty(len(judged.row), np.int32)
+    n = 0
+    for t in range(n_topics):
+        topic = judged.topic[t]
+        length = 0
+        if topic >= 0:
+            for s in range(matches.shape[1]):
+                length += np.int64(chosen[topic, s]) * matches[topic, s]
+        if length > 0:
+            lengths[t] = min(length, depth)
+            mine = chosen[topic]
+            shards = ranked.shard[ranked.starts[topic] : ranked.starts[topic + 1]]
+            above, i = 0, 0
+            for j in range(judged.starts[t], judged.starts[t + 1]):
+                place = judged.place[j]
+                while i < place:
+                    above += np.int64(mine[WORD(shards[i])])
+                    i += 1
+                if above >= depth:
+                    break
+                if mine[WORD(shards[place])]:
+                    ranks[n] = above + 1
+                    rows[n] = judged.row[j]
+                    n += 1
+        blocks[t + 1] = n
+    return blocks, ranks[:n], rows[:n], lengths

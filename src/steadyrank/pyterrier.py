@@ -1,9 +1,16 @@
-"""`Experiment`: pipelines on topics, scored and compared."""
+"""`Experiment` with PyTerrier's signature and frame, and what steadyrank adds to each measure.
+
+For anyone who compares pipelines by `pt.Experiment`: the same call gives the same columns and,
+after them, intervals of the means, p-values corrected for the number of systems and the ranks that
+each system may have. Systems are result frames, transformers or functions of topics; neither
+PyTerrier nor Java is needed.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -14,19 +21,15 @@ from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.scores import Scores, join_scores
 from steadyrank.errors import InputError, MachineError, UnknownNameError
 from steadyrank.measures.evaluate import evaluate
-from steadyrank.measures.foreign import is_foreign
-from steadyrank.measures.names import Measure, parse_measure, parse_measures
-from steadyrank.pyterrier.frames import (
-    Outcome,
-    Test,
-    averages,
-    highlighted,
-    means_by_name,
-    per_topic,
-)
+from steadyrank.measures.names import Measure, is_foreign, parse_measure, parse_measures
+from steadyrank.stats.pairs.corrections import adjust
+from steadyrank.studies.compare.result import CompareResult
+from steadyrank.studies.compare.study import compare
+
+__all__ = ["Experiment"]
 
 
-class Tables(NamedTuple):
+class Frames(NamedTuple):
     """What `perquery="both"` gives."""
 
     averages: Any
@@ -120,13 +123,13 @@ def Experiment(
     """
     if save_dir is not None:
         raise InputError("save_dir is not supported here: save runs with sr.write_run")
-    pipelines, labels, place = systems_of(retr_systems, names, baseline)
+    pipelines, labels, place = given_systems(retr_systems, names, baseline)
     if place is not None and perquery:
         raise InputError("a baseline compares means: omit perquery or baseline")
     if correction is not None and place is None:
         raise InputError("a correction requires a baseline: give baseline=0")
     topics, qrels = filtered(
-        topics_frame(topics), qrels_frame(qrels), filter_by_qrels, filter_by_topics
+        topics_frame(topics), judgments_frame(qrels), filter_by_qrels, filter_by_topics
     )
     metrics = [metric for metric in eval_metrics if not is_time(metric)]
     results, times = run_systems(pipelines, topics, batch_size)
@@ -147,10 +150,10 @@ def Experiment(
         means: Any = highlighted(averages(outcome, with_time, round), outcome, highlight)
     else:
         means = means_by_name(outcome, with_time)
-    return Tables(means, every_topic) if perquery == "both" else means
+    return Frames(means, every_topic) if perquery == "both" else means
 
 
-def systems_of(
+def given_systems(
     given: Sequence[Any] | Mapping[str, Any],
     names: Sequence[str] | None,
     baseline: int | str | None,
@@ -189,7 +192,7 @@ def topics_frame(topics: Any) -> pd.DataFrame:
     return frame
 
 
-def qrels_frame(qrels: Any) -> pd.DataFrame:
+def judgments_frame(qrels: Any) -> pd.DataFrame:
     """Judgments as a frame with topics' ids that are text."""
     if not isinstance(qrels, pd.DataFrame):
         qrels = judgments_of(qrels).to_frame(columns="pyterrier")
@@ -325,3 +328,197 @@ def _by_ir_measures(
             if metric.query_id in places:
                 values[0, r, places[metric.query_id]] = metric.value
     return Scores(measures=(label,), runs=tuple(runs), topics=topics, values=values)
+
+
+SUMMED = ("num_q", "num_rel", "num_ret", "num_rel_ret", "NumQ", "NumRel", "NumRet", "NumRelRet")
+"""Columns that PyTerrier sums over topics; all others are means."""
+
+CORRECTIONS = {"holm": "holm", "h": "holm", "bonferroni": "bonferroni", "b": "bonferroni"}
+CORRECTIONS |= {"fdr_bh": "bh", "bh": "bh", "none": "none"}
+"""Names of statsmodels for corrections of ours; others are left to statsmodels."""
+
+TEST_NAMES = ("t", "sign", "randomization", "bootstrap", "tukey", "randomized-tukey")
+"""Tests of ours; wilcoxon is scipy's, as in PyTerrier."""
+
+Test = str | Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Outcome:
+    """Scores of all systems, and what the frame is made of."""
+
+    names: list[str]
+    """As given; those of `scores` are unique."""
+    scores: Scores
+    """One measure per label."""
+    times: list[float]
+    """Milliseconds per topic."""
+    baseline: int | None
+    test: Test
+    correction: str | None
+    alpha: float
+
+    def matrix(self, label: str) -> np.ndarray:
+        """Scores [system, topic] of one measure."""
+        return self.scores.matrix(label)
+
+
+def _mean(outcome: Outcome, label: str) -> np.ndarray:
+    matrix = outcome.matrix(label)
+    return np.asarray(matrix.sum(axis=1) if label in SUMMED else matrix.mean(axis=1))
+
+
+def means_by_name(outcome: Outcome, with_time: bool) -> dict[str, dict[str, float]]:
+    """What PyTerrier gives without a frame."""
+    means = {label: _mean(outcome, label).tolist() for label in outcome.scores.measures}
+    if with_time:
+        means["mrt"] = outcome.times
+    return {
+        name: {label: values[i] for label, values in means.items()}
+        for i, name in enumerate(outcome.names)
+    }
+
+
+def averages(
+    outcome: Outcome, with_time: bool, decimals: int | Mapping[str, int] | None
+) -> pd.DataFrame:
+    """PyTerrier's columns, then those of steadyrank."""
+    labels = outcome.scores.measures
+    columns: dict[str, Any] = {"name": outcome.names}
+    for label in labels:
+        columns[label] = _rounded(_mean(outcome, label), label, decimals)
+    if with_time:
+        columns["mrt"] = _rounded(np.array(outcome.times), "mrt", decimals)
+    if outcome.baseline is not None:
+        for label in labels:
+            columns |= _baseline_columns(outcome, label)
+    for label in labels if len(outcome.names) > 1 else ():
+        columns |= _added_columns(outcome, label, decimals)
+    return pd.DataFrame(columns)
+
+
+def _rounded(
+    values: np.ndarray, label: str, decimals: int | Mapping[str, int] | None
+) -> np.ndarray:
+    places = decimals.get(label) if isinstance(decimals, Mapping) else decimals
+    return values if places is None else np.round(values, places)
+
+
+def _baseline_columns(outcome: Outcome, label: str) -> dict[str, Any]:
+    """Topics gained and lost, p-values, and these corrected for the number of systems."""
+    matrix, base = outcome.matrix(label), outcome.baseline
+    assert base is not None
+    others = [i for i in range(len(matrix)) if i != base]
+    pvalues = np.full(len(matrix), np.nan)
+    pvalues[others] = _pvalues(outcome, label, others)
+    corrected = np.full(len(matrix), np.nan)
+    corrected[others] = _corrected(pvalues[others], outcome.correction or "holm", outcome.alpha)
+    gained = (matrix > matrix[base]).sum(axis=1).astype(float)
+    lost = (matrix < matrix[base]).sum(axis=1).astype(float)
+    gained[base] = lost[base] = np.nan
+    return {
+        f"{label} +": gained,
+        f"{label} -": lost,
+        f"{label} p-value": pvalues,
+        f"{label} reject": np.nan_to_num(corrected, nan=1.0) <= outcome.alpha,
+        f"{label} p-value corrected": corrected,
+    }
+
+
+def _pvalues(outcome: Outcome, label: str, others: list[int]) -> np.ndarray:
+    """Of every other system against the baseline, uncorrected."""
+    if outcome.test in TEST_NAMES:
+        return _compared(outcome, label).pvalue
+    matrix = outcome.matrix(label)
+    if outcome.test == "wilcoxon":
+        from scipy.stats import wilcoxon
+
+        function: Any = wilcoxon
+    elif callable(outcome.test):
+        function = outcome.test
+    else:
+        known = ", ".join((*TEST_NAMES, "wilcoxon"))
+        raise UnknownNameError(f"unknown test {outcome.test!r}: there are {known}, or a function")
+    return np.array([function(matrix[i], matrix[outcome.baseline])[1] for i in others])
+
+
+def _corrected(pvalues: np.ndarray, correction: str, alpha: float) -> np.ndarray:
+    if correction in CORRECTIONS:
+        return adjust(pvalues, CORRECTIONS[correction])
+    try:
+        from statsmodels.stats.multitest import multipletests
+    except ImportError as error:
+        raise MachineError(
+            f"correction {correction} requires the package statsmodels; without it there are "
+            f"{', '.join(CORRECTIONS)}"
+        ) from error
+    return np.asarray(multipletests(pvalues, alpha=alpha, method=correction)[1])
+
+
+def _compared(outcome: Outcome, label: str) -> CompareResult:
+    base = None if outcome.baseline is None else outcome.scores.runs[outcome.baseline]
+    test: Any = outcome.test if outcome.test in TEST_NAMES else "t"
+    result = compare(outcome.scores, measure=label, test=test, alpha=outcome.alpha, baseline=base)
+    assert isinstance(result, CompareResult)  # of one measure
+    return result
+
+
+def _added_columns(
+    outcome: Outcome, label: str, decimals: int | Mapping[str, int] | None
+) -> dict[str, Any]:
+    result = _compared(outcome, label)
+    limits = _rounded(result.mean_interval, label, decimals)
+    return {
+        f"{label} low": limits[:, 0],
+        f"{label} high": limits[:, 1],
+        f"{label} rank set": [f"{low}–{high}" for low, high in result.rank_set.tolist()],
+    }
+
+
+def per_topic(
+    outcome: Outcome,
+    topics: pd.DataFrame,
+    decimals: int | Mapping[str, int] | None,
+    dataframe: bool,
+) -> Any:
+    """Every score; topics that nobody judged have NaN."""
+    scores = outcome.scores
+    unjudged = [qid for qid in dict.fromkeys(topics["qid"]) if qid not in set(scores.topics)]
+    qids = [*scores.topics, *unjudged]
+    values = np.pad(scores.values, ((0, 0), (0, 0), (0, len(unjudged))), constant_values=np.nan)
+    if not dataframe:
+        return {
+            r: {
+                qid: {label: float(values[m, r, t]) for m, label in enumerate(scores.measures)}
+                for t, qid in enumerate(qids)
+            }
+            for r in range(len(outcome.names))
+        }
+    rows = [
+        (name, qid, label, float(values[m, r, t]))
+        for r, name in enumerate(outcome.names)
+        for t, qid in enumerate(qids)
+        for m, label in enumerate(scores.measures)
+    ]
+    frame = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    frame = frame.sort_values(["name", "qid"], kind="stable")
+    return frame.round({"value": decimals}) if isinstance(decimals, int) else frame
+
+
+def highlighted(frame: pd.DataFrame, outcome: Outcome, highlight: str | None) -> Any:
+    """The frame, or a Styler that marks the best cell of each column."""
+    if highlight is None:
+        return frame
+    looks = {"bold": "font-weight: bold"}
+    looks |= dict.fromkeys(("color", "colour"), "background-color: lightgreen")
+    if highlight not in looks:
+        raise UnknownNameError(f"unknown highlight {highlight!r}: choose from bold and color")
+    labels = outcome.scores.measures
+    most: list[Any] = [
+        column for column in frame if column in {*labels, *(f"{m} +" for m in labels)}
+    ]
+    least: list[Any] = [
+        column for column in frame if column in {"mrt", *(f"{m} -" for m in labels)}
+    ]
+    style = frame.style.highlight_max(subset=most, props=looks[highlight])
+    return style.highlight_min(subset=least, props=looks[highlight]) if least else style

@@ -25,12 +25,7 @@ from steadyrank.errors import InputError
 from steadyrank.measures import names, own
 from steadyrank.measures.names import parse_measure
 from steadyrank.measures.scoring import find_judged_documents, prepare, score_topics
-from steadyrank.measures.ties.expected import (
-    _has_ties,
-    expected_scores,
-    has_expectation,
-    tie_bounds,
-)
+from steadyrank.measures.tie_orders import _has_ties, expected_scores, has_expectation, tie_bounds
 
 TOP = 3
 """The largest grade of every collection here."""

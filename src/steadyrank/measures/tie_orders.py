@@ -15,14 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.compute.kernels import kernel, lean_kernel, specialised
+from steadyrank.compute.kernels import lean_kernel, part, specialised
 from steadyrank.data.qrels import JudgedRun, Qrels
 from steadyrank.data.run import Run
 from steadyrank.errors import InputError
+from steadyrank.measures import tie_kernels as expected
 from steadyrank.measures.names import Measure
-from steadyrank.measures.scoring import Recipe, find_judged_documents, score_topics
-from steadyrank.measures.ties import kernels as expected
-from steadyrank.measures.ties import set_kernels as sets
+from steadyrank.measures.scoring import KERNELS, Recipe, find_judged_documents, score_topics
 
 _EXPECTATIONS = {
     "AP": expected.average_precision,
@@ -40,15 +39,10 @@ _EXPECTATIONS = {
     "Success": expected.success,
     "Judged": expected.judged_share,
     "Bpref": expected.binary_preference,
-    "SetP": sets.set_precision,
-    "SetP relative": sets.relative_set_precision,
-    "SetR": sets.set_recall,
-    "SetF": sets.set_f,
-    "SetAP": sets.set_average_precision,
-    "NumRet": sets.n_retrieved,
-    "NumRel": sets.n_judged_relevant,
-    "NumRelRet": sets.n_relevant_retrieved,
 }
+
+_OF_SETS = ("SetP", "SetP relative", "SetR", "SetF", "SetAP", "NumRet", "NumRel", "NumRelRet")
+"""Measures that do not look at the order: they are their own expectations."""
 
 
 def _expect_topics(
@@ -94,8 +88,13 @@ def _expect_topics(
 @functools.cache
 def _expectation_kernel(measure: str) -> Any:
     """The compiled loop over topics of one measure's expectation."""
-    name = f"expect_{measure.replace(' ', '_')}"
-    return specialised(_expect_topics, name, one_topic=_EXPECTATIONS[measure])
+    name = measure.replace(" ", "_")
+    if measure in _OF_SETS:
+        of_set: Any = {"how": part, "measure": KERNELS[measure]}
+        one_topic = specialised(expected.whatever_the_order, f"expected_{name}", **of_set)
+    else:
+        one_topic = _EXPECTATIONS[measure]
+    return specialised(_expect_topics, f"expect_{name}", one_topic=one_topic)
 
 
 @lean_kernel
@@ -115,32 +114,20 @@ def _tie_groups(blocks, ranks, lengths, starts, scores, firsts, lasts, heads):
             firsts[i], lasts[i], heads[i] = first, last, head
 
 
-@kernel
-def _condensed_groups(blocks, heads, grades, lengths):
+def _condensed_groups(
+    blocks: np.ndarray, heads: np.ndarray, grades: np.ndarray, lengths: np.ndarray
+) -> tuple[np.ndarray, ...]:
     """Tie groups and lengths of rankings without unjudged documents; a negative grade is none.
 
     The judged documents of a group are permuted uniformly if the whole group is.
     """
-    new_blocks = np.zeros_like(blocks)
-    firsts = np.empty(len(heads), np.int64)
-    lasts = np.empty(len(heads), np.int64)
-    kept = np.empty_like(grades)
-    new_lengths = np.empty_like(lengths)
-    n = 0
-    for t in range(len(lengths)):
-        start = n
-        i = blocks[t]
-        while i < blocks[t + 1]:
-            head, group = heads[i], n
-            while i < blocks[t + 1] and heads[i] == head:
-                kept[n] = grades[i]
-                n += np.int64(grades[i] >= 0)
-                i += 1
-            firsts[group:n] = group - start + 1
-            lasts[group:n] = n - start
-        new_blocks[t + 1] = n
-        new_lengths[t] = n - start if lengths[t] >= 0 else -1
-    return new_blocks, firsts[:n], lasts[:n], kept[:n], new_lengths
+    kept = grades >= 0
+    blocks = np.concatenate([[0], np.cumsum(kept)])[blocks]
+    sizes, group = np.diff(blocks), heads[kept]
+    before = np.repeat(blocks[:-1], sizes)  # entries of earlier topics
+    firsts = np.searchsorted(group, group) - before + 1
+    lasts = np.searchsorted(group, group, side="right") - before
+    return blocks, firsts, lasts, grades[kept], np.where(lengths >= 0, sizes, -1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,7 +157,7 @@ def has_expectation(measure: Measure) -> bool:
     >>> has_expectation(Measure("AP")), has_expectation(Measure("Twist"))
     (True, False)
     """
-    return measure.name in _EXPECTATIONS
+    return measure.name in _EXPECTATIONS or measure.name in _OF_SETS
 
 
 def _has_ties(run: Run) -> bool:
@@ -235,7 +222,7 @@ def _entries_for(recipe: Recipe, tied: _TiedRun, grades: np.ndarray) -> tuple[np
     judged = tied.judged
     lengths = judged.lengths if recipe.lengths_matter else np.maximum(judged.lengths, 0)
     if recipe.judged_only:
-        return tuple(_condensed_groups(judged.blocks, tied.heads, grades, lengths))
+        return _condensed_groups(judged.blocks, tied.heads, grades, lengths)
     if recipe.needs_all:
         return judged.blocks, tied.firsts, tied.lasts, grades, lengths
     few = grades > 0

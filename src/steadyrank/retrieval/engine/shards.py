@@ -4,6 +4,9 @@ Topical shards (Kulkarni & Callan, CIKM 2010, doi:10.1145/1871437.1871497): k-me
 of the documents, then every document to the nearest centroid. A central sample index holds a
 fixed rate of every shard's documents. All that is random depends on the seed and on the numbers
 of sample, partition and central sample alone.
+
+Centroids lie side by side, a row of them for each word, so that one word of a document is
+compared with all of them at once.
 """
 
 from __future__ import annotations
@@ -15,10 +18,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from steadyrank.compute.kernels import inlined, kernel, lean_kernel
 from steadyrank.compute.random import block_stream
-from steadyrank.errors import InputError, check_choice
+from steadyrank.errors import InputError, check_choice, check_count
 from steadyrank.retrieval.engine.word_counts import WordCounts
-from steadyrank.retrieval.shards import kernels
 from steadyrank.words import counted
 
 Distance = Literal["cosine", "kl"]
@@ -54,9 +57,7 @@ class ShardDesign:
         rates = (rates,) if isinstance(rates, (int, float)) else tuple(rates)
         object.__setattr__(self, "sample_rate", tuple(map(float, rates)))
         for what in ("shards", "cluster_samples", "partitions", "csi", "top_shards", "csi_depth"):
-            number = getattr(self, what)
-            if not isinstance(number, (int, np.integer)) or number < 1:
-                raise InputError(f"{what} must be a whole number of at least 1, got {number!r}")
+            check_count(what, getattr(self, what))
         if self.top_shards > self.shards:
             raise InputError(
                 f"cannot search {self.top_shards} of {self.shards} shards: lower top_shards"
@@ -239,9 +240,7 @@ def _centroids(
     vectors: Vectors, members: np.ndarray, cluster: np.ndarray, row_of: np.ndarray, n_shards: int
 ) -> Centroids:
     sums = np.zeros((max(1, int(row_of.max()) + 1), n_shards))
-    kernels.add_members(
-        members, cluster, vectors.starts, vectors.word, vectors.values, row_of, sums
-    )
+    add_members(members, cluster, vectors.starts, vectors.word, vectors.values, row_of, sums)
     if vectors.distance == "cosine":
         norms = np.sqrt((sums**2).sum(axis=0))
         return ((sums / np.where(norms > 0, norms, 1.0)).astype(np.float32),)
@@ -264,11 +263,11 @@ def _nearest(
     nearest = np.empty(len(documents), np.int32)
     bags = (documents, vectors.starts, vectors.word, vectors.values)
     if vectors.distance == "cosine":
-        kernels.nearest_by_cosine(*bags, row_of, *centroids, elsewhere, nearest)
+        nearest_by_cosine(*bags, row_of, *centroids, elsewhere, nearest)
     else:
         shares, logs, background = centroids
         places = np.where(background[row_of] > 0, row_of, -1)
-        kernels.nearest_by_divergence(
+        nearest_by_divergence(
             *bags, places, shares, logs, background, SMOOTHING, elsewhere, nearest
         )
     return nearest
@@ -297,7 +296,80 @@ def central_sample(
     """
     quota = np.minimum(part.sizes, np.maximum(1, np.rint(rate * part.sizes))).astype(np.int64)
     rng = block_stream(seed, f"central samples of partition {partition} of sample {sample}", csi)
-    member = np.empty(len(part.shard_of), np.bool_)
     order = rng.permutation(len(part.shard_of))
-    kernels.draw_members(order, part.shard_of, quota.copy(), member)
+    by_shard = order[np.argsort(part.shard_of[order], kind="stable")]
+    place = np.arange(len(order)) - np.repeat(np.cumsum(part.sizes) - part.sizes, part.sizes)
+    member = np.empty(len(order), np.bool_)
+    member[by_shard] = place < np.repeat(quota, part.sizes)
     return CentralSample(member=member, sizes=quota)
+
+
+@inlined
+def _largest(values):
+    best = 0
+    for i in range(1, len(values)):
+        if values[i] > values[best]:
+            best = i
+    return best
+
+
+@kernel
+def nearest_by_cosine(documents, starts, word, weight, row_of, centroids, elsewhere, nearest):
+    """For each of `documents`, the centroid with the largest inner product.
+
+    centroids[row_of[word]] are a word's weights in all centroids; row_of is -1 for words in
+    none. A document that shares no word with any goes where `elsewhere` says.
+    """
+    alike = np.empty(centroids.shape[1], np.float32)
+    for j in range(len(documents)):
+        document = documents[j]
+        alike[:] = 0.0
+        shared = False
+        for e in range(starts[document], starts[document + 1]):
+            row = row_of[word[e]]
+            if row >= 0:
+                shared = True
+                here = centroids[row]
+                value = weight[e]
+                for c in range(len(alike)):
+                    alike[c] += value * here[c]
+        nearest[j] = _largest(alike) if shared else elsewhere[document]
+
+
+@kernel
+def nearest_by_divergence(
+    documents, starts, word, count, row_of, shares, logs, background, smoothing, elsewhere, nearest
+):
+    """For each of `documents`, the centroid that is most alike in the manner of KL.
+
+    The sum over shared words of p_c log(p_d / (s p_b)) + p_d log(p_c / (s p_b)), where p_c are
+    `shares`, `logs` the second logarithm, p_b is `background`, and p_d the document's share of
+    the word mixed with `smoothing` s of the background.
+    """
+    alike = np.empty(shares.shape[1], np.float32)
+    for j in range(len(documents)):
+        document = documents[j]
+        alike[:] = 0.0
+        length = 0.0
+        for e in range(starts[document], starts[document + 1]):
+            length += count[e]
+        shared = False
+        for e in range(starts[document], starts[document + 1]):
+            row = row_of[word[e]]
+            if row >= 0:
+                shared = True
+                floor = smoothing * background[row]
+                mixed = (1.0 - smoothing) * count[e] / length + floor
+                of_share, of_log = np.float32(np.log(mixed / floor)), np.float32(mixed)
+                share, log = shares[row], logs[row]
+                for c in range(len(alike)):
+                    alike[c] += of_share * share[c] + of_log * log[c]
+        nearest[j] = _largest(alike) if shared else elsewhere[document]
+
+
+@lean_kernel
+def add_members(documents, cluster, starts, word, value, row_of, sums):
+    """Add each document's values to those of its cluster, sums[row_of[word], cluster]."""
+    for j in range(len(documents)):
+        for e in range(starts[documents[j]], starts[documents[j] + 1]):
+            sums[row_of[word[e]], cluster[j]] += value[e]

@@ -13,8 +13,7 @@ import math
 import numpy as np
 
 from steadyrank.compute.kernels import inlined, part
-from steadyrank.measures.incomplete_kernels import n_judged_other
-from steadyrank.measures.kernels import ideal_dcg, ideal_err, n_relevant, worth
+from steadyrank.measures.kernels import ideal_dcg, ideal_err, n_judged_other, n_relevant, worth
 
 _NEGLIGIBLE = 60.0
 """A chance below exp(-60), about 1e-26, changes no score."""
@@ -327,3 +326,12 @@ def binary_preference(
         above += others
         start = stop
     return total / relevant
+
+
+def whatever_the_order(
+    firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch
+):
+    """The global `measure` of a set: documents may stand anywhere in their groups."""
+    return measure(  # noqa: F821
+        firsts, grades, length, ideal, gain, level, cutoff, parameter
+    )

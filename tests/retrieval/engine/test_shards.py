@@ -13,8 +13,7 @@ import pytest
 import steadyrank as sr
 from steadyrank.compute.random import block_stream
 from steadyrank.errors import InputError, SteadyrankWarning, UnknownNameError
-from steadyrank.retrieval.engine.word_counts import count_words
-from steadyrank.retrieval.shards.partition import (
+from steadyrank.retrieval.engine.shards import (
     Partition,
     central_sample,
     draw_sample,
@@ -22,6 +21,7 @@ from steadyrank.retrieval.shards.partition import (
     random_shards,
     topical_shards,
 )
+from steadyrank.retrieval.engine.word_counts import count_words
 
 K = 5
 DESIGN = {
