@@ -144,6 +144,15 @@ def level_words(alpha: float, comparisons: int = 1) -> str:
     return f"alpha {alpha:g}" + (f" over {comparisons:,} comparisons" if comparisons > 1 else "")
 
 
+def count_or_share(n: int, total: int, few: int = 20) -> str:
+    """A number out of few, or a share of many.
+
+    >>> count_or_share(0, 3), count_or_share(2, 3), count_or_share(94, 325)
+    ('None', '2', '29%')
+    """
+    return f"{n / total:.0%}" if total >= few else f"{n}" if n else "None"
+
+
 def percent(rate: float) -> str:
     """A rate with two digits, in percent.
 

@@ -17,6 +17,8 @@ from steadyrank.errors import InputError
 
 PAGE = "report.html"
 PAGES = (".html", ".htm")
+TABLES = (".csv", ".tsv", ".parquet")
+"""A single file of these is a leaderboard over datasets."""
 
 report_options = opt.together(
     opt.reading_options_of(
@@ -43,6 +45,11 @@ report_options = opt.together(
                 "its file, and the name to show.",
                 {"type": click.Path(exists=True, dir_okay=False)},
             ),
+            "--card FILE": (
+                "Write a picture of the first screen to FILE (.png), for previews of links.",
+                {"type": OutputFile()},
+            ),
+            "--keep-paths": "Show files on the page with their folders.",
             "--top N = 25": "Show this many rows of each table at first.",
             **opt.STORE,
         }
@@ -144,6 +151,8 @@ def _sources(inputs: Inputs, datasets: str | None) -> dict[str, Any]:
             raise InputError("give either --datasets TABLE or QRELS RUN... or scores, not both")
         return {"datasets": datasets}
     files = score_files(inputs)
+    if files is None and len(inputs.files) == 1 and Path(inputs.files[0]).suffix in TABLES:
+        return {"datasets": inputs.files[0]}
     if files is None:
         qrels, runs = qrels_and_runs(inputs.files, "two RUNs")
         return {"runs": runs, "qrels": qrels, "measures": inputs.measures}
