@@ -156,7 +156,9 @@ def _section_of(option: click.Option) -> str:
 subcommand = functools.partial(click.command, cls=Command, context_settings={"show_default": True})
 
 
-WITHOUT_EFFECT = tuple(
+WITHOUT_EFFECT = (
+    *("form", "output", "jobs", "scheduler", "quiet", "store", "out", "force", "page", "card"),
+)
     ["form", "output", "jobs", "scheduler", "quiet", "store", "out", "force", "page", "card"]
 )
 """Options that do not change the page, or only where it goes."""

@@ -148,7 +148,7 @@ def builtin_instances(*, depth: int = 1000) -> tuple[Run, ...]:
     >>> import steadyrank as sr
     >>> instances = sr.builtin_instances(depth=10)
     >>> len(instances), sorted({run.info["system"] for run in instances})
-    (8, ['okapi_s14', 'okapi_s8'])
+    (8, ['okapi_14_shards', 'okapi_8_shards'])
     """
     ranker = next(system for system in systems() if system["run"] == RANKER)
     order = order_documents(builtin_counts().documents)
@@ -171,7 +171,7 @@ def _partitions() -> Iterator[Partition]:
 
 
 def _instance(engine: Engine, shards: Shards, number: int, searched: int, depth: int) -> Run:
-    system = f"okapi_s{searched}"
+    system = f"okapi_{searched}_shards"
     sample = central_sample(shards.partition, rate=SAMPLE_RATE, seed=0, sample=number)
     chosen = choose_shards(engine, shards, sample, csi_depth=CSI_DEPTH, top_shards=searched)
     run = run_of(engine, shards, chosen, depth=depth, name=f"{system}_{number + 1}")
