@@ -159,8 +159,6 @@ subcommand = functools.partial(click.command, cls=Command, context_settings={"sh
 WITHOUT_EFFECT = (
     *("form", "output", "jobs", "scheduler", "quiet", "store", "out", "force", "page", "card"),
 )
-    ["form", "output", "jobs", "scheduler", "quiet", "store", "out", "force", "page", "card"]
-)
 """Options that do not change the page, or only where it goes."""
 
 
