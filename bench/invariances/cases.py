@@ -454,7 +454,7 @@ CASES: dict[str, Case] = {
         told=AGREE.json,
         executor=True,
         listed=False,
-        cuts={"studies.agree.samples.SAMPLES": 3, "stats.anova.parts.BLOCK": 7},
+        cuts={"studies.agree.correlations.SAMPLES": 3, "stats.anova.parts.BLOCK": 7},
         rounded=1e-12,
         call=lambda data, **options: sr.agree(
             data.scores, topic_sizes=[4, 8], system_sizes=[4, 7], n_samples=10, rng=3, **options

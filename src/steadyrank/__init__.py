@@ -53,8 +53,7 @@ _NAMES = {
     "studies.components.study": "ComponentsResult components",
     "studies.datasets.result": "DatasetsResult",
     "studies.datasets.study": "datasets",
-    "studies.gate.history": "GateHistory",
-    "studies.gate.result": "GateResult",
+    "studies.gate.result": "GateHistory GateResult",
     "studies.gate.study": "gate",
     "studies.holes.result": "HolesResult",
     "studies.holes.study": "holes",
@@ -63,7 +62,8 @@ _NAMES = {
     "studies.judges.result": "JudgesResult",
     "studies.judges.study": "judges",
     "studies.plan.planner_page": "planner_page",
-    "studies.plan.study": "PlanResult plan",
+    "studies.plan.result": "PlanResult",
+    "studies.plan.study": "plan",
     "studies.plotting": "plot",
     "studies.pools.result": "PoolsResult",
     "studies.pools.study": "pools",
@@ -255,8 +255,7 @@ if TYPE_CHECKING:
     from steadyrank.studies.components.study import ComponentsResult, components
     from steadyrank.studies.datasets.result import DatasetsResult
     from steadyrank.studies.datasets.study import datasets
-    from steadyrank.studies.gate.history import GateHistory
-    from steadyrank.studies.gate.result import GateResult
+    from steadyrank.studies.gate.result import GateHistory, GateResult
     from steadyrank.studies.gate.study import gate
     from steadyrank.studies.holes.result import HolesResult
     from steadyrank.studies.holes.study import holes
@@ -265,7 +264,8 @@ if TYPE_CHECKING:
     from steadyrank.studies.judges.result import JudgesResult
     from steadyrank.studies.judges.study import judges
     from steadyrank.studies.plan.planner_page import planner_page
-    from steadyrank.studies.plan.study import PlanResult, plan
+    from steadyrank.studies.plan.result import PlanResult
+    from steadyrank.studies.plan.study import plan
     from steadyrank.studies.plotting import plot
     from steadyrank.studies.pools.result import PoolsResult
     from steadyrank.studies.pools.study import pools

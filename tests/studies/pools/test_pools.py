@@ -19,7 +19,7 @@ import steadyrank as sr
 from steadyrank.measures.names import parse_measures
 from steadyrank.stats.planning.demands import check_demands
 from steadyrank.studies.pools.judgments import kept_judgments, read_pool, score_runs
-from steadyrank.studies.pools.planning import topics_for_all
+from steadyrank.studies.pools.study import topics_for_all
 from steadyrank.studies.pools.trials import (
     difference_variance,
     mean_and_interval,

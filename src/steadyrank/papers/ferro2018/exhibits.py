@@ -31,9 +31,14 @@ from steadyrank.papers.parts import claim, increases, listed, page_table, result
 from steadyrank.present.anova import source_words
 from steadyrank.present.table import Table
 from steadyrank.stats.anova.balanced import Anova, anova
-from steadyrank.studies.agree.effects import FACTORS, STRATA, Coefficient
+from steadyrank.studies.agree.correlations import (
+    FACTORS,
+    STRATA,
+    SYSTEM_SIZES,
+    TOPIC_SIZES,
+    Coefficient,
+)
 from steadyrank.studies.agree.result import AgreeResult
-from steadyrank.studies.agree.samples import SYSTEM_SIZES, TOPIC_SIZES
 from steadyrank.studies.agree.study import agree
 
 REFERENCE = (

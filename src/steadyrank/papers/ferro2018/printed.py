@@ -17,8 +17,7 @@ from steadyrank.papers.parts import cell, claim, page_table, share_claim
 from steadyrank.present.anova import source_words
 from steadyrank.present.table import Cell, Table
 from steadyrank.stats.anova.balanced import Power, observed_power
-from steadyrank.studies.agree.effects import Coefficient
-from steadyrank.studies.agree.samples import SYSTEM_SIZES, TOPIC_SIZES
+from steadyrank.studies.agree.correlations import SYSTEM_SIZES, TOPIC_SIZES, Coefficient
 from steadyrank.words import listed, pvalue
 
 MEASURES, SAMPLES = 8, 100

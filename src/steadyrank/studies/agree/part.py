@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from steadyrank.studies.agree.correlations import DRAWS, RESAMPLES, SYSTEM_SIZES, TOPIC_SIZES
 from steadyrank.studies.agree.result import AgreeResult
-from steadyrank.studies.agree.samples import DRAWS, RESAMPLES, SYSTEM_SIZES, TOPIC_SIZES
 from steadyrank.studies.agree.study import agree
 from steadyrank.studies.agree.view import VIEW
 from steadyrank.studies.material import Material

@@ -16,8 +16,13 @@ from steadyrank.notebook import Exhibit, frame_of, shown_by
 from steadyrank.stats.anova.balanced import Anova
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.studies.agree.effects import Coefficient, Mode, Reference, Strata
-from steadyrank.studies.agree.likeness import MeasureLikeness
+from steadyrank.studies.agree.correlations import (
+    Coefficient,
+    MeasureLikeness,
+    Mode,
+    Reference,
+    Strata,
+)
 from steadyrank.words import counted
 
 if TYPE_CHECKING:

@@ -23,17 +23,23 @@ from steadyrank.measures.scored import scores_of
 from steadyrank.stats.anova.balanced import Power
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.studies.agree import effects
-from steadyrank.studies.agree.effects import DEFAULT_STRATA, Coefficient, Mode, Reference, Strata
-from steadyrank.studies.agree.likeness import measure_likeness
-from steadyrank.studies.agree.result import AgreeResult
-from steadyrank.studies.agree.samples import (
+from steadyrank.studies.agree.correlations import (
+    DEFAULT_STRATA,
     RESAMPLES,
     SYSTEM_SIZES,
     TOPIC_SIZES,
+    Coefficient,
+    Mode,
+    Reference,
+    Strata,
+    by_coefficient,
+    effect_intervals,
+    effects_table,
     fitting_sizes,
+    measure_likeness,
     sample_correlations,
 )
+from steadyrank.studies.agree.result import AgreeResult
 from steadyrank.words import by_number
 
 LEAST_RESAMPLES = 20
@@ -174,12 +180,10 @@ def agree(
         executor=executor,
         progress=progress,
     )
-    samples = effects.by_coefficient(correlations, reference)
+    samples = by_coefficient(correlations, reference)
     _warn_undefined(samples[coefficient], coefficient, pairs, chosen.measures)
     strata = strata or DEFAULT_STRATA[mode]
-    anovas = {
-        name: effects.effects_table(drawn, mode, strata, power) for name, drawn in samples.items()
-    }
+    anovas = {name: effects_table(drawn, mode, strata, power) for name, drawn in samples.items()}
     return AgreeResult(
         coefficient=coefficient,
         measures=chosen.measures,
@@ -199,9 +203,7 @@ def agree(
         tau=samples["tau"],
         tau_ap=samples["tau_ap"],
         anovas=anovas,
-        omega_squared_intervals=effects.effect_intervals(
-            correlations, reference, anovas, confidence
-        ),
+        omega_squared_intervals=effect_intervals(correlations, reference, anovas, confidence),
         likeness=likeness,
     )
 

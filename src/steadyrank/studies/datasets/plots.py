@@ -10,12 +10,11 @@ from scipy.special import stdtrit
 from steadyrank.errors import InputError
 from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
-from steadyrank.studies.datasets.result import AGGREGATES, DatasetsResult
+from steadyrank.studies.datasets.result import AGGREGATES, DatasetPair, DatasetsResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from steadyrank.studies.datasets.pair import DatasetPair
 
 TOP = 25
 """Runs that a figure names; the others are counted below it."""

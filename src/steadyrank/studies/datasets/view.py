@@ -7,9 +7,8 @@ from typing import Any
 
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
-from steadyrank.studies.datasets.gaps import lacking_words
-from steadyrank.studies.datasets.pair import DatasetPair
-from steadyrank.studies.datasets.result import AGGREGATES, DatasetsResult
+from steadyrank.studies.datasets.result import AGGREGATES, DatasetPair, DatasetsResult
+from steadyrank.studies.datasets.study import lacking_words
 from steadyrank.words import at_least, best_words, chance, counted, interval, some, typeset
 from steadyrank.words import size as size_words
 

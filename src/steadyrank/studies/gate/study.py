@@ -26,9 +26,8 @@ from steadyrank.stats.pairs.clustered import MeanDifference, mean_difference, re
 from steadyrank.stats.pairs.corrections import adjust
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW
 from steadyrank.stats.planning.needed_topics import needed_topics
-from steadyrank.studies.gate.history import add_to_history
 from steadyrank.studies.gate.inputs import Pair, read_pair
-from steadyrank.studies.gate.result import GateResult, GateRow, Verdict
+from steadyrank.studies.gate.result import GateResult, GateRow, Verdict, add_to_history
 from steadyrank.words import counted
 
 FEWEST = 10

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from steadyrank.studies.judges.audit import AuditSettings
-from steadyrank.studies.judges.inputs import JudgeInput
+from steadyrank.studies.judges.inputs import AuditSettings, JudgeInput
 from steadyrank.studies.judges.result import JudgesResult
 from steadyrank.studies.judges.study import judge_scores
 from steadyrank.studies.judges.view import VIEW

@@ -28,15 +28,15 @@ from steadyrank.stats.planning.demands import (
     check_positive,
     check_whole,
 )
-from steadyrank.studies.plan.certainty import (
+from steadyrank.studies.plan.result import PlanResult
+from steadyrank.studies.plan.slider import (
     USUAL_SYSTEMS,
     Grid,
     plan_grid,
+    plan_slider,
     standard_grid,
     tabulate,
 )
-from steadyrank.studies.plan.slider import plan_slider
-from steadyrank.studies.plan.study import PlanResult
 
 TITLE = "How many topics?"
 LEAD = "Move the slider and state what you expect; power, precision and cost follow."

@@ -17,8 +17,7 @@ from steadyrank.present.svg import tell
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from steadyrank.studies.plan.measures import Against, PlanCurve
-    from steadyrank.studies.plan.study import PlanResult
+    from steadyrank.studies.plan.result import Against, PlanCurve, PlanResult
 
 
 _AXES = {

@@ -10,8 +10,7 @@ from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
 from steadyrank.stats.planning.demands import Demands
 from steadyrank.stats.planning.pilot import STEADY_PILOT
-from steadyrank.studies.plan.measures import MeasurePlan
-from steadyrank.studies.plan.study import PlanResult
+from steadyrank.studies.plan.result import MeasurePlan, PlanResult
 from steadyrank.words import counted, level_words, size
 
 
