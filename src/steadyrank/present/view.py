@@ -23,6 +23,7 @@ from steadyrank.present import cells, json
 from steadyrank.present.latex import escape_latex
 from steadyrank.present.run_names import names_shown
 from steadyrank.present.table import Cell, Table, exact_csv, with_words
+from steadyrank.words import filled
 
 Row = Mapping[str, Any]
 
@@ -293,7 +294,7 @@ def _is_known(value: Any) -> bool:
 
 def _title(col: Col, subject: Any) -> str:
     first = subject[0] if isinstance(subject, (tuple, list)) else subject
-    return (col.title or col.keys[0].replace("_", " ")).format_map(_Attributes(first))
+    return filled(col.title or col.keys[0].replace("_", " "), first)
 
 
 def literal(title: str) -> str:
@@ -306,20 +307,6 @@ def _about(col: Col, subject: Any) -> str:
     title = _title(col, subject)
     title = title.capitalize() if title.islower() and len(title) > 1 else title
     return f"{title}: {col.about(subject) if callable(col.about) else col.about}."
-
-
-class _Attributes(dict[str, Any]):
-    """What a title may refer to: attributes of the subject, and how sure its intervals are."""
-
-    def __init__(self, subject: Any) -> None:
-        super().__init__()
-        self._subject = subject
-
-    def __missing__(self, key: str) -> Any:
-        if key == "sure":
-            level = getattr(self._subject, "confidence", None)
-            return f"{1.0 - self._subject.alpha if level is None else level:.0%}"
-        return getattr(self._subject, key)
 
 
 def _cell(col: Col, row: Row, digits: int, page: bool) -> Cell:

@@ -11,6 +11,7 @@ from steadyrank.errors import InputError
 from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
 from steadyrank.studies.datasets.result import AGGREGATES, DatasetPair, DatasetsResult
+from steadyrank.words import filled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -157,10 +158,6 @@ def _influence_size(result: DatasetsResult) -> tuple[float, float]:
     return 6.8, style.rows_height(n if n <= FEW else TOP, least=1.5)
 
 
-def _leader(result: DatasetsResult) -> str:
-    return result.runs[result.order[0]]
-
-
 PLOTS = {
     "DatasetsResult": {
         "ranks": Plot(
@@ -169,33 +166,29 @@ PLOTS = {
             lambda result: (
                 f"Possible ranks of {len(result.runs):,} runs by {AGGREGATES[result.aggregate]} "
                 f"over {len(result.datasets)} datasets; {int(result.could_be_first.sum()):,} could "
-                f"be first, {_leader(result)} leads."
+                f"be first, {result.runs[result.order[0]]} leads."
             ),
         ),
         "forest": Plot(
             draw_forest,
             _forest_size,
-            lambda result: (
-                f"Differences of {_pair_of(result).a} to {_pair_of(result).b} on "
-                f"{len(_pair_of(result).datasets)} datasets, with their mean of "
-                f"{_pair_of(result).difference:+.4f} and an interval for the next dataset."
+            lambda result: filled(
+                "Differences of {a} to {b} on {n_datasets} datasets, with their mean of "
+                "{difference:+.4f} and an interval for the next dataset.",
+                _pair_of(result),
             ),
         ),
         "critical_difference": Plot(
             draw_critical_difference,
             _runs_size,
-            lambda result: (
-                f"Average ranks of {len(result.runs):,} runs over {len(result.datasets)} datasets "
-                "with Nemenyi's critical difference."
-            ),
+            "Average ranks of {n_runs:,} runs over {n_datasets} datasets with Nemenyi's critical "
+            "difference.",
         ),
         "influence": Plot(
             draw_influence,
             _influence_size,
-            lambda result: (
-                f"Rank correlation of the leaderboard with itself without each of "
-                f"{len(result.datasets)} datasets, lowest first."
-            ),
+            "Rank correlation of the leaderboard with itself without each of {n_datasets} "
+            "datasets, lowest first.",
         ),
     }
 }

@@ -29,8 +29,6 @@ SIZES = 60
 
 def draw_ranks(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> None:
     """The ranks that each run may have: by people alone, after correction, by the judge alone."""
-    from matplotlib.ticker import MaxNLocator
-
     one = result.of(judge)
     order = one.corrected.order
     rankings = {
@@ -41,7 +39,7 @@ def draw_ranks(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> N
     for place, (words, ranking) in enumerate(rankings.items()):
         _rank_lines(result, ax, ranking, order, place, words)
     style.name_rows(ax, [result.runs[i] for i in order])
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    style.whole_numbers(ax)
     ax.set_xlim(0.5, len(order) + 0.5)
     style.label(
         ax,
@@ -206,14 +204,6 @@ def _width(judge: JudgeResult, n: int, n_judged: float, confidence: float) -> fl
     return min(alone, 2.0 * float(stdtrit(n - 2.0, 0.5 + 0.5 * confidence)) * error)
 
 
-def _rows_size(result: JudgesResult) -> tuple[float, float]:
-    return 6.4, style.rows_height(len(result.runs), least=1.9)
-
-
-def _ranks_size(result: JudgesResult) -> tuple[float, float]:
-    return 6.4, style.rows_height(len(result.runs), least=2.2, each=0.26)
-
-
 def _confusion_size(result: JudgesResult) -> tuple[float, float]:
     confusion = result.judges[0].confusion
     n = len(confusion.grades) if confusion else 2
@@ -224,42 +214,32 @@ PLOTS = {
     "JudgesResult": {
         "ranks": Plot(
             draw_ranks,
-            _ranks_size,
-            lambda result: (
-                f"Possible ranks of {len(result.runs)} runs by people alone, by a judge "
-                "corrected by people, and by the judge alone."
-            ),
+            style.with_rows("runs", least=2.2, each=0.26),
+            "Possible ranks of {n_runs} runs by people alone, by a judge corrected by people, and "
+            "by the judge alone.",
         ),
         "means": Plot(
             draw_means,
             style.fixed(5.6, 4.6),
-            lambda result: (
-                f"Mean {result.measure} of {len(result.runs)} runs by a judge against that by "
-                "people, beside the lines of no bias and of the same bias for all runs."
-            ),
+            "Mean {measure} of {n_runs} runs by a judge against that by people, beside the lines "
+            "of no bias and of the same bias for all runs.",
         ),
         "confusion": Plot(
             draw_confusion,
             _confusion_size,
-            lambda result: (
-                "Heat map of how many documents of each of people's grades a judge gave each grade."
-            ),
+            "Heat map of how many documents of each of people's grades a judge gave each grade.",
         ),
         "bias": Plot(
             draw_bias,
-            _rows_size,
-            lambda result: (
-                f"The judge's mean {result.measure} less people's for {len(result.runs)} runs, "
-                "with intervals over topics."
-            ),
+            style.with_rows("runs", least=1.9),
+            "The judge's mean {measure} less people's for {n_runs} runs, with intervals over "
+            "topics.",
         ),
         "topics": Plot(
             draw_topics,
             style.fixed(6.0, 4.2),
-            lambda result: (
-                "Width of the interval of a difference against the topics that people judge, "
-                "without and with a judge."
-            ),
+            "Width of the interval of a difference against the topics that people judge, without "
+            "and with a judge.",
         ),
     }
 }

@@ -84,28 +84,24 @@ def _topics_shown(result: StabilityResult) -> np.ndarray:
     return np.union1d(np.round(np.geomspace(1, last, N_POINTS)).astype(int), asked)
 
 
-def _words(result: StabilityResult) -> str:
-    own = result.coefficients[0]
-    return (
-        f"Stability of {result.measure} against the number of topics with an interval: with "
-        f"{own.topics} topics E rho² is {own.e_rho2:.2f} and Phi {own.phi:.2f}."
-    )
-
+WORDS = (
+    "Stability of {measure} against the number of topics with an interval: with "
+    "{coefficients[0].topics} topics E rho² is {coefficients[0].e_rho2:.2f} and Phi "
+    "{coefficients[0].phi:.2f}."
+)
 
 PLOTS = {
     "StabilityResult": {
-        "coefficients": Plot(draw_stability, fixed(8.4, 3.8), _words),
-        "e_rho2": Plot(draw_e_rho2, fixed(5.6, 4.0), _words),
-        "phi": Plot(draw_phi, fixed(5.6, 4.0), _words),
+        "coefficients": Plot(draw_stability, fixed(8.4, 3.8), WORDS),
+        "e_rho2": Plot(draw_e_rho2, fixed(5.6, 4.0), WORDS),
+        "phi": Plot(draw_phi, fixed(5.6, 4.0), WORDS),
     },
     "StabilityTable": {
         "coefficients": Plot(
             draw_stability,
             lambda table: (8.4, 3.4 * len(table.results) + 0.4),
-            lambda table: (
-                "E rho² and Phi against the number of topics with intervals, a row of panels for "
-                f"each of {len(table.results)} measures."
-            ),
+            "E rho² and Phi against the number of topics with intervals, a row of panels for each "
+            "of {n_results} measures.",
         )
     },
 }
