@@ -289,6 +289,8 @@ def _is_shown(col: Col, subject: Any, rows: Sequence[Row]) -> bool:
 
 
 def _is_known(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any(map(_is_known, value))
     return value is not None and not (isinstance(value, float) and math.isnan(value))
 
 

@@ -83,11 +83,11 @@ def _level_rows(results: Results) -> list[dict[str, Any]]:
             "component": source_words(factor),
             "level": level,
             "mean": mean,
-            "low": mean - result.main_effects[factor].half_width,
-            "high": mean + result.main_effects[factor].half_width,
+            "interval": (mean - half_width, mean + half_width),
         }
         for result in results
         for factor in result.factors
+        for half_width in [result.main_effects[factor].half_width]
         for level, mean in result.ordered_levels(factor)
     ]
 
@@ -131,7 +131,7 @@ LEVELS = TableSpec(
         Col("component", form="name"),
         Col("level", form="name"),
         Col("mean"),
-        Col(("low", "high"), "HSD interval"),
+        Col("interval", "HSD interval"),
     ),
     caption=_levels_caption,
     printed=lambda results: 100,

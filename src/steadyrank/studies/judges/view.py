@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 
-from steadyrank.notebook import flat
 from steadyrank.present.cells import number, percent, whole
 from steadyrank.present.json import picked
 from steadyrank.present.table import Cell
@@ -224,7 +223,7 @@ def _by_rank(result: JudgesResult, rows: Sequence[Any]) -> list[dict[str, Any]]:
     """The best corrected mean of each judge first."""
     n = len(result.runs)
     return [
-        flat(rows[place * n + i])
+        rows[place * n + i]
         for place, judge in enumerate(result.judges)
         for i in judge.corrected.order
     ]
@@ -232,8 +231,7 @@ def _by_rank(result: JudgesResult, rows: Sequence[Any]) -> list[dict[str, Any]]:
 
 def _rank(whose: str) -> Callable[[Any], Cell]:
     def cell(row: dict[str, Any]) -> Cell:
-        keys = ("rank", "rank_set_low", "rank_set_high")
-        rank, low, high = (row[f"{whose}{key}"] for key in keys)
+        rank, (low, high) = row[f"{whose}rank"], row[f"{whose}rank_set"]
         return Cell(f"{rank} [{low}–{high}]", rank)
 
     return cell
@@ -248,7 +246,7 @@ RANKING = TableSpec(
         JUDGE,
         Col("run", form="name"),
         Col("corrected_mean", "corrected"),
-        Col(("interval_low", "interval_high"), "{sure} interval", about="of one mean at a time"),
+        Col("interval", "{sure} interval", about="of one mean at a time"),
         Col(
             "rank",
             form=_rank(""),
@@ -273,7 +271,7 @@ RANKING = TableSpec(
 def _pair_rows(result: JudgesResult) -> list[dict[str, Any]]:
     """The most significant of each judge first."""
     return [
-        flat({"judge": judge.judge, **row})
+        {"judge": judge.judge, **row}
         for judge in result.judges
         for row in sorted(result.pair_rows(judge), key=lambda row: row["pvalue_adjusted"])
     ]
@@ -288,7 +286,7 @@ PAIRS = TableSpec(
         Col("a", form="name"),
         Col("b", form="name"),
         Col("difference", "a − b", "change", star="significant"),
-        Col(("interval_low", "interval_high"), "{sure} interval", "change"),
+        Col("interval", "{sure} interval", "change"),
         Col("pvalue", "p", "pvalue"),
         Col("pvalue_adjusted", "p adjusted", "pvalue"),
         Col("human_difference", "people", "change", star="human_significant"),

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from steadyrank.notebook import flat
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
 from steadyrank.stats.ranks.intervals import TauInterval
@@ -125,7 +124,7 @@ def _reference_row(reference: Reference) -> dict[str, Any]:
 def _reference_rows(result: PoolsResult) -> list[dict[str, Any]]:
     most = max(result.pilot_topics)
     return [
-        flat(_reference_row(reference)) | {"first_miss": reference.first_miss.get(most)}
+        _reference_row(reference) | {"first_miss": reference.first_miss.get(most)}
         for reference in result.references
     ]
 
@@ -218,14 +217,9 @@ REFERENCE = TableSpec(
         Col("measure", form="name"),
         Col("topics", form="count"),
         Col("variance"),
-        Col(("variance_interval_low", "variance_interval_high"), "{sure} interval"),
+        Col("variance_interval", "{sure} interval"),
         Col("topics_needed", form="size", when="known"),
-        Col(
-            ("topics_needed_interval_low", "topics_needed_interval_high"),
-            "{sure} interval (topics)",
-            "size",
-            "known",
-        ),
+        Col("topics_needed_interval", "{sure} interval (topics)", "size", "known"),
         Col("difference_variance", "of differences", when="known"),
         Col("difference_topics_needed", "topics by differences", "size", "known"),
         Col("first_miss", "first miss", "count", lambda result: result.mode == "paper"),
@@ -282,13 +276,13 @@ LEAVE_OUT = TableSpec(
 )
 SIMILARITY = TableSpec(
     id="pools-similarity",
-    rows=lambda result: [flat(row) for row in _similarity_rows(result)],
+    rows=_similarity_rows,
     columns=(
         Col("measure_a", "measure", "name"),
         Col("measure_b", "other", "name"),
         Col("tau", form=".3f"),
-        Col(("interval_low", "interval_high"), "published", ".3f"),
-        Col(("bootstrap_interval_low", "bootstrap_interval_high"), "over topics", ".3f"),
+        Col("interval", "published", ".3f"),
+        Col("bootstrap_interval", "over topics", ".3f"),
     ),
     caption=lambda result: (
         f"Kendall's tau between rankings of the {len(result.runs)} runs, with "
