@@ -10,29 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.data.scores import Scores
 from steadyrank.visible import HIDDEN
 
 PART = 10_000
 """Rows that are made into text at a time."""
-
-
-def scores_json(scores: Scores) -> dict[str, Any]:
-    """The cube and its means, keyed by measure and run."""
-    means = scores.mean().tolist()
-    return {
-        "measures": scores.measures,
-        "runs": scores.runs,
-        "topics": scores.topics,
-        "values": scores.values,
-        "mean": {
-            measure: dict(zip(scores.runs, row, strict=True))
-            for measure, row in zip(scores.measures, means, strict=True)
-        },
-        "run_info": scores.run_info,
-        "topic_info": scores.topic_info,
-        "meta": scores.meta,
-    }
 
 
 def picked(result: Any, keys: str) -> dict[str, Any]:

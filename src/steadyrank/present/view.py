@@ -53,8 +53,8 @@ class Col:
     """A column over exact rows. Two keys, or one whose value is a pair, are an interval."""
 
     key: str | tuple[str, str]
-    title: str = ""
-    """The key unless given; `{name}` stands for an attribute of the subject."""
+    title: str | None = None
+    """The key unless given; `{name}` stands for an attribute of the subject, as in `filled`."""
     form: Form = "score"
     when: When = "always"
     about: str | Callable[[Any], str] = ""
@@ -77,11 +77,12 @@ class TableSpec:
     rows: Callable[[Any], Iterable[Row]]
     columns: tuple[Col, ...] | Callable[[Any], tuple[Col, ...]]
     caption: str | Callable[[Any], str] = ""
+    """A text is filled as titles are."""
     shown: Callable[[Any, Any], Iterable[Row]] = lambda subject, rows: rows
     """Which rows are shown, in which order; exact rows stay as they are."""
     when: Callable[[Any], bool] = lambda subject: True
-    best: str | Callable[[Any], str] = ""
-    """Key whose highest value is set in bold."""
+    best: str | Callable[[Any], str | Sequence[str]] = ""
+    """Key whose highest value is set in bold, or several."""
     marks: Callable[[Any, Row], str] = lambda subject, row: ""
     """What stands raised behind the figure of `marked`."""
     marked: str = ""
@@ -93,6 +94,8 @@ class TableSpec:
     """How many rows, the first, a command prints; 0 leaves the table to pages, None prints all."""
     most: int = cells.MOST_ROWS
     """Rows on a page; of more, the first."""
+    finished: Callable[[Any, Table], Table] = lambda subject, table: table
+    """Adds what only a page has: numbers behind rows, a filter, runs to pick."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,7 +247,7 @@ def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = F
     columns = asked(spec.columns, subject)
     kept = [col for col in columns if _is_shown(col, subject, rows)]
     shown = [[_cell(col, row, digits, page) for col in kept] for row in rows]
-    caption = asked(spec.caption, subject)
+    caption = (_filled if isinstance(spec.caption, str) else asked)(spec.caption, subject)
     if page:
         about = [_about(col, subject) for col in kept if col.about]
         caption = " ".join(filter(None, [caption, *about]))
@@ -263,8 +266,11 @@ def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = F
         if spec.marked in places and (mark := spec.marks(subject, row))
     }
     named = next((j for j, col in enumerate(kept) if col.form != "name"), len(kept))
-    best = _best(asked(spec.best, subject), rows, places)
-    return replace(table, n_names=max(spec.n_names, named), marks=marks, best=best)
+    bold = asked(spec.best, subject)
+    keys = [bold] if isinstance(bold, str) else bold
+    best = frozenset(cell for key in keys for cell in _best(key, rows, places))
+    made = replace(table, n_names=max(spec.n_names, named), marks=marks, best=best)
+    return spec.finished(subject, made) if page else made
 
 
 def asked(value: Any, subject: Any) -> Any:
@@ -272,10 +278,10 @@ def asked(value: Any, subject: Any) -> Any:
     return value(subject) if callable(value) else value
 
 
-def _best(key: str, rows: Sequence[Row], places: Mapping[str, int]) -> frozenset[tuple[int, int]]:
+def _best(key: str, rows: Sequence[Row], places: Mapping[str, int]) -> list[tuple[int, int]]:
     values = [row[key] for row in rows] if key in places else []
-    known = [value for value in values if _is_known(value)]
-    return frozenset((i, places[key]) for i, value in enumerate(values) if value == max(known))
+    highest = max((value for value in values if _is_known(value)), default=None)
+    return [(i, places[key]) for i, value in enumerate(values) if value == highest is not None]
 
 
 def _is_shown(col: Col, subject: Any, rows: Sequence[Row]) -> bool:
@@ -295,8 +301,12 @@ def _is_known(value: Any) -> bool:
 
 
 def _title(col: Col, subject: Any) -> str:
-    first = subject[0] if isinstance(subject, (tuple, list)) else subject
-    return filled(col.title or col.keys[0].replace("_", " "), first)
+    return _filled(col.keys[0].replace("_", " ") if col.title is None else col.title, subject)
+
+
+def _filled(text: str, subject: Any) -> str:
+    """With attributes of the subject; of several results, of the first."""
+    return filled(text, subject[0] if isinstance(subject, (tuple, list)) else subject)
 
 
 def literal(title: str) -> str:
@@ -323,7 +333,7 @@ def _cell(col: Col, row: Row, digits: int, page: bool) -> Cell:
     else:
         shape = _format(form, digits)
         cell = (cells.signed if shape.startswith("+") else cells.number)(value, shape)
-    return replace(cell, text=f"{cell.text}*") if row.get(col.star) else cell
+    return replace(cell, text=f"{cell.text}*") if col.star and row[col.star] else cell
 
 
 def _interval(ends: list[Any], form: str, digits: int, page: bool) -> Cell:
