@@ -6,14 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from steadyrank.data.read.score_files import long_csv, wide_csv
 from steadyrank.data.read.topic_info import topic_weights
 from steadyrank.data.scores import Scores, mean_of_present
-from steadyrank.present.cells import MOST_CELLS, drilldown, name, number, whole
+from steadyrank.present.cells import MOST_CELLS, drilldown, name, number
 from steadyrank.present.json import picked, to_json
 from steadyrank.present.table import Cell, Table, render
 from steadyrank.present.view import (
@@ -27,30 +27,10 @@ from steadyrank.present.view import (
     literal,
     make_table,
 )
-from steadyrank.words import MISSING, counted, weighted_words
+from steadyrank.words import counted, weighted_words
 
 MOST_TOPICS = 300
 """Topics that the table of the hardest lists."""
-
-
-class Comparison(Protocol):
-    """What tests of all pairs say of the runs, as far as the leaderboard shows it."""
-
-    runs: tuple[str, ...]
-    alpha: float
-    letters: tuple[str, ...]
-    rank_set: np.ndarray
-    baseline: str | None
-    pairs: np.ndarray
-    significant: np.ndarray
-    difference: np.ndarray
-
-    @property
-    def n_different(self) -> np.ndarray:
-        """Of each run, the others that differ significantly."""
-
-    def rank_words(self) -> str:
-        """How sure the ranks are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +39,8 @@ class Evaluated:
 
     scores: Scores
     digits: int = 4
-    comparison: Comparison | None = None
-    """On a page, where it leads."""
+    comparison: Any = None
+    """What `compare` found, for the leaderboard of a page."""
 
     @property
     def measure(self) -> str:
@@ -221,7 +201,7 @@ def _leaderboard_rows(subject: Evaluated) -> list[dict[str, Any]]:
     from steadyrank.stats.run_means import adjusted_means, ranks_of
     from steadyrank.stats.selection import expected_means, intervals_as_picked
 
-    scores, result = subject.scores, _comparison(subject)
+    scores, result = subject.scores, subject.comparison
     means = np.stack([adjusted_means(values) for values in scores.values])
     ranks, known = ranks_of(means[0]), expected_means(subject.matrix)
     intervals = intervals_as_picked(subject.matrix, 1 - result.alpha, known)
@@ -241,64 +221,37 @@ def _leaderboard_rows(subject: Evaluated) -> list[dict[str, Any]]:
     ]
 
 
-def _comparison(subject: Evaluated) -> Comparison:
-    assert subject.comparison is not None  # the leaderboard is shown with one
-    return subject.comparison
-
-
-def _decided(result: Comparison, run: int | None) -> dict[str, Any]:
+def _decided(result: Any, run: int | None) -> dict[str, Any]:
     """What the tests of all pairs decided about a run; nothing of one that was not compared."""
     if run is None:
         return {}
     against = result.n_different[run]
     if result.baseline is not None:
+        against = "baseline"
         # The baseline is the second of each pair, and the first of none.
-        pairs = np.flatnonzero(result.pairs[:, 0] == run).tolist()
-        against = _against_baseline(result, pairs[0]) if pairs else "baseline"
+        for pair in np.flatnonzero(result.pairs[:, 0] == run):
+            ahead = "better" if result.difference[pair] > 0 else "worse"
+            against = ahead if result.significant[pair] else "not different"
+    low, high = result.rank_set[run].tolist()
     group = result.letters[run] if result.letters else None
-    return {"ranks": result.rank_set[run].tolist(), "against": against, "group": group}
-
-
-def _against_baseline(result: Comparison, pair: int) -> str:
-    if not result.significant[pair]:
-        return "not different"
-    return "better" if result.difference[pair] > 0 else "worse"
-
-
-def _ranks_cell(row: Row) -> Cell:
-    if "ranks" not in row:
-        return Cell(MISSING)
-    text = f"{row['ranks'][0]} to {row['ranks'][1]}"
-    return Cell(text, text)
-
-
-def _against_cell(row: Row) -> Cell:
-    if "against" not in row:
-        return Cell(MISSING)
-    against = row["against"]
-    return name(against) if isinstance(against, str) else whole(against)
-
-
-def _group_cell(row: Row) -> Cell:
-    return name(row["group"]) if "group" in row else Cell(MISSING)
+    return {"ranks": f"{low} to {high}", "against": against, "group": group}
 
 
 def _leaderboard_columns(subject: Evaluated) -> tuple[Col, ...]:
-    result, (first, *others) = _comparison(subject), map(literal, subject.scores.measures)
+    first, *others = map(literal, subject.scores.measures)
+    against = Col("against", "differs from", "count")
+    if subject.comparison.baseline is not None:
+        against = Col("against", "against the baseline", "name")
     return (
         Col("rank", "", "count"),
         Col("run", form="name"),
         Col("team", form="name", when=_has_teams),
         Col("0", first, ".4f"),
-        Col("interval", f"{1 - result.alpha:.0%} interval", ".4f"),
+        Col("interval", f"{1 - subject.comparison.alpha:.0%} interval", ".4f"),
         Col("expected", form=".4f"),
-        Col("ranks", form=_ranks_cell),
-        Col(
-            "against",
-            "differs from" if result.baseline is None else "against the baseline",
-            _against_cell,
-        ),
-        Col("group", form=_group_cell, when=lambda subject: bool(result.letters)),
+        Col("ranks", form="name"),
+        against,
+        Col("group", form="name", when=lambda subject: bool(subject.comparison.letters)),
         *(Col(str(place), title, ".4f") for place, title in enumerate(others, start=1)),
     )
 
@@ -308,7 +261,7 @@ def _has_teams(subject: Evaluated) -> bool:
 
 
 def _leaderboard_caption(subject: Evaluated) -> str:
-    result, n_topics = _comparison(subject), len(subject.scores.topics)
+    result, n_topics = subject.comparison, len(subject.scores.topics)
     against = "Differs from: how many of the other runs differ significantly."
     if result.baseline is not None:
         than = f"significantly better or worse than {result.baseline}"
@@ -377,7 +330,7 @@ VIEW = View(
             id="means",
             caption="Means with intervals over topics, for one run at a time.",
             kind="means",
-            of=lambda subject: subject.scores.select(runs=_comparison(subject).runs),
+            of=lambda subject: subject.scores.select(runs=subject.comparison.runs),
         ),
         FigureSpec(
             id="scores",
