@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,13 @@ PART = 10_000
 def picked(result: Any, keys: str) -> dict[str, Any]:
     """Some attributes of a result by their names, which are written in a row.
 
-    >>> picked(1 + 2j, "real imag")
-    {'real': 1.0, 'imag': 2.0}
+    `key=path` gives an attribute, or one of an attribute, another name.
+
+    >>> picked(1 + 2j, "real i=imag one=real.real")
+    {'real': 1.0, 'i': 2.0, 'one': 1.0}
     """
-    return {key: getattr(result, key) for key in keys.split()}
+    pairs = (key.partition("=") for key in keys.split())
+    return {key: attrgetter(path or key)(result) for key, _, path in pairs}
 
 
 def to_json(value: Any) -> str:

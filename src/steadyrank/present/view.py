@@ -39,9 +39,9 @@ class Finding:
 
 
 Form = str | Callable[[Row], Cell]
-"""How a cell is shown: "name", "score" and "change" (as many decimals as `digits`), "percent",
-"pvalue", "count", "size", "yes"; a format of Python's; "row", for the one that the row's `form`
-names; or a function of the row."""
+"""How a cell is shown: "name"; "score", "plain" and "change" (as many decimals as `digits`);
+"percent", "pvalue", "count", "size", "yes"; a format of Python's; "row", for the one that the
+row's `form` names; or a function of the row."""
 
 When = str | Callable[[Any], bool]
 """Whether a column is shown: "always"; "known", where some row has a value; "varies", where rows
@@ -61,6 +61,8 @@ class Col:
     """What it is, for the caption of a page; a terminal has no room for it."""
     star: str = ""
     """Key of what is told by an asterisk behind the figure, such as "significant"."""
+    spread: str = ""
+    """Key of a deviation that stands behind the figure, where it is known."""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -94,8 +96,6 @@ class TableSpec:
     """How many rows, the first, a command prints; 0 leaves the table to pages, None prints all."""
     most: int = cells.MOST_ROWS
     """Rows on a page; of more, the first."""
-    finished: Callable[[Any, Table], Table] = lambda subject, table: table
-    """Adds what only a page has: numbers behind rows, a filter, runs to pick."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,8 +269,7 @@ def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = F
     bold = asked(spec.best, subject)
     keys = [bold] if isinstance(bold, str) else bold
     best = frozenset(cell for key in keys for cell in _best(key, rows, places))
-    made = replace(table, n_names=max(spec.n_names, named), marks=marks, best=best)
-    return spec.finished(subject, made) if page else made
+    return replace(table, n_names=max(spec.n_names, named), marks=marks, best=best)
 
 
 def asked(value: Any, subject: Any) -> Any:
@@ -333,6 +332,8 @@ def _cell(col: Col, row: Row, digits: int, page: bool) -> Cell:
     else:
         shape = _format(form, digits)
         cell = (cells.signed if shape.startswith("+") else cells.number)(value, shape)
+        if col.spread and _is_known(row.get(col.spread)):
+            cell = replace(cell, text=f"{cell.text} ± {row[col.spread]:{shape}}")
     return replace(cell, text=f"{cell.text}*") if col.star and row[col.star] else cell
 
 
@@ -347,7 +348,8 @@ def _interval(ends: list[Any], form: str, digits: int, page: bool) -> Cell:
 
 
 def _format(form: str, digits: int) -> str:
-    return {"score": f"z,.{digits}f", "change": f"+z.{digits}f"}.get(form, form)
+    forms = {"score": f"z,.{digits}f", "plain": f".{digits}f", "change": f"+z.{digits}f"}
+    return forms.get(form, form)
 
 
 _FORMS: Mapping[str, Callable[[Any], Cell]] = {

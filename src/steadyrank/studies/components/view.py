@@ -165,8 +165,7 @@ def fields(results: Results) -> dict[str, Any]:
         "anova": result.rows(),
         "main_effects": [_main_effect(result, name) for name in result.factors],
         **picked(result, "levels n_runs n_replicates n_topics n_dropped mode strata"),
-        "level": result.confidence,
-        "power_convention": result.anova.power,
+        **picked(result, "level=confidence power_convention=anova.power"),
         "answer": [finding.text for finding in findings(results)],
         "notes": _notes(result),
     }

@@ -9,6 +9,7 @@ import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.notebook import Framed, shown_by
+from steadyrank.present.json import picked
 from steadyrank.stats.datasets.aggregates import Aggregate
 from steadyrank.stats.datasets.friedman import Friedman
 from steadyrank.stats.datasets.random_effects import RandomEffects
@@ -117,10 +118,7 @@ class DatasetPair:
             "difference": self.difference,
             "interval": list(self.interval),
             "prediction_interval": list(self.prediction_interval),
-            "tau2": None if effects is None else effects.tau2,
-            "i2": None if effects is None else effects.i2,
-            "q": None if effects is None else effects.q,
-            "q_pvalue": None if effects is None else effects.q_pvalue,
+            **{key: getattr(effects, key, None) for key in ("tau2", "i2", "q", "q_pvalue")},
             "per_dataset": [
                 {"dataset": name, "difference": float(gap), "se": float(error)}
                 for name, gap, error in zip(
@@ -128,19 +126,10 @@ class DatasetPair:
                 )
             ],
             "leave_one_out": [
-                {
-                    "dataset": left.dataset,
-                    "difference": left.difference,
-                    "interval": list(left.interval),
-                }
+                picked(left, "dataset difference") | {"interval": list(left.interval)}
                 for left in self.leave_one_out
             ],
-            "posterior": {
-                "a": posterior.first,
-                "equivalent": posterior.equivalent,
-                "b": posterior.second,
-                "rope": posterior.rope,
-            },
+            "posterior": picked(posterior, "a=first equivalent b=second rope"),
             "significant": self.significant,
             "datasets_needed": self.datasets_needed,
             "datasets_needed_interval": list(self.datasets_needed_interval),

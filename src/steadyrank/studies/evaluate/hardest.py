@@ -1,17 +1,93 @@
-"""How a report shows single topics, from the hardest on."""
+"""The section of a report about single topics, from the hardest on."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
 
-from steadyrank.studies.evaluate.view import HARDEST, Evaluated
-from steadyrank.studies.part import Body, Findings, part_of
+import numpy as np
 
-_VIEWED = part_of(HARDEST)
+from steadyrank.data.scores import Scores, mean_of_present
+from steadyrank.present.cells import drilldown, name, number, table, whole
+from steadyrank.present.table import Cell
+from steadyrank.stats.run_means import adjusted_means, best_first
+from steadyrank.studies.part import Body, Findings, Part
+from steadyrank.words import counted
+
+MOST_TOPICS = 300
+"""Topics that the table lists; of more, the hardest."""
 
 
 def _body(result: None, findings: Findings) -> Body:
-    return _VIEWED.body(Evaluated(scores=findings.material.scores), findings)
+    """Topics from the hardest on; each opens to its runs."""
+    scores = findings.material.scores
+    measure = scores.measures[0]
+    matrix = scores.matrix(measure)
+    by_topic, by_run = mean_of_present(matrix.T), adjusted_means(matrix)
+    order = np.argsort(np.nan_to_num(by_topic, nan=np.inf), kind="stable")[:MOST_TOPICS]
+    runs = best_first(by_run)
+    behind, hidden = drilldown(
+        [scores.runs[run] for run in runs], matrix[np.ix_(runs, order)].T, "Runs on topic {row}"
+    )
+    rows = [_topic_row(scores, matrix[:, topic], int(topic)) for topic in order]
+    caption = f"{measure} by topic, hardest first; open a row to see its runs."
+    if len(order) < matrix.shape[1]:
+        caption += f" The {len(order):,} hardest of {matrix.shape[1]:,} topics."
+    if hidden:
+        caption += f" Of the runs, the best {len(behind.names):,}; {hidden:,} are omitted."
+    header = ["topic", "mean", "sd over runs", "lowest", "highest", "best run", "runs at 0"]
+    return Body(
+        answer=tuple(_answer(scores, matrix)),
+        tables=(table("hardest-topics", caption, header, rows, drilldown=behind, shown=15),),
+    )
 
 
-PART = replace(_VIEWED, body=_body)
+def _topic_row(scores: Scores, column: np.ndarray, topic: int) -> list[Cell]:
+    known = column[~np.isnan(column)]
+    if not len(known):
+        return [name(scores.topics[topic]), *[Cell("–")] * 6]
+    best = int(np.nanargmax(column))
+    ties = int((known == known.max()).sum()) - 1
+    more = f" and {ties} more" if ties else ""
+    sd = float(known.std(ddof=1)) if len(known) > 1 else math.nan
+    return [
+        name(scores.topics[topic]),
+        number(float(known.mean())),
+        number(sd),
+        number(float(known.min())),
+        number(float(known.max())),
+        name(scores.runs[best] + more),
+        whole(int((known == 0.0).sum())),
+    ]
+
+
+def _answer(scores: Scores, matrix: np.ndarray) -> list[str]:
+    by_topic = mean_of_present(matrix.T)
+    if np.isnan(by_topic).all():
+        return []
+    low, high = int(np.nanargmin(by_topic)), int(np.nanargmax(by_topic))
+    said = [
+        f"The hardest topic is {scores.topics[low]} (mean {by_topic[low]:.3f}), the easiest "
+        f"{scores.topics[high]} ({by_topic[high]:.3f})."
+    ]
+    dead = int((np.nan_to_num(matrix, nan=0.0) == 0.0).all(axis=0).sum())
+    if dead:
+        said.append(
+            f"On {counted(dead, 'topic', form=',')} every run scores 0: "
+            f"{'it separates' if dead == 1 else 'they separate'} nothing."
+        )
+    return said
+
+
+PART = Part(
+    title="Topic by topic",
+    question="Which topics are hard, and which separate the runs?",
+    means=(
+        "A topic with a low mean is hard for all runs; one with a large spread decides the "
+        "order. Open a row to see every run on the topic."
+    ),
+    means_not=(
+        "A hard topic is not a bad one. A topic on which all runs score 0 may have no "
+        "relevant document among the judged ones."
+    ),
+    body=_body,
+)

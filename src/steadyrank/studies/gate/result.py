@@ -25,7 +25,7 @@ from steadyrank.data.read.topic_info import cluster_codes, topic_weights
 from steadyrank.data.scores import Scores
 from steadyrank.errors import FormatError, InputError
 from steadyrank.notebook import Framed, shown_by
-from steadyrank.present.json import to_json
+from steadyrank.present.json import picked, to_json
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.clustered import mean_difference, reach_of
 from steadyrank.stats.pairs.result import TOO_FEW
@@ -249,19 +249,13 @@ def _check_first(first: Scores, scores: Scores, folder: Path) -> None:
 def _line(first: Scores, scores: Scores, result: GateResult) -> dict[str, Any]:
     return {
         "date": _now(),
-        "baseline": result.baseline,
-        "candidate": result.candidate,
+        **picked(result, "baseline candidate"),
         "sha256": _digest(scores),
-        "verdict": result.verdict,
-        "alpha": result.alpha,
+        **picked(result, "verdict alpha"),
         "measures": [
-            {
-                "measure": row.measure,
-                "margin": row.margin,
-                "difference": row.difference,
-                "interval": list(row.interval),
-                **_total(first, scores, row.measure, result.alpha),
-            }
+            picked(row, "measure margin difference")
+            | {"interval": list(row.interval)}
+            | _total(first, scores, row.measure, result.alpha)
             for row in result.measures
         ],
     }

@@ -192,10 +192,8 @@ def fields(result: GateResult) -> dict[str, Any]:
     return {
         **picked(result, "verdict alpha"),
         "sentence": _verdict(result, _deciding(result)).text,
-        **picked(result, "baseline candidate n_topics n_clusters unjudged"),
-        "weighted": result.is_weighted,
-        "rare_breakage": result.rare_breakage,
-        "guard_breakage": result.guards_breakage,
+        **picked(result, "baseline candidate n_topics n_clusters unjudged weighted=is_weighted"),
+        **picked(result, "rare_breakage guard_breakage=guards_breakage"),
         "measures": [row_json(row) for row in result.measures],
         "by": result.by,
         "segments": [row_json(row) for row in result.segments],

@@ -76,13 +76,8 @@ def _corrected(result: JudgesResult, judge: JudgeResult) -> Said:
             f"{judge.judge} corrected: {_different(n, total)} on {result.about_words()}; by people "
             f"alone {_none(by_people)}."
         )
-    values = {
-        "about": result.about,
-        "lambda": judge.weight.value,
-        "n_pairs": total,
-        "n_significant": n,
-        "n_significant_by_people": by_people,
-    }
+    values = {"about": result.about, "lambda": judge.weight.value, "n_pairs": total}
+    values |= {"n_significant": n, "n_significant_by_people": by_people}
     return "corrected", text, values
 
 
@@ -464,30 +459,23 @@ def fields(result: JudgesResult) -> dict[str, Any]:
 def _judge_json(result: JudgesResult, judge: JudgeResult) -> dict[str, Any]:
     n, n_more = len(result.topics), judge.n_judge_topics
     return {
-        **picked(judge, "judge n_judge_topics n_dropped"),
-        "lambda": judge.weight.value,
+        **picked(judge, "judge n_judge_topics n_dropped lambda=weight.value"),
         **_agreement_json(judge),
         **_tau_json("tau", judge.tau),
         **_tau_json("tau_top", judge.tau_top),
         "taus": [
-            {
-                "runs": row.runs,
-                "n_runs": row.tau.n,
-                **_tau_json("tau", row.tau),
-                **_tau_json("tau_ap", row.tau_ap),
-            }
+            picked(row, "runs n_runs=tau.n")
+            | _tau_json("tau", row.tau)
+            | _tau_json("tau_ap", row.tau_ap)
             for row in judge.taus
         ],
-        "bias_mean": judge.bias.mean,
-        "bias_sd": judge.bias.spread,
-        "bias_sd_by_chance": judge.bias.spread_by_chance,
+        **picked(judge.bias, "bias_mean=mean bias_sd=spread bias_sd_by_chance=spread_by_chance"),
         **picked(judge, "unconfirmed_share opposite_share"),
         "alone": _ranking_json(judge.alone),
         "corrected": _ranking_json(judge.corrected),
         **picked(judge, "lost_share reversed_share width_ratio largest_width_ratio n_wider"),
         "topics_like": result.topics_like(judge),
-        "correlation": judge.worth.correlation,
-        "correlation_interval": judge.worth.interval,
+        **picked(judge.worth, "correlation correlation_interval=interval"),
         "topics_factor": judge.worth.factor(n, n_more),
         "topics_factor_interval": judge.worth.factor_interval(n, n_more),
         "pvalue_of_sample": judge.pvalue_of_sample,
@@ -509,42 +497,29 @@ def _ranking_json(ranking: Ranking) -> dict[str, Any]:
 
 def _agreement_json(judge: JudgeResult) -> dict[str, Any]:
     """The coefficients of agreement, null where there are none; and the counts behind them."""
-    keys = ("kappa", "kappa_weighted", "ac1", "kappa_relevant")
-    confusion = judge.confusion
-    known = {key: confusion.coefficients[key] if confusion else None for key in keys}
-    shown: dict[str, Any] = {}
-    for key, agreement in known.items():
-        shown[key] = agreement.value if agreement else None
-        shown[f"{key}_interval"] = agreement.interval if agreement else None
-    shown["confusion"] = None
-    if confusion is not None:
-        shown["confusion"] = {
-            "grades": confusion.grades,
-            "counts": confusion.counts.astype(int),
-            "n_documents": confusion.n_documents,
-            "same_scale": confusion.same_scale,
-        }
-    return shown
+    confusion, shown = judge.confusion, {}
+    for key in ("kappa", "kappa_weighted", "ac1", "kappa_relevant"):
+        agreement = confusion.coefficients[key] if confusion else None
+        shown[key] = getattr(agreement, "value", None)
+        shown[f"{key}_interval"] = getattr(agreement, "interval", None)
+    if confusion is None:
+        return shown | {"confusion": None}
+    counts = picked(confusion, "grades counts n_documents same_scale")
+    return shown | {"confusion": counts | {"counts": confusion.counts.astype(int)}}
 
 
 def _kin_json(judge: JudgeResult) -> dict[str, Any] | None:
     if judge.kin is None:
         return None
-    test = judge.kin.test
-    return {
-        **picked(judge.kin, "pattern runs others near"),
-        **picked(test, "difference interval pvalue welch_over_runs"),
-    }
+    of_test = picked(judge.kin.test, "difference interval pvalue welch_over_runs")
+    return picked(judge.kin, "pattern runs others near") | of_test
 
 
 def _plan_json(row: PlanRow) -> dict[str, Any]:
-    return {
-        "goal": row.goal,
-        "value": row.value,
-        "topics_alone": row.topics.alone,
-        "topics_with_judge": row.topics.with_judge,
-        "topics_with_endless_judge": row.topics.with_endless,
-    }
+    topics = (
+        "topics_alone=alone topics_with_judge=with_judge topics_with_endless_judge=with_endless"
+    )
+    return picked(row, "goal value") | picked(row.topics, topics)
 
 
 def _tau_json(key: str, tau: TauInterval) -> dict[str, Any]:

@@ -90,11 +90,7 @@ def _unique(result: PoolsResult) -> Finding:
 
 
 def _judgments(result: PoolsResult) -> dict[str, int]:
-    return {
-        "total": result.n_judgments,
-        "by_nobody": result.n_orphans,
-        "by_one_team": result.n_unique,
-    }
+    return picked(result, "total=n_judgments by_nobody=n_orphans by_one_team=n_unique")
 
 
 def _dropped(result: PoolsResult) -> list[Finding]:
@@ -110,15 +106,13 @@ def _dropped(result: PoolsResult) -> list[Finding]:
 
 
 def _reference_row(reference: Reference) -> dict[str, Any]:
-    return {
-        **picked(reference, "measure variance variance_interval"),
-        "topics": reference.n_topics,
-        "topics_needed": reference.topics_needed,
-        "topics_needed_interval": reference.topics_interval,
-        "difference_variance": reference.difference_variance,
-        "difference_topics_needed": reference.difference_topics,
-        "first_miss": [{"pilot_topics": n, "k": k} for n, k in reference.first_miss.items()],
-    }
+    keys = (
+        "measure variance variance_interval topics=n_topics topics_needed "
+        "topics_needed_interval=topics_interval difference_variance "
+        "difference_topics_needed=difference_topics"
+    )
+    first = [{"pilot_topics": n, "k": k} for n, k in reference.first_miss.items()]
+    return picked(reference, keys) | {"first_miss": first}
 
 
 def _reference_rows(result: PoolsResult) -> list[dict[str, Any]]:
@@ -314,12 +308,9 @@ def fields(result: PoolsResult) -> dict[str, Any]:
         "n_teams": len(result.teams),
         "measures": result.measures,
         "leave_out": result.rows(),
-        "teams": result.teams,
-        "runs": result.runs,
+        **picked(result, "teams runs"),
         "n_topics": len(result.topics),
-        "pool_depth": result.pool_depth,
-        "trials": result.n_trials,
-        **picked(result, "confidence seed mode"),
+        **picked(result, "pool_depth trials=n_trials confidence seed mode"),
         "demands": result.demands
         and picked(result.demands, "method formula alpha beta systems minimum_difference width"),
         "judgments": _judgments(result),

@@ -257,12 +257,9 @@ def fields(result: TopicsResult) -> dict[str, Any]:
         "n_topics": result.n_topics,
         "pairs": result.rows(),
         "levels": [_level_json(result, level) for level in result.levels],
-        **picked(result, "measure n_complete n_dropped n_clusters"),
-        "weighted": result.is_weighted,
-        "trials": result.n_trials,
-        **picked(
-            result, "binning target alpha beta comparisons comparison_alpha baseline seed leaders"
-        ),
+        **picked(result, "measure n_complete n_dropped n_clusters weighted=is_weighted"),
+        **picked(result, "trials=n_trials binning target alpha beta comparisons comparison_alpha"),
+        **picked(result, "baseline seed leaders"),
         "answer": [finding.text for finding in findings(result)],
         "runs": [
             {"run": run, "mean": mean}
