@@ -99,72 +99,41 @@ class Certainty:
 
 def tabulate(grid: Grid) -> Certainty:
     """Fill the tables of a grid."""
-    topics = np.array(grid.topics)
-    differences = np.array(grid.differences)
+    topics, differences = np.array(grid.topics), np.array(grid.differences)
     variances = np.array([spread.variance for spread in grid.spreads])
     of_differences = np.array([spread.difference_variance for spread in grid.spreads])
-    ratios = differences**2 / variances[:, None]
-    power = np.stack([_powers(family.demands, ratios, topics) for family in grid.families])
+    ratios, deviations = differences**2 / variances[:, None], np.sqrt(variances)[:, None]
+    families = [family.demands for family in grid.families]
     return Certainty(
-        power=power,
+        power=np.array(
+            [[each.powers(ratios.ravel(), float(n)) for n in topics] for each in families]
+        )
+        .swapaxes(1, 2)
+        .reshape(len(families), *ratios.shape, -1),
         smallest_difference=np.stack(
-            [
-                np.sqrt(variances)[:, None]
-                * [family.demands.smallest_effect(n) for n in grid.topics]
-                for family in grid.families
-            ]
+            [deviations * [each.smallest_effect(n) for n in grid.topics] for each in families]
         ),
         expected_width=np.stack(
-            [
-                np.sqrt(variances)[:, None]
-                * [family.demands.expected_width(1.0, n) for n in grid.topics]
-                for family in grid.families
-            ]
+            [deviations * [each.expected_width(1.0, n) for n in grid.topics] for each in families]
         ),
         reversal=error_rate(
             differences[:, None], of_differences[:, None, None], topics.astype(float)
         ),
         needed=np.array(
             [
-                [
-                    [
-                        _needed(family.demands, spread.variance, difference, row, grid.topics)
-                        for difference, row in zip(grid.differences, rows, strict=True)
-                    ]
-                    for spread, rows in zip(grid.spreads, by_spread, strict=True)
-                ]
-                for family, by_spread in zip(grid.families, power, strict=True)
+                [[_needed(each, v, d, topics[-1]) for d in grid.differences] for v in variances]
+                for each in families
             ]
         ),
     )
 
 
-def _powers(demands: Demands, ratios: np.ndarray, topics: np.ndarray) -> np.ndarray:
-    """[spread, difference, topics]; many pairs of a spread and a difference have one ratio."""
-    alike = np.array([float(f"{ratio:.12g}") for ratio in ratios.ravel()])
-    distinct, place = np.unique(alike, return_inverse=True)
-    by_ratio = np.stack([demands.powers(distinct, float(n)) for n in topics], axis=-1)
-    return np.asarray(by_ratio[place.reshape(ratios.shape)])
-
-
-def _needed(
-    demands: Demands, variance: float, difference: float, power: np.ndarray, topics: Sequence[int]
-) -> float:
-    """Topics for power 1 - beta: exact between two numbers of the grid, infinite beyond it."""
-    asked = replace(demands, minimum_difference=difference)
-    if demands.formula == "nagata" and demands.method != "interval":
-        n_topics = asked.topics(variance)
-        return n_topics if n_topics <= topics[-1] else math.inf
-    enough = power >= 1.0 - demands.beta
-    if not enough[-1]:
-        return math.inf
-    above = int(enough.argmax())
-    low, high = (1 if above == 0 else topics[above - 1]), topics[above]
-    while high - low > 1:
-        middle = (low + high) // 2
-        reaches = asked.power(variance, middle) >= 1.0 - demands.beta
-        low, high = (low, middle) if reaches else (middle, high)
-    return high
+def _needed(demands: Demands, variance: float, difference: float, most: int) -> float:
+    """Topics with which a test has power 1 - beta; infinite beyond the grid."""
+    if demands.method == "interval":  # its own topics are for a width, whatever the difference
+        demands = replace(demands, method="ttest", formula="exact")
+    n_topics = replace(demands, minimum_difference=difference).topics(variance)
+    return n_topics if n_topics <= most else math.inf
 
 
 # What readers can choose from
@@ -339,19 +308,22 @@ def plan_slider(
     minutes_per_document: float | None = None,
 ) -> PageSlider:
     """The slider of a grid, with what judging costs."""
-    demands = grid.demands
+    demands, is_anova = grid.demands, grid.demands.method == "anova"
+    between = (
+        "Difference between best and worst" if is_anova else "True difference between two systems"
+    )
     family, spread, difference, topics = grid.first
     return PageSlider(
         id=id,
         caption=_caption(grid),
-        label="Topics" if _shares_topics(demands) else "Topics per system",
+        label="Topics" if demands.paired else "Topics per system",
         axis="topics (logarithmic scale)",
         values=grid.topics,
         first=topics,
         choices=(
             Choice(
                 key="difference",
-                label=_difference_label(demands),
+                label=between,
                 options=tuple(f"{value:g}" for value in grid.differences),
                 first=difference,
                 numbers=grid.differences,
@@ -365,7 +337,7 @@ def plan_slider(
             ),
             Choice(
                 key="family",
-                label="Systems" if demands.method == "anova" else "Compared together",
+                label="Systems" if is_anova else "Compared together",
                 options=tuple(one.label for one in grid.families),
                 phrases=tuple(test_words(one.demands) for one in grid.families),
                 first=family,
@@ -394,16 +366,6 @@ def test_words(demands: Demands) -> str:
     return f"{'a paired' if demands.paired else 'an unpaired'} t test of two systems at {level}"
 
 
-def _shares_topics(demands: Demands) -> bool:
-    return demands.paired
-
-
-def _difference_label(demands: Demands) -> str:
-    if demands.method == "anova":
-        return "Difference between best and worst"
-    return "True difference between two systems"
-
-
 def _spread_label(grid: Grid) -> str:
     if grid.is_assumed:
         of = "differences per topic" if grid.demands.paired else "scores over topics"
@@ -420,7 +382,7 @@ def _caption(grid: Grid) -> str:
 
 
 def _sentence(demands: Demands) -> str:
-    topics = "{value} topics" if _shares_topics(demands) else "{value} topics for each system"
+    topics = "{value} topics" if demands.paired else "{value} topics for each system"
     effect = (
         "detects that systems differ, where best and worst truly differ by {difference},"
         if demands.method == "anova"
@@ -434,69 +396,50 @@ def _sentence(demands: Demands) -> str:
 
 def _readouts(grid: Grid, certainty: Certainty) -> tuple[Readout, ...]:
     demands = grid.demands
-    readouts = [
-        _power(certainty),
-        _smallest(demands, certainty),
-        _reversal(certainty),
-        _topics_readout(grid, certainty),
-    ]
-    if demands.method != "anova":
-        readouts.insert(2, _width(demands, certainty))
-    return tuple(readouts)
-
-
-def _power(certainty: Certainty) -> Readout:
-    places, rows = share_rows(certainty.power)
-    return Readout(
-        key="power",
-        label="Power",
-        note="probability that the test detects the difference",
-        by=("family", "spread", "difference"),
-        places=places,
-        rows=rows,
-        digits=1,
-        unit="%",
+    power = _share(
+        "power", "Power", "probability that the test detects the difference", certainty.power
     )
+    smallest = _in_scores(
+        "smallest",
+        "Minimum detectable difference",
+        f"detected with power {1 - demands.beta:g}",
+        certainty.smallest_difference,
+    )
+    width = _in_scores(
+        "width",
+        "Width of intervals",
+        f"expected, of intervals that are all correct with probability {1 - demands.alpha:g}",
+        certainty.expected_width,
+    )
+    reversal = _share(
+        "reversal",
+        "Reversals",
+        "probability that two such experiments disagree about the order of two systems that truly "
+        "differ by this much",
+        certainty.reversal,
+    )
+    widths = () if demands.method == "anova" else (width,)
+    return power, smallest, *widths, reversal, _topics_readout(grid, certainty)
 
 
-def _smallest(demands: Demands, certainty: Certainty) -> Readout:
-    note = f"detected with power {1 - demands.beta:g}"
-    values = certainty.smallest_difference
-    return _in_scores("smallest", "Minimum detectable difference", note, values)
+CHOICES = ("family", "spread", "difference")
+"""What numbers depend on, beside the topics."""
 
 
-def _width(demands: Demands, certainty: Certainty) -> Readout:
-    note = f"expected, of intervals that are all correct with probability {1 - demands.alpha:g}"
-    return _in_scores("width", "Width of intervals", note, certainty.expected_width)
+def _share(key: str, label: str, note: str, values: np.ndarray) -> Readout:
+    """A probability, [..., topics], of the last of the choices."""
+    places, rows = share_rows(values)
+    by = CHOICES[-(values.ndim - 1) :]
+    return Readout(
+        key=key, label=label, note=note, by=by, places=places, rows=rows, digits=1, unit="%"
+    )
 
 
 def _in_scores(key: str, label: str, note: str, values: np.ndarray) -> Readout:
     """What is measured as scores are, [family, spread, topics], whatever the difference."""
     places, rows = distinct_rows(values, digits=DIGITS)
-    return Readout(
-        key=key,
-        label=label,
-        note=note,
-        by=("family", "spread"),
-        places=places,
-        rows=rows,
-        digits=DIGITS,
-    )
-
-
-def _reversal(certainty: Certainty) -> Readout:
-    places, rows = share_rows(certainty.reversal)
-    return Readout(
-        key="reversal",
-        label="Reversals",
-        note="probability that two such experiments disagree about the order of two systems "
-        "that truly differ by this much",
-        by=("spread", "difference"),
-        places=places,
-        rows=rows,
-        digits=1,
-        unit="%",
-    )
+    by = CHOICES[:2]
+    return Readout(key=key, label=label, note=note, by=by, places=places, rows=rows, digits=DIGITS)
 
 
 def _topics_readout(grid: Grid, certainty: Certainty) -> Readout:
@@ -505,7 +448,7 @@ def _topics_readout(grid: Grid, certainty: Certainty) -> Readout:
         key="needed",
         label="Topics needed",
         note=f"for power {1 - grid.demands.beta:g}",
-        by=("family", "spread", "difference"),
+        by=CHOICES,
         places=tuple(range(len(needed))),
         rows=tuple((None if math.isinf(n) else float(n),) for n in needed.tolist()),
         beyond=f"more than {grid.topics[-1]:,}",
@@ -531,7 +474,7 @@ def _judging(demands: Demands, documents: float | None, minutes: float | None) -
                 step=0.1,
             ),
         ),
-        counted="judgments" if _shares_topics(demands) else "to judge each system's topics",
+        counted="judgments" if demands.paired else "to judge each system's topics",
     )
 
 

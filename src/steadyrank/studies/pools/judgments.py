@@ -27,8 +27,6 @@ from steadyrank.measures.names import Measure
 from steadyrank.measures.scoring import Recipe, find_judged_documents, prepare, score_recipe
 from steadyrank.words import counted
 
-WORD_BITS = 64
-
 NO_TEAMS = (
     "no run has a team: give run information with the columns run and team (run_info=), or "
     "a regular expression whose first group is the team in a run's name (team_from=)"
@@ -61,7 +59,7 @@ class Pool:
     grades: np.ndarray
     """[judgment]"""
     contributors: np.ndarray
-    """[word, judgment]: a bit for each team that has the document within pool depth."""
+    """[team, judgment]: whether the team has the document within pool depth."""
     best_first: np.ndarray
     """Judgments in the order of the ideal list of each topic."""
     blocks: np.ndarray
@@ -93,23 +91,8 @@ def kept_judgments(pool: Pool, left_out: Sequence[int]) -> np.ndarray:
 
     It goes if some of them and no other team contributed it; what nobody contributed stays.
     """
-    remaining = ~team_bits(left_out, len(pool.contributors))
-    kept = pool.orphans
-    for word, others in zip(pool.contributors, remaining, strict=True):
-        kept |= (word & others) != 0
-    return kept
-
-
-def team_bits(teams: Sequence[int], n_words: int) -> np.ndarray:
-    """[word]: a set of teams, a bit each.
-
-    >>> team_bits([0, 2, 64], 2).tolist()
-    [5, 1]
-    """
-    words = np.zeros(n_words, np.uint64)
-    for team in teams:
-        words[team // WORD_BITS] |= np.uint64(1 << (team % WORD_BITS))
-    return words
+    others = np.delete(pool.contributors, np.asarray(left_out, np.int64), axis=0)
+    return np.asarray(pool.orphans | others.any(axis=0))
 
 
 def score_runs(pool: Pool, kept: np.ndarray, runs: Sequence[int] | np.ndarray) -> np.ndarray:
@@ -177,6 +160,9 @@ def read_pool(
     _report(parts, judged, missing)
     names = [header.name for header in headers]
     teams, team_of = _teams(names, [row.get("team", "") for row in to_read.info(headers)])
+    contributors = np.zeros((len(teams), len(judged)), bool)
+    for part, team in zip(parts, team_of, strict=True):
+        contributors[team, part.contributed] = True
     entries = _joined(parts, judged.grades)
     owner = np.repeat(np.arange(len(judged.topics)), judged.sizes)
     within = sum(part.within for part in parts)
@@ -188,7 +174,7 @@ def read_pool(
         team_of=team_of,
         depth=depth,
         grades=judged.grades,
-        contributors=_contributors(parts, team_of, len(teams), len(judged)),
+        contributors=contributors,
         best_first=np.lexsort((-judged.grades, owner)),
         blocks=judged.blocks,
         relevant=_some_entries(entries, entries.grades > 0) if everything else entries,
@@ -239,15 +225,6 @@ def _joined(parts: Sequence[_RunPart], grades: np.ndarray) -> Entries:
     rows = np.concatenate([part.rows for part in parts])
     ranks = np.concatenate([part.ranks for part in parts])
     return Entries(np.concatenate([*blocks, firsts[-1:]]), ranks, rows, grades[rows])
-
-
-def _contributors(
-    parts: Sequence[_RunPart], team_of: np.ndarray, n_teams: int, n_judgments: int
-) -> np.ndarray:
-    words = np.zeros((-(-n_teams // WORD_BITS), n_judgments), np.uint64)
-    for part, team in zip(parts, team_of.tolist(), strict=True):
-        words[team // WORD_BITS, part.contributed] |= np.uint64(1 << (team % WORD_BITS))
-    return words
 
 
 def _teams(names: Sequence[str], known: Sequence[str]) -> tuple[tuple[str, ...], np.ndarray]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steadyrank.errors import InputError, check_choice, unknown_name
+from steadyrank.errors import InputError, check_choice
 from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
 from steadyrank.present.shared_plots import draw_taus
@@ -95,24 +95,13 @@ def _draw_lines(
 
 
 def _panels_of(result: PoolsResult, ax: Axes, measure: str | None) -> list[tuple[str, Axes]]:
-    if measure is not None and measure not in result.measures:
-        raise unknown_name("measure", measure, result.measures)
+    if measure is not None:
+        check_choice("measure", measure, result.measures)
     measures = result.measures if measure is None else (measure,)
-    # Axes outside a grid have room for one panel.
-    return list(zip(measures, _beside(ax, len(measures)), strict=False))
-
-
-def _beside(ax: Axes, count: int) -> list[Axes]:
-    """The axes, and others beside and below, in the room that the axes had."""
-    cell, figure = ax.get_subplotspec(), ax.get_figure()
-    if count == 1 or cell is None or figure is None:
-        return [ax]
-    grid = cell.subgridspec(math.ceil(count / ACROSS), min(count, ACROSS))
-    ax.set_subplotspec(grid[0, 0])
-    made = [ax, *(figure.add_subplot(grid[divmod(i, ACROSS)]) for i in range(1, count))]
-    for panel in made[1:]:
-        style.tidy(panel)
-    return made
+    if len(measures) == 1 or ax.get_subplotspec() is None:
+        return [(measures[0], ax)]  # axes outside a grid have room for one panel
+    made = style.panels(ax, len(measures), across=ACROSS, sharey=False)
+    return list(zip(measures, made, strict=True))
 
 
 def draw_bias(result: PoolsResult, ax: Axes, *, measure: str | None = None) -> None:
