@@ -305,6 +305,21 @@ def heat(
     return mesh
 
 
+BRIGHT = 0.6
+"""Cells of a heat map above this share of its range are bright enough for dark text."""
+
+
+def write_in_cells(
+    ax: Axes, values: np.ndarray, texts: Sequence[str], *, low: float = 0.0, **looks: Any
+) -> None:
+    """Texts in the cells of a heat map from `low` to 1, in a shade that stands out."""
+    looks = {"ha": "center", "va": "center", "fontsize": "x-small", **looks}
+    for ((i, j), value), text in zip(np.ndenumerate(values), texts, strict=True):
+        if not math.isnan(value):
+            shade = DARK if value - low > BRIGHT * (1.0 - low) else "white"
+            ax.text(j, i, text, color=shade, **looks)
+
+
 def dots(ax: Axes, x: Any, y: Any, texts: Sequence[str], **options: Any) -> None:
     """Markers that tell their texts, as `plot` draws them, without a line unless one is given."""
     (markers,) = ax.plot(x, y, **{"linestyle": "none", "markersize": 4, **options})

@@ -18,7 +18,7 @@ from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, check_choice, warn
+from steadyrank.errors import InputError, check_choice, check_count, warn
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.anova.balanced import Power
 from steadyrank.stats.inputs import check_open_unit
@@ -209,8 +209,7 @@ def agree(
 
 
 def _check(n_samples: Any, n_interval_samples: Any, confidence: float) -> None:
-    if not isinstance(n_samples, (int, np.integer)) or n_samples < 2:
-        raise InputError(f"n_samples must be a whole number of at least 2, got {n_samples!r}")
+    check_count("n_samples", n_samples, 2)
     is_whole = isinstance(n_interval_samples, (int, np.integer))
     if not is_whole or 0 != n_interval_samples < LEAST_RESAMPLES:
         raise InputError(

@@ -18,10 +18,7 @@ from steadyrank.words import counted
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from steadyrank.studies.judges.result import Confusion, JudgeResult, JudgesResult
-
-BRIGHT = 0.6
-"""Shares from here on make cells bright enough for dark text."""
+    from steadyrank.studies.judges.result import JudgeResult, JudgesResult
 
 SIZES = 60
 """Numbers of topics at which a curve is drawn."""
@@ -100,40 +97,25 @@ def draw_confusion(result: JudgesResult, ax: Axes, *, judge: str | None = None) 
         from steadyrank.errors import InputError
 
         raise InputError("scores were given instead of judgments: there are no grades to compare")
-    share = _row_shares(confusion)
+    totals = confusion.counts.sum(axis=1, keepdims=True)
+    share = np.where(totals > 0, confusion.counts / np.maximum(totals, 1.0), np.nan)
     grades = [str(grade) for grade in confusion.grades]
     texts = [
-        f"people {a}, judge {b}: {confusion.counts[i, j]:,.0f} documents ({_percent(share[i, j])})"
+        f"people {a}, judge {b}: {confusion.counts[i, j]:,.0f} documents ({share[i, j]:.0%})"
         for i, a in enumerate(grades)
         for j, b in enumerate(grades)
     ]
     style.heat(ax, share, low=0.0, high=1.0, texts=texts, bar="share of people's grade")
-    for (i, j), value in np.ndenumerate(share):
-        if not math.isnan(value):
-            ax.text(
-                j,
-                i,
-                f"{confusion.counts[i, j]:,.0f}\n{value:.0%}",
-                ha="center",
-                va="center",
-                fontsize="small",
-                color=style.DARK if value > BRIGHT else "white",
-            )
+    written = [
+        f"{n:,.0f}\n{part:.0%}" for n, part in zip(confusion.counts.flat, share.flat, strict=True)
+    ]
+    style.write_in_cells(ax, share, written, fontsize="small")
     style.name_columns(ax, grades)
     ax.tick_params(axis="x", labelrotation=0)
     style.name_rows(ax, grades)
     kappa = confusion.coefficients["kappa"]
     words = f"\n(kappa {kappa.value:.2f})" if kappa else "\n(scales differ)"
     style.label(ax, x=f"grade by {style.shortened(one.judge)}{words}", y="grade by people")
-
-
-def _row_shares(confusion: Confusion) -> np.ndarray:
-    totals = confusion.counts.sum(axis=1, keepdims=True)
-    return np.where(totals > 0, confusion.counts / np.maximum(totals, 1.0), np.nan)
-
-
-def _percent(share: float) -> str:
-    return "none" if math.isnan(share) else f"{share:.0%}"
 
 
 def draw_bias(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> None:

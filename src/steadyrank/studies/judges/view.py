@@ -10,7 +10,7 @@ from typing import Any
 from steadyrank.present.cells import number, percent, whole
 from steadyrank.present.json import picked
 from steadyrank.present.table import Cell
-from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words
+from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
 from steadyrank.stats.judges.agreement import Agreement
 from steadyrank.stats.judges.ranking import Ranking
 from steadyrank.stats.ranks.intervals import TauInterval
@@ -292,110 +292,78 @@ PAIRS = TableSpec(
 )
 
 
-Figure = Callable[[JudgesResult, JudgeResult], Cell]
+def _audited(result: JudgesResult, judge: JudgeResult) -> dict[str, Cell]:
+    """What is known of a judge, by what each figure is called."""
+    agreed = judge.confusion.coefficients if judge.confusion else {}
+    taus = {
+        f"{symbol}, {'all runs' if row.runs == 'all' else row.runs}": _with_ends(
+            tau.tau, (tau.low, tau.high)
+        )
+        for row in judge.taus
+        for symbol, tau in (("tau", row.tau), ("tau_AP", row.tau_ap))
+    }
+    kin, worth = judge.kin, judge.worth
+    # Without further topics there is nothing to correct.
+    corrected = {
+        "lambda": number(judge.weight.value, ".3f"),
+        "width, corrected to people's": number(judge.width_ratio, ".3f"),
+        "that width in multiples of people's topics": number(result.topics_like(judge), ".2f"),
+        "pairs with wider intervals": whole(judge.n_wider),
+    }
+    return {
+        "further topics": whole(judge.n_judge_topics),
+        "documents judged by both": whole(judge.confusion and judge.confusion.n_documents),
+        "Cohen's kappa, grades": _agreed(agreed.get("kappa")),
+        "Cohen's kappa, quadratic weights": _agreed(agreed.get("kappa_weighted")),
+        "Gwet's AC1, grades": _agreed(agreed.get("ac1")),
+        "Cohen's kappa, relevant or not": _agreed(agreed.get("kappa_relevant")),
+        **taus,
+        "bias, mean over runs": number(judge.bias.mean, "+.4f"),
+        "bias, sd over runs": number(judge.bias.spread),
+        "the same by chance": number(judge.bias.spread_by_chance),
+        "bias for kin less others": Cell(MISSING)
+        if kin is None
+        else _with_ends(kin.test.difference, kin.test.interval, "+.3f", "+.3f"),
+        "its significant pairs, not so by people": percent(judge.unconfirmed_share),
+        "its significant pairs, reversed by people": percent(judge.opposite_share),
+        "its significant pairs, lost after correction": percent(judge.lost_share),
+        "correlation of differences": _with_ends(worth.correlation, worth.interval),
+        **(corrected if judge.n_judge_topics else {}),
+    }
 
 
-def _agreed(key: str) -> Figure:
-    def figure(result: JudgesResult, judge: JudgeResult) -> Cell:
-        agreement = judge.confusion.coefficients[key] if judge.confusion else None
-        return Cell(MISSING) if agreement is None else _with_ends(agreement)
-
-    return figure
+def _agreed(agreement: Agreement | None) -> Cell:
+    return _with_ends(agreement.value, agreement.interval) if agreement else Cell(MISSING)
 
 
-def _with_ends(agreement: Agreement) -> Cell:
-    ends = interval(agreement.interval, ".2f")
-    return Cell(f"{agreement.value:.3f} {ends}", agreement.value)
-
-
-def _tau_cell(tau: TauInterval) -> Cell:
-    if math.isnan(tau.tau):
+def _with_ends(
+    value: float, ends: Sequence[float], form: str = ".3f", of_ends: str = ".2f"
+) -> Cell:
+    """A figure and its interval."""
+    if math.isnan(value):
         return Cell(MISSING)
-    return Cell(f"{tau.tau:.3f} {interval((tau.low, tau.high), '.2f')}", tau.tau)
-
-
-def _kin_cell(result: JudgesResult, judge: JudgeResult) -> Cell:
-    if judge.kin is None:
-        return Cell(MISSING)
-    test = judge.kin.test
-    ends = interval(test.interval, "+.3f")
-    return Cell(f"{test.difference:+.3f} {ends}", test.difference)
-
-
-def _corrected_by(figure: Figure) -> Figure:
-    """The figure of a judge whose further topics leave something to correct."""
-    return lambda result, judge: figure(result, judge) if judge.n_judge_topics else Cell(MISSING)
-
-
-FIGURES: dict[str, Figure] = {
-    "further topics": lambda result, judge: whole(judge.n_judge_topics),
-    "documents judged by both": lambda result, judge: whole(
-        judge.confusion.n_documents if judge.confusion else None
-    ),
-    "Cohen's kappa, grades": _agreed("kappa"),
-    "Cohen's kappa, quadratic weights": _agreed("kappa_weighted"),
-    "Gwet's AC1, grades": _agreed("ac1"),
-    "Cohen's kappa, relevant or not": _agreed("kappa_relevant"),
-    "tau, all runs": lambda result, judge: _tau_cell(judge.taus[0].tau),
-    "tau_AP, all runs": lambda result, judge: _tau_cell(judge.taus[0].tau_ap),
-    "tau, best half": lambda result, judge: _tau_cell(judge.taus[1].tau),
-    "tau_AP, best half": lambda result, judge: _tau_cell(judge.taus[1].tau_ap),
-    "bias, mean over runs": lambda result, judge: number(judge.bias.mean, "+.4f"),
-    "bias, sd over runs": lambda result, judge: number(judge.bias.spread),
-    "the same by chance": lambda result, judge: number(judge.bias.spread_by_chance),
-    "bias for kin less others": _kin_cell,
-    "its significant pairs, not so by people": lambda result, judge: percent(
-        judge.unconfirmed_share
-    ),
-    "its significant pairs, reversed by people": lambda result, judge: percent(
-        judge.opposite_share
-    ),
-    "its significant pairs, lost after correction": lambda result, judge: percent(judge.lost_share),
-    "correlation of differences": lambda result, judge: _with_ends(
-        Agreement(value=judge.worth.correlation, interval=judge.worth.interval)
-    ),
-    "lambda": _corrected_by(lambda result, judge: number(judge.weight.value, ".3f")),
-    "width, corrected to people's": _corrected_by(
-        lambda result, judge: number(judge.width_ratio, ".3f")
-    ),
-    "that width in multiples of people's topics": _corrected_by(
-        lambda result, judge: number(result.topics_like(judge), ".2f")
-    ),
-    "pairs with wider intervals": _corrected_by(lambda result, judge: whole(judge.n_wider)),
-}
-"""Rows of the audit: what each is called, and its cell for a judge."""
-
-
-def _figures(result: JudgesResult) -> dict[str, Figure]:
-    """The rows; those of the best so many only where these were asked for."""
-    rows = dict(FIGURES)
-    if len(result.judges[0].taus) > 2:
-        words = result.judges[0].taus[-1].runs
-        added: dict[str, Figure] = {
-            f"tau, {words}": lambda result, judge: _tau_cell(judge.taus[-1].tau),
-            f"tau_AP, {words}": lambda result, judge: _tau_cell(judge.taus[-1].tau_ap),
-        }
-        keys = list(rows)
-        place = keys.index("bias, mean over runs")
-        rows = {key: rows[key] for key in keys[:place]} | added | rows
-    return rows
+    return Cell(f"{value:{form}} {interval(ends, of_ends)}", value)
 
 
 def _audit_rows(result: JudgesResult) -> list[dict[str, Any]]:
     """What is known of some judge."""
+    by_judge = [_audited(result, judge) for judge in result.judges]
+    titles = dict.fromkeys(title for figures in by_judge for title in figures)
     rows: list[dict[str, Any]] = [
-        {"figure": words}
-        | {str(place): figure(result, judge) for place, judge in enumerate(result.judges)}
-        for words, figure in _figures(result).items()
+        {"figure": title}
+        | {str(j): figures.get(title, Cell(MISSING)) for j, figures in enumerate(by_judge)}
+        for title in titles
     ]
-    return [row for row in rows if any(row[str(j)].text != MISSING for j in range(len(row) - 1))]
+    return [row for row in rows if any(row[str(j)].text != MISSING for j in range(len(by_judge)))]
 
 
 def _audit_columns(result: JudgesResult) -> tuple[Col, ...]:
-    titles = [one.judge.replace("{", "{{").replace("}", "}}") for one in result.judges]
     return (
         Col("figure", form="name"),
-        *(Col(str(place), title, itemgetter(str(place))) for place, title in enumerate(titles)),
+        *(
+            Col(str(place), literal(one.judge), itemgetter(str(place)))
+            for place, one in enumerate(result.judges)
+        ),
     )
 
 

@@ -21,7 +21,7 @@ from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.runs import ReadingOptions, known_options, read_runs
 from steadyrank.data.run import Run
 from steadyrank.data.runs import header_of
-from steadyrank.errors import InputError, check_choice, warn
+from steadyrank.errors import InputError, check_choice, check_count, warn
 from steadyrank.measures.evaluate import Missing, NoRelevant, report_missing, report_unknown
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scoring import Recipe, find_judged_documents, prepare, score_recipe
@@ -246,9 +246,7 @@ def _teams(names: Sequence[str], known: Sequence[str]) -> tuple[tuple[str, ...],
 
 
 def _check(depth: int, missing: str, no_relevant: str) -> None:
-    whole = isinstance(depth, (int, np.integer)) and not isinstance(depth, bool)
-    if not whole or depth < 1:
-        raise InputError(f"pool depth must be a whole number of at least 1, got {depth!r}")
+    check_count("pool depth", depth)
     check_choice("way to treat missing topics", missing, get_args(Missing))
     check_choice(
         "way to treat topics without relevant documents", no_relevant, get_args(NoRelevant)
