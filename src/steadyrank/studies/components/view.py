@@ -72,10 +72,6 @@ def _interactions(result: ComponentsResult) -> list[Finding]:
     ]
 
 
-def _anova_rows(results: Results) -> list[dict[str, Any]]:
-    return [{"measure": result.measure, **row} for result in results for row in result.rows()]
-
-
 def _level_rows(results: Results) -> list[dict[str, Any]]:
     return [
         {
@@ -118,7 +114,7 @@ MEASURE = Col("measure", form="name", when=lambda results: len(results) > 1)
 
 TABLE = TableSpec(
     id="component-anova",
-    rows=_anova_rows,
+    rows=lambda results: [{"measure": one.measure, **row} for one in results for row in one.rows()],
     shown=anova_lines,
     columns=(MEASURE, *ANOVA),
     caption=_anova_caption,

@@ -5,21 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.errors import check_choice
-from steadyrank.notebook import Exhibit, Framed, shown_by
+from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import picked
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.demands import Demands, check_positive, check_whole
 from steadyrank.stats.planning.pilot import Pilot
 from steadyrank.words import counted, level_words
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Against = Literal["minimum_difference", "systems", "width", "topics"]
 
@@ -101,7 +98,7 @@ class MeasurePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by()
-class PlanCurve(Exhibit):
+class PlanCurve(Framed):
     """Numbers of topics, or the power of given ones, against something that was requested."""
 
     against: Against
@@ -116,17 +113,13 @@ class PlanCurve(Exhibit):
         """What stands against what."""
         return f"Topics and their power against {self.against.replace('_', ' ')}."
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row a measure and value."""
-        import pandas as pd
-
-        columns = {
-            "measure": np.repeat(np.array(self.measures, object), len(self.values)),
-            self.against: np.tile(self.values, len(self.measures)),
-            "topics": self.topics.ravel(),
-            "power": self.power.ravel(),
-        }
-        return pd.DataFrame(columns)
+    def rows(self) -> list[dict[str, Any]]:
+        """One dictionary per measure and value."""
+        return [
+            {"measure": measure, self.against: value, "topics": topics, "power": power}
+            for measure, *curve in zip(self.measures, self.topics, self.power, strict=True)
+            for value, topics, power in zip(self.values, *curve, strict=True)
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from steadyrank.present.figures import Plot
 from steadyrank.present.plot_style import QUIET, fixed, label, legend, look, panels
-from steadyrank.stats.planning.variance_facets import FacetComponents
+from steadyrank.studies.stability.study import facet_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +49,8 @@ def _draw_coefficient(result: StabilityResult, ax: Axes, kind: str) -> None:
         with_instances = () if k is None else (k,)
         values = [getattr(g, kind)(n, *with_instances) for n in smooth]
         style = {"color": look(place)["color"]}
-        ax.plot(smooth, values, linewidth=1.4, label=_instances(result, k), **style)
+        words = "" if k is None else facet_words(k, getattr(g, "facet", ""))
+        ax.plot(smooth, values, linewidth=1.4, label=words, **style)
         if k is None or k == result.instances[0]:
             curve = result.d_study(sizes.tolist(), with_instances)
             low, high = zip(*(getattr(own, f"{kind}_interval") for own in curve), strict=True)
@@ -64,14 +65,6 @@ def _draw_coefficient(result: StabilityResult, ax: Axes, kind: str) -> None:
     label(ax, x="number of topics", y=f"{name} of {result.measure}")
     if numbers != [None]:
         legend(ax, loc="best")
-
-
-def _instances(result: StabilityResult, k: float | None) -> str:
-    if k is None or not isinstance(result.components, FacetComponents):
-        return ""
-    from steadyrank.studies.stability.study import facet_words
-
-    return facet_words(k, result.components.facet)
 
 
 def _topics_shown(result: StabilityResult) -> np.ndarray:

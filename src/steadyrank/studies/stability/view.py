@@ -68,10 +68,6 @@ def _component_rows(results: Results) -> list[dict[str, Any]]:
     ]
 
 
-def _coefficient_rows(results: Results) -> list[dict[str, Any]]:
-    return [row for result in results for row in result.rows()]
-
-
 def _by_size(results: Results, rows: Sequence[Any]) -> list[Any]:
     """The fewest topics first."""
     order = {result.measure: place for place, result in enumerate(results)}
@@ -103,10 +99,6 @@ def _influence_rows(results: Results) -> list[dict[str, Any]]:
     return rows
 
 
-def _has_influence(results: Results) -> bool:
-    return any(result.leave_one_out or result.leading_group for result in results)
-
-
 MEASURE = Col("measure", form="name", when=lambda results: len(results) > 1)
 BOTH = (
     Col("e_rho2", "E rho²", ".3f"),
@@ -129,7 +121,7 @@ COMPONENTS = TableSpec(
 )
 COEFFICIENTS = TableSpec(
     id="d-study",
-    rows=_coefficient_rows,
+    rows=lambda results: [row for result in results for row in result.rows()],
     shown=_by_size,
     columns=(MEASURE, Col("topics", form="count"), Col("instances", form="g", when="known"), *BOTH),
     caption="D-study: E rho² of the order of systems, Phi of their scores (docs/stability.md).",
@@ -151,7 +143,7 @@ NEEDED = TableSpec(
 INFLUENCE = TableSpec(
     id="stability-influence",
     rows=_influence_rows,
-    when=_has_influence,
+    when=lambda results: any(one.leave_one_out or one.leading_group for one in results),
     columns=(
         Col("measure", form="name"),
         Col("e_rho2", "E rho²", ".3f"),

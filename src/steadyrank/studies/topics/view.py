@@ -113,10 +113,6 @@ def _against_baseline(result: TopicsResult, rows: Sequence[Row]) -> list[Row]:
     return sorted([*rows, own], key=lambda row: -np.nan_to_num(row["mean_a"], nan=-np.inf))
 
 
-def _most_reversed(result: TopicsResult, rows: Sequence[Row]) -> list[Row]:
-    return sorted(rows, key=lambda row: -np.nan_to_num(row["expected_reversal"], nan=2.0))
-
-
 NEIGHBOURS = TableSpec(
     id="topic-neighbours",
     rows=_neighbour_rows,
@@ -150,7 +146,9 @@ BASELINE = TableSpec(
 PAIRS = TableSpec(
     id="topic-every-pair",
     rows=TopicsResult.rows,
-    shown=_most_reversed,
+    shown=lambda result, rows: sorted(
+        rows, key=lambda row: -np.nan_to_num(row["expected_reversal"], nan=2.0)
+    ),
     when=lambda result: result.baseline is None and len(result.pairs) <= MOST_PAIRS,
     columns=(
         Col("a", form="name"),
