@@ -18,12 +18,14 @@ from scipy import stats
 import steadyrank as sr
 from steadyrank.measures.names import parse_measures
 from steadyrank.stats.planning.demands import check_demands
-from steadyrank.studies.pools.judgments import kept_judgments, read_pool, score_runs
 from steadyrank.studies.pools.study import topics_for_all
 from steadyrank.studies.pools.trials import (
     difference_variance,
+    kept_judgments,
     mean_and_interval,
     pilot_subsets,
+    read_pool,
+    score_runs,
     team_subsets,
 )
 from steadyrank.studies.pools.view import VIEW

@@ -30,7 +30,6 @@ from steadyrank.stats.planning.demands import Demands, Formula, Method, check_de
 from steadyrank.stats.planning.design import check_rates
 from steadyrank.stats.planning.pilot import Pilot, pilot_variance
 from steadyrank.stats.ranks.intervals import bootstrap_tau_interval, kendall_interval
-from steadyrank.studies.pools.judgments import Pool, kept_judgments, read_pool, score_runs
 from steadyrank.studies.pools.result import (
     LeaveOut,
     Mode,
@@ -41,12 +40,16 @@ from steadyrank.studies.pools.result import (
 )
 from steadyrank.studies.pools.trials import (
     Estimates,
+    Pool,
     Trial,
     difference_variance,
     draw_trials,
+    kept_judgments,
     mean_and_interval,
     pilot_subsets,
+    read_pool,
     run_trials,
+    score_runs,
 )
 
 MOST_TEAMS = 15
