@@ -247,7 +247,9 @@ def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = F
     columns = asked(spec.columns, subject)
     kept = [col for col in columns if _is_shown(col, subject, rows)]
     shown = [[_cell(col, row, digits, page) for col in kept] for row in rows]
-    caption = (_filled if isinstance(spec.caption, str) else asked)(spec.caption, subject)
+    caption = asked(spec.caption, subject)
+    if isinstance(spec.caption, str):
+        caption = _filled(spec.caption, subject)
     if page:
         about = [_about(col, subject) for col in kept if col.about]
         caption = " ".join(filter(None, [caption, *about]))

@@ -149,7 +149,9 @@ def agree(
     True
     """
     seed = seed_from(rng)
-    _check(n_samples, n_interval_samples, confidence)
+    check_count("n_samples", n_samples, 2)
+    check_open_unit("confidence", confidence)
+    _check_resamples(n_interval_samples)
     _check_choices(coefficient, reference, mode, strata, power)
     asked = MEASURES if measures is None and qrels is not None else measures
     chosen = scores_in_order(scores_of(scores, qrels, asked, jobs=jobs), runs=True)
@@ -208,15 +210,13 @@ def agree(
     )
 
 
-def _check(n_samples: Any, n_interval_samples: Any, confidence: float) -> None:
-    check_count("n_samples", n_samples, 2)
+def _check_resamples(n_interval_samples: Any) -> None:
     is_whole = isinstance(n_interval_samples, (int, np.integer))
     if not is_whole or 0 != n_interval_samples < LEAST_RESAMPLES:
         raise InputError(
             f"n_interval_samples must be a whole number of at least {LEAST_RESAMPLES}, or 0 for no "
             f"intervals, got {n_interval_samples!r}"
         )
-    check_open_unit("confidence", confidence)
 
 
 def _check_choices(coefficient: Any, reference: Any, mode: Any, strata: Any, power: Any) -> None:

@@ -168,14 +168,6 @@ def _notes(result: AgreeResult) -> list[str]:
     return [note, *power_words(result.anova)]
 
 
-def _likeness_caption(result: AgreeResult) -> str:
-    return (
-        f"All {result.n_systems:,} systems and {result.n_topics:,} topics, similar measures side "
-        f"by side. Pairs of systems differ by Tukey's HSD at {result.likeness.alpha:g} where their "
-        "means do by the difference needed."
-    )
-
-
 LIKENESS = TableSpec(
     id="measure-tau",
     rows=_likeness_rows,
@@ -187,7 +179,9 @@ LIKENESS = TableSpec(
         Col("discriminative_power", "pairs that differ", "percent"),
         Col("needed_difference", "difference needed"),
     ),
-    caption=_likeness_caption,
+    caption="All {n_systems:,} systems and {n_topics:,} topics, similar measures side by side. "
+    "Pairs of systems differ by Tukey's HSD at {likeness.alpha:g} where their means do by the "
+    "difference needed.",
 )
 TABLE = TableSpec(
     id="measure-anova",
@@ -210,10 +204,8 @@ PAIRS = TableSpec(
         Col("tau_ap", "mean tau_AP"),
         Col("tau_all", "tau on all"),
     ),
-    caption=lambda result: (
-        "Pairs of measures: means over all sizes and samples, and tau on all topics and systems. "
-        f"RMSE of the centred means: {result.rmse:.4f}."
-    ),
+    caption="Pairs of measures: means over all sizes and samples, and tau on all topics and "
+    "systems. RMSE of the centred means: {rmse:.4f}.",
     printed=lambda result: 45,
 )
 CELLS = TableSpec(

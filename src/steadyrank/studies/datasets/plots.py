@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +25,7 @@ FEW = 30
 """Up to so many runs are all named."""
 
 
-def _first(rows: Sequence[Any], top: int) -> Sequence[Any]:
+def _first(rows: Any, top: int) -> Any:
     """The rows that a figure names: all of few, else the first."""
     return rows if len(rows) <= max(top, FEW if top == TOP else top) else rows[:top]
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import stdtrit
 
+from steadyrank.errors import InputError
 from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
 from steadyrank.present.svg import tell
@@ -67,11 +69,7 @@ def draw_means(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> N
     """Each run's mean by the judge against that by people, on the topics of both."""
     one = result.of(judge)
     people, of_judge = result.human.mean, one.on_human_topics.mean
-    is_kin = np.isin(result.runs, one.kin.runs if one.kin else ())
-    for place, (chosen, words) in enumerate(((~is_kin, "runs"), (is_kin, "kin of the judge"))):
-        rows = np.flatnonzero(chosen)
-        if not len(rows):
-            continue
+    for place, (words, rows) in enumerate(_by_kin(one, result.runs).items()):
         texts = [f"{result.runs[i]}: people {people[i]:.4f}, judge {of_judge[i]:.4f}" for i in rows]
         looks = {"alpha": 0.8, "label": words, **style.look(place)}
         style.dots(ax, people[rows], of_judge[rows], texts, **looks)
@@ -89,13 +87,18 @@ def draw_means(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> N
     style.legend(ax)
 
 
+def _by_kin(judge: JudgeResult, runs: Sequence[str] | np.ndarray) -> dict[str, np.ndarray]:
+    """Places of the runs, those that are kin to the judge apart."""
+    is_kin = np.isin(runs, judge.kin.runs if judge.kin else ())
+    kinds = {"runs": np.flatnonzero(~is_kin), "kin of the judge": np.flatnonzero(is_kin)}
+    return {words: rows for words, rows in kinds.items() if len(rows)}
+
+
 def draw_confusion(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> None:
     """The grades that people and the judge gave to the same documents, by rows."""
     one = result.of(judge)
     confusion = one.confusion
     if confusion is None:
-        from steadyrank.errors import InputError
-
         raise InputError("scores were given instead of judgments: there are no grades to compare")
     totals = confusion.counts.sum(axis=1, keepdims=True)
     share = np.where(totals > 0, confusion.counts / np.maximum(totals, 1.0), np.nan)
@@ -122,11 +125,7 @@ def draw_bias(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> No
     """The judge's mean less people's for each run, with intervals, best run by people on top."""
     one = result.of(judge)
     order = result.human.order
-    is_kin = np.isin(np.array(result.runs)[order], one.kin.runs if one.kin else ())
-    for place, (chosen, words) in enumerate(((~is_kin, "runs"), (is_kin, "kin of the judge"))):
-        rows = np.flatnonzero(chosen)
-        if not len(rows):
-            continue
+    for place, (words, rows) in enumerate(_by_kin(one, np.array(result.runs)[order]).items()):
         runs = [order[row] for row in rows]
         bias, ends = one.bias.by_run[runs], one.bias.interval[runs]
         arms = np.stack([bias - ends[:, 0], ends[:, 1] - bias])

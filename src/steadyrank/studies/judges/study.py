@@ -21,7 +21,7 @@ from steadyrank.data.read.runs import ReadingOptions, known_options, read_runs
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
-from steadyrank.stats.inputs import check_open_unit, check_samples
+from steadyrank.stats.inputs import check_samples
 from steadyrank.stats.judges.agreement import COEFFICIENTS, Agreement, agreement_over_topics
 from steadyrank.stats.judges.bias import bias_of_runs, favours_kin, welch_pvalue
 from steadyrank.stats.judges.corrected import (
@@ -35,7 +35,6 @@ from steadyrank.stats.judges.corrected import (
 )
 from steadyrank.stats.judges.ranking import Ranking, rank_runs
 from steadyrank.stats.judges.worth import Worth, topics_for_power, topics_for_width, worth_of
-from steadyrank.stats.planning.demands import check_positive
 from steadyrank.stats.ranks.intervals import bootstrap_tau_interval
 from steadyrank.stats.ranks.kappa import confusion_counts, kappa_of_counts
 from steadyrank.stats.run_means import best_first
@@ -181,7 +180,16 @@ def judges(
     """
     seed = seed_from(rng)
     check_choice("population", about, get_args(About))
-    _check(alpha, power, width, minimum_difference, n_samples)
+    check_samples(n_samples)
+    settings = AuditSettings(
+        kin=kin,
+        kin_near=kin_near,
+        top=top,
+        width=width,
+        minimum_difference=minimum_difference,
+        power=power,
+        alpha=alpha,
+    )
     people: Qrels | None = None
     if isinstance(runs, Scores):
         if judges is not None or not isinstance(human, Mapping):
@@ -203,15 +211,6 @@ def judges(
             scheduler=scheduler,
             progress=progress,
         )
-    settings = AuditSettings(
-        kin=kin,
-        kin_near=kin_near,
-        top=top,
-        width=width,
-        minimum_difference=minimum_difference,
-        power=power,
-        alpha=alpha,
-    )
     return judge_scores(
         scores,
         inputs,
@@ -274,16 +273,6 @@ def judge_scores(
         n_samples=n_samples,
         seed=seed,
     )
-
-
-def _check(
-    alpha: float, power: float, width: float, minimum_difference: float, n_samples: int
-) -> None:
-    check_open_unit("alpha", alpha)
-    check_open_unit("power", power)
-    check_positive("width", width)
-    check_positive("minimum difference", minimum_difference)
-    check_samples(n_samples)
 
 
 def _population(every: list[Aligned]) -> int:

@@ -312,7 +312,7 @@ def _audited(result: JudgesResult, judge: JudgeResult) -> dict[str, Cell]:
     }
     return {
         "further topics": whole(judge.n_judge_topics),
-        "documents judged by both": whole(judge.confusion and judge.confusion.n_documents),
+        "documents judged by both": whole(getattr(judge.confusion, "n_documents", None)),
         "Cohen's kappa, grades": _agreed(agreed.get("kappa")),
         "Cohen's kappa, quadratic weights": _agreed(agreed.get("kappa_weighted")),
         "Gwet's AC1, grades": _agreed(agreed.get("ac1")),
@@ -406,10 +406,8 @@ PLAN = TableSpec(
         Col("topics_with_judge", "with the judge", "count"),
         Col("topics_with_endless_judge", "with unlimited topics", "count"),
     ),
-    caption=lambda result: (
-        "Topics that people have to judge to compare an average pair at alpha "
-        f"{result.alpha:g}, uncorrected (docs/judges.md)."
-    ),
+    caption="Topics that people have to judge to compare an average pair at alpha {alpha:g}, "
+    "uncorrected (docs/judges.md).",
 )
 
 

@@ -278,10 +278,8 @@ SIMILARITY = TableSpec(
         Col("interval", "published", ".3f"),
         Col("bootstrap_interval", "over topics", ".3f"),
     ),
-    caption=lambda result: (
-        f"Kendall's tau between rankings of the {len(result.runs)} runs, with "
-        f"{result.confidence:.0%} intervals (docs/pools.md)."
-    ),
+    caption="Kendall's tau between rankings of the {n_runs} runs, with {sure} intervals "
+    "(docs/pools.md).",
 )
 BIAS = TableSpec(
     id="pool-bias-runs",
