@@ -25,7 +25,7 @@ from steadyrank.present.slider import (
 )
 from steadyrank.stats.planning.demands import Demands
 from steadyrank.stats.planning.reversal import error_rate
-from steadyrank.studies.plan.result import PlanResult
+from steadyrank.studies.plan.result import MeasurePlan, PlanResult
 from steadyrank.words import counted, level_words
 
 SYSTEMS = (2, 3, 5, 10, 20, 50, 100)
@@ -178,7 +178,7 @@ def plan_grid(
     spreads = tuple(
         spread
         for place, row in enumerate(result.plans)
-        for spread in _planned(result, row.measure, with_ends=place == 0 or not alone)
+        for spread in _planned(result, row, with_ends=place == 0 or not alone)
     )
     differences = tuple(_around(result))
     at_hand = [row.pilot.n_topics for row in result.plans if row.pilot]
@@ -244,45 +244,51 @@ def _pairs_label(comparisons: int, systems: int | None) -> str:
     return f"{systems} systems, all {comparisons:,} pairs"
 
 
-def _assumed(demands: Demands, deviation: float) -> Spread:
-    square = deviation * deviation
-    what = "differences per topic" if demands.paired else "the scores of a system over topics"
+def _spread(
+    demands: Demands, label: str, words: str, variance: float, of_differences: float = 0.0
+) -> Spread:
+    """Of the variance of differences in a paired design, else of that of scores."""
+    if demands.paired:
+        variance, of_differences = variance / 2.0, variance
     return Spread(
-        label=f"{deviation:.2f}",
-        words=f"{what} have a standard deviation of {deviation:.2f}",
-        variance=square / 2.0 if demands.paired else square,
-        difference_variance=square if demands.paired else 2.0 * square,
+        label=label,
+        words=words,
+        variance=variance,
+        difference_variance=of_differences or 2.0 * variance,
     )
 
 
-def _planned(result: PlanResult, measure: str, *, with_ends: bool) -> list[Spread]:
+def _assumed(demands: Demands, deviation: float) -> Spread:
+    what = "differences per topic" if demands.paired else "the scores of a system over topics"
+    words = f"{what} have a standard deviation of {deviation:.2f}"
+    return _spread(demands, f"{deviation:.2f}", words, deviation * deviation)
+
+
+def _planned(result: PlanResult, row: MeasurePlan, *, with_ends: bool) -> list[Spread]:
     """The variance of a measure, and where pilot data give them the ends of its interval."""
-    row = next(row for row in result.plans if row.measure == measure)
-    paired = result.demands.paired
-    variance = row.difference_variance if paired else row.variance
-    source = "in the pilot" if row.pilot else "as assumed"
-    what = "differences per topic" if paired else "scores over topics"
-
-    def spread(variance: float, label: str, where: str) -> Spread:
-        of_differences = variance if paired else 2.0 * variance
-        if row.pilot is not None and not paired and result.demands.method == "anova":
-            of_differences = row.pilot.difference_variance or of_differences
-        return Spread(
-            label=label,
-            words=f"{what} have the variance of {measure} {where} ({variance:.4g})",
-            variance=variance / 2.0 if paired else variance,
-            difference_variance=of_differences,
+    demands, pilot, ends = result.demands, row.pilot, row.pilot_interval
+    cases = {
+        row.measure: (
+            row.difference_variance if demands.paired else row.variance,
+            "in the pilot" if pilot else "as assumed",
         )
-
-    spreads = [spread(variance, measure, source)]
-    ends = row.pilot_interval
-    if not with_ends or ends is None or not all(0.0 < end < math.inf for end in ends):
-        return spreads
-    confidence = f"{result.confidence:.0%}"
-    for end, name in zip(ends, ("lower", "upper"), strict=True):
-        where = f"at the {name} end of its {confidence} interval"
-        spreads.append(spread(end, f"{measure}, variance {where}", where))
-    return spreads
+    }
+    if with_ends and ends is not None and all(0.0 < end < math.inf for end in ends):
+        for end, name in zip(ends, ("lower", "upper"), strict=True):
+            where = f"at the {name} end of its {result.confidence:.0%} interval"
+            cases[f"{row.measure}, variance {where}"] = end, where
+    what = "differences per topic" if demands.paired else "scores over topics"
+    known = pilot.difference_variance if pilot and demands.method == "anova" else 0.0
+    return [
+        _spread(
+            demands,
+            label,
+            f"{what} have the variance of {row.measure} {where} ({variance:.4g})",
+            variance,
+            known,
+        )
+        for label, (variance, where) in cases.items()
+    ]
 
 
 def _around(result: PlanResult) -> list[float]:
