@@ -219,7 +219,7 @@ def run_all(total: int, names: list[str], first: int, minutes: float, jobs: int)
 GUIDED = """data.read.csv_cells data.read.score_files data.read.score_json data.read.score_lines
     data.read.json_text data.read.metadata data.read.run_info data.read.sources
     data.interop.frames data.interop.datasets measures.names retrieval.engine.collections
-    retrieval.engine.topics compute.stores cli.topics cli.inputs cli.make_runs"""
+    retrieval.makers.inputs compute.stores cli.topics cli.inputs cli.make_runs"""
 """Modules without kernels, which must not be changed before Numba sees them."""
 
 
@@ -240,7 +240,7 @@ def guided(name: str, seconds: float) -> None:
         import steadyrank.cli.make_runs
         import steadyrank.cli.topics
         import steadyrank.data.read.score_files
-        import steadyrank.retrieval.engine.topics  # noqa: F401
+        import steadyrank.retrieval.makers.inputs  # noqa: F401
     from fuzz.mutants import outcome
 
     target = all_targets()[name]

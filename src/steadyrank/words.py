@@ -112,7 +112,13 @@ def some(names: Sequence[str], most: int = MOST_NAMES) -> str:
 
 
 def best_words(
-    names: Sequence[str], total: int, sure: str, *, n_rank_one: int = 0, most: int = MOST_NAMES
+    names: Sequence[str],
+    total: int,
+    sure: str,
+    *,
+    n_rank_one: int = 0,
+    most: int = MOST_NAMES,
+    noun: str = "run",
 ) -> str:
     """Which runs could be the best, and how many could by the ranks that hold for all at once.
 
@@ -120,12 +126,13 @@ def best_words(
     'With 95% confidence the best run is one of two: a and b. All ranks at once leave four.'
     """
     if len(names) == total:
-        return f"{sure} no run can be ruled out as the best."
+        return f"{sure} no {noun} can be ruled out as the best."
     which = f" All ranks at once leave {number_word(n_rank_one)}."
     which = which if n_rank_one > len(names) else ""
     if len(names) == 1:
-        return f"{sure} {names[0]} is the best of these runs.{which}"
-    return f"{sure} the best run is one of {number_word(len(names))}: {some(names, most)}.{which}"
+        return f"{sure} {names[0]} is the best of these {noun}s.{which}"
+    few = number_word(len(names))
+    return f"{sure} the best {noun} is one of {few}: {some(names, most)}.{which}"
 
 
 def level_words(alpha: float, comparisons: int = 1) -> str:
@@ -135,6 +142,15 @@ def level_words(alpha: float, comparisons: int = 1) -> str:
     ('alpha 0.05', 'alpha 0.05 over 153 comparisons')
     """
     return f"alpha {alpha:g}" + (f" over {comparisons:,} comparisons" if comparisons > 1 else "")
+
+
+def count_or_share(n: int, total: int, few: int = 20) -> str:
+    """A number out of few, or a share of many.
+
+    >>> count_or_share(0, 3), count_or_share(2, 3), count_or_share(94, 325)
+    ('None', '2', '29%')
+    """
+    return f"{n / total:.0%}" if total >= few else f"{n}" if n else "None"
 
 
 def percent(rate: float) -> str:

@@ -17,11 +17,12 @@ from steadyrank.papers.jayasinghe2015.agreement import (
 )
 from steadyrank.papers.jayasinghe2015.levels import TESTS, error_rates
 from steadyrank.papers.jayasinghe2015.pitfalls import (
+    contradictions,
     equivalence_intervals,
+    instance_spread,
     paper_scores,
     single_instance_shares,
 )
-from steadyrank.papers.jayasinghe2015.single_instances import contradictions, instance_spread
 from steadyrank.stats.instances.batches import (
     nested_pvalues,
     t_pvalues,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import subprocess
 import sys
@@ -24,7 +25,9 @@ SECTION = """
 from dataclasses import dataclass
 
 from steadyrank.present.cells import name, table, whole
-from steadyrank.studies.part import Body, Cost, Drawing, Part
+from steadyrank.present.page import Tile
+from steadyrank.present.view import Finding
+from steadyrank.studies.part import Body, Cost, Drawing, Front, Part
 
 
 @dataclass(frozen=True)
@@ -36,10 +39,20 @@ def body(result, findings):
     heads = sum(result.tosses)
     n_runs = len(findings.material.scores.runs)
     return Body(
-        answer=(f"{heads} of {len(result.tosses)} coins for {n_runs} runs show heads.",),
+        answer=(
+            Finding("toy.heads", f"{heads} of {len(result.tosses)} coins for {n_runs} runs agree."),
+            Finding("toy.swap", "Coins swap half of the pairs."),
+        ),
         figures=(Drawing("toy-bars", "Coins.", result, "bars"),),
         tables=(table("toy-coins", "Heads.", ["coin", "heads"], [[name("all"), whole(heads)]]),),
         notes=("Coins are fair.",),
+    )
+
+
+def front(result, findings):
+    return Front(
+        swap=Finding("toy.swap", "Coins swap half of the pairs.", {"share": 0.5}),
+        tiles=(Tile(id="toy.tosses", figure="10", text="coins were tossed"),),
     )
 
 
@@ -51,6 +64,8 @@ PART = Part(
     body=body,
     run=lambda job: ToyResult(tosses=(1, 0) * (job.n_samples // 2)),
     why_not=lambda material: "" if len(material.scores.runs) > 2 else "two runs need no coin",
+    front=front,
+    varies="Other coins",
     cost=lambda shape: Cost(fixed=0.01, per_sample=1e-9, least=2, most=10, noun="tosses"),
 )
 """
@@ -79,7 +94,7 @@ def toy(tmp_path, monkeypatch):
     folder = tmp_path / "toy_study"
     folder.mkdir()
     (folder / "__init__.py").write_text("")
-    (folder / "section.py").write_text(SECTION)
+    (folder / "part.py").write_text(SECTION)
     (folder / "plots.py").write_text(PLOTS)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(registry, "STUDIES", (*registry.STUDIES, TOY))
@@ -103,13 +118,26 @@ def test_a_study_is_a_folder_and_a_line_on_the_page(toy, tmp_path, drawn_only):
     places = [section.id for section in result.page.sections]
     assert places[-4:] == ["judges", "toy", "hardest", "check"]
     section = result.page.sections[places.index("toy")]
-    assert section.answer == ("5 of 10 coins for 3 runs show heads.",)
+    assert section.answer == ("5 of 10 coins for 3 runs agree.",), "the swap was said above"
+    first = result.page.first
+    assert (first.bars[0].about, first.bars[0].text, first.bars[0].link) == (
+        "Other coins",
+        "50%",
+        "toy",
+    )
+    assert first.tiles[-1].text == "coins were tossed"
     assert section.means == "Heads agree. Coins are fair."
     assert [figure.alt for figure in section.figures] == ["Bars of coins."]
     page = (tmp_path / "r.html").read_text("utf-8")
     assert "Does a coin agree?" in page
     assert "10 tosses" in page, "samples are told where the numbers come from"
-    assert "5 of 10 coins for 3 runs show heads." in result.findings
+    ids = [finding.id for finding in result.findings]
+    assert ids[:3] == ["compare.verdict", "compare.lead", "toy.swap"]
+    assert {"toy.heads", "toy.tosses"} < set(ids)
+    assert len(set(ids)) == len(ids)
+    as_json = json.loads(result._text("json"))
+    assert [found["id"] for found in as_json["findings"]] == ids
+    assert as_json["studies"][-1] == "toy"
 
 
 def test_it_says_why_not(toy, tmp_path, drawn_nowhere):
@@ -119,7 +147,7 @@ def test_it_says_why_not(toy, tmp_path, drawn_nowhere):
 
 
 def test_it_is_drawn(toy):
-    result = importlib.import_module("toy_study.section").ToyResult(tosses=(1, 0, 0))
+    result = importlib.import_module("toy_study.part").ToyResult(tosses=(1, 0, 0))
     (ax,) = sr.plot(result).axes
     assert [bar.get_height() for bar in ax.patches] == [2, 1]
     assert alt_text(result) == "Bars of coins."
@@ -150,7 +178,7 @@ def test_the_command_line_lists_it_without_importing_it(toy):
 
 def test_without_its_line_nobody_knows_it(toy, monkeypatch):
     monkeypatch.setattr(registry, "STUDIES", registry.STUDIES[:-1])
-    result = importlib.import_module("toy_study.section").ToyResult(tosses=(1,))
+    result = importlib.import_module("toy_study.part").ToyResult(tosses=(1,))
     with pytest.raises(sr.InputError, match="no plot of a ToyResult"):
         sr.plot(result)
 
@@ -167,7 +195,7 @@ def test_every_study_describes_its_part(study):
     for words in (study.question, part.title, part.question, part.means, part.means_not):
         assert words
     assert part.question.endswith("?")
-    assert (study.turn == registry.LAST) == (part.run is None), "what runs has its turn"
+    assert part.is_read or study.turn != registry.LAST, "what runs has its turn"
     for kinds in study.plots.values():
         assert kinds
 

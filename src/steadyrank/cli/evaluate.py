@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import click
-
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.formats import also_writes
-from steadyrank.cli.output import Output, emit, progress_bar, tell_if_compiling
+from steadyrank.cli.output import Output, also_writes, emit, tell_if_compiling
 from steadyrank.errors import InputError
 
 
@@ -19,22 +16,14 @@ from steadyrank.errors import InputError
 @opt.qrels_argument
 @opt.runs_argument
 @opt.measures_option
-@opt.output_option(
-    "--per-topic",
-    "-q",
-    is_flag=True,
-    help="Show every topic instead of means in tables, LaTeX and Markdown; in trec_eval's format, "
-    "show them before the summary.",
-)
-@opt.output_option(
-    "--wide", is_flag=True, help="Write CSV of one measure with topics down and runs across."
-)
-@opt.output_option(
-    "--by",
-    type=click.Choice(["run", "system"]),
-    default="run",
-    help="Show one row per run, or per system: means over its runs, which --run-info or "
-    "--system-from name.",
+@opt.output_options_of(
+    {
+        "--per-topic -q": "Show every topic instead of means in tables, LaTeX and Markdown; in "
+        "trec_eval's format, show them before the summary.",
+        "--wide": "Write CSV of one measure with topics down and runs across.",
+        "--by [run|system] = run": "Show one row per run, or per system: means over its runs, "
+        "which --run-info or --system-from name.",
+    }
 )
 @opt.digits_option
 @opt.ties_option
@@ -50,9 +39,7 @@ def command(
     per_topic: bool,
     wide: bool,
     by: str,
-    digits: int,
     output: Output,
-    seed: int,
     **options: Any,
 ) -> None:
     """Score runs against judgments, with trec_eval's ordering and tie breaking.
@@ -64,7 +51,7 @@ def command(
     """
     if output.format == "trec_eval" and options["no_relevant"] == "skip":
         raise InputError("trec_eval skips no judged topics: omit --no-relevant skip")
-    with progress_bar("runs", output.quiet) as progress:
+    with output.progress("runs") as progress:
         from steadyrank.cli.rehearsals import of_evaluate
         from steadyrank.measures.evaluate import evaluate
 
@@ -76,6 +63,7 @@ def command(
             by_measures,
             tie_bounds=output.format != "trec_eval",
             progress=progress,
+            **output.machine,
             **options,
         )
     if by == "system":
@@ -97,7 +85,7 @@ def command(
         return
     from steadyrank.studies.evaluate.view import scores_text
 
-    output.show(scores_text, scores, per_topic=per_topic, wide=wide, digits=digits)
+    output.show(scores_text, scores, per_topic=per_topic, wide=wide)
 
 
 def _default_measures(form: str) -> Sequence[str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 
@@ -39,8 +39,8 @@ from steadyrank.measures.scoring import (
     score_entries,
     score_topics,
 )
-from steadyrank.measures.ties.expected import check_expectations, expected_scores
-from steadyrank.measures.ties.expected import tie_bounds as scores_of_extreme_orders
+from steadyrank.measures.tie_orders import check_expectations, expected_scores
+from steadyrank.measures.tie_orders import tie_bounds as scores_of_extreme_orders
 from steadyrank.words import by_number, counted
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10")
@@ -159,9 +159,8 @@ def evaluate(
     """
     _check_order(runs, qrels)
     parsed = parse_measures(measures)
-    check_choice("way to treat missing topics", missing, ("zero", "skip", "error"))
-    check_choice("way to treat topics without relevant documents", no_relevant, ("zero", "skip"))
-    check_choice("way to break ties", ties, ("trec_eval", "float32", "average"))
+    check_treatment(missing, no_relevant)
+    check_choice("way to break ties", ties, get_args(Ties))
     to_read = read_runs(runs, **known_options(reading_options))
     judged = judgments_of(qrels)
     if len(judged) == 0:
@@ -207,6 +206,13 @@ def evaluate(
     )
     scores = describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)
     return _with_bounds(scores, outcomes) if tie_bounds else scores
+
+
+def check_treatment(missing: str, no_relevant: str) -> None:
+    """Refuse ways to treat missing topics, and topics without relevant documents, that are none."""
+    check_choice("way to treat missing topics", missing, get_args(Missing))
+    without = "way to treat topics without relevant documents"
+    check_choice(without, no_relevant, get_args(NoRelevant))
 
 
 def _check_order(runs: Any, qrels: Any) -> None:
@@ -297,33 +303,45 @@ def _report(outcomes: Sequence[_Outcome], job: _Job, missing: Missing) -> None:
             f"{job.qrels.topics[0]!r})?"
         )
     report_unknown([o.unknown for o in outcomes])
-    for level in sorted({recipe.level for recipe in job.recipes} - {ANY_GRADE}):
-        barren = int((job.qrels.best_grades < level).sum())
+    score = "NaN" if np.isnan(job.no_relevant) else "0"
+    report_no_relevant(job.qrels, job.recipes, score, stacklevel=5)
+
+
+def report_no_relevant(
+    qrels: Qrels, recipes: Iterable[Recipe], score: str, *, stacklevel: int
+) -> None:
+    """Say how many topics have no document that is relevant to a measure, and what they score."""
+    for level in sorted({recipe.level for recipe in recipes} - {ANY_GRADE}):
+        barren = int((qrels.best_grades < level).sum())
         if barren:
-            done = "NaN" if np.isnan(job.no_relevant) else "0"
             of_grade = "" if level == 1 else f" of grade {level}"
             warn(
-                f"{barren} of {counted(n_topics, 'topic')} {by_number(barren, 'has', 'have')} "
-                f"no relevant document{of_grade}: "
-                f"{by_number(barren, 'it scores', 'they score')} {done}"
+                f"{barren} of {counted(len(qrels.topics), 'topic')} "
+                f"{by_number(barren, 'has', 'have')} no relevant document{of_grade}: "
+                f"{by_number(barren, 'it scores', 'they score')} {score}",
+                stacklevel=stacklevel,
             )
 
 
 def report_missing(
-    lacking: Iterable[tuple[str, int]], n_topics: int, missing: str, *, may_skip: bool = True
+    lacking: Iterable[tuple[str, int]],
+    n_topics: int,
+    missing: str,
+    *,
+    may_skip: bool = True,
+    verbs: tuple[str, str] = ("run lacks", "runs lack"),
+    remedy: str | None = None,
 ) -> None:
     """Say what is done about runs that lack so many of the judged topics; refuse with "error"."""
     short = [(name, count) for name, count in lacking if count]
     if not short:
         return
-    who = counted(len(short), "run lacks", "runs lack")
+    who = counted(len(short), *verbs)
     first = f"{short[0][0]!r} lacks {short[0][1]} of {n_topics}"
     if missing == "error":
         remedies = 'missing="zero" or missing="skip"' if may_skip else 'missing="zero"'
-        raise InputError(
-            f"{who} judged topics ({first}): complete {by_number(len(short), 'it', 'them')}, or "
-            f"choose {remedies}"
-        )
+        remedy = remedy or f"complete {by_number(len(short), 'it', 'them')}, or choose {remedies}"
+        raise InputError(f"{who} judged topics ({first}): {remedy}")
     zero = by_number(len(short), "it scores", "they score") + " 0 there"
     done = zero if missing == "zero" else "these cells are omitted"
     warn(f"{who} judged topics ({first}): {done}", stacklevel=5)

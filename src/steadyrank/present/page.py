@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from steadyrank.present.pair_panel import PairPanel
 from steadyrank.present.run_names import RunNames
@@ -47,30 +48,75 @@ class Section:
     warnings: tuple[str, ...] = ()
     why_not: str = ""
     is_open: bool = True
-    """Whether it is unfolded at first; print and pages without scripts show everything."""
+    """Whether it is unfolded at first; else its title and the first sentence are shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
-    """A line of a card: what it is about, and a sentence or two."""
+class BoardRow:
+    """One of the best: its rank, and the ranks that it may have."""
+
+    rank: int
+    name: str
+    score: str
+    low: int
+    high: int
+    group: str = ""
+    """Letters or a word that place it among the others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Board:
+    """The best rows of a leaderboard."""
+
+    title: str
+    note: str
+    """What dots and bars are."""
+    measure: str
+    rows: tuple[BoardRow, ...]
+    n_ranks: int
+    """Ranks that the bars are drawn over."""
+    group: str = "group"
+    """What the last column is called."""
+    link: str = ""
+    """The section with all rows."""
+    more: str = ""
+    """What stands for that link."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """A share of pairs that swap, and the section about it."""
 
     about: str
+    share: float
     text: str
+    link: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
-    """The answer of a page on one screen: cautions, a sentence, facts and a picture."""
+class Tile:
+    """A figure to remember, and what it counts."""
+
+    id: str
+    figure: str
+    text: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstScreen:
+    """The answer of a page: verdict, best rows, what would change the order, figures."""
 
     verdict: str
+    line: str = ""
+    """The lead, its interval, and whether it is significant."""
     cautions: tuple[str, ...] = ()
-    facts: tuple[Fact, ...] = ()
-    figure: PageFigure | None = None
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """All that it says, what must be known first before the rest."""
-        return (*self.cautions, self.verdict, *(fact.text for fact in self.facts))
+    board: Board | None = None
+    bars: tuple[Bar, ...] = ()
+    """The largest share first."""
+    bars_note: str = ""
+    not_examined: str = ""
+    tiles: tuple[Tile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +125,14 @@ class Page:
 
     title: str
     subtitle: str
-    lead: tuple[str, ...]
-    """The answer in sentences; a page with a card shows that instead."""
     sections: tuple[Section, ...]
-    card: Card | None = None
+    lead: tuple[str, ...] = ()
+    """The answer in sentences, of a page without a first screen."""
+    first: FirstScreen | None = None
+    description: str = ""
+    """One line for whoever links to the page."""
+    preview: bytes = b""
+    """A PNG of the first screen, for the same."""
     provenance: tuple[Table, ...] = ()
     command: str = ""
     """The command that rebuilds the page."""

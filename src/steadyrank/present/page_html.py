@@ -28,7 +28,7 @@ import numpy as np
 from steadyrank.data.read.csv_cells import csv_line
 from steadyrank.errors import InputError
 from steadyrank.present.packing import packed_numbers
-from steadyrank.present.page import Page, PageFigure
+from steadyrank.present.page import Bar, BoardRow, Page, PageFigure
 from steadyrank.present.page_svg import inline_svg
 from steadyrank.present.page_words import explainer, hoverer, looker
 from steadyrank.present.pair_panel import packed
@@ -102,7 +102,10 @@ def _environment(page: Page) -> Environment:
         named=lambda text: without_terms(text, set()),
         note=lambda name: page.notes.get(name, ""),
         number_columns=_number_columns,
+        png=lambda picture: f"data:image/png;base64,{base64.b64encode(picture).decode()}",
         row_links=_row_links,
+        share_bar=_share_bar,
+        track=_track,
         shape=_shape,
         short=page.names.cell,
         sort_key=_sort_key,
@@ -183,6 +186,32 @@ def _shape(figure: PageFigure) -> Markup:
     is_a = {"wide": _points(figure)[0] > WIDE, "tall": _is_tall(figure)}
     names = [name for name, holds in is_a.items() if holds]
     return Markup(' class="{}"').format(" ".join(names)) if names else Markup()
+
+
+# Bars of the first screen are drawings without a unit: widths are shares of the room there is
+
+
+def _track(row: BoardRow, n_ranks: int) -> Markup:
+    """The ranks that a row may have, and a dot at its own."""
+    from markupsafe import Markup
+
+    left, width = 100 * (row.low - 1) / n_ranks, 100 * (row.high - row.low + 1) / n_ranks
+    dot = 100 * (min(row.rank, n_ranks) - 0.5) / n_ranks
+    return Markup(
+        '<svg height="14" aria-hidden="true"><rect x="{:.1f}%" y="4" width="{:.1f}%" height="6" '
+        'rx="3"/><circle cx="{:.1f}%" cy="7" r="4.5"/></svg>'
+    ).format(left, width, dot)
+
+
+def _share_bar(bar: Bar, largest: float, is_largest: bool) -> Markup:
+    """A share beside the largest."""
+    from markupsafe import Markup
+
+    width = 100 * bar.share / largest if largest > 0.0 else 0.0
+    look = Markup(' class="largest"') if is_largest else Markup()
+    return Markup(
+        '<svg height="14" aria-hidden="true"><rect width="{:.1f}%" height="14" rx="3"{}/></svg>'
+    ).format(max(width, 0.7), look)
 
 
 # What tables sort by and where their rows lead
@@ -335,8 +364,6 @@ def _check(page: Page) -> None:
 
 
 def _ids(page: Page) -> Iterator[str]:
-    if page.card is not None and page.card.figure is not None:
-        yield page.card.figure.id
     for section in page.sections:
         yield section.id
         yield from (figure.id for figure in section.figures)

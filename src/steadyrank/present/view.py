@@ -117,7 +117,6 @@ class FigureSpec:
     kind: str
     of: Callable[[Any], Any] = lambda subject: subject
     """The result that is drawn."""
-    when: Callable[[Any], bool] = lambda subject: True
     options: Mapping[str, Any] = field(default_factory=dict)
     """What `plot` takes besides the kind."""
 
@@ -134,7 +133,8 @@ class View:
     fields: Callable[[Any], dict[str, Any]]
     """The promised keys of the JSON output, which the view's findings complete; an iterator for
     rows of which there may be millions."""
-    figures: Sequence[FigureSpec] | Callable[[Any], Sequence[FigureSpec]] = ()
+    figure: FigureSpec | Callable[[Any], FigureSpec | None] | None = None
+    """The one of its section; `plot` draws more kinds."""
     csv: str = ""
     """Id of the table whose exact rows CSV holds; the first unless given."""
     options: tuple[str, ...] = ()

@@ -63,12 +63,14 @@ class ReportPlan:
 
     def lines(self) -> list[str]:
         """What somebody who waits wants to know."""
+        named = {s.name for s in studies_by_turn() if s.is_command and not s.part.is_read}
+        studies = {name: plan for name, plan in self.studies.items() if name in named}
         run = [
             f"{name} ({plan.drawn})" if plan.drawn else name
-            for name, plan in self.studies.items()
+            for name, plan in studies.items()
             if not plan.why_not
         ]
-        left_out = [name for name, plan in self.studies.items() if plan.why_not]
+        left_out = [name for name, plan in studies.items() if plan.why_not]
         why = (
             "with the given number of samples"
             if self.given
@@ -119,11 +121,7 @@ def step_down(number: float) -> int:
 
 def costs(shape: Shape) -> dict[str, Cost]:
     """Seconds of one processor for every study that runs, in the order of their importance."""
-    return {
-        study.name: study.part.cost(shape)
-        for study in studies_by_turn()
-        if study.part.run is not None
-    }
+    return {study.name: study.part.cost(shape) for study in studies_by_turn()}
 
 
 def make_plan(

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
-from steadyrank._version import __version__
 from steadyrank.errors import InputError
 from steadyrank.present.figures import own_style
-from steadyrank.present.page import Card, Page, PageFigure, Section
-from steadyrank.present.plot_style import rows_height
+from steadyrank.present.page import Page, PageFigure, Section
+from steadyrank.present.pair_panel import PairPanel
 from steadyrank.present.run_names import RunNames, shown_as
 from steadyrank.present.table import Table
+from steadyrank.present.view import Finding
 from steadyrank.reporting.budget import ReportPlan
-from steadyrank.reporting.card import make_card
-from steadyrank.reporting.dataset_card import make_dataset_card
-from steadyrank.reporting.pairs import make_pairs
+from steadyrank.reporting.first_screen import first_screen, fronts_of, said_first
 from steadyrank.reporting.provenance import provenance
-from steadyrank.reporting.settling import combined
-from steadyrank.studies.compare.result import CompareResult
-from steadyrank.studies.datasets.result import DatasetsResult
 from steadyrank.studies.material import Machine, Settings
 from steadyrank.studies.part import Body, Drawing, Findings
 from steadyrank.studies.plotting import drawing_of, figure
-from steadyrank.studies.registry import Study, studies_by_place
+from steadyrank.studies.registry import Study, studies_by_place, studies_by_turn
 from steadyrank.words import counted
 
 NOTES: Mapping[str, str] = {
@@ -65,12 +59,6 @@ NOTES: Mapping[str, str] = {
 PAGE_WIDTH = 9.6
 """Inches of a figure: the width of the page, with letters as large as its text."""
 
-CARD_WIDTH, CARD_RUNS = 4.6, 10
-"""Inches of the card's picture, and the runs in it."""
-
-OPEN = ("evaluate", "datasets")
-"""Sections that are unfolded at first."""
-
 
 @own_style()
 def make_page(
@@ -81,83 +69,87 @@ def make_page(
     names: RunNames,
     command: str,
     machine: Machine,
-) -> Page:
-    """The page of what was found; `names` has what it calls the runs."""
+) -> tuple[Page, tuple[Finding, ...]]:
+    """The page of what was found, and all that it says; `names` has what it calls the runs."""
     material, scores = findings.material, findings.material.scores
     with shown_as(names):
-        sections, card = _sections(findings, machine), _card(findings.results)
-    return Page(
+        fronts = fronts_of(findings)
+        first, said = first_screen(findings, fronts), said_first(fronts)
+        sections = []
+        for study, body in _bodies(findings, machine):
+            said_before = {finding.id for finding in said}
+            new = [finding for finding in body.answer if finding.id not in said_before]
+            sections.append(make_section(study, findings, replace(body, answer=tuple(new))))
+            said += new
+    page = Page(
         title=title,
         subtitle=(
-            f"{counted(len(scores.runs), 'run', form=',')}, "
-            f"{counted(len(scores.topics), material.unit, form=',')}, "
-            f"{counted(len(scores.measures), 'measure', form=',')}; "
-            f"steadyrank {__version__}, seed {material.settings.seed}"
+            f"{counted(len(scores.runs), 'run', form=',')} · "
+            f"{counted(len(scores.topics), material.unit, form=',')} · "
+            f"{_measures(scores.measures)}"
         ),
-        lead=card.sentences,
-        card=card,
-        sections=sections,
+        description=first.verdict,
+        first=first,
+        sections=tuple(sections),
         provenance=provenance(planned, findings),
         command=command,
         notes=NOTES,
         names=names,
-        pairs=make_pairs(findings.results) if "compare" in findings.results else None,
+        pairs=_two_runs(findings),
     )
+    return page, tuple(said)
 
 
-def _sections(findings: Findings, machine: Machine) -> tuple[Section, ...]:
-    studies = studies_by_place()
-    before = combined(findings.results)
+def _measures(measures: tuple[str, ...]) -> str:
+    first, *others = measures
+    return f"{first} first, then {', '.join(others)}" if others else first
+
+
+def _bodies(findings: Findings, machine: Machine) -> Iterator[tuple[Study, Body]]:
+    """What the studies say and show, in the order of the page; nothing where they did not run."""
+    studies = [s for s in studies_by_place() if s.is_command or s.name not in findings.why_not]
     progress = machine.progress("sections")
-    sections = []
     for place, study in enumerate(studies, start=1):
-        sections.append(make_section(study, findings, before.get(study.name)))
+        ran = study.name not in findings.why_not
+        result = findings.results.get(study.name)
+        yield study, study.part.body(result, findings) if ran else Body()
         if progress is not None:
             progress(place, len(studies))
-    return tuple(sections)
 
 
-def _card(results: Mapping[str, Any]) -> Card:
-    """The card with its picture."""
-    main: CompareResult | DatasetsResult = (
-        results["datasets"] if "datasets" in results else results["compare"][0]
-    )
-    kept = min(CARD_RUNS, len(main.runs))
-    size = (CARD_WIDTH, rows_height(kept, least=1.4))
-    who = f"the first {kept} of {len(main.runs):,} runs" if kept < len(main.runs) else "all runs"
-    if isinstance(main, DatasetsResult) or main.baseline is None:
-        caption = f"Possible ranks of {who}."
-        drawn = figure("card-ranks", caption, main, "ranks", figsize=size, top=kept)
-    else:
-        caption = f"Differences between {who} and the baseline, with intervals."
-        order = main.order[:kept]
-        drawn = figure("card-baseline", caption, main, "intervals", figsize=size, order=order)
-    card = make_dataset_card(main) if isinstance(main, DatasetsResult) else make_card(results)
-    return replace(card, figure=next(iter(drawn), None))
+def _two_runs(findings: Findings) -> PairPanel | None:
+    """The panel that one study opens and the others add to."""
+    known = [
+        (study.part, findings.results[study.name])
+        for study in studies_by_turn()
+        if study.name in findings.results
+    ]
+    opened = next((p.two_runs(result, findings) for p, result in known if p.two_runs), None)
+    if opened is None:
+        return None
+    for part, result in known:
+        part.of_two(opened, result, findings)
+    return opened.panel()
 
 
-def make_section(study: Study, findings: Findings, before: Body | None = None) -> Section:
-    """The section of a study, after what several studies say together; or why there is none."""
-    name, part, before = study.name, study.part, before or Body()
+def make_section(study: Study, findings: Findings, body: Body) -> Section:
+    """The section of a study, or why there is none."""
+    name, part = study.name, study.part
     if name in findings.why_not:
         why_not = findings.why_not[name]
         return Section(id=name, title=part.title, question=part.question, why_not=why_not)
-    own = part.body(findings.results.get(name), findings)
-    warned = findings.warnings.get(name, ())
     return Section(
         id=name,
         title=part.title,
         question=part.question,
-        answer=(*before.answer, *own.answer),
-        means=" ".join([part.means, *own.notes]),
+        answer=tuple(finding.text for finding in body.answer),
+        means=" ".join([part.means, *body.notes]),
         means_not=part.means_not,
-        figures=_drawn([*before.figures, *own.figures]),
-        tables=tuple(
-            _cut(table, findings.material.settings.top) for table in (*before.tables, *own.tables)
-        ),
-        sliders=own.sliders,
-        warnings=tuple(warned),
-        is_open=name in OPEN,
+        figures=_drawn(list(body.figures)),
+        tables=tuple(_cut(table, findings.material.settings.top) for table in body.tables),
+        sliders=body.sliders,
+        warnings=tuple(findings.warnings.get(name, ())),
+        is_open=part.is_open,
     )
 
 

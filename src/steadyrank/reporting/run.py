@@ -22,16 +22,18 @@ from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.notebook import Framed, shown_by
+from steadyrank.present.card import card_png
 from steadyrank.present.json import to_json
 from steadyrank.present.page import Page
 from steadyrank.present.page_html import page_html
 from steadyrank.present.run_names import RunNames, run_names
 from steadyrank.present.table import Table, render, text_rows
+from steadyrank.present.view import Finding, findings_json
 from steadyrank.reporting.budget import DEFAULT_BUDGET, Budget, make_plan, parse_budget
 from steadyrank.reporting.inputs import read_material, source_file
 from steadyrank.reporting.names import chosen_names, read_names
 from steadyrank.reporting.page import make_page
-from steadyrank.reporting.provenance import library_call
+from steadyrank.reporting.provenance import library_call, with_names_alone, without_folders
 from steadyrank.reporting.studies import run_studies, shape_of, why_not
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.instances.equivalence import check_delta
@@ -62,8 +64,10 @@ class ReportResult(Framed):
 
     page: Page
     path: Path
-    findings: tuple[str, ...]
-    """Sentences, the most interesting first."""
+    command: str
+    """What makes the page again, with the files as they were given."""
+    findings: tuple[Finding, ...]
+    """All that the page says: the first screen's first, then each section's; no id twice."""
     results: Mapping[str, Any]
     """Study to its result; of `compare` and `stability` one per measure."""
     left_out: Mapping[str, str]
@@ -78,16 +82,21 @@ class ReportResult(Framed):
         return f"<ReportResult: {self.path}, {n} {by_number(n, 'study', 'studies')}>"
 
     def __str__(self) -> str:
-        return "\n".join(self.findings)
+        return "\n".join(self.sentences)
+
+    @property
+    def sentences(self) -> list[str]:
+        """The findings as texts."""
+        return [finding.text for finding in self.findings]
 
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary per finding, the most interesting first."""
-        return [{"finding": sentence} for sentence in self.findings]
+        return [{"id": finding.id, "finding": finding.text} for finding in self.findings]
 
     def _repr_html_(self) -> str:
         from html import escape
 
-        return "".join(f"<p>{escape(sentence)}</p>" for sentence in self.findings)
+        return "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences)
 
 
 def report(
@@ -103,6 +112,8 @@ def report(
     n_samples: int | None = None,
     title: str | None = None,
     names: Mapping[str, str] | PathLike | None = None,
+    card: PathLike | None = None,
+    keep_paths: bool = False,
     top: int = 25,
     test: str = "t",
     correction: str | None = None,
@@ -166,6 +177,10 @@ def report(
         What the page calls runs: `{run: name}`, or a file of two columns, the name of a run or of
         its file and the name to show. No number depends on it. By default, what the names of all
         runs have in common is omitted.
+    card : path, optional
+        A picture of the first screen (PNG), for whoever links to the page.
+    keep_paths : bool
+        Whether the page shows files as they were given, or by their names without folders.
     top : int
         Rows of each table that are shown at first.
     test, correction, baseline : str, optional
@@ -287,17 +302,25 @@ def report(
         for line in planned.lines():
             announce(line)
     findings = run_studies(material, planned, lacking, machine)
-    page = make_page(
-        planned, findings, title=title or TITLE, names=shown, command=call, machine=machine
+    again = call if keep_paths else without_folders(call)
+    if not keep_paths:
+        findings = replace(findings, material=with_names_alone(material))
+    page, said = make_page(
+        planned, findings, title=title or TITLE, names=shown, command=again, machine=machine
     )
+    page = replace(page, preview=card_png(page))
+    chosen_only = shown if chosen else RunNames()
     check_still_there(target.parent)
+    if card is not None:
+        write_whole(Path(card), page.preview)
     write_whole(target, page_html(page))
     for sentence in material.warnings:
         warnings.warn(sentence, SteadyrankWarning, stacklevel=2)
     return ReportResult(
         page=page,
         path=target,
-        findings=_findings(page, shown if chosen else RunNames()),
+        command=call,
+        findings=tuple(replace(one, text=chosen_only.text(one.text)) for one in said),
         results=findings.results,
         left_out=findings.why_not,
         n_samples={
@@ -314,20 +337,20 @@ def report_text(result: ReportResult, form: str, **looks: Any) -> str:
     if form == "table":
         names = result.page.names
         legend = names.legend("the page has them in full")
-        said = [*map(names.text, result.findings), *([legend] if legend else [])]
+        said = [*map(names.text, _terminal_lines(result.page)), *([legend] if legend else [])]
         return "\n".join([*said, f"\nThe page: {result.path}\n"])
     if form == "json":
         return to_json(
             {
                 "out": str(result.path),
-                "findings": list(result.findings),
+                "findings": findings_json(result.findings),
                 "studies": list(result.results),
                 "n_samples": dict(result.n_samples),
                 "left_out": dict(result.left_out),
-                "command": result.page.command,
+                "command": result.command,
             }
         )
-    findings = enumerate(result.findings, start=1)
+    findings = enumerate(result.sentences, start=1)
     rows = text_rows([str(place), sentence] for place, sentence in findings)
     return render(
         Table(header=["", "finding"], rows=rows, n_names=2, caption=result.path.name), form, **looks
@@ -360,13 +383,19 @@ def check_target(out: PathLike) -> Path:
     return target
 
 
-def _findings(page: Page, names: RunNames) -> tuple[str, ...]:
-    """The lead, then the first sentence of every section that says something else."""
-    first = [
-        section.answer[0]
-        for section in page.sections
-        if section.answer
-        and section.id != "evaluate"
-        and not any(section.answer[0] in said for said in page.lead)
+def _terminal_lines(page: Page) -> list[str]:
+    """The first screen in a few lines."""
+    first = page.first
+    if first is None:
+        return []
+    swaps = ", ".join(f"{bar.about.lower()} {bar.text}" for bar in first.bars)
+    note = f"{first.bars_note[:1].upper()}{first.bars_note[1:]}"
+    tiles = [f"{tile.figure} {tile.text}." for tile in first.tiles]
+    return [
+        *first.cautions,
+        first.verdict,
+        *([first.line] if first.line else []),
+        *([f"{note}: {swaps}."] if swaps else []),
+        *([" ".join(tiles)] if tiles else []),
+        *([first.not_examined] if first.not_examined else []),
     ]
-    return tuple(dict.fromkeys(map(names.text, [*page.lead, *first])))

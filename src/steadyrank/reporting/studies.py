@@ -12,14 +12,10 @@ from typing import Any
 from steadyrank.errors import InputError
 from steadyrank.reporting.budget import ReportPlan
 from steadyrank.reporting.inputs import kept_warnings
-from steadyrank.studies.instances.part import n_pairs_of_systems
-from steadyrank.studies.material import Machine, Material
+from steadyrank.stats.pairs.decisions import Decided
+from steadyrank.studies.material import Machine, Material, named_systems, named_teams
 from steadyrank.studies.part import Findings, Job, Shape
-from steadyrank.studies.pools.part import teams_of
 from steadyrank.studies.registry import studies_by_turn
-
-ANSWERS = ("compare", "datasets")
-"""Studies without which a page has no answer to lead with."""
 
 
 def why_not(material: Material) -> dict[str, str]:
@@ -49,8 +45,8 @@ def shape_of(material: Material) -> Shape:
         n_topics=len(scores.topics),
         n_measures=len(scores.measures),
         n_documents=sum(run.topics * run.deepest for run in documents),
-        n_teams=len(teams_of(scores)),
-        n_pairs_of_systems=n_pairs_of_systems(material),
+        n_teams=len(named_teams(scores)),
+        n_systems=len(named_systems(scores)),
     )
 
 
@@ -59,33 +55,33 @@ def run_studies(
 ) -> Findings:
     """Run what was planned; keep results, reasons and warnings apart."""
     results: dict[str, Any] = {}
-    if material.leaderboard is None:
-        results["evaluate"] = material.scores
-    if material.check is not None:
-        results["check"] = material.check
     reasons = dict(why_not) | {
         name: study.why_not for name, study in planned.studies.items() if study.why_not
     }
-    first = "evaluate" if material.leaderboard is None else "datasets"
-    warned: dict[str, tuple[str, ...]] = {first: material.warnings}
-    known = set(material.warnings)
+    warned: dict[str, tuple[str, ...]] = {}
+    # What was odd about the data stands in the first section that has to be there.
+    odd, known = material.warnings, set(material.warnings)
+    decided: Decided | None = None
     for study in studies_by_turn():
-        name, run = study.name, study.part.run
-        if run is None or not planned.runs(name):
+        name, part = study.name, study.part
+        if not planned.runs(name):
             continue
         machine.progress(name)
-        decided = results["compare"][0] if "compare" in results else None
         n_samples = planned.samples(name)
         job = Job(material=material, machine=machine, n_samples=n_samples, decided=decided)
         with kept_warnings() as raised:
             try:
-                results[name] = run(job)
+                result = part.run(job)
             except InputError as error:
-                if name in ANSWERS or _is_of_the_user(error, machine):
+                if part.is_required or _is_of_the_user(error, machine):
                     raise
                 reasons[name] = str(error)
-        own = tuple(warning for warning in raised if warning not in known)
-        warned[name] = (*warned.get(name, ()), *own)
+                continue
+        if result is not None:
+            results[name] = result
+        decided = part.decides(result) if part.decides else decided
+        about, odd = (odd, ()) if part.is_required else ((), odd)
+        warned[name] = (*about, *(warning for warning in raised if warning not in known))
     return Findings(material=material, results=results, why_not=reasons, warnings=warned)
 
 

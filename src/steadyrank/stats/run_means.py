@@ -29,6 +29,21 @@ def other_first(means: np.ndarray, others: np.ndarray) -> int | None:
     return None if (first & also).any() else int(np.argmax(also))
 
 
+def signs_of(differences: np.ndarray) -> np.ndarray:
+    """1, -1, or 0 for equal means."""
+    return np.where(np.abs(differences) > SAME_MEAN, np.sign(differences), 0.0)
+
+
+def share_turned(here: np.ndarray, there: np.ndarray) -> float:
+    """Share of the pairs with an order here that have the other one there; ties there count half.
+
+    >>> share_turned(np.array([0.1, 0.2, 0.1, 0.0]), np.array([-0.1, 0.2, 0.0, 0.1]))
+    0.5
+    """
+    has_order = (signs_of(here) != 0.0) & ~np.isnan(there)
+    return float(mean_of_present((0.5 - 0.5 * signs_of(here) * signs_of(there))[has_order]))
+
+
 def adjusted_means(scores: ArrayLike, weights: np.ndarray | None = None) -> np.ndarray:
     """Least-squares means of the runs over all topics of the model score = run + topic.
 

@@ -155,6 +155,11 @@ class Material:
         return self.runs.at([r for r, name in enumerate(self.scores.runs) if name in names])
 
 
+def named_teams(scores: Scores) -> set[str]:
+    """The teams that run information names."""
+    return set(scores.run_info.get("team", ())) - {""}
+
+
 def named_systems(scores: Scores) -> Groups:
     """The systems that run information names, and their runs; none where it names none."""
     return systems_of(scores) if "system" in scores.run_info else {}

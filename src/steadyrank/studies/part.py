@@ -1,21 +1,24 @@
 """A study's part of a report: its words, the data it needs, its cost, how it is run and shown.
 
-Each study describes its part once, as `PART` in `section.py` of its folder, and knows no other
-study: what several studies say together is put in front of its section by the report.
+Each study describes its part once, as `PART` in `part.py` of its folder, and knows no other study.
+What it has for the first screen (`Front`) and for the panel of two runs it offers; the report puts
+the offers of all studies together and names none of them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from steadyrank.present.page import Board, Tile
 from steadyrank.present.slider import PageSlider
 from steadyrank.present.table import Table
 from steadyrank.present.view import Finding, View, asked
 from steadyrank.stats.pairs.decisions import Decided
 from steadyrank.studies.material import MOST_COMPARED, Machine, Material
+from steadyrank.studies.two_runs import TwoRuns
 
 MOST_DOTS = 2000
 """Dots of a figure."""
@@ -31,8 +34,8 @@ class Shape:
     n_documents: int = 0
     """Of all runs together; 0 where there are scores alone."""
     n_teams: int = 0
-    n_pairs_of_systems: int = 0
-    """Comparisons of systems whose runs are instances."""
+    n_systems: int = 0
+    """Systems that the run information names."""
 
     @property
     def n_compared(self) -> int:
@@ -122,7 +125,8 @@ class Drawing:
 class Body:
     """What a section says and shows of the data at hand."""
 
-    answer: tuple[str, ...] = ()
+    answer: tuple[Finding, ...] = ()
+    """What the first screen has said is left out of the section."""
     figures: tuple[Drawing, ...] = ()
     tables: tuple[Table, ...] = ()
     sliders: tuple[PageSlider, ...] = ()
@@ -130,55 +134,69 @@ class Body:
     """Sentences that say more about what the answer means."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Front:
+    """What a study has for the first screen of a page.
+
+    Of several verdicts the last study's counts, with its line and its board: who runs later knows
+    more about what a row is.
+    """
+
+    verdict: Finding | None = None
+    """At most 80 characters besides names."""
+    line: Finding | None = None
+    """The lead, its interval, and whether it is significant."""
+    board: Board | None = None
+    cautions: tuple[Finding, ...] = ()
+    """What must be known before anything is believed."""
+    swap: Finding | None = None
+    """Its value `share`: the pairs of runs to expect in another order in one fresh draw of what
+    the study varies, everything else staying as it is."""
+    tiles: tuple[Tile, ...] = ()
+
+    @property
+    def ids(self) -> set[str]:
+        """Of all that it says."""
+        said = (self.verdict, self.line, self.swap, *self.cautions, *self.tiles)
+        return {one.id for one in said if one is not None}
+
+
 def part_of(
     view: View,
     *,
-    run: Callable[[Job], Any] | None = None,
-    cost: Callable[[Shape], Cost] = lambda shape: Cost(fixed=0.0),
-    why_not: Callable[[Material], str] = lambda material: "",
-    works_on: str = "topics",
+    run: Callable[[Job], Any],
     subject_of: Callable[[Any], Any] = lambda result: result,
     notes: Callable[[Any, Findings], Sequence[str]] = lambda result, findings: (),
     beside: Callable[[Any, Findings], Sequence[Finding]] = lambda subject, findings: (),
     sliders: Callable[[Any, Findings], Sequence[PageSlider]] = lambda result, findings: (),
     tables: Sequence[str] = (),
-    on_the_card: Callable[[Any], Container[str]] = lambda subject: (),
+    **more: Any,
 ) -> Part:
-    """The part of a study that is shown by its view.
+    """The part of a study that is shown by its view; `more` are fields of `Part`.
 
     `subject_of` makes the view's subject of what `run` returns; `notes` say what depends on all
     data of the report; `beside` are findings that follow from the rest of the page, and stand after
     the first; `sliders` let a reader of the page choose numbers. `tables` are the ids of those that
-    its section shows, all unless given; `on_the_card` has the ids of findings that the page's card
-    says, so that its section need not.
+    its section shows, all unless given.
     """
 
     def body(result: Any, findings: Findings) -> Body:
         subject = subject_of(result)
         said = list(view.findings(subject))
         said[1:1] = beside(subject, findings)
+        spec = asked(view.figure, subject)
         return Body(
-            answer=tuple(
-                finding.text for finding in said if finding.id not in on_the_card(subject)
-            ),
-            figures=tuple(
-                Drawing(figure.id, figure.caption, figure.of(subject), figure.kind, figure.options)
-                for figure in asked(view.figures, subject)
-                if figure.when(subject)
-            ),
+            answer=tuple(said),
+            figures=()
+            if spec is None
+            else (Drawing(spec.id, spec.caption, spec.of(subject), spec.kind, spec.options),),
             tables=tuple(view.made(subject, page=True, only=tables)),
             sliders=tuple(sliders(result, findings)),
             notes=tuple(notes(result, findings)),
         )
 
-    return Part(
-        **{key: getattr(view.words, key) for key in ("title", "question", "means", "means_not")},
-        body=body,
-        run=run,
-        cost=cost,
-        why_not=why_not,
-        works_on=works_on,
-    )
+    words = {key: getattr(view.words, key) for key in ("title", "question", "means", "means_not")}
+    return Part(**words, body=body, run=run, **more)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,10 +209,26 @@ class Part:
     means_not: str
     body: Callable[[Any, Findings], Body]
     """What its section shows of its result; the findings hold what stands beside it."""
-    run: Callable[[Job], Any] | None = None
-    """None where reading the data has made the result already."""
+    run: Callable[[Job], Any]
     why_not: Callable[[Material], str] = lambda material: ""
     """What the data lack for it, in words; nothing where they suffice."""
-    cost: Callable[[Shape], Cost] = lambda shape: Cost(fixed=0.0)
+    cost: Callable[[Shape], Cost] = lambda shape: Cost(fixed=0.0, is_free=True)
     works_on: str = "topics"
     """What the scores that it takes are by: topics of one collection, or "datasets"."""
+    is_read: bool = False
+    """Whether reading the data makes its result: it costs nothing more."""
+    is_required: bool = False
+    """Whether there is no page without it: its errors are the report's."""
+    is_open: bool = False
+    """Whether its section is unfolded at first."""
+    front: Callable[[Any, Findings], Front] = lambda result, findings: Front()
+    varies: str = ""
+    """What it varies, as the first screen names it, such as "Other topics"."""
+    examine: Callable[[Material], str] = lambda material: ""
+    """Where it did not run, what would make it: an option, in a few words."""
+    decides: Callable[[Any], Decided] | None = None
+    """The decisions about pairs that later studies plan for."""
+    two_runs: Callable[[Any, Findings], TwoRuns] | None = None
+    """Opens the panel of two runs."""
+    of_two: Callable[[TwoRuns, Any, Findings], None] = lambda panel, result, findings: None
+    """Adds to the panel what the study knows of every two runs."""

@@ -2,9 +2,8 @@
 
 A new study is a folder and a line here. The folder has `view.py` with `VIEW`, what it says and
 shows everywhere, `part.py` with `PART`, how a report runs it (`steadyrank.studies.part`; a study
-that no report can run has none), and where its results can be drawn `plots.py` with `PLOTS`. In
-some folders `section.py` still has both `PART` and looks of its own. All are imported when they are
-first asked for, so that `--help` need not wait for them.
+that no report can run has none), and where its results can be drawn `plots.py` with `PLOTS`. All
+are imported when they are first asked for, so that `--help` need not wait for them.
 """
 
 from __future__ import annotations
@@ -38,8 +37,9 @@ class Study:
     """Sections of a higher place stand further down the page; of the same, as in this list."""
     folder: str = ""
     """The package with its parts, `steadyrank.studies.<name>` unless given."""
-    section: str = "section"
-    """The module of the folder that has `PART`; "" for a study that no report can run."""
+    section: str = "part"
+    """The module that has `PART`, in its folder or, with dots, below `steadyrank.studies`; "" for
+    a study that no report can run."""
     is_command: bool = True
 
     @property
@@ -50,10 +50,8 @@ class Study:
     @property
     def part(self) -> Part:
         """Its part of a report."""
-        module = self.section
-        if module == "section" and find_spec(f"{self.home}.part") is not None:
-            module = "part"
-        part: Part = import_module(f"{self.home}.{module}").PART
+        home = "steadyrank.studies" if "." in self.section else self.home
+        part: Part = import_module(f"{home}.{self.section}").PART
         return part
 
     @property
@@ -63,22 +61,30 @@ class Study:
 
 
 STUDIES: tuple[Study, ...] = (
-    Study("check", "what is wrong or odd with these files", place=2),
-    Study("evaluate", "scores of every run on every topic"),
-    Study("compare", "who beats whom, how surely, by how much", turn=1, section="part"),
-    Study("simulate", "would another document collection change it?", turn=5),
-    Study("topics", "would other topics change it? error rate against topic set size", turn=4),
-    Study("agree", "do the measures agree, at which numbers of topics and systems?", turn=8),
-    Study("instances", "compare non-deterministic systems; equivalence", turn=6, section="part"),
-    Study("components", "which component of a grid matters, by how much", turn=7),
-    Study("datasets", "would other datasets change it? leaderboards over many", turn=10),
-    Study("plan", "how many topics, for which power; how safe is the pilot?", turn=3),
-    Study("stability", "generalizability theory: how stable is this collection", turn=2),
+    Study("check", "what is wrong or odd with these files", turn=2, place=2),
     Study(
-        "holes", "would complete judgments change it? bounds, imputation, what to judge", turn=12
+        "systems",
+        "which system leads, over its runs?",
+        turn=4,
+        folder="steadyrank.studies.compare",
+        section="systems",
+        is_command=False,
     ),
-    Study("pools", "leave teams out, leave topics out: would the pilot say the same?", turn=9),
-    Study("judges", "would other judges change it?", turn=11),
+    Study("evaluate", "scores of every run on every topic", turn=1, section="compare.leaderboard"),
+    Study("compare", "who beats whom, how surely, by how much", turn=3),
+    Study("simulate", "would another document collection change it?", turn=8),
+    Study("topics", "would other topics change it? error rate against topic set size", turn=7),
+    Study("agree", "do the measures agree, at which numbers of topics and systems?", turn=11),
+    Study("instances", "compare non-deterministic systems; equivalence", turn=9),
+    Study("components", "which component of a grid matters, by how much", turn=10),
+    Study("datasets", "would other datasets change it? leaderboards over many", turn=13),
+    Study("plan", "how many topics, for which power; how safe is the pilot?", turn=6),
+    Study("stability", "generalizability theory: how stable is this collection", turn=5),
+    Study(
+        "holes", "would complete judgments change it? bounds, imputation, what to judge", turn=15
+    ),
+    Study("pools", "leave teams out, leave topics out: would the pilot say the same?", turn=12),
+    Study("judges", "would other judges change it?", turn=14),
     Study("gate", "may this change ship? a candidate against a baseline", section=""),
     Study(
         "hardest",

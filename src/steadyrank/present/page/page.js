@@ -95,6 +95,21 @@ const page = (() => {
     return isNumber ? Number(text) : text;
   }
 
+  function sortRows(table, th) {
+    const body = table.tBodies[0];
+    const column = th.cellIndex;
+    const isNumber = th.classList.contains("n");
+    const before = th.getAttribute("aria-sort");
+    const rises = before ? before === "descending" : !isNumber;
+    for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+    th.setAttribute("aria-sort", rises ? "ascending" : "descending");
+    const keyed = [...body.rows].map((row) => [sortKey(row.cells[column], isNumber), row]);
+    keyed.sort((a, b) => compare(a[0], b[0], rises ? 1 : -1));
+    const sorted = document.createDocumentFragment();
+    for (const [, row] of keyed) sorted.append(row);
+    body.append(sorted);
+  }
+
   const rowsByFragment = new Map();
 
   function setUpTable(box) {
@@ -144,21 +159,6 @@ const page = (() => {
       box.querySelector(".scroll").classList.toggle("open", open && Boolean(all));
     }
 
-    function sort(th) {
-      const column = th.cellIndex;
-      const isNumber = th.classList.contains("n");
-      const before = th.getAttribute("aria-sort");
-      const rises = before ? before === "descending" : !isNumber;
-      for (const other of head.rows[0].cells) other.removeAttribute("aria-sort");
-      th.setAttribute("aria-sort", rises ? "ascending" : "descending");
-      const keyed = [...body.rows].map((row) => [sortKey(row.cells[column], isNumber), row]);
-      keyed.sort((a, b) => compare(a[0], b[0], rises ? 1 : -1));
-      const sorted = document.createDocumentFragment();
-      for (const [, row] of keyed) sorted.append(row);
-      body.append(sorted);
-      layOut();
-    }
-
     // The rows that match the filter, folded or not, in the order of the moment.
     function text(form) {
       const parts = data.tables[box.id][form];
@@ -167,7 +167,9 @@ const page = (() => {
     }
 
     head.addEventListener("click", (event) => {
-      if (event.target.closest("button")) sort(event.target.closest("th"));
+      if (!event.target.closest("button")) return;
+      sortRows(box.querySelector("table"), event.target.closest("th"));
+      layOut();
     });
     body.addEventListener("keydown", (event) => {
       const next = neighbour(event.target.closest("th[tabindex], td[tabindex]"), event.key);
@@ -219,28 +221,23 @@ const page = (() => {
       // Some browsers refuse this to files; the address then keeps what it was.
     }
   };
+  function unfold(target) {
+    const own = target.querySelector(":scope > details");
+    for (let fold = own ?? target.closest("details"); fold; fold = fold.parentElement.closest("details")) {
+      fold.open = true;
+    }
+  }
   function reveal() {
     const target = byId(decodeURIComponent(location.hash.slice(1)).split("/")[0]);
-    const fold = target?.querySelector(":scope > details") ?? target?.closest("details");
-    if (!fold || fold.open) return;
-    fold.open = true;
+    if (!target) return;
+    unfold(target);
     target.scrollIntoView();
   }
-  let before = null;
-  function unfold(all) {
-    if (all) before ??= folds.filter((fold) => !fold.open);
-    for (const fold of before ?? []) fold.open = all;
-    if (!all) before = null;
-  }
   for (const fold of folds) {
-    if (fold.hasAttribute("data-fold")) fold.open = false;
     fold.querySelector("summary").addEventListener("click", () => {
-      if (!fold.open) place(`#${fold.parentElement.id}`);
+      if (!fold.open && fold.parentElement.id) place(`#${fold.parentElement.id}`);
     });
   }
-  addEventListener("beforeprint", () => unfold(true));
-  addEventListener("afterprint", () => unfold(false));
-  matchMedia("print").addEventListener("change", ({ matches }) => unfold(matches));
 
   /* A row's numbers have an address: #table/row. */
   function route() {
@@ -342,6 +339,11 @@ const page = (() => {
   // A name that is shown short sorts and filters by the whole of it.
   document.querySelectorAll("[data-name]").forEach((cell) => { cell.dataset.v = cell.title; });
   document.querySelectorAll(".table").forEach(setUpTable);
+  document.querySelectorAll("[data-sorts]").forEach((table) => {
+    table.tHead.addEventListener("click", (event) => {
+      if (event.target.closest("button")) sortRows(table, event.target.closest("th"));
+    });
+  });
   document.querySelectorAll("[data-download]").forEach((button) => {
     button.addEventListener("click", () => download(button));
   });
@@ -366,5 +368,5 @@ const page = (() => {
     copy(block.querySelector("code").textContent, block.querySelector(".status"));
   });
   route();
-  return { data, copy, made, place };
+  return { data, copy, made, place, unfold };
 })();

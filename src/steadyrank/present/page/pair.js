@@ -1,7 +1,7 @@
 
 /* Two runs: everything that is known of them was written into the page; nothing is estimated here. */
 (() => {
-  const { data: { pairs: panel }, copy, made, place } = page;
+  const { data: { pairs: panel }, copy, made, place, unfold } = page;
   const byId = (id) => document.getElementById(id);
   const choices = [byId("page-pair-a"), byId("page-pair-b")];
   const SVG = "http://www.w3.org/2000/svg";
@@ -110,6 +110,7 @@
     if (places.length !== 2 || places.some((run) => run < 0)) return;
     choices.forEach((choice, i) => { choice.value = places[i]; });
     document.documentElement.classList.add("pair-chosen");
+    unfold(byId("page-pair"));
     show();
     byId("page-pair").scrollIntoView();
   }

@@ -6,12 +6,17 @@ import math
 
 import numpy as np
 
+from steadyrank.data.scores import Scores, mean_of_present
+from steadyrank.present.view import Finding
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.run_means import adjusted_means, share_turned
 from steadyrank.studies.agree.correlations import DRAWS, RESAMPLES, SYSTEM_SIZES, TOPIC_SIZES
 from steadyrank.studies.agree.result import AgreeResult
 from steadyrank.studies.agree.study import agree
 from steadyrank.studies.agree.view import VIEW
 from steadyrank.studies.material import Material
-from steadyrank.studies.part import Cost, Job, Shape, part_of
+from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
+from steadyrank.words import percent
 
 LEAST_RANKED = 5
 """Runs from which on a correlation of rankings says something."""
@@ -61,4 +66,37 @@ def _sizes(usual: tuple[int, ...], n: int, least: int) -> list[int]:
     return fitting if len(fitting) > 1 else sorted({max(least, n // 2), max(least, 3 * n // 4)})
 
 
-PART = part_of(VIEW, run=_run, why_not=_why_not, cost=_cost)
+def _front(result: AgreeResult, findings: Findings) -> Front:
+    scores = findings.material.scores
+    share, n = swap_share(scores), len(scores.measures)
+    by = f"Under another of the {n} measures" if n > 2 else f"By {scores.measures[-1]}"
+    text = f"{by} {percent(share)} of the pairs of runs change their order."
+    return Front(swap=Finding("agree.swap", text, {"share": share}))
+
+
+def swap_share(scores: Scores) -> float:
+    """Pairs that another measure orders otherwise than the first, mean over the others."""
+    first, *others = (_differences(scores, measure) for measure in scores.measures)
+    return float(mean_of_present(np.array([share_turned(first, other) for other in others])))
+
+
+def _differences(scores: Scores, measure: str) -> np.ndarray:
+    """Of the means of all pairs of runs."""
+    means = adjusted_means(scores.matrix(measure))
+    a, b = all_pairs(len(means)).T
+    return np.asarray(means[a] - means[b])
+
+
+def _examine(material: Material) -> str:
+    return "-m twice" if len(material.scores.measures) < 2 else ""
+
+
+PART = part_of(
+    VIEW,
+    run=_run,
+    why_not=_why_not,
+    cost=_cost,
+    front=_front,
+    varies="Other measures",
+    examine=_examine,
+)

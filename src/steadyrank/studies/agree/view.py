@@ -268,22 +268,7 @@ VIEW = View(
     tables=(LIKENESS, TABLE, PAIRS, CELLS),
     csv=TABLE.id,
     fields=fields,
-    figures=(
-        FigureSpec(
-            id="measure-likeness",
-            caption="How similarly the measures rank the runs.",
-            kind="measures",
-        ),
-        FigureSpec(
-            id="measure-sizes",
-            caption="Agreement of the first pair of measures by numbers of topics and runs.",
-            kind="sizes",
-        ),
-        FigureSpec(
-            id="measure-effects",
-            caption="What the agreement depends on.",
-            kind="effects",
-            when=lambda result: result.anova is not None,
-        ),
+    figure=FigureSpec(
+        id="measure-likeness", caption="How similarly the measures rank the runs.", kind="measures"
     ),
 )

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from steadyrank.measures.check import CheckResult
+from steadyrank.present.view import Finding
 from steadyrank.studies.check.view import VIEW
 from steadyrank.studies.material import NO_RUNS
-from steadyrank.studies.part import part_of
+from steadyrank.studies.part import Findings, Front, part_of
+from steadyrank.words import number_word
+
+
+def _front(result: CheckResult, findings: Findings) -> Front:
+    """That something about the files would make results wrong."""
+    wrong = [found for found in result.findings if found.level == "wrong"]
+    if not wrong:
+        return Front()
+    more = "" if len(wrong) == 1 else f" (and {number_word(len(wrong) - 1)} more)"
+    text = f"Results may be wrong: {wrong[0].where}: {wrong[0].what}{more}."
+    return Front(cautions=(Finding("check.wrong", text, {"n_wrong": len(wrong)}),))
+
 
 PART = part_of(
     VIEW,
+    run=lambda job: job.material.check,
+    is_read=True,
+    front=_front,
     why_not=lambda material: (
         "" if material.runs is not None else f"{NO_RUNS}: there are no files of runs to check"
     ),

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import cast
 
 from steadyrank.compute.random import seed_from
+from steadyrank.present.view import Finding
+from steadyrank.stats.instances.pair_tests import has_instances
 from steadyrank.studies.compare.audit import audited
+from steadyrank.studies.compare.front import beside_systems, front
 from steadyrank.studies.compare.result import CompareResult, Correction, Test
 from steadyrank.studies.compare.study import compare_each
 from steadyrank.studies.compare.tested import Settings
-from steadyrank.studies.compare.view import RUNS, VIEW
-from steadyrank.studies.part import Cost, Job, Shape, part_of
+from steadyrank.studies.compare.two_runs import tested_words, two_runs
+from steadyrank.studies.compare.view import RUNS, VIEW, Results
+from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
 
 
 def _run(job: Job) -> tuple[CompareResult, ...]:
@@ -43,10 +46,20 @@ def _cost(shape: Shape) -> Cost:
     return Cost(fixed=shape.n_measures * compared, is_free=True)
 
 
-def _on_the_card(results: Sequence[CompareResult]) -> set[str]:
-    """With a baseline, how many differ from it is the verdict itself."""
-    said = {"compare.first", "compare.gaps", "compare.audit", "compare.detectable"}
-    return said if results[0].baseline is None else {*said, "compare.significant"}
+def _front(results: Results, findings: Findings) -> Front:
+    scores = findings.material.scores
+    if has_instances(scores):
+        return beside_systems(results[0])
+    return front(results[0], n_runs=len(scores.runs), study="compare", link="evaluate")
+
+
+def _tests(results: Results, findings: Findings) -> list[Finding]:
+    """By which tests all decisions were made."""
+    result = results[0]
+    text = f"{tested_words(result)}; alpha {result.alpha:g}."
+    text = f"{text[0].upper()}{text[1:]}"
+    values = {"test": result.test, "correction": result.correction, "alpha": result.alpha}
+    return [Finding("compare.tests", text, values)]
 
 
 PART = part_of(
@@ -55,5 +68,9 @@ PART = part_of(
     cost=_cost,
     # The runs stand in the leaderboard, with more.
     tables=[spec.id for spec in VIEW.tables if spec is not RUNS],
-    on_the_card=_on_the_card,
+    beside=_tests,
+    is_required=True,
+    front=_front,
+    decides=lambda results: results[0],
+    two_runs=two_runs,
 )

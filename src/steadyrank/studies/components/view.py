@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -134,23 +133,6 @@ LEVELS = TableSpec(
 )
 
 
-def _figures(results: Results) -> tuple[FigureSpec, ...]:
-    """The effects, and the levels of each component."""
-    figure = partial(FigureSpec, of=lambda results: results[0])
-    effects = figure(
-        id="component-effects", caption="What each component explains.", kind="effects"
-    )
-    return effects, *(
-        figure(
-            id=f"component-{place}",
-            caption=f"Levels of {source_words(factor)}.",
-            kind="levels",
-            options={"factor": factor},
-        )
-        for place, factor in enumerate(results[0].factors)
-    )
-
-
 def fields(results: Results) -> dict[str, Any]:
     """The promised keys of one measure; of several, a list of such objects."""
     if len(results) > 1:
@@ -202,5 +184,10 @@ VIEW = View(
     findings=findings,
     tables=(TABLE, LEVELS),
     fields=fields,
-    figures=_figures,
+    figure=FigureSpec(
+        id="component-effects",
+        caption="What each component explains.",
+        kind="effects",
+        of=lambda results: results[0],
+    ),
 )

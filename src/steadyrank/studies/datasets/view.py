@@ -289,6 +289,13 @@ def fields(result: DatasetsResult) -> dict[str, Any]:
     }
 
 
+def _figure(result: DatasetsResult) -> FigureSpec:
+    """The two best, dataset by dataset, where they are compared."""
+    if result.pair is None:
+        return FigureSpec(id="dataset-ranks", caption="Possible ranks of each run.", kind="ranks")
+    return FigureSpec(id="forest", caption="The two best, dataset by dataset.", kind="forest")
+
+
 VIEW = View(
     words=Words(
         title="Other datasets",
@@ -310,25 +317,5 @@ VIEW = View(
     describe=describe,
     tables=(LEADERBOARD, GAPS, PAIR, INFLUENCE),
     fields=fields,
-    figures=(
-        FigureSpec(id="dataset-ranks", caption="Possible ranks of each run.", kind="ranks"),
-        FigureSpec(
-            id="forest",
-            caption="The two best, dataset by dataset.",
-            kind="forest",
-            when=lambda result: result.pair is not None,
-        ),
-        FigureSpec(
-            id="influence",
-            caption="Which datasets carry the ranking.",
-            kind="influence",
-            when=lambda result: bool(result.influence),
-        ),
-        FigureSpec(
-            id="critical-difference",
-            caption="Average ranks, Nemenyi's test: prefer the rank sets (docs/datasets.md).",
-            kind="critical_difference",
-            when=lambda result: result.friedman is not None and len(result.runs) > 2,
-        ),
-    ),
+    figure=_figure,
 )

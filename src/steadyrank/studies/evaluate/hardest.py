@@ -9,6 +9,7 @@ import numpy as np
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.present.cells import drilldown, name, number, table, whole
 from steadyrank.present.table import Cell
+from steadyrank.present.view import Finding
 from steadyrank.stats.run_means import adjusted_means, best_first
 from steadyrank.studies.part import Body, Findings, Part
 from steadyrank.words import counted
@@ -60,21 +61,24 @@ def _topic_row(scores: Scores, column: np.ndarray, topic: int) -> list[Cell]:
     ]
 
 
-def _answer(scores: Scores, matrix: np.ndarray) -> list[str]:
+def _answer(scores: Scores, matrix: np.ndarray) -> list[Finding]:
     by_topic = mean_of_present(matrix.T)
     if np.isnan(by_topic).all():
         return []
     low, high = int(np.nanargmin(by_topic)), int(np.nanargmax(by_topic))
-    said = [
+    text = (
         f"The hardest topic is {scores.topics[low]} (mean {by_topic[low]:.3f}), the easiest "
         f"{scores.topics[high]} ({by_topic[high]:.3f})."
-    ]
+    )
+    values = {"hardest": scores.topics[low], "easiest": scores.topics[high]}
+    said = [Finding("hardest.topics", text, values)]
     dead = int((np.nan_to_num(matrix, nan=0.0) == 0.0).all(axis=0).sum())
     if dead:
-        said.append(
+        text = (
             f"On {counted(dead, 'topic', form=',')} every run scores 0: "
             f"{'it separates' if dead == 1 else 'they separate'} nothing."
         )
+        said.append(Finding("hardest.dead", text, {"n_topics": dead}))
     return said
 
 
@@ -90,4 +94,6 @@ PART = Part(
         "relevant document among the judged ones."
     ),
     body=_body,
+    run=lambda job: None,
+    is_read=True,
 )

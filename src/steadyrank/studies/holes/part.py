@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
+from steadyrank.data.scores import mean_of_present
 from steadyrank.errors import InputError
 from steadyrank.measures.check import DEPTHS
+from steadyrank.present.view import Finding
+from steadyrank.stats.run_means import SAME_MEAN, other_first
 from steadyrank.studies.holes.measures import parse_holed
-from steadyrank.studies.holes.result import HolesResult
+from steadyrank.studies.holes.result import DECIDED, HolesPair, HolesResult
 from steadyrank.studies.holes.study import holes
 from steadyrank.studies.holes.view import VIEW
 from steadyrank.studies.material import NO_RUNS, Material
-from steadyrank.studies.part import Cost, Job, Shape, part_of
+from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
+from steadyrank.studies.two_runs import TwoRuns, signed_texts
+from steadyrank.words import MISSING, percent
 
 
 def _why_not(material: Material) -> str:
@@ -65,4 +74,74 @@ def _run(job: Job) -> HolesResult:
     )
 
 
-PART = part_of(VIEW, run=_run, cost=_cost, why_not=_why_not)
+def _front(result: HolesResult, findings: Findings) -> Front:
+    share = float(mean_of_present(reversed_by_judgments(result)))
+    if math.isnan(share):
+        return Front()
+    text = f"In a likely completion of the judgments {percent(share)} of the pairs change order."
+    return Front(swap=Finding("holes.swap", text, {"share": share}))
+
+
+def reversed_by_judgments(holes: HolesResult) -> np.ndarray:
+    """Per pair, the share of drawn completions that reverse it; NaN where there is no order."""
+    shares = [
+        math.nan
+        if pair.sign_share is None or abs(pair.difference) <= SAME_MEAN
+        else (1.0 - pair.sign_share if pair.difference > 0 else pair.sign_share)
+        for pair in holes.pairs
+    ]
+    return np.array(shares, float)
+
+
+def _beside(result: HolesResult, findings: Findings) -> list[Finding]:
+    """Who is first with imputed judgments, where that is another run."""
+    if not result.n_samples or result.measure != findings.material.measure:
+        return []
+    scores = np.array([(row.score, row.imputed) for row in result.runs], float)
+    run = other_first(*scores.T)
+    if run is None:
+        return []
+    text = f"With imputed judgments {result.runs[run].run} is first."
+    return [Finding("holes.other_first", text, {"run": result.runs[run].run})]
+
+
+def _of_two(panel: TwoRuns, result: HolesResult, findings: Findings) -> None:
+    by_names = {frozenset((pair.a, pair.b)): pair for pair in result.pairs}
+    chosen = [(by_names.get(frozenset(names)), names[0]) for names in panel.names]
+    ends = [
+        (math.nan, math.nan)
+        if pair is None
+        else (pair.lowest, pair.highest)
+        if pair.a == first
+        else (-pair.highest, -pair.lowest)
+        for pair, first in chosen
+    ]
+    low, high = np.array(ends, float).reshape(-1, 2).T
+    panel.add(
+        f"Missing judgments (by {result.measure})",
+        "the difference lies between {least} and {most} over all completions: {turned}",
+        least=signed_texts(low),
+        most=signed_texts(high),
+        turned=[MISSING if pair is None else _turned_words(pair) for pair, _ in chosen],
+    )
+
+
+def _turned_words(pair: HolesPair) -> str:
+    if max(abs(pair.lowest), abs(pair.highest)) <= DECIDED:
+        return "no completion separates the two"
+    if pair.decided:
+        return "no completion changes the order"
+    return "missing judgments could change the order"
+
+
+PART = part_of(
+    VIEW,
+    run=_run,
+    cost=_cost,
+    why_not=_why_not,
+    front=_front,
+    beside=_beside,
+    varies="Complete judgments",
+    examine=lambda material: "" if material.runs else "runs instead of scores",
+    of_two=_of_two,
+)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
 
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError
+from steadyrank.present.view import Finding
 from steadyrank.stats.instances.systems import systems_of
+from steadyrank.stats.run_means import adjusted_means, signs_of
 from steadyrank.studies.instances.study import InstancesTable, instances
-from steadyrank.studies.instances.view import VIEW
+from steadyrank.studies.instances.view import VIEW, difference_words
 from steadyrank.studies.material import Material, named_systems
-from steadyrank.studies.part import Cost, Job, Shape, part_of
+from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
+from steadyrank.studies.two_runs import TwoRuns
+from steadyrank.words import MISSING, percent
 
 MOST_SYSTEMS = 5
 """Systems with instances that are compared pair by pair: the best."""
@@ -41,17 +46,11 @@ def compared_systems(scores: Scores) -> list[str]:
     return sorted(known, key=lambda name: -by_mean[name])[:MOST_SYSTEMS]
 
 
-def n_pairs_of_systems(material: Material) -> int:
-    """Comparisons that the study makes of these data."""
-    if _why_not(material):
-        return 0
-    return math.comb(len(compared_systems(material.scores)), 2)
-
-
 def _cost(shape: Shape) -> Cost:
+    n_pairs = math.comb(min(shape.n_systems, MOST_SYSTEMS), 2)
     return Cost(
-        fixed=0.5 * shape.n_pairs_of_systems,
-        per_sample=1e-5 + 5e-5 * shape.n_pairs_of_systems,
+        fixed=0.5 * n_pairs,
+        per_sample=1e-5 + 5e-5 * n_pairs,
         least=200,
         most=10_000,
         noun="resamples",
@@ -92,4 +91,73 @@ def _run(job: Job) -> InstancesTable:
     return result
 
 
-PART = part_of(VIEW, run=_run, cost=_cost, why_not=_why_not)
+def _front(result: InstancesTable, findings: Findings) -> Front:
+    share = reversed_by_instances(findings.material.scores)
+    if math.isnan(share):
+        return Front()
+    text = f"With another instance of each, {percent(share)} of the pairs of systems change order."
+    return Front(swap=Finding("instances.swap", text, {"share": share}))
+
+
+def reversed_by_instances(scores: Scores) -> float:
+    """How often two systems, an instance of each, are ordered otherwise by two other instances.
+
+    Mean over the pairs of systems of which one has several instances.
+    """
+    means = adjusted_means(scores.matrix(scores.measures[0]))
+    groups = [means[list(places)] for places in named_systems(scores).values()]
+    shares = [
+        _contradicted(a, b) for a, b in itertools.combinations(groups, 2) if max(len(a), len(b)) > 1
+    ]
+    return float(mean_of_present(np.array(shares, float)))
+
+
+def _contradicted(a: np.ndarray, b: np.ndarray) -> float:
+    """Over all draws of an instance of each and of another of each: are they ordered otherwise?
+
+    A system with one instance has the same one again. With signs s[i, j] of the differences, it is
+    the mean of (1 - s[i, j] s[k, l]) / 2 over i other than k and j other than l.
+    """
+    signs = signs_of(a[:, None] - b[None, :])
+    if not signs.any():
+        return math.nan
+    again, n = signs.sum() ** 2, 1
+    for axis, size in enumerate(signs.shape):
+        if size > 1:
+            n *= size * (size - 1)
+            again -= (signs.sum(axis=1 - axis) ** 2).sum()
+    if min(signs.shape) > 1:
+        again += (signs**2).sum()  # taken off twice
+    return float(0.5 - 0.5 * again / n)
+
+
+def _of_two(panel: TwoRuns, result: InstancesTable, findings: Findings) -> None:
+    """What is known of the systems that the two are instances of."""
+    scores = findings.material.scores
+    system = dict(zip(scores.runs, scores.run_info.get("system", scores.runs), strict=True))
+    words = {
+        frozenset((found.a, found.b)): difference_words(found).replace("{", "(").replace("}", ")")
+        for found in result.comparisons
+    }
+    panel.add(
+        "Systems",
+        "{systems}",
+        systems=[
+            "both are instances of one system"
+            if system[a] == system[b] != ""
+            else words.get(frozenset((system[a], system[b])), MISSING)
+            for a, b in panel.names
+        ],
+    )
+
+
+PART = part_of(
+    VIEW,
+    run=_run,
+    cost=_cost,
+    why_not=_why_not,
+    front=_front,
+    varies="Other instances",
+    examine=lambda material: "--system-from",
+    of_two=_of_two,
+)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from steadyrank.data.scores import mean_of_present
+from steadyrank.present.view import Finding
+from steadyrank.stats.run_means import share_turned
 from steadyrank.studies.judges.inputs import AuditSettings, JudgeInput
 from steadyrank.studies.judges.result import JudgesResult
 from steadyrank.studies.judges.study import judge_scores
 from steadyrank.studies.judges.view import VIEW
 from steadyrank.studies.material import Material
-from steadyrank.studies.part import Cost, Job, Shape, part_of
+from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
+from steadyrank.studies.two_runs import TwoRuns, decided, signed_texts, values_at
+from steadyrank.words import percent
 
 FLIPS = 10_000
 
@@ -43,4 +50,40 @@ def _run(job: Job) -> JudgesResult:
     )
 
 
-PART = part_of(VIEW, run=_run, cost=_cost, why_not=_why_not)
+def _front(result: JudgesResult, findings: Findings) -> Front:
+    share = swap_share(result)
+    text = f"By another judge {percent(share)} of the pairs of runs change their order."
+    return Front(swap=Finding("judges.swap", text, {"share": share}))
+
+
+def swap_share(result: JudgesResult) -> float:
+    """Pairs that one judge orders otherwise than people on the same topics, mean over judges."""
+    by_people = result.human.difference
+    shares = [share_turned(by_people, judge.on_human_topics.difference) for judge in result.judges]
+    return float(mean_of_present(np.array(shares)))
+
+
+def _of_two(panel: TwoRuns, result: JudgesResult, findings: Findings) -> None:
+    place, sign = panel.aligned(result.runs, result.pairs)
+    for i, judge in enumerate(result.judges, start=1):
+        ranking = judge.corrected
+        panel.add(
+            f"By judge {judge.judge}, corrected",
+            f"{{judge{i}}}, {{judged{i}}}",
+            **{
+                f"judge{i}": signed_texts(sign * values_at(ranking.difference, place), "+.3f"),
+                f"judged{i}": decided(ranking.significant, ranking.pvalue_adjusted, place),
+            },
+        )
+
+
+PART = part_of(
+    VIEW,
+    run=_run,
+    cost=_cost,
+    why_not=_why_not,
+    front=_front,
+    varies="Other judges",
+    examine=lambda material: "--judge NAME=QRELS",
+    of_two=_of_two,
+)

@@ -492,26 +492,14 @@ def _tau_json(key: str, tau: TauInterval) -> dict[str, Any]:
     return {key: tau.tau, f"{key}_interval": [tau.low, tau.high]}
 
 
-def _drawings(result: JudgesResult) -> list[FigureSpec]:
-    """The same kinds of every judge."""
-    captions = {
-        "ranks": "Ranks by people, by {judge} corrected, and by {judge} alone.",
-        "means": "Means by {judge} against those by people, on the same topics.",
-        "confusion": "Grades by {judge} for each grade by people.",
-        "bias": "Bias of {judge} by run: only its spread moves ranks.",
-        "topics": "What {judge} saves people.",
-    }
-    return [
-        FigureSpec(
-            id=f"judge-{place}-{kind}",
-            caption=caption.format(judge=judge.judge),
-            kind=kind,
-            options={"judge": judge.judge},
-        )
-        for place, judge in enumerate(result.judges, start=1)
-        for kind, caption in captions.items()
-        if kind != "confusion" or judge.confusion is not None
-    ]
+def _figure(result: JudgesResult) -> FigureSpec:
+    judge = result.judges[0].judge
+    return FigureSpec(
+        id="judge-ranks",
+        caption=f"Ranks by people, by {judge} corrected, and by {judge} alone.",
+        kind="ranks",
+        options={"judge": judge},
+    )
 
 
 VIEW = View(
@@ -534,5 +522,5 @@ VIEW = View(
     describe=lambda result: " ".join(paper_sentence(result, own) for own in result.judges),
     tables=(RANKING, PAIRS, AUDIT, PLAN),
     fields=fields,
-    figures=_drawings,
+    figure=_figure,
 )

@@ -220,9 +220,7 @@ VIEW = View(
     describe=describe,
     tables=(MEASURES, PILOT),
     fields=fields,
-    figures=(
-        FigureSpec(
-            id="plan-curves", caption="What the number of topics depends on.", kind="curves"
-        ),
+    figure=FigureSpec(
+        id="plan-curves", caption="What the number of topics depends on.", kind="curves"
     ),
 )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from steadyrank.data.scores import Scores
-from steadyrank.studies.material import NO_RUNS, Material
+from steadyrank.studies.material import NO_RUNS, Material, named_teams
 from steadyrank.studies.part import Cost, Job, Shape, part_of
 from steadyrank.studies.pools.result import PoolsResult
 from steadyrank.studies.pools.study import MOST_TEAMS, pools
@@ -16,7 +15,7 @@ LEAST_TEAMS = 3
 def _why_not(material: Material) -> str:
     if material.runs is None:
         return NO_RUNS
-    teams = teams_of(material.scores)
+    teams = named_teams(material.scores)
     if not teams:
         return (
             "it is not known which runs are of the same team: give --run-info with a column "
@@ -26,11 +25,6 @@ def _why_not(material: Material) -> str:
         few = counted(len(teams), "team")
         return f"{few} only: leaving teams out requires at least {LEAST_TEAMS}"
     return ""
-
-
-def teams_of(scores: Scores) -> set[str]:
-    """The teams that run information names."""
-    return set(scores.run_info.get("team", ())) - {""}
 
 
 def _cost(shape: Shape) -> Cost:

@@ -323,22 +323,13 @@ def fields(result: PoolsResult) -> dict[str, Any]:
     }
 
 
-def figures(result: PoolsResult) -> tuple[FigureSpec, ...]:
+def figure(result: PoolsResult) -> FigureSpec:
     """By the first measure."""
-    measure = {"measure": result.measures[0]}
-    return (
-        FigureSpec(
-            id="pool-variance",
-            caption="Variance with teams left out.",
-            kind="variance",
-            options=measure,
-        ),
-        FigureSpec(
-            id="pool-bias",
-            caption="What runs owe to documents that only their team found.",
-            kind="bias",
-            options=measure,
-        ),
+    return FigureSpec(
+        id="pool-variance",
+        caption="Variance with teams left out.",
+        kind="variance",
+        options={"measure": result.measures[0]},
     )
 
 
@@ -360,5 +351,5 @@ VIEW = View(
     tables=(REFERENCE, LEAVE_OUT, SIMILARITY, BIAS),
     csv="leave-teams-out",
     fields=fields,
-    figures=figures,
+    figure=figure,
 )

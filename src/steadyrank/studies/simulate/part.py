@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from steadyrank.errors import InputError
 from steadyrank.present.view import Finding
 from steadyrank.studies.material import Material
-from steadyrank.studies.part import Cost, Findings, Job, Shape, part_of
+from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
 from steadyrank.studies.simulate.measures import parse_shared
 from steadyrank.studies.simulate.study import SimulateResult, simulate
-from steadyrank.studies.simulate.view import VIEW
+from steadyrank.studies.simulate.view import VIEW, swap
+from steadyrank.studies.two_runs import TwoRuns
+from steadyrank.words import MISSING, chance
 
 MOST_ERRORS = 500_000_000
 """Standard errors of pairs that a simulation may keep at a time: two gigabytes."""
@@ -70,13 +76,43 @@ def _run(job: Job) -> SimulateResult:
 
 
 def _beside(result: SimulateResult, findings: Findings) -> list[Finding]:
-    """That the measure that ranks the runs is another one, where it is."""
+    """Whether the first two keep their order; or that the ranking measure is another one."""
     ranking = findings.material.measure
-    if ranking == result.measure:
+    if ranking != result.measure:
+        text = f"By {result.measure}: {ranking} cannot be simulated."
+        values = {"measure": result.measure, "ranking": ranking}
+        return [Finding("simulate.measure", text, values)]
+    a, b = np.argsort(-result.raw_mean, kind="stable")[:2].tolist()
+    share = float(result.above[a, b])
+    if math.isnan(share) or len(result.runs) == 2:
         return []
-    text = f"By {result.measure}: {ranking} cannot be simulated."
-    values = {"measure": result.measure, "ranking": ranking}
-    return [Finding("simulate.measure", text, values)]
+    first, second = result.runs[a], result.runs[b]
+    likely = chance(1.0 - share, result.n_samples)
+    text = f"In a second collection, {second} is above {first} with probability {likely}."
+    return [Finding("simulate.reversal", text, {"a": first, "b": second, "share": 1.0 - share})]
 
 
-PART = part_of(VIEW, run=_run, cost=_cost, why_not=_why_not, beside=_beside)
+def _of_two(panel: TwoRuns, result: SimulateResult, findings: Findings) -> None:
+    place = {run: i for i, run in enumerate(result.runs)}
+    shares = [
+        float(result.above[place[a], place[b]]) if a in place and b in place else math.nan
+        for a, b in panel.names
+    ]
+    panel.add(
+        f"In other documents (by {result.measure})",
+        "{a} is above {b} with probability {kept} in a second document collection",
+        kept=[MISSING if math.isnan(one) else chance(one, result.n_samples) for one in shares],
+    )
+
+
+PART = part_of(
+    VIEW,
+    run=_run,
+    cost=_cost,
+    why_not=_why_not,
+    beside=_beside,
+    front=lambda result, findings: Front(swap=swap(result)),
+    varies="Other documents",
+    examine=lambda material: "" if material.runs else "runs instead of scores",
+    of_two=_of_two,
+)

@@ -47,7 +47,7 @@ def findings(result: SimulateResult) -> list[Finding]:
     if len(result.runs) < 2:
         return [_mean(result), *_grades(result)]
     said = [_tau(result), *_other_first(result), *_grades(result)]
-    return [*said, *_swap(result), _tests(result)]
+    return [*said, *_error_rate(result), _tests(result)]
 
 
 def _grades(result: SimulateResult) -> list[Finding]:
@@ -102,21 +102,27 @@ def _other_first(result: SimulateResult) -> list[Finding]:
     return [Finding("simulate.other_first", text, values)]
 
 
-def _swap(result: SimulateResult) -> list[Finding]:
+def _error_rate(result: SimulateResult) -> list[Finding]:
     """How likely a pair of runs is in the other order elsewhere."""
     if result.prediction is None:
         rate = result.error_rate.overall
         often = "none of the" if rate == 0.0 else f"{rate:.1%} of"
         text = f"The better of two runs in a simulated collection is the worse one here in {often} "
         return [Finding("simulate.error_rate", f"{text}comparisons.", {"rate": rate})]
-    share = result.prediction.swap_share
+    found = swap(result)
+    return [] if found is None else [found]
+
+
+def swap(result: SimulateResult) -> Finding | None:
+    """The share of pairs of runs that change their order in a second collection, if predicted."""
+    share = math.nan if result.prediction is None else result.prediction.swap_share
     if math.isnan(share):
-        return []
+        return None
     text = f"In a second collection {percent(share)} of the pairs of runs change their order."
     if len(result.runs) == 2:
         likely = chance(share, result.n_samples)
         text = f"In a second collection the two runs change their order with probability {likely}."
-    return [Finding("simulate.swap", text, {"share": share})]
+    return Finding("simulate.swap", text, {"share": share})
 
 
 def _tests(result: SimulateResult) -> Finding:
@@ -402,23 +408,5 @@ VIEW = View(
     tables=(RUNS, NEIGHBOURS, ERRORS, TESTS, ODD),
     fields=fields,
     options=("top",),
-    figures=(
-        FigureSpec(id="document-ranks", caption="Ranks in a second collection.", kind="ranks"),
-        FigureSpec(
-            id="document-errors",
-            caption="How often a simulated difference has the opposite sign to the observed one, "
-            "by its size.",
-            kind="error_rate",
-        ),
-        FigureSpec(
-            id="document-tau",
-            caption="Rank correlation between the observed ranking and a second collection's.",
-            kind="tau",
-        ),
-        FigureSpec(
-            id="document-topics",
-            caption="Simulated scores of the best run on each topic.",
-            kind="topics",
-        ),
-    ),
+    figure=FigureSpec(id="document-ranks", caption="Ranks in a second collection.", kind="ranks"),
 )

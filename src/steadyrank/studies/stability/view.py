@@ -199,12 +199,10 @@ VIEW = View(
     tables=(COMPONENTS, COEFFICIENTS, NEEDED, INFLUENCE),
     csv="d-study",
     fields=fields,
-    figures=(
-        FigureSpec(
-            id="stability-curves",
-            caption="E rho² and Phi against the number of topics.",
-            kind="coefficients",
-            of=lambda results: results[0],
-        ),
+    figure=FigureSpec(
+        id="stability-curves",
+        caption="E rho² and Phi against the number of topics.",
+        kind="coefficients",
+        of=lambda results: results[0],
     ),
 )

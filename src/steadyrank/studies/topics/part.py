@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from steadyrank.studies.part import Cost, Job, Shape, part_of
-from steadyrank.studies.topics.result import TopicsResult
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from steadyrank.data.scores import mean_of_present
+from steadyrank.present.page import Tile
+from steadyrank.present.view import Finding
+from steadyrank.stats.instances.pair_tests import has_instances
+from steadyrank.stats.run_means import SAME_MEAN
+from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
+from steadyrank.studies.topics.result import TopicsResult, needed_figure
 from steadyrank.studies.topics.study import default_sizes, topics
 from steadyrank.studies.topics.view import VIEW
+from steadyrank.studies.two_runs import TwoRuns, rate_texts, values_at
+from steadyrank.words import MISSING, at_least, percent, size
 
 
 def _cost(shape: Shape) -> Cost:
@@ -33,4 +45,64 @@ def _run(job: Job) -> TopicsResult:
     )
 
 
-PART = part_of(VIEW, run=_run, cost=_cost)
+def _front(result: TopicsResult, findings: Findings) -> Front:
+    """The share of pairs that other topics reverse, and the topics that separate the first two."""
+    has_order = np.abs(result.variances.difference) > SAME_MEAN
+    share = float(mean_of_present(result.expected_reversal[has_order]))
+    text = (
+        f"On {result.n_topics:,} other topics {percent(share)} of the pairs of runs change their "
+        "order."
+    )
+    # Of systems with several runs, the first two runs are not what the page compares.
+    tiles = [] if has_instances(findings.material.scores) else _needed_tile(result)
+    return Front(swap=Finding("topics.swap", text, {"share": share}), tiles=tuple(tiles))
+
+
+def _needed_tile(result: TopicsResult) -> list[Tile]:
+    first, second = (result.runs.index(run) for run in result.leaders)
+    (row,) = result.rows([result.pair(first, second)])
+    low, _ = row["topics_needed_interval"]
+    if row["significant"] or low is None:
+        return []
+    needed = row["topics_needed"]
+    names = "first from second" if result.baseline is None else f"it from {result.baseline}"
+    if result.baseline is not None:
+        names = f"{result.leaders[0]} from {result.leaders[1]}"
+    return [
+        Tile(
+            id="topics.needed",
+            figure=at_least(low).replace("at least", "≥") if needed is None else size(needed),
+            text=f"topics to separate {names}; there are {result.n_topics:,}",
+            values={key: row[key] for key in ("a", "b", "topics_needed", "topics_needed_interval")},
+        )
+    ]
+
+
+REVERSED = "a replication on as many other topics reverses it with probability {reversed}"
+NO_ORDER = "the means are equal: there is no order to reverse"
+
+
+def _of_two(panel: TwoRuns, result: TopicsResult, findings: Findings) -> None:
+    place, _ = panel.aligned(result.runs, result.pairs)
+    rows = result.rows()
+    equal = [p >= 0 and abs(rows[p]["difference"]) <= SAME_MEAN for p in place.tolist()]
+    panel.add(
+        "On other topics",
+        "{repeated}",
+        repeated=[NO_ORDER if same else REVERSED for same in equal],
+        reversed=rate_texts(values_at(result.expected_reversal, place)),
+    )
+    panel.add(
+        "Topics needed",
+        "{needed}",
+        needed=[MISSING if p < 0 else _needed(result, rows[p]) for p in place.tolist()],
+    )
+
+
+def _needed(result: TopicsResult, row: Mapping[str, Any]) -> str:
+    if row["significant"]:
+        return "none: these topics show the difference"
+    return f"{needed_figure(row)} for {result.test_words()}; there are {result.n_topics:,}"
+
+
+PART = part_of(VIEW, run=_run, cost=_cost, front=_front, varies="Other topics", of_two=_of_two)

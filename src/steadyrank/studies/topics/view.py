@@ -13,7 +13,6 @@ from steadyrank.present import cells
 from steadyrank.present.json import picked
 from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
-from steadyrank.studies.part import MOST_DOTS
 from steadyrank.studies.topics.levels import TopicLevel
 from steadyrank.studies.topics.result import TopicsResult, needed_figure
 from steadyrank.words import MISSING, counted, percent
@@ -236,6 +235,30 @@ def _level_columns(result: TopicsResult) -> tuple[Col, ...]:
     )
 
 
+def _settle_rows(result: TopicsResult) -> list[dict[str, Any]]:
+    """The best run with every run from which it does not differ significantly, best first."""
+    leader = result.runs.index(result.leaders[0])
+    others = [run for run in result.order if run != leader]
+    rows = result.rows([result.pair(leader, run) for run in others])
+    return [
+        {**row, "rival": result.runs[run], "lead": abs(row["difference"])}
+        for run, row in zip(others, rows, strict=True)
+        if not row["significant"]
+    ]
+
+
+SETTLE = TableSpec(
+    id="settle",
+    rows=_settle_rows,
+    # Fewer pairs are all listed above.
+    when=lambda result: result.baseline is None and len(result.pairs) > MOST_PAIRS,
+    columns=(Col("rival", form="name"), Col("lead"), REVERSED, NEEDED),
+    caption=lambda result: (
+        f"{result.leaders[0]} against each run from which it does not differ significantly; there "
+        f"are {result.n_topics:,} topics."
+    ),
+    printed=lambda result: 0,
+)
 LEVELS = TableSpec(
     id="topic-levels",
     rows=TopicsResult.curves,
@@ -289,25 +312,12 @@ VIEW = View(
         means_not="This section says nothing about other documents or judgments.",
     ),
     findings=findings,
-    tables=(NEIGHBOURS, BASELINE, PAIRS, LEVELS),
+    tables=(NEIGHBOURS, BASELINE, PAIRS, SETTLE, LEVELS),
     csv="topic-every-pair",
     fields=fields,
-    figures=(
-        FigureSpec(
-            id="topic-errors",
-            caption="Reversals against the number of topics, by the size of the difference.",
-            kind="error_rate",
-        ),
-        FigureSpec(
-            id="topic-pairs",
-            caption="Every pair: its difference, and the probability that other topics reverse it.",
-            kind="pairs",
-            when=lambda result: len(result.pairs) <= MOST_DOTS,
-        ),
-        FigureSpec(
-            id="topic-variances",
-            caption="Variance of differences, paired and as if each run had its own topics.",
-            kind="variances",
-        ),
+    figure=FigureSpec(
+        id="topic-errors",
+        caption="Reversals against the number of topics, by the size of the difference.",
+        kind="error_rate",
     ),
 )

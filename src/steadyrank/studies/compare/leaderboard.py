@@ -1,0 +1,141 @@
+"""The section of a report that leads: all runs by their mean, with ranks and groups."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from steadyrank.data.scores import Scores
+from steadyrank.present.cells import name, number, span, table, whole
+from steadyrank.present.table import Cell, Table
+from steadyrank.present.view import Finding
+from steadyrank.stats.run_means import SAME_MEAN, adjusted_means, ranks_of
+from steadyrank.stats.selection import expected_means, intervals_as_picked
+from steadyrank.studies.compare.front import against_baseline
+from steadyrank.studies.compare.result import CompareResult
+from steadyrank.studies.compare.view import first
+from steadyrank.studies.part import Body, Drawing, Findings, Part
+from steadyrank.words import counted, listed, number_word, some
+
+MOST_NAMED = 3
+"""Runs that could be first that the section names."""
+
+
+def _body(scores: Scores, findings: Findings) -> Body:
+    """All runs by their mean, with intervals, the ranks they may have, and groups."""
+    result: CompareResult = findings.results["compare"][0]
+    drawing = (
+        Drawing("ranks", "Possible ranks of each run.", result, "ranks")
+        if result.baseline is None
+        else Drawing("baseline", "Every run compared with the baseline.", result, "intervals")
+    )
+    return Body(
+        answer=(first(result, MOST_NAMED), *measures(scores)),
+        figures=(drawing,),
+        tables=(_leaderboard_table(scores, result),),
+    )
+
+
+def measures(scores: Scores) -> list[Finding]:
+    """Whether all measures put the same run first, where there are several."""
+    if len(scores.measures) < 2:
+        return []
+    means = [adjusted_means(scores.matrix(measure)) for measure in scores.measures]
+    firsts = [np.flatnonzero(np.nanmax(row) - row <= SAME_MEAN) for row in means]
+    of_measure = {
+        measure: [scores.runs[run] for run in runs]
+        for measure, runs in zip(scores.measures, firsts, strict=True)
+    }
+    return [Finding("evaluate.measures", f"{_measures_words(of_measure)}.", {"first": of_measure})]
+
+
+def _measures_words(firsts: dict[str, list[str]]) -> str:
+    shared = set.intersection(*map(set, firsts.values()))
+    if shared:
+        all_of = "both" if len(firsts) == 2 else f"all {number_word(len(firsts))}"
+        verb = "is" if len(shared) == 1 else "are"
+        return f"{some(sorted(shared))} {verb} first by {all_of} measures"
+    measures_of: dict[tuple[str, ...], list[str]] = {}
+    for measure, runs in firsts.items():
+        measures_of.setdefault(tuple(runs), []).append(measure)
+    (leaders, by), *others = measures_of.items()
+    verb = "is" if len(leaders) == 1 else "are"
+    parts = [f"{some(runs)} by {listed(their)}" for runs, their in others]
+    return ", ".join([f"{some(leaders)} {verb} first by {listed(by)}", *parts])
+
+
+def _leaderboard_table(scores: Scores, result: CompareResult) -> Table:
+    measure = scores.measures[0]
+    matrix = scores.matrix(measure)
+    means = np.stack([adjusted_means(values) for values in scores.values])
+    ranks = ranks_of(means[0])
+    known = expected_means(matrix)
+    intervals, expected = intervals_as_picked(matrix, 1 - result.alpha, known), known.mean
+    compared = {run: i for i, run in enumerate(result.runs)}
+    teams = [str(team) for team in scores.run_info.get("team", [])]
+    against = _against(result)
+    rows: list[dict[str, Any]] = []
+    for run in np.argsort(ranks, kind="stable").tolist():
+        i = compared.get(scores.runs[run], -1)
+        row = {"": whole(ranks[run]), "run": name(scores.runs[run])}
+        row |= {"team": name(teams[run])} if any(teams) else {}
+        row |= {measure: number(means[0, run])}
+        row |= {f"{1 - result.alpha:.0%} interval": span(intervals[run])}
+        row |= {"expected": number(expected[run]), "ranks": _ranks(result, i)}
+        row |= {_against_title(result): against.get(i, Cell("–"))}
+        if result.letters:
+            row["group"] = name(result.letters[i]) if i >= 0 else Cell("–")
+        others = zip(scores.measures[1:], means[1:, run], strict=True)
+        rows.append(row | {other: number(mean) for other, mean in others})
+    caption = (
+        f"Runs by mean {measure} over {counted(matrix.shape[1], 'topic', form=',')}. Ranks: those "
+        f"that the run may have, {result.rank_words()}."
+    )
+    if len(result.runs) < len(scores.runs):
+        caption += f" Compared pair by pair: the best {len(result.runs):,}."
+    header, cells = list(rows[0]), [list(row.values()) for row in rows]
+    made = table("leaderboard", caption, header, cells)
+    return replace(made, picks=1, filter_by=2 if any(teams) else None)
+
+
+def _ranks(result: CompareResult, i: int) -> Cell:
+    if i < 0:
+        return Cell("–")
+    low, high = result.rank_set[i].tolist()
+    return Cell(f"{low} to {high}", f"{low} to {high}")
+
+
+def _against_title(result: CompareResult) -> str:
+    return "differs from" if result.baseline is None else "against the baseline"
+
+
+def _against(result: CompareResult) -> dict[int, Cell]:
+    """From how many others a run differs; with a baseline, what the test with it decided."""
+    if result.baseline is None:
+        return {i: whole(n) for i, n in enumerate(result.n_different.tolist())}
+    return {i: name(word) for i, word in against_baseline(result).items()}
+
+
+PART = Part(
+    title="Leaderboard",
+    question="Who leads, and who might?",
+    means=(
+        "Runs are ordered by their mean over topics. Every two runs, or every run and the "
+        "baseline, are compared by a paired test, corrected for all comparisons together; letters, "
+        "marks, intervals of differences and ranks all express these decisions. A run could be "
+        "first if no run is significantly better."
+    ),
+    means_not=(
+        "Intervals of two means that overlap do not make two runs equal: topics are hard or "
+        "easy for all runs together, which the paired tests take into account and the "
+        "intervals do not. Sharing a letter does not prove equality. The leader was selected "
+        "by the very scores from which its mean is computed, so less is expected of it "
+        "on new topics."
+    ),
+    body=_body,
+    run=lambda job: job.material.scores,
+    is_read=True,
+    is_required=True,
+)
