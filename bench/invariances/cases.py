@@ -23,11 +23,12 @@ import numpy as np
 
 import steadyrank as sr
 from bench.invariances.differences import Json
-from steadyrank.present.json import scores_json, to_json
+from steadyrank.present.json import to_json
 from steadyrank.studies.agree.view import VIEW as AGREE
 from steadyrank.studies.compare.view import fields as compare_fields
 from steadyrank.studies.components.view import VIEW as COMPONENTS
 from steadyrank.studies.datasets.view import VIEW as DATASETS
+from steadyrank.studies.evaluate.view import fields as scores_json
 from steadyrank.studies.gate.view import VIEW as GATE
 from steadyrank.studies.holes.view import VIEW as HOLES
 from steadyrank.studies.instances.view import VIEW as INSTANCES
@@ -454,7 +455,7 @@ CASES: dict[str, Case] = {
         told=AGREE.json,
         executor=True,
         listed=False,
-        cuts={"studies.agree.samples.SAMPLES": 3, "stats.anova.parts.BLOCK": 7},
+        cuts={"studies.agree.correlations.SAMPLES": 3, "stats.anova.parts.BLOCK": 7},
         rounded=1e-12,
         call=lambda data, **options: sr.agree(
             data.scores, topic_sizes=[4, 8], system_sizes=[4, 7], n_samples=10, rng=3, **options

@@ -40,8 +40,7 @@ from steadyrank.stats.pairs.max_t import max_t
 from steadyrank.stats.pairs.result import PairTests, all_pairs
 from steadyrank.stats.pairs.tests import paired_t
 from steadyrank.stats.pairs.tukey import randomized_tukey
-from steadyrank.studies.agree.effects import FACTORS, STRATA
-from steadyrank.studies.agree.samples import sample_correlations
+from steadyrank.studies.agree.correlations import FACTORS, STRATA, sample_correlations
 from steadyrank.studies.holes.completions import rubin_pvalues
 from steadyrank.studies.instances.result import InstancesTable
 

@@ -74,7 +74,7 @@ from steadyrank.studies.components.study import ComponentsResult as ComponentsRe
 from steadyrank.studies.components.study import components as components
 from steadyrank.studies.datasets.result import DatasetsResult as DatasetsResult
 from steadyrank.studies.datasets.study import datasets as datasets
-from steadyrank.studies.gate.history import GateHistory as GateHistory
+from steadyrank.studies.gate.result import GateHistory as GateHistory
 from steadyrank.studies.gate.result import GateResult as GateResult
 from steadyrank.studies.gate.study import gate as gate
 from steadyrank.studies.holes.result import HolesResult as HolesResult
@@ -87,7 +87,7 @@ from steadyrank.studies.instances.study import instances as instances
 from steadyrank.studies.judges.result import JudgesResult as JudgesResult
 from steadyrank.studies.judges.study import judges as judges
 from steadyrank.studies.plan.planner_page import planner_page as planner_page
-from steadyrank.studies.plan.study import PlanResult as PlanResult
+from steadyrank.studies.plan.result import PlanResult as PlanResult
 from steadyrank.studies.plan.study import plan as plan
 from steadyrank.studies.plotting import plot as plot
 from steadyrank.studies.pools.result import PoolsResult as PoolsResult

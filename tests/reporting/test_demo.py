@@ -67,7 +67,9 @@ def test_every_study_of_one_collection_has_an_answer(tmp_path):
     assert result.results["components"].factors == ("shards",)
     assert result.results["components"].n_runs == 8
     compared = result.results["instances"].comparisons
-    assert {"okapi_8_shards", "okapi_14_shards"} <= {one.a for one in compared} | {one.b for one in compared}
+    assert {"okapi_8_shards", "okapi_14_shards"} <= {one.a for one in compared} | {
+        one.b for one in compared
+    }
     assert [judge.judge for judge in result.results["judges"].judges] == ["second"]
     assert result.results["judges"].of("second").confusion.n_documents > 400
     page = (out / "report.html").read_text("utf-8")

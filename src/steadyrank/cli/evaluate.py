@@ -83,7 +83,9 @@ def command(
         text = trec_eval_text(scores, per_topic=per_topic, official=not measures)
         emit(text, output.path, exact=True)
         return
-    output.show(_text, scores, per_topic=per_topic, wide=wide)
+    from steadyrank.studies.evaluate.view import scores_text
+
+    output.show(scores_text, scores, per_topic=per_topic, wide=wide)
 
 
 def _default_measures(form: str) -> Sequence[str]:
@@ -91,15 +93,3 @@ def _default_measures(form: str) -> Sequence[str]:
     from steadyrank.present.trec_eval import OFFICIAL_MEASURES
 
     return OFFICIAL_MEASURES if form == "trec_eval" else DEFAULT_MEASURES
-
-
-def _text(scores: Any, form: str, *, wide: bool, **looks: Any) -> str:
-    from steadyrank.data.read.score_files import long_csv, wide_csv
-    from steadyrank.present.json import scores_json, to_json
-    from steadyrank.present.score_tables import scores_text
-
-    if form == "json":
-        return to_json(scores_json(scores))
-    if form == "csv":
-        return wide_csv(scores) if wide else long_csv(scores)
-    return scores_text(scores, form, **looks)

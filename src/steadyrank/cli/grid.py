@@ -76,9 +76,9 @@ def _means(top: int, scores: Scores, digits: int) -> Table:
     from dataclasses import replace
 
     from steadyrank.present.cells import name
-    from steadyrank.present.score_tables import means_table
+    from steadyrank.studies.evaluate.view import scores_table
 
-    table = means_table(scores, digits=digits)
+    table = scores_table(scores, digits=digits)
     info = dict(zip(scores.runs, zip(*scores.run_info.values(), strict=True), strict=True))
     rows = [[*map(name, info[row[0].text]), *row[1:]] for row in table.rows[:top]]
     n_runs = len(scores.runs)

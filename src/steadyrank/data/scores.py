@@ -63,7 +63,7 @@ def _converted(values: Any) -> np.ndarray:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-@shown_by("present.score_tables:scores_text")
+@shown_by("studies.evaluate.view:scores_text")
 class Scores(Exhibit):
     """A cube `values[measure, run, topic]`; NaN where there is no score.
 

@@ -515,7 +515,7 @@ END_TOGETHER = """
 import os, signal, sys
 import numpy as np, steadyrank as sr
 from steadyrank.compute.files import locked
-from steadyrank.studies.gate.history import LOCK
+from steadyrank.studies.gate.result import LOCK
 
 folder = sys.argv[1]
 base = np.random.default_rng(0).uniform(0.3, 0.6, 20)

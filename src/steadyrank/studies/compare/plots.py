@@ -247,8 +247,7 @@ def draw_audit(result: AuditResult, ax: Axes) -> None:
     style.legend_above(ax, loc="lower center")
 
 
-def _rows_size(result: CompareResult) -> tuple[float, float]:
-    return 6.4, style.rows_height(len(result.runs), least=1.5)
+_rows_size = style.with_rows("runs", least=1.5)
 
 
 def _topics_size(result: CompareResult) -> tuple[float, float]:
@@ -295,26 +294,20 @@ PLOTS = {
         "differences": Plot(
             draw_differences,
             style.fixed(6.0, 4.2),
-            lambda result: (
-                f"The p-values of {len(result.pairs):,} pairs of runs against their difference in "
-                f"mean {result.measure}; {result.significant_share:.0%} are significant."
-            ),
+            "The p-values of {n_pairs:,} pairs of runs against their difference in mean "
+            "{measure}; {significant_share:.0%} are significant.",
         ),
         "asl": Plot(
             draw_asl,
             style.fixed(6.0, 4.2),
-            lambda result: (
-                f"The p-values of {len(result.pairs):,} pairs of runs by {result.measure} from the "
-                f"largest down, with and without correction, and the level {result.alpha:g}."
-            ),
+            "The p-values of {n_pairs:,} pairs of runs by {measure} from the largest down, with "
+            "and without correction, and the level {alpha:g}.",
         ),
         "heatmap": Plot(
             draw_pairs,
             _pairs_size,
-            lambda result: (
-                f"Heat map of {len(result.pairs):,} pairs of runs by {result.measure}, best runs "
-                "first, shaded by p-value or difference."
-            ),
+            "Heat map of {n_pairs:,} pairs of runs by {measure}, best runs first, shaded by "
+            "p-value or difference.",
         ),
         "ranks": Plot(
             draw_ranks,
@@ -333,20 +326,16 @@ PLOTS = {
         "asl": Plot(
             draw_power,
             style.fixed(6.0, 4.2),
-            lambda result: (
-                f"The p-values of {len(result.pvalues):,} pairs of runs by {result.measure} from "
-                f"the largest down; {result.share:.0%} of the pairs differ significantly."
-            ),
+            "The p-values of {n_pvalues:,} pairs of runs by {measure} from the largest down; "
+            "{share:.0%} of the pairs differ significantly.",
         )
     },
     "AuditResult": {
         "rates": Plot(
             draw_audit,
             style.fixed(6.4, 4.0),
-            lambda result: (
-                f"How often {len(result.tests)} tests reject without a difference, where "
-                f"{result.alpha:g} is promised, and how often with the differences that there are."
-            ),
+            "How often {n_tests} tests reject without a difference, where {alpha:g} is promised, "
+            "and how often with the differences that there are.",
         )
     },
 }

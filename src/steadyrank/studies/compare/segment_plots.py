@@ -216,6 +216,6 @@ def table_plot(one: Plot, name: str) -> Plot:
     return Plot(
         lambda table, ax, **options: draw(table, ax, one.draw, **options),
         size,
-        lambda table: " ".join(one.words(result) for result in table.results),
+        lambda table: " ".join(one.alt(result) for result in table.results),
         height,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +21,6 @@ from steadyrank.stats.judges.worth import TopicsNeeded, Worth, topics_like
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.ranks.intervals import TauInterval
 from steadyrank.words import counted
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -210,17 +207,11 @@ class JudgesResult(Framed):
                 "human_mean": float(self.human.mean[i]),
                 "judge_mean": float(judge.alone.mean[i]),
                 "corrected_mean": float(judge.corrected.mean[i]),
-                "interval": _ends(judge.corrected.mean_interval[i]),
-                "rank": int(judge.corrected.rank[i]),
-                "rank_set": _places(judge.corrected, i),
+                **_placed("", judge.corrected, i),
                 "could_be_first": bool(judge.corrected.could_be_first[i]),
                 "group": judge.corrected.letters[i] if judge.corrected.letters else None,
-                "human_interval": _ends(self.human.mean_interval[i]),
-                "human_rank": int(self.human.rank[i]),
-                "human_rank_set": _places(self.human, i),
-                "judge_interval": _ends(judge.alone.mean_interval[i]),
-                "judge_rank": int(judge.alone.rank[i]),
-                "judge_rank_set": _places(judge.alone, i),
+                **_placed("human_", self.human, i),
+                **_placed("judge_", judge.alone, i),
                 "bias": float(judge.bias.by_run[i]),
                 "bias_interval": _ends(judge.bias.interval[i]),
             }
@@ -251,8 +242,12 @@ def _ends(limits: np.ndarray) -> Interval:
     return Interval(float(limits[0]), float(limits[1]))
 
 
-def _places(ranking: Ranking, run: int) -> list[int]:
-    return [int(end) for end in ranking.rank_set[run]]
+def _placed(whose: str, ranking: Ranking, run: int) -> dict[str, Any]:
+    return {
+        f"{whose}interval": _ends(ranking.mean_interval[run]),
+        f"{whose}rank": int(ranking.rank[run]),
+        f"{whose}rank_set": ranking.rank_set[run].tolist(),
+    }
 
 
 def share_of(chosen: np.ndarray, among: np.ndarray) -> float:

@@ -31,7 +31,7 @@ from steadyrank.data.read.topic_info import (
     topic_weights,
 )
 from steadyrank.data.scores import Scores, measure_of, position
-from steadyrank.errors import InputError, check_choice, check_number, warn
+from steadyrank.errors import InputError, check_choice, check_count, check_number, warn
 from steadyrank.measures.names import counts_documents
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.pairs.corrections import adjust
@@ -302,8 +302,7 @@ def default_sizes(n_topics: int) -> tuple[int, ...]:
 
 def _check(scores: Scores, measure: Any, n_trials: Any, baseline: str | None, binning: Any) -> str:
     """Validate what comes without numbers; return the measure's name."""
-    if not isinstance(n_trials, (int, np.integer)) or n_trials < 1:
-        raise InputError(f"trials must be a whole number of at least 1, got {n_trials!r}")
+    check_count("trials", n_trials)
     check_choice("binning", binning, get_args(Binning))
     if len(scores.runs) < 2:
         raise InputError("topics compares runs: at least two are required")
