@@ -278,7 +278,7 @@ def _grid(data: Data, **options: Any) -> Any:
     )
 
 
-PAIRS = {"stats.inputs.PAIR_BLOCK": 3, "stats.pairs.tests.CHUNK": 30}
+PAIRS = {"stats.pairs.tests.CHUNK": 30}
 """Pairs of runs that are held together."""
 
 RESAMPLED = ("randomization", "bootstrap", "randomized-tukey")
@@ -302,7 +302,7 @@ COMPARISONS = {
         "sign": {},
         "tukey": {"stats.pairs.tukey.PAIR_BLOCK": 3},
         "randomization": {"stats.pairs.tests.TASKS": 2},
-        "bootstrap": {"stats.pairs.resampled.WIDTH": 3, "stats.pairs.inverted.PAIRS_AT_ONCE": 2},
+        "bootstrap": {"stats.pairs.resampled.WIDTH": 3, "stats.pairs.resampled.PAIRS_AT_ONCE": 2},
         "randomized-tukey": {
             "stats.pairs.tukey.WORDS_AT_ONCE": 900,
             "stats.pairs.tukey.PAIR_BLOCK": 3,
@@ -319,7 +319,7 @@ for kind in ("percentile", "bca"):
 for test in ("t", "randomization", "bootstrap"):
     COMPARISONS[f"compare, clusters, {test}"] = _case(
         call=functools.partial(_compare_clustered, test=test),
-        cuts={**PAIRS, "stats.pairs.cluster_resampling.WIDTH": 3},
+        cuts={**PAIRS, "stats.pairs.resampled.WIDTH": 3},
         rounded=1e-12,
     )
 COMPARISONS["compare, segments"] = _case(
@@ -357,7 +357,7 @@ CASES: dict[str, Case] = {
             cuts={
                 **PAIRS,
                 "stats.pairs.max_t.VALUES_AT_ONCE": 50,
-                "stats.datasets.flips.PAIRS_AT_ONCE": 3,
+                "stats.pairs.unit_max_t.PAIRS_AT_ONCE": 3,
             },
             call=functools.partial(
                 lambda data, made, settings, **options: sr.datasets(
@@ -435,7 +435,7 @@ CASES: dict[str, Case] = {
     "topics": Case(
         study="topics",
         told=TOPICS.fields,
-        cuts={**PAIRS, "stats.planning.reversal.PAIR_BLOCK": 3},
+        cuts={**PAIRS},
         call=lambda data, **options: sr.topics(
             data.scores, measure="AP", n_trials=70, rng=3, **options
         ),

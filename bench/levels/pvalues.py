@@ -18,7 +18,7 @@ from scipy import special
 from bench.levels.null_data import MARGIN
 from steadyrank.stats.anova.balanced import anova
 from steadyrank.stats.anova.unbalanced import type_three
-from steadyrank.stats.datasets.friedman import friedman
+from steadyrank.stats.datasets.aggregates import friedman
 from steadyrank.stats.instances.batches import (
     means_and_errors,
     nested_pvalues,
@@ -34,11 +34,11 @@ from steadyrank.stats.judges.ranking import Ranking, rank_runs
 from steadyrank.stats.mixed.fit import MixedModel, fit
 from steadyrank.stats.mixed.posterior import posterior
 from steadyrank.stats.pairs import studentized_range as studentized
-from steadyrank.stats.pairs.clustered import MeanDifference, mean_difference
 from steadyrank.stats.pairs.corrections import adjust
 from steadyrank.stats.pairs.max_t import max_t
 from steadyrank.stats.pairs.result import PairTests, all_pairs
 from steadyrank.stats.pairs.tests import paired_t
+from steadyrank.stats.pairs.topic_design import MeanDifference, mean_difference
 from steadyrank.stats.pairs.tukey import randomized_tukey
 from steadyrank.studies.agree.effects import FACTORS, STRATA
 from steadyrank.studies.agree.samples import sample_correlations

@@ -40,7 +40,7 @@ def _means_words(scores: Scores) -> str:
     words, weights = f"Means over {counted(len(scores.topics), 'topic')}", topic_weights(scores)
     if weights is None:
         return words
-    from steadyrank.stats.pairs.clustered import effective_topics  # SciPy: only where used
+    from steadyrank.stats.pairs.topic_design import effective_topics  # SciPy: only where used
 
     return words + weighted_words(effective_topics(weights))
 

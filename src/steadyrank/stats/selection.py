@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-from steadyrank.stats.inputs import flagged_moments
+from steadyrank.stats.pairs.tests import moments
 from steadyrank.stats.run_means import adjusted_means, mean_intervals
 
 ATOMS = 160
@@ -123,11 +123,11 @@ def kept_order(scores: np.ndarray, pairs: np.ndarray, expected: ExpectedMeans) -
     of the pair's differences. Never further from a coin's chance than for a flat prior,
     Φ(difference / sqrt(2 v / n)), which is taken where there are two runs.
     """
-    n, mean, sd, _ = flagged_moments(scores, pairs)
+    found = moments(scores, pairs)
+    mean, error = found.mean, found.standard_error
     with np.errstate(divide="ignore", invalid="ignore"):
-        error = sd / np.sqrt(n)
         chances = ndtr(mean / (np.sqrt(2.0) * error))
-    chances[(mean == 0.0) & (sd == 0.0)] = 0.5
+    chances[(mean == 0.0) & (error == 0.0)] = 0.5
     if not expected.posterior.any():
         return np.asarray(chances)
     # On an equal grid the difference of two means has 2 G - 1 values.

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from steadyrank.compute.executors import map_in_order, workers
 from steadyrank.compute.random import blocks_of
 from steadyrank.errors import InputError, check_choice
-from steadyrank.stats.inputs import check_samples, pair_moments
+from steadyrank.stats.inputs import check_samples
 from steadyrank.stats.instances.kernels import TOGETHER, extreme_counts, words_of
 from steadyrank.stats.pairs.result import (
     CONSTANT,
@@ -26,7 +26,7 @@ from steadyrank.stats.pairs.result import (
     ZERO_VARIANCE,
     degenerate_flags,
 )
-from steadyrank.stats.pairs.tests import slices
+from steadyrank.stats.pairs.tests import row_moments, slices
 
 CHUNK = 1 << 14
 """Resamples that a thread counts at a time; a multiple of `TOGETHER`."""
@@ -129,7 +129,7 @@ class _Instances(NamedTuple):
 
 
 def _instances(d: np.ndarray) -> _Instances:
-    n, means, _, largest = pair_moments(d)
+    n, means, _, _, largest = row_moments(d)
     keep = np.flatnonzero(n > 1)
     centred = d[keep] - means[keep, None]
     if (n[keep] < d.shape[1]).any():
@@ -234,7 +234,7 @@ def topic_means(scores: np.ndarray) -> np.ndarray:
 
 def student(z: np.ndarray) -> tuple[float, float, int, str]:
     """Mean, t, topics and flag of differences by topic."""
-    n, mean, sd, largest = pair_moments(z[None, :])
+    n, mean, sd, _, largest = row_moments(z[None, :])
     flag = str(degenerate_flags(n, mean, sd, largest)[0])
     if flag in (NO_DIFFERENCE, TOO_FEW):
         return float(mean[0]), float("nan"), int(n[0]), flag

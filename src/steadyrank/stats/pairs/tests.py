@@ -23,11 +23,11 @@ from steadyrank.stats.pairs.result import (
     CONSTANT,
     NO_DIFFERENCE,
     TOO_FEW,
-    ZERO_VARIANCE,
     PairTests,
     degenerate_flags,
 )
 from steadyrank.stats.pairs.skewed import skewness_of_mean
+from steadyrank.stats.pairs.topic_design import PLAIN, TopicDesign, robust_means, takes_cr2
 
 Part = TypeVar("Part")
 Answer = TypeVar("Answer")
@@ -45,28 +45,45 @@ LARGEST_EXACT = 1000
 """Differences above which 2^n leaves the range of a float."""
 
 
-def paired_t(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
+def paired_t(scores: np.ndarray, pairs: np.ndarray, design: TopicDesign = PLAIN) -> PairTests:
     """Student's paired t-test: t = mean(z) / sqrt(var(z) / n), with n - 1 degrees of freedom.
 
     Assumes that the mean difference is close to normal, which some 50 topics usually ensure;
     with few topics and skewed differences prefer `randomization`. Identical runs have p = 1
     and no t, a constant difference has t = ±inf and p = 0.
 
+    Where topics are clustered or weighted, the mean is weighted, and variance and degrees of
+    freedom are those of `robust_means`: CR1 with one less than there are clusters, or CR2 with Bell
+    and McCaffrey's where clusters are few or unequal. A topic that either run of a pair lacks is
+    left out of that pair; its clusters and weights are then those that are left.
+
     >>> scores = np.array([[0.3, 0.5, 0.4, 0.7], [0.2, 0.5, 0.1, 0.5]])
     >>> test = paired_t(scores, np.array([[0, 1]]))
     >>> round(float(test.statistic[0]), 4), round(float(test.pvalue[0]), 4)
     (2.3238, 0.1027)
+    >>> clusters = TopicDesign(clusters=np.array([0, 0, 1, 1]))
+    >>> float(paired_t(scores, np.array([[0, 1]]), clusters).df[0])
+    1.0
     """
     scores, pairs = checked(scores, pairs)
-    differences = moments(scores, pairs)
+    found = moments(scores, pairs, design)
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = differences.mean / (differences.sd / np.sqrt(differences.n))
-        t[differences.flag == ZERO_VARIANCE] = np.inf * np.sign(
-            differences.mean[differences.flag == ZERO_VARIANCE]
-        )
-        t[(differences.flag == NO_DIFFERENCE) | (differences.flag == TOO_FEW)] = np.nan
-        pvalue = np.minimum(1.0, 2.0 * stdtr(differences.n - 1.0, -np.abs(t)))
-    return _result(differences, t, pvalue, "Student's paired t, two-sided")
+        # Without any spread t is infinite, and no number where there is no difference either.
+        t = found.mean / found.standard_error
+        t[(found.flag == NO_DIFFERENCE) | (found.flag == TOO_FEW)] = np.nan
+        pvalue = np.minimum(1.0, 2.0 * stdtr(found.df, -np.abs(t)))
+    pvalue[np.isinf(t)] = 0.0
+    return _result(found, t, pvalue, f"{_t_words(found.df, design)}, two-sided")
+
+
+def _t_words(df: np.ndarray, design: TopicDesign) -> str:
+    """The test and how its variance is estimated."""
+    if design.is_plain:
+        return "Student's paired t"
+    kind = "cluster-robust t" if design.clusters is not None else "t of weighted means"
+    few = takes_cr2(float(np.nanmin(df))) if not np.isnan(df).all() else True
+    variance = "CR2, Bell and McCaffrey's degrees of freedom" if few else "CR1, G − 1 df"
+    return f"{kind} ({variance})"
 
 
 def wilcoxon(scores: np.ndarray, pairs: np.ndarray, *, exact_up_to: int = 50) -> PairTests:
@@ -132,19 +149,24 @@ class Moments:
     n: np.ndarray
     mean: np.ndarray
     sd: np.ndarray
+    """0 where it is rounding alone; of clustered or weighted topics, that of as many plain ones
+    with the same standard error of their mean."""
     skewness: np.ndarray
-    """Of the mean: that of the differences, sum(e³) sqrt(n) / sum(e²)^1.5, over sqrt(n)."""
+    """Of the mean: that of the differences, sum(e³) sqrt(n) / sum(e²)^1.5, over sqrt(n); 0 of
+    clustered or weighted topics."""
     flag: np.ndarray
+    df: np.ndarray
 
     @property
     def standard_error(self) -> np.ndarray:
         """Of the mean difference; 0 where it is constant."""
-        error = np.asarray(self.sd / np.sqrt(np.maximum(self.n, 1)))
-        return np.where((self.flag == ZERO_VARIANCE) | (self.flag == NO_DIFFERENCE), 0.0, error)
+        return np.asarray(self.sd / np.sqrt(np.maximum(self.n, 1)))
 
 
-def moments(scores: np.ndarray, pairs: np.ndarray) -> Moments:
+def moments(scores: np.ndarray, pairs: np.ndarray, design: TopicDesign = PLAIN) -> Moments:
     """From matrix products where both runs are complete, else from the differences."""
+    if not design.is_plain:
+        return _robust_moments(scores, pairs, design)
     n, mean, sd, skewness, largest = np.zeros((5, len(pairs)))
     complete = ~np.isnan(scores).any(axis=1)
     direct = ~complete[pairs].all(axis=1)
@@ -159,10 +181,36 @@ def moments(scores: np.ndarray, pairs: np.ndarray) -> Moments:
     chosen = np.flatnonzero(direct)
     for part, z, _ in differences(scores, pairs[chosen]):
         at = chosen[part]
-        n[at], mean[at], sd[at], skewness[at], largest[at] = _direct(z)
+        n[at], mean[at], sd[at], skewness[at], largest[at] = row_moments(z)
     counts = n.astype(np.int64)
     flag = degenerate_flags(counts, mean, sd, largest)
-    return Moments(n=counts, mean=mean, sd=sd, skewness=skewness, flag=flag)
+    sd[sd <= CONSTANT * np.maximum(1.0, largest)] = 0.0
+    return Moments(n=counts, mean=mean, sd=sd, skewness=skewness, flag=flag, df=counts - 1.0)
+
+
+def _robust_moments(scores: np.ndarray, pairs: np.ndarray, design: TopicDesign) -> Moments:
+    """Of complete pairs together, and of those that lack topics one by one."""
+    n, mean, error, df = np.zeros((4, len(pairs)))
+    flag = np.full(len(pairs), "", dtype=object)
+    for part, z, _ in differences(scores, pairs):
+        there = ~np.isnan(z)
+        rows = np.arange(part.start, part.stop)
+        whole = there.all(axis=1)
+        for some in (np.flatnonzero(whole), *np.flatnonzero(~whole)[:, None]):
+            if not len(some):
+                continue
+            used, at = there[some[0]], rows[some]
+            fit = robust_means(z[some][:, used], design.of(used))
+            n[at], mean[at], df[at] = used.sum(), fit.mean, fit.df
+            error[at], flag[at] = np.sqrt(fit.variance), fit.flag
+    return Moments(
+        n=n.astype(np.int64),
+        mean=mean,
+        sd=error * np.sqrt(n),
+        skewness=np.zeros(len(pairs)),
+        flag=flag,
+        df=df,
+    )
 
 
 def differences(
@@ -244,8 +292,11 @@ def _from_products(
     return n_topics, means[first] - means[second], sd, skewness, lost
 
 
-def _direct(z: np.ndarray) -> tuple[np.ndarray, ...]:
-    """n, mean, standard deviation, skewness and largest size of each row's present values."""
+def row_moments(z: np.ndarray) -> tuple[np.ndarray, ...]:
+    """n, mean, standard deviation, skewness and largest size of each row's present values.
+
+    NaN where too few values define a figure (mean: 1, standard deviation: 2).
+    """
     there = ~np.isnan(z)
     filled = np.where(there, z, 0.0)
     n = there.sum(axis=1)
@@ -285,5 +336,7 @@ def _result(
         pvalue=pvalue,
         flag=differences.flag,
         method=method,
+        standard_error=differences.standard_error,
+        df=differences.df,
         direction=direction,
     )

@@ -17,17 +17,14 @@ from steadyrank.compute.random import block_stream, blocks_of
 from steadyrank.errors import check_choice
 from steadyrank.stats.anova.balanced import AnovaSource, table_lines
 from steadyrank.stats.anova.parts import Amount, Split
-from steadyrank.stats.inputs import (
-    PAIR_BLOCK,
-    check_open_unit,
-    check_samples,
-    check_scores,
-    checked,
-)
+from steadyrank.stats.inputs import check_open_unit, check_samples, check_scores, checked
 from steadyrank.stats.pairs import studentized_range
 from steadyrank.stats.pairs.kernels import permuted_ranges
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, PairTests
 from steadyrank.stats.pairs.tests import in_threads
+
+PAIR_BLOCK = 256
+"""Pairs handled at a time."""
 
 WORDS_AT_ONCE = 1 << 19
 """Random words drawn at a time for the shuffles: 4 MiB."""

@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
 from steadyrank.errors import InputError
-from steadyrank.stats.inputs import PAIR_BLOCK, checked, pair_moments
+from steadyrank.stats.inputs import checked
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, ZERO_VARIANCE, degenerate_flags
+from steadyrank.stats.pairs.tests import differences, row_moments
 
 
 def error_rate(
@@ -129,14 +130,11 @@ def pair_variances(scores: ArrayLike, pairs: ArrayLike) -> PairVariances:
     matrix, chosen = checked(scores, pairs)
     n = np.zeros(len(chosen), np.int64)
     difference, sd, largest, variance_a, variance_b = np.empty((5, len(chosen)))
-    for start in range(0, len(chosen), PAIR_BLOCK):
-        block = slice(start, start + PAIR_BLOCK)
-        a, b = matrix[chosen[block, 0]], matrix[chosen[block, 1]]
-        z = a - b
-        n[block], difference[block], sd[block], largest[block] = pair_moments(z)
-        missing = np.isnan(z)
-        variance_a[block] = pair_moments(np.where(missing, np.nan, a))[2] ** 2
-        variance_b[block] = pair_moments(np.where(missing, np.nan, b))[2] ** 2
+    for part, z, _ in differences(matrix, chosen):
+        n[part], difference[part], sd[part], _, largest[part] = row_moments(z)
+        for side, variances in enumerate((variance_a, variance_b)):
+            own = np.where(np.isnan(z), np.nan, matrix[chosen[part, side]])
+            variances[part] = row_moments(own)[2] ** 2
     flag = degenerate_flags(n, difference, sd, largest)
     constant = (flag == NO_DIFFERENCE) | (flag == ZERO_VARIANCE)
     variance = np.where(constant, 0.0, sd**2)

@@ -26,7 +26,7 @@ from steadyrank.stats.pairs.result import PairTests, all_pairs, pairs_with
 from steadyrank.stats.pairs.tests import paired_t, sign_test, wilcoxon
 from steadyrank.studies.compare.correcting import default_correction
 from steadyrank.studies.compare.result import CompareResult, Correction
-from steadyrank.studies.compare.tested import Settings
+from steadyrank.studies.compare.tested import CompareSettings
 from steadyrank.words import counted
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def audit_tests(
     )
 
 
-def audited(result: CompareResult, settings: Settings) -> CompareResult:
+def audited(result: CompareResult, settings: CompareSettings) -> CompareResult:
     """The result with the audit of its family: of t tests of runs on topics drawn one by one."""
     complete = result.scores[:, ~np.isnan(result.scores).any(axis=0)]
     is_plain = result.n_clusters is None and result.effective_topics is None

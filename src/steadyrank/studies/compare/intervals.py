@@ -6,149 +6,95 @@ Each test has its own, at the level that the correction leaves to a single compa
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
 
 from steadyrank.errors import warn
-from steadyrank.stats.pairs import inverted
-from steadyrank.stats.pairs.cluster_resampling import cluster_bootstrap_limits, cluster_flip_limits
+from steadyrank.stats.pairs import resampled
 from steadyrank.stats.pairs.intervals import bootstrap_intervals, t_intervals
-from steadyrank.stats.pairs.max_t import MaxT
 from steadyrank.stats.pairs.result import TOO_FEW, PairTests
 from steadyrank.stats.pairs.skewed import limits_of
-from steadyrank.stats.pairs.tests import moments
-from steadyrank.stats.pairs.topic_design import ClusterSums
-from steadyrank.studies.compare.result import Test
-
-IntervalKind = Literal["t", "percentile", "bca", "studentized"]
-Alternative = Literal["two-sided", "greater"]
+from steadyrank.studies.compare.correcting import Corrected
+from steadyrank.studies.compare.result import IntervalKind
+from steadyrank.studies.compare.tested import CompareSettings, Tested
 
 FEW_TOPICS = 20
 """Below, percentile and BCa intervals are too short."""
 
 
 def pair_intervals(
-    matrix: np.ndarray,
-    pairs: np.ndarray,
-    tests: PairTests,
-    *,
-    test: Test,
-    kind: IntervalKind | None,
-    correction: str,
-    level: float,
-    together: MaxT | None,
-    alternative: Alternative,
-    n_comparisons: int,
-    units: ClusterSums | None,
-    n_samples: int,
-    jobs: int | None,
-    seed: int,
+    one: Tested, corrected: Corrected, settings: CompareSettings
 ) -> tuple[np.ndarray, str]:
-    """Limits of the differences [pair, 2], and of which kind these are.
-
-    `n_comparisons` are corrected together, those of other measures among them.
-    """
-    if kind is not None:
-        _warn_if_too_short(kind, matrix.shape[1])
-        return _asked_intervals(matrix, pairs, kind, level, n_samples, jobs, seed)
-    if together is not None:
-        limits = _careful_limits(matrix, pairs, tests, together.reach)
-        return limits, "simultaneous, max-t"
+    """Limits of the differences [pair, 2], and of which kind these are."""
+    tests, matrix, pairs, level = one.tests, one.matrix, one.pairs, corrected.level
+    if settings.interval is not None:
+        _warn_if_too_short(settings.interval, matrix.shape[1])
+        return _asked_intervals(one, settings.interval, level, settings)
+    if corrected.together is not None:
+        return _careful_limits(tests, corrected.together.reach), "simultaneous, max-t"
     if tests.half_width is not None:
         sides = tests.half_width[:, None] * [-1.0, 1.0]
         return tests.difference[:, None] + sides, "simultaneous, Tukey"
-    resampled: Any = {"n_samples": n_samples, "seed": seed, "jobs": jobs}
-    if tests.standard_error is not None and test != "mixed":
-        limits, words = _robust_limits(tests, pairs, units, test, level, alternative, resampled)
-        return limits, f"{words}{_together(correction, n_comparisons)}"
+    drawn: Any = {"alpha": level, "design": one.design, **settings.resampling}
+    plain = one.design.is_plain
+    robust, of_units = ("", "") if plain else (", robust standard errors", f" of {one.design.noun}")
     own: dict[str, tuple[Callable[[], np.ndarray], str]] = {
-        "t": (lambda: t_intervals(matrix, pairs, confidence=1 - level), "Student's t"),
+        "t": (lambda: _model_limits(tests, level), f"Student's t{robust}"),
         "wilcoxon": (
-            lambda: inverted.hodges_lehmann_limits(matrix, pairs, alpha=level),
+            lambda: resampled.hodges_lehmann_limits(matrix, pairs, alpha=level),
             "Hodges–Lehmann, of the pseudomedian",
         ),
         "sign": (
-            lambda: inverted.median_limits(matrix, pairs, alpha=level),
+            lambda: resampled.median_limits(matrix, pairs, alpha=level),
             "of the median of the non-zero differences",
         ),
         "randomization": (
-            lambda: inverted.flip_limits(matrix, pairs, alpha=level, **resampled),
-            "inverted randomization test",
+            lambda: resampled.flip_limits(matrix, pairs, **drawn),
+            f"inverted randomization test{of_units}",
         ),
         "bootstrap": (
-            lambda: inverted.bootstrap_t_limits(
-                matrix, pairs, alpha=level, alternative=alternative, **resampled
+            lambda: resampled.bootstrap_t_limits(
+                matrix, pairs, alternative=settings.alternative, **drawn
             ),
-            "studentized bootstrap",
+            f"studentized bootstrap{of_units}",
         ),
         "mixed": (lambda: _model_limits(tests, level), "of the mixed model"),
     }
-    limits_of, words = own[test]
-    return limits_of(), f"{words}{_together(correction, n_comparisons)}"
+    few = not plain and one.n_units < 2
+    limits_of, words = own["t" if few else settings.test]
+    return limits_of(), f"{words}{_together(corrected.correction, corrected.n_comparisons)}"
 
 
-def _careful_limits(
-    matrix: np.ndarray, pairs: np.ndarray, tests: PairTests, reach: np.ndarray
-) -> np.ndarray:
-    """So many standard errors off: those of the tests where they have their own."""
-    error = tests.standard_error
-    limits = limits_of(
-        tests.difference, moments(matrix, pairs).standard_error if error is None else error, reach
-    )
+def _careful_limits(tests: PairTests, reach: np.ndarray) -> np.ndarray:
+    """So many standard errors off."""
+    assert tests.standard_error is not None  # t tests have them
+    limits = limits_of(tests.difference, tests.standard_error, reach)
     limits[tests.flag == TOO_FEW] = np.nan
     return limits
 
 
-def _robust_limits(
-    tests: PairTests,
-    pairs: np.ndarray,
-    units: ClusterSums | None,
-    test: Test,
-    level: float,
-    alternative: Alternative,
-    resampled: Any,
-) -> tuple[np.ndarray, str]:
-    """Limits where topics are clustered or weighted, by the test's own way to draw them."""
-    if test == "t" or units is None or len(units.share) < 2:
-        return _model_limits(tests, level), "Student's t, robust standard errors"
-    if test == "randomization":
-        limits = cluster_flip_limits(units, pairs, alpha=level, **resampled)
-        return limits, f"inverted randomization test of {units.noun}"
-    limits = cluster_bootstrap_limits(
-        units, pairs, tests, alpha=level, alternative=alternative, **resampled
-    )
-    return limits, f"studentized bootstrap of {units.noun}"
-
-
 def _model_limits(tests: PairTests, level: float) -> np.ndarray:
     """difference ± t(df) standard errors."""
-    assert tests.standard_error is not None  # tests by a model have both
-    half_width = stdtrit(tests.df, 1.0 - 0.5 * level) * tests.standard_error
+    assert tests.standard_error is not None  # t tests and those by a model have both
+    with np.errstate(invalid="ignore"):
+        half_width = stdtrit(tests.df, 1.0 - 0.5 * level) * tests.standard_error
     half_width = np.where(tests.standard_error == 0.0, 0.0, half_width)
     return np.stack([tests.difference - half_width, tests.difference + half_width], axis=1)
 
 
 def _asked_intervals(
-    matrix: np.ndarray,
-    pairs: np.ndarray,
-    kind: IntervalKind,
-    level: float,
-    n_samples: int,
-    jobs: int | None,
-    seed: int,
+    one: Tested, kind: IntervalKind, level: float, settings: CompareSettings
 ) -> tuple[np.ndarray, str]:
     words = "as requested, not of the test: may disagree with its decisions"
     if level == 0.0:
-        return np.tile([-np.inf, np.inf], (len(pairs), 1)), words
+        return np.tile([-np.inf, np.inf], (len(one.pairs), 1)), words
     if kind == "t":
-        limits = t_intervals(matrix, pairs, confidence=1 - level)
+        limits = t_intervals(one.matrix, one.pairs, confidence=1 - level)
         return limits, f"Student's t ({words})"
-    limits = bootstrap_intervals(
-        matrix, pairs, kind=kind, confidence=1 - level, n_samples=n_samples, seed=seed, jobs=jobs
-    )
-    return limits, f"{kind} bootstrap ({words})"
+    how: Any = {"kind": kind, "confidence": 1 - level, **settings.resampling}
+    return bootstrap_intervals(one.matrix, one.pairs, **how), f"{kind} bootstrap ({words})"
 
 
 def _together(correction: str, n_comparisons: int) -> str:

@@ -9,7 +9,7 @@ from steadyrank.compute.random import seed_from
 from steadyrank.studies.compare.audit import audited
 from steadyrank.studies.compare.result import CompareResult, Correction, Test
 from steadyrank.studies.compare.study import compare_each
-from steadyrank.studies.compare.tested import Settings
+from steadyrank.studies.compare.tested import CompareSettings
 from steadyrank.studies.compare.view import RUNS, VIEW
 from steadyrank.studies.part import Cost, Job, Shape, part_of
 
@@ -18,7 +18,7 @@ def _run(job: Job) -> tuple[CompareResult, ...]:
     """One result per measure, the measure that ranks the runs first."""
     scores, progress = job.material.compared, job.machine.progress("measures compared")
     given = job.material.settings
-    settings = Settings(
+    settings = CompareSettings(
         test=cast(Test, given.test),
         correction=cast("Correction | None", given.correction),
         baseline=given.baseline,

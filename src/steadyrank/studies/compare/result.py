@@ -30,6 +30,8 @@ Test = Literal[
 Correction = Literal["none", "holm", "bh", "bonferroni", "maxt"]
 Mode = Literal["sound", "paper"]
 Family = Literal["measure", "all"]
+IntervalKind = Literal["t", "percentile", "bca", "studentized"]
+Alternative = Literal["two-sided", "greater"]
 
 ROWS_AT_ONCE = 10_000
 """Pairs whose figures become Python's numbers at a time."""

@@ -16,10 +16,9 @@ from steadyrank.data.read.topic_info import topic_column
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError
 from steadyrank.stats.segments import Interaction, segment_interaction
-from steadyrank.studies.compare.clustering import topic_design
 from steadyrank.studies.compare.result import SIMULTANEOUS, CompareResult
-from steadyrank.studies.compare.tested import Settings
-from steadyrank.studies.compare.testing import compared_segments
+from steadyrank.studies.compare.tested import CompareSettings
+from steadyrank.studies.compare.testing import compared_segments, topic_design
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,7 +53,7 @@ class Segments:
         ]
 
 
-def check_segments(settings: Settings) -> None:
+def check_segments(settings: CompareSettings) -> None:
     """Refuse tests that hold for the pairs of one segment only."""
     if settings.test in SIMULTANEOUS:
         raise InputError(
@@ -64,7 +63,7 @@ def check_segments(settings: Settings) -> None:
 
 
 def with_segments(
-    result: CompareResult, scores: Scores, by: str, settings: Settings
+    result: CompareResult, scores: Scores, by: str, settings: CompareSettings
 ) -> CompareResult:
     """The result with the comparisons in each segment of a column; topics in order."""
     column = np.array(topic_column(scores, by), object)

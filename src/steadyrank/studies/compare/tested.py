@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,19 @@ import numpy as np
 from steadyrank.compute.executors import Progress
 from steadyrank.stats.instances.systems import Groups
 from steadyrank.stats.pairs.result import PairTests
-from steadyrank.stats.pairs.topic_design import ClusterSums, TopicDesign
-from steadyrank.studies.compare.intervals import Alternative, IntervalKind
-from steadyrank.studies.compare.result import Correction, Family, Mode, Test
+from steadyrank.stats.pairs.topic_design import PLAIN, TopicDesign, Units, cluster_sums
+from steadyrank.studies.compare.result import (
+    Alternative,
+    Correction,
+    Family,
+    IntervalKind,
+    Mode,
+    Test,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class CompareSettings:
     """What all comparisons of one call have in common."""
 
     test: Test = "t"
@@ -60,14 +66,24 @@ class Tested:
     instances: np.ndarray | None = None
     """Scores [run, topic] of the systems' instances."""
     groups: Groups | None = None
-    design: TopicDesign = field(default_factory=TopicDesign)
-    units: ClusterSums | None = None
-    """What is resampled where topics are clustered or weighted, and no score is missing."""
+    design: TopicDesign = PLAIN
+
+    @property
+    def units(self) -> Units | None:
+        """What is drawn where topics are clustered or weighted; None where a score is missing."""
+        return None if np.isnan(self.matrix).any() else cluster_sums(self.matrix, self.design)
+
+    @property
+    def is_flipped(self) -> bool:
+        """Whether signs can be flipped: of clusters, those of two or more that are complete."""
+        return self.design.is_plain or (self.n_units > 1 and not np.isnan(self.matrix).any())
 
     @property
     def n_drawn(self) -> np.ndarray:
         """Of each pair: the clusters, or the topics, that are drawn."""
-        return self.tests.n if self.units is None else np.full(len(self.pairs), self.n_units)
+        if self.design.is_plain or np.isnan(self.matrix).any():
+            return self.tests.n
+        return np.full(len(self.pairs), self.n_units)
 
     @property
     def n_units(self) -> int:

@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from steadyrank.data.order import order_by_name
-from steadyrank.data.scores import Scores, position, weighted_mean
+from steadyrank.data.read.topic_info import cluster_codes, topic_weights
+from steadyrank.data.scores import Scores, mean_of_present, position, weighted_mean
+from steadyrank.errors import warn
 from steadyrank.stats.instances.pair_tests import (
     averaged,
     instance_sds,
@@ -31,29 +33,32 @@ from steadyrank.stats.pairs.max_t import MaxT
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.result import PairTests, all_pairs, pairs_with
 from steadyrank.stats.pairs.tests import differences, paired_t, sign_test, wilcoxon
-from steadyrank.stats.pairs.topic_design import cluster_sums
+from steadyrank.stats.pairs.topic_design import (
+    TopicDesign,
+    design_effect,
+    linearised,
+    mean_difference,
+)
 from steadyrank.stats.pairs.tukey import randomized_tukey, tukey_hsd
 from steadyrank.stats.planning.power import smallest_difference
-from steadyrank.stats.run_means import adjusted_means, ranks_of
+from steadyrank.stats.run_means import adjusted_means, connected_runs, ranks_of
 from steadyrank.stats.selection import expected_means, intervals_as_picked
-from steadyrank.studies.compare.caveats import warn_if_unlinked
-from steadyrank.studies.compare.clustering import (
-    clustered_tests,
-    design_figures,
-    robust_means,
-    topic_design,
-)
 from steadyrank.studies.compare.correcting import Corrected, corrected_family
 from steadyrank.studies.compare.intervals import pair_intervals
 from steadyrank.studies.compare.result import SIMULTANEOUS, CompareResult
-from steadyrank.studies.compare.tested import Settings, Tested
+from steadyrank.studies.compare.tested import CompareSettings, Tested
 
 AGAINST_MEANS = "against_means"
 """Flag of a pair whose test speaks for the run with the lower mean: nothing is claimed."""
 
 
+def topic_design(scores: Scores) -> TopicDesign:
+    """How the topics were drawn, as far as their information says."""
+    return TopicDesign(clusters=cluster_codes(scores), weights=topic_weights(scores))
+
+
 def compared(
-    scores: Scores, measures: Sequence[str], settings: Settings, groups: Groups | None = None
+    scores: Scores, measures: Sequence[str], settings: CompareSettings, groups: Groups | None = None
 ) -> list[CompareResult]:
     """One result per measure, of runs, or of systems as `groups` of runs; topics in order."""
     names = tuple(scores.runs if groups is None else groups)
@@ -67,7 +72,9 @@ def compared(
     ]
 
 
-def compared_segments(parts: Mapping[str, Scores], settings: Settings) -> list[CompareResult]:
+def compared_segments(
+    parts: Mapping[str, Scores], settings: CompareSettings
+) -> list[CompareResult]:
     """One result per segment, by its scores of one measure; all comparisons are one family.
 
     Segments have no topic in common whose sign could be flipped for all: where `maxt` serves all
@@ -98,25 +105,19 @@ def _tested(
     measure: str,
     names: tuple[str, ...],
     pairs: np.ndarray,
-    settings: Settings,
+    settings: CompareSettings,
     groups: Groups | None,
 ) -> Tested:
-    every = scores.matrix(measure)
-    design = topic_design(scores)
-    units = None
-    if not design.is_plain:
-        used, matrix = np.ones(every.shape[1], bool), every
-        units = None if np.isnan(matrix).any() else cluster_sums(matrix, design)
-        tests = clustered_tests(matrix, pairs, design, units, settings)
-    elif groups is None:
+    every, design = scores.matrix(measure), topic_design(scores)
+    if groups is None:
         used = _used_topics(every, settings.test)
         matrix = np.ascontiguousarray(every[:, used]) if not used.all() else every
-        tests = _run_test(matrix, pairs, names, settings)
+        tests = _run_test(matrix, pairs, names, design, settings)
     else:
         used = np.ones(every.shape[1], bool)
         matrix = averaged(every, groups)
         tests = system_tests(scores, measure, groups, pairs)
-    warn_if_unlinked(matrix, names)
+    _warn_if_unlinked(matrix, names)
     return Tested(
         measure=measure,
         rows=names,
@@ -129,8 +130,22 @@ def _tested(
         instances=None if groups is None else every,
         groups=groups,
         design=design,
-        units=units,
     )
+
+
+def _warn_if_unlinked(matrix: np.ndarray, names: Sequence[str]) -> None:
+    """Runs that share no topic, not even through others, have no order."""
+    if not np.isnan(matrix).any():
+        return
+    groups = connected_runs(matrix)
+    if len(groups) > 1:
+        smallest, *_, largest = sorted(groups, key=len)
+        warn(
+            f"{names[smallest[0]]} shares no topic with {names[largest[0]]}, not "
+            "even through other runs: the order of such runs reflects different topics, and "
+            "nothing is claimed about them",
+            stacklevel=6,
+        )
 
 
 def _used_topics(matrix: np.ndarray, test: str) -> np.ndarray:
@@ -141,19 +156,25 @@ def _used_topics(matrix: np.ndarray, test: str) -> np.ndarray:
 
 
 def _run_test(
-    matrix: np.ndarray, pairs: np.ndarray, names: Sequence[str], settings: Settings
+    matrix: np.ndarray,
+    pairs: np.ndarray,
+    names: Sequence[str],
+    design: TopicDesign,
+    settings: CompareSettings,
 ) -> PairTests:
+    """The test of the settings; `check_clustered` refuses those that a design has none of."""
     simple: dict[str, Callable[..., PairTests]] = {
-        "t": paired_t,
+        "t": functools.partial(paired_t, design=design),
         "wilcoxon": wilcoxon,
         "sign": sign_test,
         "tukey": functools.partial(_tukey, alpha=settings.alpha),
     }
     if settings.test in simple:
         return simple[settings.test](matrix, pairs)
+    bootstrap = functools.partial(studentized_bootstrap, alternative=settings.alternative)
     resampled: dict[str, Callable[..., PairTests]] = {
-        "randomization": randomization,
-        "bootstrap": functools.partial(studentized_bootstrap, alternative=settings.alternative),
+        "randomization": functools.partial(randomization, design=design),
+        "bootstrap": functools.partial(bootstrap, design=design),
         "randomized-tukey": functools.partial(_tukey_by_name, names, confidence=1 - settings.alpha),
     }
     return resampled[settings.test](matrix, pairs, mode=settings.mode, **settings.resampling)
@@ -173,25 +194,12 @@ def _tukey_by_name(
     return randomized_tukey(matrix[order], np.argsort(order)[pairs], **options)
 
 
-def _result(one: Tested, corrected: Corrected, settings: Settings) -> CompareResult:
+def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> CompareResult:
     """Decisions, and all that follows from them."""
     matrix, pairs, tests = one.matrix, one.pairs, one.tests
     means = adjusted_means(matrix, one.design.weights)
     claimed = decisions.claims(tests, pairs, corrected.adjusted, means, settings.alpha)
-    limits, kind = pair_intervals(
-        matrix,
-        pairs,
-        tests,
-        test=settings.test,
-        kind=settings.interval,
-        correction=corrected.correction,
-        level=corrected.level,
-        together=corrected.together,
-        alternative=settings.alternative,
-        n_comparisons=corrected.n_comparisons,
-        units=one.units,
-        **settings.resampling,
-    )
+    limits, kind = pair_intervals(one, corrected, settings)
     if settings.interval is None:
         limits = decisions.agreeing_intervals(limits, claimed)
     effects = effect_sizes(matrix, pairs, weights=one.design.weights)
@@ -239,7 +247,7 @@ def _result(one: Tested, corrected: Corrected, settings: Settings) -> CompareRes
         binary=None
         if one.groups is not None or not one.design.is_plain
         else binary_pairs(matrix, pairs, alpha=settings.alpha, correction=corrected.correction),
-        **design_figures(matrix, one.design),
+        **_design_figures(matrix, one.design),
         **_means(one, means, 1 - settings.alpha),
     )
 
@@ -247,7 +255,7 @@ def _result(one: Tested, corrected: Corrected, settings: Settings) -> CompareRes
 def _means(one: Tested, means: np.ndarray, level: float) -> dict[str, Any]:
     """Intervals and expectations of the means; of systems, how far their instances lie apart."""
     if not one.design.is_plain:
-        return robust_means(one.matrix, one.design, one.units, means, level)
+        return _robust_means(one, means, level)
     if one.groups is None or one.instances is None:
         expected = expected_means(one.matrix)
         return {
@@ -260,6 +268,31 @@ def _means(one: Tested, means: np.ndarray, level: float) -> dict[str, Any]:
         "n_instances": tuple(len(places) for places in one.groups.values()),
         "instance_sd": instance_sds(one.instances, one.groups),
     }
+
+
+def _design_figures(matrix: np.ndarray, design: TopicDesign) -> dict[str, Any]:
+    """How topics were drawn, and what clusters do to the variance of a difference."""
+    figures: dict[str, Any] = {"effective_topics": design.effective_topics}
+    if design.clusters is not None:
+        rows = matrix - mean_of_present(matrix.T)
+        effect = design_effect(rows, design.clusters, design.weights)
+        figures |= {"n_clusters": design.n_clusters, "design_effect": effect}
+    return figures
+
+
+def _robust_means(one: Tested, means: np.ndarray, level: float) -> dict[str, Any]:
+    """Intervals and expectations of means; nothing is expected where scores are missing."""
+    how, units = {"clusters": one.design.clusters, "weights": one.design.weights}, one.units
+    fits = [mean_difference(row, **how) for row in one.matrix]
+    limits = np.array([fit.student_interval(level) for fit in fits])
+    # Where scores are missing, the interval is about the adjusted mean, not about a run's own.
+    limits += means[:, None] - np.array([[fit.mean] for fit in fits])
+    expected = np.full(len(means), np.nan)
+    if units is not None:
+        expected = expected_means(linearised(units)).mean
+        shift = expected - means
+        limits += np.stack([np.minimum(shift, 0.0), np.maximum(shift, 0.0)], axis=1)
+    return {"mean_interval": limits, "expected_mean": expected}
 
 
 def _smallest(one: Tested, sd: np.ndarray, level: float) -> np.ndarray:

@@ -12,8 +12,13 @@ import numpy as np
 from steadyrank.data.leaderboard import Leaderboard
 from steadyrank.data.scores import position
 from steadyrank.errors import InputError
-from steadyrank.stats.datasets.random_effects import RandomEffects, next_dataset, random_effects
-from steadyrank.stats.datasets.signed_rank import SignedRankPosterior, bayesian_signed_rank
+from steadyrank.stats.datasets.random_effects import (
+    RandomEffects,
+    SignedRankPosterior,
+    bayesian_signed_rank,
+    next_dataset,
+    random_effects,
+)
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.needed_topics import needed_topics
 from steadyrank.stats.run_means import mean_intervals

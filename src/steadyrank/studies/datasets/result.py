@@ -9,8 +9,7 @@ import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.notebook import Framed, shown_by
-from steadyrank.stats.datasets.aggregates import Aggregate
-from steadyrank.stats.datasets.friedman import Friedman
+from steadyrank.stats.datasets.aggregates import Aggregate, Friedman
 from steadyrank.stats.run_means import best_first
 from steadyrank.studies.datasets.gaps import GapRow, Gaps
 from steadyrank.studies.datasets.influence import Influence

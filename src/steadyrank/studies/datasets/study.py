@@ -21,17 +21,23 @@ from steadyrank.data.leaderboard import Leaderboard
 from steadyrank.data.read.leaderboards import read_leaderboard
 from steadyrank.data.read.sources import PathLike
 from steadyrank.errors import InputError, check_choice, warn
-from steadyrank.stats.datasets.aggregates import Aggregate, Columns, columns_of, type_weights
-from steadyrank.stats.datasets.alikeness import type_correlation
-from steadyrank.stats.datasets.completions import completion_ranks
-from steadyrank.stats.datasets.flips import intervals_of, units_of, weighted_max_t
-from steadyrank.stats.datasets.friedman import friedman
-from steadyrank.stats.datasets.topic_flips import strata_of, topic_intervals, topic_max_t
+from steadyrank.stats.datasets.aggregates import (
+    Aggregate,
+    Columns,
+    columns_of,
+    completion_ranks,
+    dataset_units,
+    friedman,
+    topic_units,
+    type_correlation,
+    type_weights,
+)
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.max_t import Flips, MaxT, max_t
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import moments
+from steadyrank.stats.pairs.unit_max_t import unit_max_t
 from steadyrank.stats.run_means import adjusted_means, best_first, mean_intervals, ranks_of
 from steadyrank.studies.datasets.gaps import (
     FEWEST,
@@ -291,14 +297,14 @@ def _decide(
     equal = np.ptp(columns.weight) <= 1e-12 and not groups
     if equal:
         return _by_equal_datasets(columns.values, pairs, flips)
-    units = units_of(columns.values, columns.weight, groups)
-    together = weighted_max_t(units, pairs, **flips)
+    units = dataset_units(columns, groups)
+    together = unit_max_t(units, pairs, **flips)
     return _Family(
         value=units.value,
-        interval=intervals_of(units, 1 - flips["alpha"]),
+        interval=units.intervals(1 - flips["alpha"]),
         claimed=_signs(units.value, pairs, together.pvalue, flips["alpha"]),
         together=together,
-        df=len(units.weight) - 1,
+        df=len(units.share) - 1,
     )
 
 
@@ -322,14 +328,14 @@ def _by_topics(
     scores = [used.topic_scores[name] for name in used.datasets]
     if gaps == "zero":
         scores = [np.nan_to_num(one, nan=0.0) for one in scores]
-    strata, dropped = strata_of(scores, weight)
-    together = topic_max_t(strata, pairs, **flips)
+    units, dropped = topic_units(scores, weight)
+    together = unit_max_t(units, pairs, **flips)
     return _Family(
-        value=strata.value,
-        interval=topic_intervals(strata, 1 - flips["alpha"]),
-        claimed=_signs(strata.value, pairs, together.pvalue, flips["alpha"]),
+        value=units.value,
+        interval=units.intervals(1 - flips["alpha"]),
+        claimed=_signs(units.value, pairs, together.pvalue, flips["alpha"]),
         together=together,
-        df=int(strata.sizes.sum()) - len(strata.sizes),
+        df=len(units.share) - len(units.sizes),
         n_topics_dropped=dropped,
     )
 

@@ -25,8 +25,8 @@ from steadyrank.data.scores import Scores
 from steadyrank.errors import FormatError, InputError
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import to_json
-from steadyrank.stats.pairs.clustered import mean_difference, reach_of
 from steadyrank.stats.pairs.result import TOO_FEW
+from steadyrank.stats.pairs.topic_design import mean_difference, reach_of
 from steadyrank.studies.gate.result import GateResult
 from steadyrank.words import counted
 

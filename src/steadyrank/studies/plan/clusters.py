@@ -9,7 +9,7 @@ import numpy as np
 
 from steadyrank.data.read.topic_info import cluster_codes, topic_weights
 from steadyrank.data.scores import Scores, mean_of_present
-from steadyrank.stats.pairs.clustered import design_effect, effective_topics
+from steadyrank.stats.pairs.topic_design import design_effect, effective_topics
 from steadyrank.studies.plan.measures import MeasurePlan
 
 
