@@ -13,7 +13,7 @@ from bench.coverage.claims import Claim, Ends, Experiment, Setting, Trial, seed_
 from steadyrank.stats.datasets.aggregates import Columns, dataset_units
 from steadyrank.stats.datasets.random_effects import next_dataset, random_effects
 from steadyrank.stats.pairs import decisions
-from steadyrank.stats.pairs.corrections import adjust
+from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.stats.pairs.max_t import max_t
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t

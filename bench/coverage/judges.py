@@ -15,8 +15,15 @@ import numpy as np
 
 import steadyrank as sr
 from bench.coverage.claims import Claim, Ends, Experiment, Setting, Trial, seed_of
-from steadyrank.stats.judges.agreement import COEFFICIENTS, agreement_over_topics
-from steadyrank.stats.judges.bias import bias_of_runs, favours_kin
+from steadyrank.stats.judges.agreement import (
+    COEFFICIENTS,
+    agreement_over_topics,
+    bias_of_runs,
+    confusion_counts,
+    favours_kin,
+    kappa_of_counts,
+    worth_of,
+)
 from steadyrank.stats.judges.corrected import (
     CorrectedParts,
     JudgedScores,
@@ -27,11 +34,9 @@ from steadyrank.stats.judges.corrected import (
     shared_weight,
 )
 from steadyrank.stats.judges.ranking import Ranking, rank_runs
-from steadyrank.stats.judges.worth import worth_of
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.ranks.correlation import pairwise_tau_and_tau_ap
 from steadyrank.stats.ranks.intervals import bootstrap_tau_interval
-from steadyrank.stats.ranks.kappa import confusion_counts, kappa_of_counts
 
 MEASURE = "nDCG@10"
 SAMPLES = 299

@@ -16,8 +16,7 @@ from scipy.stats import rankdata
 import steadyrank as sr
 from bench.coverage.claims import Claim, Ends, Experiment, Setting, Trial, seed_of, settings
 from bench.coverage.worlds import TEAM_RUNS, flat_bank, fresh_collection, scores_of
-from steadyrank.stats.anova.balanced import Anova, anova, crossed_strata
-from steadyrank.stats.anova.main_effects import tukey_main_effect
+from steadyrank.stats.anova.balanced import Anova, anova, crossed_strata, tukey_main_effect
 from steadyrank.stats.pairs.intervals import LIMITS, bootstrap_intervals, t_intervals
 from steadyrank.stats.pairs.tukey import tukey_hsd, two_way_anova
 from steadyrank.stats.planning.needed_topics import needed_topics

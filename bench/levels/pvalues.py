@@ -19,22 +19,21 @@ from bench.levels.null_data import MARGIN
 from steadyrank.stats.anova.balanced import anova
 from steadyrank.stats.anova.unbalanced import type_three
 from steadyrank.stats.datasets.aggregates import friedman
-from steadyrank.stats.instances.batches import (
+from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
+from steadyrank.stats.instances.equivalence import EquivalenceTest, equivalence_test
+from steadyrank.stats.judges.agreement import KinTest, favours_kin, welch_pvalue
+from steadyrank.stats.judges.corrected import JudgedScores, corrected_parts, shared_weight
+from steadyrank.stats.judges.ranking import Ranking, rank_runs
+from steadyrank.stats.mixed.fit import MixedModel, fit
+from steadyrank.stats.mixed.posterior import posterior
+from steadyrank.stats.mixed.two_way import (
     means_and_errors,
     nested_pvalues,
     t_pvalues,
     two_way_pvalues,
 )
-from steadyrank.stats.instances.bootstrap import algorithm_two
-from steadyrank.stats.instances.equivalence import EquivalenceTest, equivalence_test
-from steadyrank.stats.instances.two_way_bootstrap import two_way_bootstrap
-from steadyrank.stats.judges.bias import KinTest, favours_kin, welch_pvalue
-from steadyrank.stats.judges.corrected import JudgedScores, corrected_parts, shared_weight
-from steadyrank.stats.judges.ranking import Ranking, rank_runs
-from steadyrank.stats.mixed.fit import MixedModel, fit
-from steadyrank.stats.mixed.posterior import posterior
 from steadyrank.stats.pairs import studentized_range as studentized
-from steadyrank.stats.pairs.corrections import adjust
+from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.stats.pairs.max_t import max_t
 from steadyrank.stats.pairs.result import PairTests, all_pairs
 from steadyrank.stats.pairs.tests import paired_t

@@ -41,9 +41,9 @@ _NAMES = {
     "retrieval.makers.grid": "GridResult grid write_grid",
     "retrieval.makers.shard": "ShardResult shard write_shards",
     "stats.interval": "Interval",
-    "stats.ranks.correlation": "RankCorrelation correlations kendall_tau symmetric_tau_ap tau_ap",
-    "stats.ranks.kappa": "cohen_kappa",
-    "stats.ranks.overlap": "rbo",
+    "stats.judges.agreement": "cohen_kappa",
+    "stats.ranks.correlation": "RankCorrelation correlations kendall_tau rbo symmetric_tau_ap "
+    "tau_ap",
     "studies.agree.result": "AgreeResult",
     "studies.agree.study": "agree",
     "studies.compare.audit": "AuditResult audit_tests",
@@ -237,15 +237,15 @@ if TYPE_CHECKING:
     from steadyrank.retrieval.makers.grid import GridResult, grid, write_grid
     from steadyrank.retrieval.makers.shard import ShardResult, shard, write_shards
     from steadyrank.stats.interval import Interval
+    from steadyrank.stats.judges.agreement import cohen_kappa
     from steadyrank.stats.ranks.correlation import (
         RankCorrelation,
         correlations,
         kendall_tau,
+        rbo,
         symmetric_tau_ap,
         tau_ap,
     )
-    from steadyrank.stats.ranks.kappa import cohen_kappa
-    from steadyrank.stats.ranks.overlap import rbo
     from steadyrank.studies.agree.result import AgreeResult
     from steadyrank.studies.agree.study import agree
     from steadyrank.studies.compare.audit import AuditResult, audit_tests

@@ -11,7 +11,7 @@ import pandas as pd
 
 from steadyrank.data.scores import Scores
 from steadyrank.errors import MachineError, UnknownNameError
-from steadyrank.stats.pairs.corrections import adjust
+from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.compare.study import compare
 

@@ -19,8 +19,8 @@ from steadyrank.errors import InputError, check_choice
 from steadyrank.notebook import Exhibit, shown_by
 from steadyrank.papers.jayasinghe2015.pitfalls import Effects, paper_scores
 from steadyrank.stats.inputs import check_open_unit, check_samples
-from steadyrank.stats.instances.batches import nested_pvalues, t_pvalues, two_way_pvalues
 from steadyrank.stats.instances.bootstrap import algorithm_two
+from steadyrank.stats.mixed.two_way import nested_pvalues, t_pvalues, two_way_pvalues
 from steadyrank.stats.pairs.tests import in_threads
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from scipy import special
 
 from steadyrank.errors import InputError, check_choice
 from steadyrank.stats.inputs import check_open_unit
-from steadyrank.stats.mixed.pooling import (
+from steadyrank.stats.mixed.two_way import (
     DfMethod,
     combined_mean_squares,
     default_df_method,

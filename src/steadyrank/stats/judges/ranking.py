@@ -23,7 +23,7 @@ from steadyrank.stats.judges.corrected import (
     mean_uncertainty,
 )
 from steadyrank.stats.pairs import decisions
-from steadyrank.stats.pairs.letters import compact_letters
+from steadyrank.stats.pairs.decisions import compact_letters
 from steadyrank.stats.pairs.max_t import Flips, MaxT, max_t
 from steadyrank.stats.pairs.result import CONSTANT, all_pairs
 from steadyrank.stats.pairs.skewed import limits_of

@@ -21,8 +21,8 @@ from steadyrank.stats.interval import Interval
 from steadyrank.stats.mixed.balanced import Strata, best_of_strata
 from steadyrank.stats.mixed.general import Tables
 from steadyrank.stats.mixed.model import RESIDUAL, MixedModel, Scale, likelihood_of, scale_of
-from steadyrank.stats.mixed.pooling import METHOD_WORDS, DfMethod
 from steadyrank.stats.mixed.search import Optimum, identified, maximise, search
+from steadyrank.stats.mixed.two_way import METHOD_WORDS, DfMethod
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
 
 NO_RESIDUAL = "no_residual_variance"

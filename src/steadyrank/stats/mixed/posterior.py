@@ -24,12 +24,14 @@ from steadyrank.stats.mixed.balanced import Strata
 from steadyrank.stats.mixed.fit import NO_RESIDUAL, best_fit, coefficient_names
 from steadyrank.stats.mixed.general import Tables
 from steadyrank.stats.mixed.model import RESIDUAL, MixedModel, Scale, likelihood_of, scale_of
-from steadyrank.stats.mixed.sampling import effective_sample_size, hpd_interval, split_rhat
-from steadyrank.stats.mixed.surrogate import (
+from steadyrank.stats.mixed.sampling import (
     WIDE,
     Surrogate,
+    effective_sample_size,
     exact_surrogate,
     fitted_surrogate,
+    hpd_interval,
+    split_rhat,
     start_and_widths,
     variances_of,
 )

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from steadyrank.compute.random import block_stream, blocks_of
 from steadyrank.errors import check_choice
 from steadyrank.stats.anova.balanced import AnovaSource, table_lines
-from steadyrank.stats.anova.parts import Amount, Split
+from steadyrank.stats.anova.parts import CROSSED, Amount, Split, sums_of_squares
 from steadyrank.stats.inputs import check_open_unit, check_samples, check_scores, checked
 from steadyrank.stats.pairs import studentized_range
 from steadyrank.stats.pairs.kernels import permuted_ranges
@@ -226,13 +226,10 @@ def _anova(complete: np.ndarray, n_dropped: int) -> TwoWayAnova:
 
 def _sums_of_squares(complete: np.ndarray, dfs: tuple[int, int, int]) -> tuple[list[float], str]:
     """Of runs, topics and the rest, 0 where these are only rounding; and their flag."""
-    n_runs, n_topics = complete.shape
     centred = complete - complete.mean()
     centred -= centred.mean()
-    runs, topics = centred.mean(axis=1), centred.mean(axis=0)
-    residual = centred - runs[:, None] - topics
     none = CONSTANT * max(1.0, float(np.abs(complete).max()))
-    sums = [n_topics * (runs**2).sum(), n_runs * (topics**2).sum(), (residual**2).sum()]
+    sums = [float(ss) for ss in sums_of_squares(centred, CROSSED)]
     if np.sqrt(sums[2] / dfs[2]) > none:
         return sums, ""
     sums = [0.0 if np.sqrt(ss / df) <= none else ss for ss, df in zip(sums, dfs, strict=True)]

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from steadyrank.compute.random import Rng, block_stream, seed_from
 from steadyrank.errors import InputError
+from steadyrank.stats.anova.parts import CROSSED, sums_of_squares
 from steadyrank.stats.inputs import check_open_unit, check_scores
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.variance import not_rounding
@@ -169,8 +170,8 @@ def nested_components(
 
     >>> scores = [[0.2, 0.5, 0.7], [0.3, 0.6, 0.9], [0.1, 0.2, 0.7], [0.0, 0.1, 0.7]]
     >>> g = nested_components(scores, ["a", "a", "b", "b"])
-    >>> {name: round(value, 3) for name, value in g.variance.items()}
-    {'system': 0.021, 'topic': 0.087, 'instance': 0.005, 'system_topic': 0.011, 'residual': 0.002}
+    >>> {name: round(g.variance[name], 4) for name in ("system", "topic", "instance")}
+    {'system': 0.0208, 'topic': 0.0875, 'instance': 0.005}
     """
     matrix, n_dropped = _complete_topics(check_scores(scores))
     names, codes = np.unique(np.asarray(systems), return_inverse=True)
@@ -182,16 +183,18 @@ def nested_components(
     means = np.zeros((m, n))
     np.add.at(means, codes, centred)
     means /= sizes[:, None]
-    within = centred - means[codes]
-    by_instance = within.mean(axis=1)
+    system, topic, interaction = sums_of_squares(means - means.mean(), CROSSED)
+    instance, residual = sums_of_squares(centred - means[codes], CROSSED[:1])
     sums = {
-        "system": (k * _swept(means, "s"), m - 1),
-        "topic": (k * _swept(means, "t"), n - 1),
-        facet: (n * float((by_instance**2).sum()), own),
-        "system_topic": (k * _swept(means, "st"), (m - 1) * (n - 1)),
-        "residual": (float(((within - by_instance[:, None]) ** 2).sum()), own * (n - 1)),
+        "system": (k * system, m - 1),
+        "topic": (k * topic, n - 1),
+        facet: (instance, own),
+        "system_topic": (k * interaction, (m - 1) * (n - 1)),
+        "residual": (residual, own * (n - 1)),
     }
-    squares = {name: not_rounding(total, df, matrix) / df for name, (total, df) in sums.items()}
+    squares = {
+        name: not_rounding(float(total), df, matrix) / df for name, (total, df) in sums.items()
+    }
     df = {name: df for name, (_, df) in sums.items()}
     return _components("nested", facet, squares, df, (m, n, k), len(codes), n_dropped)
 
@@ -223,11 +226,13 @@ def crossed_components(scores: ArrayLike, *, facet: str = "instance") -> FacetCo
     _check_sizes(m, n, k > 1, f"2 levels of {facet}")
     cube = (flat - flat.mean()).reshape(m, k, n).transpose(0, 2, 1)
     sizes = {"s": m, "t": n, "i": k}
+    terms = list(_INDICES["crossed"].values())
+    sums = sums_of_squares(cube, [frozenset("sti".index(i) - 3 for i in t) for t in terms[:-1]])
     squares, df = {}, {}
-    for name, indices in _INDICES["crossed"].items():
+    for name, indices, total in zip(_INDICES["crossed"], terms, sums, strict=True):
         label = _label(name, facet)
         df[label] = math.prod(sizes[index] - 1 for index in indices)
-        squares[label] = not_rounding(_swept(cube, indices), df[label], flat) / df[label]
+        squares[label] = not_rounding(float(total), df[label], flat) / df[label]
     return _components("crossed", facet, squares, df, (m, n, k), m * k, n_dropped)
 
 
@@ -321,15 +326,6 @@ def _check_sizes(n_systems: int, n_topics: int, has_instances: bool, instances: 
             f"{instances}; got {n_systems} systems and {n_topics} topics: omit runs that lack "
             "topics, or score missing topics as 0"
         )
-
-
-def _swept(scores: np.ndarray, indices: str) -> float:
-    """Sum of squares of an effect: means over the other axes, centred along its own."""
-    effects = scores
-    for axis, index in enumerate("sti"[: scores.ndim]):
-        mean = effects.mean(axis=axis, keepdims=True)
-        effects = effects - mean if index in indices else mean
-    return float((effects**2).sum()) * scores.size / effects.size
 
 
 def _error_parts(design: Design, facet: str, values: Mapping[str, Any]) -> tuple[Parts, Parts]:

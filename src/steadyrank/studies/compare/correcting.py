@@ -14,7 +14,7 @@ import numpy as np
 
 from steadyrank.errors import InputError, warn
 from steadyrank.stats.pairs import decisions
-from steadyrank.stats.pairs.corrections import adjust
+from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.stats.pairs.max_t import MaxT, could_be_first, max_t, max_t_level
 from steadyrank.stats.pairs.unit_max_t import unit_max_t
 from steadyrank.stats.run_means import adjusted_means

@@ -12,10 +12,10 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank.errors import unknown_name
 from steadyrank.notebook import MOST_ROWS, Framed, frame_of, shown_by
-from steadyrank.stats.pairs.binary import BinaryPairs
 from steadyrank.stats.pairs.effects import EffectSizes
 from steadyrank.stats.pairs.family_audit import FamilyAudit
 from steadyrank.stats.pairs.result import TOO_FEW
+from steadyrank.stats.pairs.tests import BinaryPairs
 from steadyrank.stats.run_means import best_first
 from steadyrank.words import MISSING, counted, listed, weighted_words
 

@@ -22,7 +22,7 @@ from steadyrank.data.scores import Scores, position
 from steadyrank.errors import InputError, check_count, check_number, unknown_column, unknown_name
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scored import scores_of
-from steadyrank.stats.instances.pair_tests import has_instances
+from steadyrank.stats.instances.mixed_tests import has_instances
 from steadyrank.stats.instances.systems import Groups, systems_of, warn_about_structure
 from steadyrank.studies.compare.result import (
     SIMULTANEOUS,

@@ -18,7 +18,7 @@ from steadyrank.data.order import order_by_name
 from steadyrank.data.read.topic_info import cluster_codes, topic_weights
 from steadyrank.data.scores import Scores, mean_of_present, position, weighted_mean
 from steadyrank.errors import warn
-from steadyrank.stats.instances.pair_tests import (
+from steadyrank.stats.instances.mixed_tests import (
     averaged,
     instance_sds,
     system_mean_intervals,
@@ -26,13 +26,12 @@ from steadyrank.stats.instances.pair_tests import (
 )
 from steadyrank.stats.instances.systems import Groups
 from steadyrank.stats.pairs import decisions
-from steadyrank.stats.pairs.binary import binary_pairs
+from steadyrank.stats.pairs.decisions import compact_letters
 from steadyrank.stats.pairs.effects import effect_sizes
-from steadyrank.stats.pairs.letters import compact_letters
 from steadyrank.stats.pairs.max_t import MaxT
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.result import PairTests, all_pairs, pairs_with
-from steadyrank.stats.pairs.tests import differences, paired_t, sign_test, wilcoxon
+from steadyrank.stats.pairs.tests import binary_pairs, differences, paired_t, sign_test, wilcoxon
 from steadyrank.stats.pairs.topic_design import (
     TopicDesign,
     design_effect,

@@ -22,7 +22,7 @@ from steadyrank.errors import InputError, check_choice, check_number
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.measures.names import Measure
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.pairs.corrections import adjust
+from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW
 from steadyrank.stats.pairs.topic_design import (
     MeanDifference,

@@ -9,9 +9,16 @@ from typing import Any
 import numpy as np
 
 from steadyrank.errors import InputError, warn
-from steadyrank.stats.judges.bias import bias_of_runs, favours_kin, welch_pvalue
+from steadyrank.stats.judges.agreement import (
+    Worth,
+    bias_of_runs,
+    favours_kin,
+    topics_for_power,
+    topics_for_width,
+    welch_pvalue,
+    worth_of,
+)
 from steadyrank.stats.judges.corrected import JudgedScores
-from steadyrank.stats.judges.worth import Worth, topics_for_power, topics_for_width, worth_of
 from steadyrank.stats.ranks.intervals import bootstrap_tau_interval
 from steadyrank.stats.run_means import best_first
 from steadyrank.studies.judges.result import Kin, PlanRow, TauOfRuns, names_of

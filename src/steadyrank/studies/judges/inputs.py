@@ -21,8 +21,8 @@ from steadyrank.data.runs import Runs
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning, check_choice
 from steadyrank.measures.evaluate import evaluate
+from steadyrank.stats.judges.agreement import FEWEST
 from steadyrank.stats.judges.corrected import JudgedScores
-from steadyrank.stats.judges.worth import FEWEST
 from steadyrank.studies.judges.audit import AuditSettings
 from steadyrank.words import counted, some
 

@@ -11,8 +11,8 @@ from scipy.special import stdtrit
 from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
 from steadyrank.present.svg import tell
+from steadyrank.stats.judges.agreement import FEWEST, topics_factor
 from steadyrank.stats.judges.ranking import Ranking
-from steadyrank.stats.judges.worth import FEWEST, topics_factor
 from steadyrank.words import counted
 
 if TYPE_CHECKING:

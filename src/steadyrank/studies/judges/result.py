@@ -13,11 +13,16 @@ from steadyrank._version import __version__
 from steadyrank.data.scores import position
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.judges.agreement import Agreement
-from steadyrank.stats.judges.bias import Bias, KinTest
+from steadyrank.stats.judges.agreement import (
+    Agreement,
+    Bias,
+    KinTest,
+    TopicsNeeded,
+    Worth,
+    topics_like,
+)
 from steadyrank.stats.judges.corrected import About, Weight
 from steadyrank.stats.judges.ranking import Ranking
-from steadyrank.stats.judges.worth import TopicsNeeded, Worth, topics_like
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.ranks.intervals import TauInterval
 from steadyrank.words import counted

@@ -21,7 +21,13 @@ from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.stats.inputs import check_open_unit, check_samples
-from steadyrank.stats.judges.agreement import COEFFICIENTS, Agreement, agreement_over_topics
+from steadyrank.stats.judges.agreement import (
+    COEFFICIENTS,
+    Agreement,
+    agreement_over_topics,
+    confusion_counts,
+    kappa_of_counts,
+)
 from steadyrank.stats.judges.corrected import (
     About,
     CorrectedParts,
@@ -33,7 +39,6 @@ from steadyrank.stats.judges.corrected import (
 )
 from steadyrank.stats.judges.ranking import Ranking, rank_runs
 from steadyrank.stats.planning.demands import check_positive
-from steadyrank.stats.ranks.kappa import confusion_counts, kappa_of_counts
 from steadyrank.studies.judges.audit import AuditSettings, audited
 from steadyrank.studies.judges.inputs import (
     Aligned,

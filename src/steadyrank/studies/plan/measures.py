@@ -11,7 +11,7 @@ import numpy as np
 from steadyrank.notebook import Exhibit, shown_by
 from steadyrank.present.json import picked
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.planning.pilot import Pilot
+from steadyrank.stats.planning.variance import Pilot
 
 if TYPE_CHECKING:
     import pandas as pd

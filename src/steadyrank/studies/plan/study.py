@@ -32,7 +32,7 @@ from steadyrank.stats.planning.demands import (
     check_whole,
 )
 from steadyrank.stats.planning.design import topics_for_range
-from steadyrank.stats.planning.pilot import (
+from steadyrank.stats.planning.variance import (
     Pilot,
     pilot_variance,
     warn_if_few_topics,

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.demands import Demands
-from steadyrank.stats.planning.pilot import Pilot
+from steadyrank.stats.planning.variance import Pilot
 from steadyrank.studies.pools.result import LeaveOut
 from steadyrank.studies.pools.trials import mean_and_interval
 

@@ -34,8 +34,7 @@ from steadyrank.data.scores import Scores, measure_of, position
 from steadyrank.errors import InputError, check_choice, check_number, warn
 from steadyrank.measures.names import counts_documents
 from steadyrank.measures.scored import scores_of
-from steadyrank.stats.pairs.corrections import adjust
-from steadyrank.stats.pairs.decisions import Decided
+from steadyrank.stats.pairs.decisions import Decided, adjust
 from steadyrank.stats.pairs.max_t import Draws, max_t, max_t_level
 from steadyrank.stats.pairs.result import all_pairs, pairs_with
 from steadyrank.stats.pairs.tests import paired_t
