@@ -15,7 +15,7 @@ from steadyrank.stats.mixed.two_way import (
     pooled_squares,
     two_way_difference,
 )
-from steadyrank.stats.planning.power import t_power
+from steadyrank.stats.planning.design import t_power
 from steadyrank.studies.instances.planning import plan_instances
 
 PILOT = {"instance": 0.02**2, "system_topic": 0.08**2, "residual": 0.06**2}

@@ -24,7 +24,7 @@ from scipy.special import stdtr, stdtrit
 from steadyrank.errors import InputError, check_choice
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import CONSTANT
-from steadyrank.stats.planning.power import t_power
+from steadyrank.stats.planning.design import t_power
 
 Weights = Literal["none", "linear", "quadratic"]
 _POWER = {"none": 0, "linear": 1, "quadratic": 2}

@@ -39,7 +39,7 @@ from steadyrank.stats.pairs.topic_design import (
     mean_difference,
 )
 from steadyrank.stats.pairs.tukey import randomized_tukey, tukey_hsd
-from steadyrank.stats.planning.power import smallest_difference
+from steadyrank.stats.planning.design import smallest_difference
 from steadyrank.stats.run_means import adjusted_means, connected_runs, ranks_of
 from steadyrank.stats.selection import expected_means, intervals_as_picked
 from steadyrank.studies.compare.correcting import Corrected, corrected_family

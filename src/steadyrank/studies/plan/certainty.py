@@ -100,7 +100,7 @@ def tabulate(grid: Grid) -> Certainty:
         smallest_difference=np.stack(
             [
                 np.sqrt(variances)[:, None]
-                * [family.demands.smallest_effect(n) for n in grid.topics]
+                * [family.demands.smallest_difference(1.0, n) for n in grid.topics]
                 for family in grid.families
             ]
         ),
