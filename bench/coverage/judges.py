@@ -35,8 +35,7 @@ from steadyrank.stats.judges.corrected import (
 )
 from steadyrank.stats.judges.ranking import Ranking, rank_runs
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.stats.ranks.correlation import pairwise_tau_and_tau_ap
-from steadyrank.stats.ranks.intervals import bootstrap_tau_interval
+from steadyrank.stats.ranks.correlation import bootstrap_tau_interval, pairwise_tau_and_tau_ap
 
 MEASURE = "nDCG@10"
 SAMPLES = 299

@@ -18,7 +18,7 @@ from steadyrank.retrieval.builtin.docstrings import DocstringDocument
 from steadyrank.retrieval.engine.collections import collection_digest, read_collection
 from steadyrank.retrieval.engine.topics import read_topics
 from steadyrank.retrieval.makers.inputs import load_judgments
-from steadyrank.stats.ranks.intervals import bootstrap_tau_interval
+from steadyrank.stats.ranks.correlation import bootstrap_tau_interval
 
 DATA = Path(builtin.__file__).parent
 FEW = [

@@ -27,7 +27,7 @@ from steadyrank.stats.judges.agreement import (
     worth_of,
 )
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.stats.ranks.intervals import bootstrap_tau_interval
+from steadyrank.stats.ranks.correlation import bootstrap_tau_interval
 
 
 def test_coefficients_are_those_of_other_packages():

@@ -21,7 +21,9 @@ from steadyrank.stats.ranks.correlation import (
     ALL_TIED,
     EMPTY_RANKING,
     TOO_FEW_SYSTEMS,
+    bootstrap_tau_interval,
     correlations,
+    kendall_interval,
     kendall_tau,
     pairwise_tau_and_tau_ap,
     rbo,
@@ -29,7 +31,6 @@ from steadyrank.stats.ranks.correlation import (
     tau_ap,
     taus_against,
 )
-from steadyrank.stats.ranks.intervals import bootstrap_tau_interval, kendall_interval
 
 WORD_BORDERS = [2, 3, 10, 63, 64, 65, 127, 128, 129, 511, 512, 513, 1100]
 """Numbers of systems around the borders of words of bits, and of groups of words."""

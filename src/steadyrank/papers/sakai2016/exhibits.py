@@ -22,7 +22,7 @@ from steadyrank.papers.parts import claim, increases, page_table, share_claim
 from steadyrank.papers.sakai2016.figures import MEASURES, NEAR, PILOTS, PRINTED_PLANS, pool_figure
 from steadyrank.present.table import Table
 from steadyrank.stats.planning.demands import Demands, check_demands
-from steadyrank.stats.ranks.intervals import TauInterval, bootstrap_tau_interval, kendall_interval
+from steadyrank.stats.ranks.correlation import TauInterval, bootstrap_tau_interval, kendall_interval
 from steadyrank.studies.pools.result import PoolsResult
 from steadyrank.studies.pools.study import pools
 from steadyrank.studies.pools.trials import draw_trials, pilot_subsets, variance_or_nan

@@ -485,7 +485,7 @@ def resampled_statistics(
 
 def shared_differences(scores: np.ndarray, pairs: np.ndarray, n: int) -> np.ndarray:
     """Differences of pairs that share n topics each, missing ones left out, [pair, n]."""
-    z = scores[pairs[:, 0]] - scores[pairs[:, 1]]
+    z: np.ndarray = scores[pairs[:, 0]] - scores[pairs[:, 1]]
     return z if n == scores.shape[1] else z[~np.isnan(z)].reshape(len(z), n)
 
 

@@ -195,8 +195,8 @@ def t_power(difference: ArrayLike, sd: ArrayLike, n: ArrayLike, alpha: float = 0
     )
     known = (size >= 2.0) & ~np.isnan(shift + spread)
     power = np.full(shift.shape, np.nan)
-    given = (part[known].tolist() for part in (shift, spread, size))
-    power[known] = [_t_power(*each, alpha) for each in zip(*given, strict=True)]
+    given = zip(shift[known], spread[known], size[known], strict=True)
+    power[known] = [_t_power(float(d), float(sd), float(n), alpha) for d, sd, n in given]
     return power
 
 

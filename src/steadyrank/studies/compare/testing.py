@@ -40,8 +40,13 @@ from steadyrank.stats.pairs.topic_design import (
 )
 from steadyrank.stats.pairs.tukey import randomized_tukey, tukey_hsd
 from steadyrank.stats.planning.design import smallest_difference
-from steadyrank.stats.run_means import adjusted_means, connected_runs, ranks_of
-from steadyrank.stats.selection import expected_means, intervals_as_picked
+from steadyrank.stats.run_means import (
+    adjusted_means,
+    connected_runs,
+    expected_means,
+    intervals_as_picked,
+    ranks_of,
+)
 from steadyrank.studies.compare.correcting import Corrected, corrected_family
 from steadyrank.studies.compare.intervals import pair_intervals
 from steadyrank.studies.compare.result import SIMULTANEOUS, CompareResult
@@ -281,8 +286,8 @@ def _design_figures(matrix: np.ndarray, design: TopicDesign) -> dict[str, Any]:
 
 def _robust_means(one: Tested, means: np.ndarray, level: float) -> dict[str, Any]:
     """Intervals and expectations of means; nothing is expected where scores are missing."""
-    how, units = {"clusters": one.design.clusters, "weights": one.design.weights}, one.units
-    fits = [mean_difference(row, **how) for row in one.matrix]
+    clusters, weights, units = one.design.clusters, one.design.weights, one.units
+    fits = [mean_difference(row, clusters=clusters, weights=weights) for row in one.matrix]
     limits = np.array([fit.student_interval(level) for fit in fits])
     # Where scores are missing, the interval is about the adjusted mean, not about a run's own.
     limits += means[:, None] - np.array([[fit.mean] for fit in fits])

@@ -10,8 +10,7 @@ import numpy as np
 from steadyrank.data.scores import Scores
 from steadyrank.present.cells import MOST_CELLS, name, number, span, table, whole
 from steadyrank.present.table import Cell, Table
-from steadyrank.stats.run_means import adjusted_means, ranks_of
-from steadyrank.stats.selection import expected_means, intervals_as_picked
+from steadyrank.stats.run_means import adjusted_means, expected_means, intervals_as_picked, ranks_of
 from steadyrank.studies.part import Body, Drawing, Findings, Part
 from steadyrank.words import counted
 

@@ -19,7 +19,7 @@ from steadyrank.stats.judges.agreement import (
     worth_of,
 )
 from steadyrank.stats.judges.corrected import JudgedScores
-from steadyrank.stats.ranks.intervals import bootstrap_tau_interval
+from steadyrank.stats.ranks.correlation import bootstrap_tau_interval
 from steadyrank.stats.run_means import best_first
 from steadyrank.studies.judges.result import Kin, PlanRow, TauOfRuns, names_of
 from steadyrank.words import pvalue_words

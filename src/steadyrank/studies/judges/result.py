@@ -24,7 +24,7 @@ from steadyrank.stats.judges.agreement import (
 from steadyrank.stats.judges.corrected import About, Weight
 from steadyrank.stats.judges.ranking import Ranking
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.stats.ranks.intervals import TauInterval
+from steadyrank.stats.ranks.correlation import TauInterval
 from steadyrank.words import counted
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words
 from steadyrank.stats.judges.agreement import Agreement
 from steadyrank.stats.judges.ranking import Ranking
-from steadyrank.stats.ranks.intervals import TauInterval
+from steadyrank.stats.ranks.correlation import TauInterval
 from steadyrank.studies.judges.result import JudgeResult, JudgesResult, PlanRow, names_of
 from steadyrank.words import MISSING, by_number, counted, interval, pvalue_words, some
 

@@ -28,7 +28,7 @@ from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.planning.demands import Demands, Formula, Method, check_demands
 from steadyrank.stats.planning.design import check_rates
 from steadyrank.stats.planning.variance import Pilot, pilot_variance
-from steadyrank.stats.ranks.intervals import bootstrap_tau_interval, kendall_interval
+from steadyrank.stats.ranks.correlation import bootstrap_tau_interval, kendall_interval
 from steadyrank.studies.pools.judgments import Pool, kept_judgments, read_pool, score_runs
 from steadyrank.studies.pools.planning import pilot_variances, topics_for_all, with_topics
 from steadyrank.studies.pools.result import (

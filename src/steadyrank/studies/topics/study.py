@@ -49,8 +49,7 @@ from steadyrank.stats.planning.reversal import (
     pair_variances,
     predictive_rate,
 )
-from steadyrank.stats.run_means import adjusted_means
-from steadyrank.stats.selection import expected_means, kept_order
+from steadyrank.stats.run_means import adjusted_means, expected_means, kept_order
 from steadyrank.studies.topics.levels import Binning, count_splits, topic_levels
 from steadyrank.studies.topics.result import CONFIDENCE, TopicsResult
 from steadyrank.words import by_number
