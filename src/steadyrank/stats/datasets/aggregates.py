@@ -22,8 +22,7 @@ from scipy import special
 from steadyrank.errors import InputError
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.pairs.topic_design import TopicDesign, Units, cluster_sums, units_in_strata
-from steadyrank.stats.ranks.tied import average_ranks
-from steadyrank.stats.run_means import SAME_MEAN
+from steadyrank.stats.run_means import SAME_MEAN, average_ranks
 
 Aggregate = Literal["mean", "mean-of-types", "borda", "wins"]
 

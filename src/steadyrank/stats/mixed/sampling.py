@@ -26,7 +26,7 @@ from steadyrank.stats.interval import Interval
 from steadyrank.stats.mixed.balanced import Strata
 from steadyrank.stats.mixed.general import Tables
 from steadyrank.stats.mixed.search import Likelihood, Optimum
-from steadyrank.stats.ranks.tied import average_ranks
+from steadyrank.stats.run_means import average_ranks
 
 TAILS = (0.05, 0.95)
 

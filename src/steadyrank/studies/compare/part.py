@@ -7,9 +7,9 @@ from typing import cast
 
 from steadyrank.compute.random import seed_from
 from steadyrank.studies.compare.audit import audited
+from steadyrank.studies.compare.correcting import CompareSettings
 from steadyrank.studies.compare.result import CompareResult, Correction, Test
 from steadyrank.studies.compare.study import compare_each
-from steadyrank.studies.compare.tested import CompareSettings
 from steadyrank.studies.compare.view import RUNS, VIEW
 from steadyrank.studies.part import Cost, Job, Shape, part_of
 

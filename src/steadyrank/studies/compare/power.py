@@ -16,8 +16,8 @@ from steadyrank.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
+from steadyrank.studies.compare.correcting import CompareSettings
 from steadyrank.studies.compare.study import compare_each
-from steadyrank.studies.compare.tested import CompareSettings
 
 DEFAULT_TEST: Test = "randomized-tukey"
 """In Python and on the command line: all pairs at once, without assuming normality."""

@@ -22,7 +22,7 @@ from steadyrank.words import MISSING, counted, listed, weighted_words
 if TYPE_CHECKING:
     import pandas as pd
 
-    from steadyrank.studies.compare.segments import Segments
+    from steadyrank.studies.compare.testing import Segments
 
 Test = Literal[
     "t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "randomized-tukey", "mixed"

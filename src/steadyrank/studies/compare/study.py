@@ -24,6 +24,7 @@ from steadyrank.measures.names import Measure
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.instances.mixed_tests import has_instances
 from steadyrank.stats.instances.systems import Groups, systems_of, warn_about_structure
+from steadyrank.studies.compare.correcting import CompareSettings
 from steadyrank.studies.compare.result import (
     SIMULTANEOUS,
     Alternative,
@@ -35,9 +36,7 @@ from steadyrank.studies.compare.result import (
     Mode,
     Test,
 )
-from steadyrank.studies.compare.segments import check_segments, with_segments
-from steadyrank.studies.compare.tested import CompareSettings
-from steadyrank.studies.compare.testing import compared, topic_design
+from steadyrank.studies.compare.testing import check_segments, compared, topic_design, with_segments
 
 CLUSTERED_TESTS = ("t", "randomization", "bootstrap")
 """Those that clustered or weighted topics have."""
