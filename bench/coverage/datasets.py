@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from bench.coverage.claims import Claim, Ends, Experiment, Setting, Trial, seed_of
-from steadyrank.stats.datasets.aggregates import Columns, dataset_units
+from steadyrank.stats.datasets.aggregates import AggregateColumns, dataset_units
 from steadyrank.stats.datasets.random_effects import next_dataset, random_effects
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.decisions import adjust
@@ -70,7 +70,7 @@ def leaderboards(setting: Setting, full: bool) -> Trial:
 
     def trial(rng: np.random.Generator) -> Ends:
         scores = _noise(world, (n_runs, n_datasets), rng)
-        units = dataset_units(Columns(values=scores, weight=weight), groups)
+        units = dataset_units(AggregateColumns(values=scores, weight=weight), groups)
         flips = {"n_samples": SAMPLES, "seed": seed_of(rng), "jobs": 1}
         if by_types:
             pvalue = unit_max_t(units, pairs, **flips).pvalue

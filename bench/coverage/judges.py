@@ -33,7 +33,7 @@ from steadyrank.stats.judges.corrected import (
     mean_uncertainty,
     shared_weight,
 )
-from steadyrank.stats.judges.ranking import Ranking, rank_runs
+from steadyrank.stats.judges.ranking import RunRanking, rank_runs
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.ranks.correlation import bootstrap_tau_interval, pairwise_tau_and_tau_ap
 
@@ -170,7 +170,7 @@ def at_once(setting: Setting, full: bool) -> Trial:
     worst = N_RUNS - (true < true[:, None]).sum(axis=1)
     gaps = true[pairs[:, 0]] - true[pairs[:, 1]]
 
-    def held(ranking: Ranking, name: str) -> Ends:
+    def held(ranking: RunRanking, name: str) -> Ends:
         low, high = ranking.rank_set.T
         below, above = ranking.interval.T
         right = ((low <= best) & (worst <= high)).all()

@@ -300,13 +300,10 @@ COMPARISONS = {
         "t": {"stats.pairs.max_t.VALUES_AT_ONCE": 50},
         "wilcoxon": {},
         "sign": {},
-        "tukey": {"stats.pairs.tukey.PAIR_BLOCK": 3},
+        "tukey": {},
         "randomization": {"stats.pairs.tests.TASKS": 2},
         "bootstrap": {"stats.pairs.resampled.WIDTH": 3, "stats.pairs.resampled.PAIRS_AT_ONCE": 2},
-        "randomized-tukey": {
-            "stats.pairs.tukey.WORDS_AT_ONCE": 900,
-            "stats.pairs.tukey.PAIR_BLOCK": 3,
-        },
+        "randomized-tukey": {"stats.pairs.tukey.WORDS_AT_ONCE": 900},
     }.items()
 }
 for kind in ("percentile", "bca"):

@@ -23,7 +23,7 @@ from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstra
 from steadyrank.stats.instances.equivalence import EquivalenceTest, equivalence_test
 from steadyrank.stats.judges.agreement import KinTest, favours_kin, welch_pvalue
 from steadyrank.stats.judges.corrected import JudgedScores, corrected_parts, shared_weight
-from steadyrank.stats.judges.ranking import Ranking, rank_runs
+from steadyrank.stats.judges.ranking import RunRanking, rank_runs
 from steadyrank.stats.mixed.fit import MixedModel, fit
 from steadyrank.stats.mixed.posterior import posterior
 from steadyrank.stats.mixed.two_way import (
@@ -153,7 +153,7 @@ JUDGE_BIAS = 0.05
 """By which a judge favours each run over the next: no interval that is corrected may mind."""
 
 
-def _corrected(data: tuple[np.ndarray, ...], seed: int) -> Ranking:
+def _corrected(data: tuple[np.ndarray, ...], seed: int) -> RunRanking:
     human, judge, more = data
     bias = JUDGE_BIAS * np.arange(len(human))[:, None]
     scores = JudgedScores(human=human, judge=judge + bias, more=more + bias)

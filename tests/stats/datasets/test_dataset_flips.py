@@ -10,7 +10,7 @@ import statsmodels.api as sm
 from plain_careful import lowered
 
 from steadyrank import InputError
-from steadyrank.stats.datasets.aggregates import Columns, dataset_units, topic_units
+from steadyrank.stats.datasets.aggregates import AggregateColumns, dataset_units, topic_units
 from steadyrank.stats.pairs.max_t import max_t
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.unit_max_t import unit_max_t
@@ -20,7 +20,7 @@ TYPES = ("a", "a", "a", "b", "b", "c", "d", "d", "d", "d", "e", "f", "f")
 
 
 def units_of(scores, weight, types=()):
-    return dataset_units(Columns(values=scores, weight=weight), types)
+    return dataset_units(AggregateColumns(values=scores, weight=weight), types)
 
 
 def table(seed=0, n_runs=4, n_datasets=13, shift=0.0):

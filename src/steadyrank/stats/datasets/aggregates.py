@@ -28,7 +28,7 @@ Aggregate = Literal["mean", "mean-of-types", "borda", "wins"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Columns:
+class AggregateColumns:
     """What is averaged: a run's value is the sum of weight x column over datasets."""
 
     values: np.ndarray
@@ -37,7 +37,9 @@ class Columns:
     """One per dataset; they sum to 1."""
 
 
-def columns_of(scores: np.ndarray, aggregate: Aggregate, types: Sequence[str] = ()) -> Columns:
+def columns_of(
+    scores: np.ndarray, aggregate: Aggregate, types: Sequence[str] = ()
+) -> AggregateColumns:
     """The numbers and weights of an aggregate of scores [run, dataset].
 
     Parameters
@@ -57,12 +59,12 @@ def columns_of(scores: np.ndarray, aggregate: Aggregate, types: Sequence[str] = 
     if aggregate == "mean-of-types":
         weight = type_weights(types, n_datasets)
     if aggregate == "borda":
-        return Columns(values=borda_points(scores), weight=weight)
+        return AggregateColumns(values=borda_points(scores), weight=weight)
     if aggregate == "wins":
         present = (~np.isnan(scores)).sum(axis=0)
         beaten = borda_points(scores) - (len(scores) - present)
-        return Columns(values=beaten / np.maximum(present - 1.0, 1.0), weight=weight)
-    return Columns(values=scores, weight=weight)
+        return AggregateColumns(values=beaten / np.maximum(present - 1.0, 1.0), weight=weight)
+    return AggregateColumns(values=scores, weight=weight)
 
 
 def type_weights(types: Sequence[str], n_datasets: int) -> np.ndarray:
@@ -91,7 +93,7 @@ def borda_points(scores: np.ndarray) -> np.ndarray:
     return points
 
 
-def dataset_units(columns: Columns, groups: Sequence[str] = ()) -> Units:
+def dataset_units(columns: AggregateColumns, groups: Sequence[str] = ()) -> Units:
     """What is drawn of complete columns: the datasets, or groups of them as clusters."""
     codes = np.unique(list(groups), return_inverse=True)[1] if len(groups) else None
     return cluster_sums(columns.values, TopicDesign(clusters=codes, weights=columns.weight))

@@ -128,7 +128,7 @@ Coefficient = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement:
+class AgreementInterval:
     """A coefficient of agreement and its interval over topics."""
 
     value: float
@@ -144,7 +144,7 @@ COEFFICIENTS: dict[str, Coefficient] = {
 
 def agreement_over_topics(
     counts: np.ndarray, coefficient: Coefficient, *, confidence: float = 0.95
-) -> Agreement:
+) -> AgreementInterval:
     """A coefficient of the grades of all topics together, from counts [topic, grade, grade].
 
     Jackknife over topics with Student's law, cut at ±1. NaN limits below two topics, or where a
@@ -159,12 +159,12 @@ def agreement_over_topics(
     value = float(coefficient(total))
     n = len(counts)
     if n < 2:
-        return Agreement(value=value, interval=Interval(np.nan, np.nan))
+        return AgreementInterval(value=value, interval=Interval(np.nan, np.nan))
     left = coefficient(total - counts)
     error = np.sqrt((n - 1.0) / n * ((left - left.mean()) ** 2).sum())
     half = float(stdtrit(n - 1.0, 0.5 + 0.5 * confidence) * error)
     low, high = (float(np.clip(end, -1.0, 1.0)) for end in (value - half, value + half))
-    return Agreement(value=value, interval=Interval(low, high))
+    return AgreementInterval(value=value, interval=Interval(low, high))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -358,7 +358,7 @@ def _fisher_interval(value: float, left: np.ndarray, confidence: float) -> Inter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TopicsNeeded:
+class JudgedTopicsNeeded:
     """Topics that people have to judge for one comparison; None beyond all planning."""
 
     alone: int | None
@@ -370,7 +370,7 @@ class TopicsNeeded:
 
 def topics_for_width(
     worth: Worth, width: float, *, n_judged: int, confidence: float = 0.95
-) -> TopicsNeeded:
+) -> JudgedTopicsNeeded:
     """Topics from which on the interval of a difference is at most so wide.
 
     >>> worth = Worth(sd=0.2, correlation=0.8, interval=Interval(0.7, 0.9))
@@ -387,7 +387,7 @@ def topics_for_width(
 
 def topics_for_power(
     worth: Worth, difference: float, *, n_judged: int, alpha: float = 0.05, power: float = 0.8
-) -> TopicsNeeded:
+) -> JudgedTopicsNeeded:
     """Topics from which on a t test finds so large a difference with this power.
 
     >>> worth = Worth(sd=0.2, correlation=0.8, interval=Interval(0.7, 0.9))
@@ -405,7 +405,7 @@ def topics_for_power(
 
 def _needed(
     worth: Worth, n_judged: int, is_enough: Callable[[int, float, int], bool]
-) -> TopicsNeeded:
+) -> JudgedTopicsNeeded:
     def alone(n: int) -> bool:
         return is_enough(n, worth.sd / math.sqrt(n), 0)
 
@@ -415,7 +415,7 @@ def _needed(
         error /= math.sqrt(topics_factor(worth.correlation, n, n_more))
         return alone(n) or (n_more > 0 and is_enough(n, error, 1))
 
-    return TopicsNeeded(
+    return JudgedTopicsNeeded(
         alone=_fewest(alone),
         with_judge=_fewest(lambda n: corrected(n, max(0, n_judged - n))),
         with_endless=_fewest(lambda n: corrected(n, math.inf)),

@@ -33,7 +33,7 @@ from steadyrank.stats.run_means import best_first, ranks_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Ranking:
+class RunRanking:
     """Runs, and one family of decisions about all pairs of them, as `all_pairs` lists these."""
 
     mean: np.ndarray
@@ -84,7 +84,7 @@ def rank_runs(
     n_samples: int,
     seed: int,
     jobs: int | None = None,
-) -> Ranking:
+) -> RunRanking:
     """The ranking by corrected means, or by plain means where there is one part only.
 
     Student's tests of each pair, corrected for all pairs by studentized sign flips of the topics
@@ -107,7 +107,7 @@ def rank_runs(
     claimed = np.where((adjusted <= alpha) & ~same, np.sign(difference), 0.0).astype(int)
     wins = decisions.beaten(len(mean), pairs, claimed)
     half = mean_uncertainty(parts).half_width(1.0 - alpha)
-    return Ranking(
+    return RunRanking(
         mean=mean,
         mean_interval=np.stack([mean - half, mean + half], axis=1),
         rank=ranks_of(mean),

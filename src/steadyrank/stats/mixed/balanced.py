@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steadyrank.stats.mixed.general import Rows, parents
+from steadyrank.stats.mixed.general import ModelRows, parents
 from steadyrank.stats.mixed.search import Optimum, Point, Slopes, maximise
 
 LARGEST_TABLE = 64
@@ -20,7 +20,7 @@ LARGEST_TABLE = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Strata:
+class LayoutStrata:
     """Sums of squares of the layout's strata, and the variances in their expectations.
 
     The eigenvalue of a stratum is `loads` times the variances, residual last. Fixed effects have
@@ -77,7 +77,7 @@ class Strata:
         )
 
 
-def strata_of(rows: Rows, negligible: float) -> Strata | None:
+def strata_of(rows: ModelRows, negligible: float) -> LayoutStrata | None:
     """Strata of labelled rows, or None where the layout is not balanced.
 
     Mean squares of at most `negligible`² count as 0.
@@ -114,7 +114,7 @@ def strata_of(rows: Rows, negligible: float) -> Strata | None:
     estimates, shapes, log_det = _fixed_effects(
         n, effects[0], None if fixed is None else effects[fixed]
     )
-    return Strata(
+    return LayoutStrata(
         n=n,
         squares=squares[real],
         df=dfs[real],
@@ -126,7 +126,7 @@ def strata_of(rows: Rows, negligible: float) -> Strata | None:
     )
 
 
-def best_of_strata(strata: Strata, reml: bool, free: np.ndarray) -> Optimum:
+def best_of_strata(strata: LayoutStrata, reml: bool, free: np.ndarray) -> Optimum:
     """REML in closed form: eigenvalues are mean squares, variances solve linear equations.
 
     Where this makes a component negative, the likelihood is searched for the components that stay
@@ -145,7 +145,7 @@ def best_of_strata(strata: Strata, reml: bool, free: np.ndarray) -> Optimum:
     return exact
 
 
-def _pooled(strata: Strata, inside: np.ndarray) -> Optimum | None:
+def _pooled(strata: LayoutStrata, inside: np.ndarray) -> Optimum | None:
     """The stationary point with these components, if there are as many different eigenvalues."""
     loads, group = np.unique(strata.loads[:, inside], axis=0, return_inverse=True)
     if len(loads) != len(inside) or np.linalg.matrix_rank(loads) < len(inside):
@@ -173,7 +173,7 @@ def _pooled(strata: Strata, inside: np.ndarray) -> Optimum | None:
     )
 
 
-def _effective(strata: Strata, reml: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _effective(strata: LayoutStrata, reml: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Squares, degrees of freedom and loads; under ML those of the fixed effects count too."""
     if reml:
         return strata.squares, strata.df, strata.loads

@@ -24,7 +24,7 @@ from steadyrank.stats.mixed.search import Point, Slopes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Rows:
+class ModelRows:
     """One entry a row: response, compact group labels of each random term, and the contrast."""
 
     response: np.ndarray
@@ -36,7 +36,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Tables:
+class RowTables:
     """Counts and totals of the rows: all that the likelihood depends on.
 
     Z_1 are the effects of the largest term, and the columns R the core's effects, the fixed effects
@@ -108,7 +108,7 @@ class Tables:
         )
 
 
-def tables_of(rows: Rows) -> Tables:
+def tables_of(rows: ModelRows) -> RowTables:
     """Sum the rows into tables."""
     n, n_terms = len(rows.response), len(rows.sizes)
     largest = int(np.argmax(rows.sizes)) if n_terms else 0
@@ -130,7 +130,7 @@ def tables_of(rows: Rows) -> Tables:
     within = [
         [parents(own, other, size) is not None for other in rows.labels] for own, size in groups
     ]
-    return Tables(
+    return RowTables(
         n=n,
         n_terms=n_terms,
         n_fixed=len(fixed),
@@ -151,7 +151,7 @@ def parents(fine: np.ndarray, coarse: np.ndarray, size: int) -> np.ndarray | Non
     return parent if np.array_equal(parent[fine], coarse) else None
 
 
-def _table(rows: Rows, k: int, other: int) -> np.ndarray:
+def _table(rows: ModelRows, k: int, other: int) -> np.ndarray:
     """How many rows each group of one term shares with each of another."""
     shape = (rows.sizes[k], rows.sizes[other])
     cells = rows.labels[k] * shape[1] + rows.labels[other]
@@ -178,13 +178,13 @@ class _Solved:
     """L^-1 root Z_C' V_1^-1 R, for all columns R or for X and y alone."""
 
 
-def _scale(tables: Tables, variances: np.ndarray) -> np.ndarray:
+def _scale(tables: RowTables, variances: np.ndarray) -> np.ndarray:
     """s + v_1 n of the groups of the largest term: Z_1' V_1^-1 is Z_1' over these."""
     own = variances[tables.largest] if tables.n_terms else 0.0
     return np.asarray(variances[-1] + own * tables.counts)
 
 
-def _solved(tables: Tables, variances: np.ndarray, *, whole: bool) -> _Solved:
+def _solved(tables: RowTables, variances: np.ndarray, *, whole: bool) -> _Solved:
     residual, scale, c = variances[-1], _scale(tables, variances), len(tables.core_term)
     own = variances[tables.largest] if tables.n_terms else 0.0
     weighted = np.sqrt(own / scale)[:, None] * tables.totals
@@ -213,7 +213,7 @@ def _forward(lower: np.ndarray, right: np.ndarray) -> np.ndarray:
     return np.asarray(solve_triangular(lower, right, lower=True, check_finite=False))
 
 
-def _point(tables: Tables, solved: _Solved, reml: bool) -> Point:
+def _point(tables: RowTables, solved: _Solved, reml: bool) -> Point:
     p = tables.n_fixed
     information, cross = solved.products[:p, :p], solved.products[:p, p]
     covariance = np.linalg.inv(information)
@@ -226,7 +226,7 @@ def _point(tables: Tables, solved: _Solved, reml: bool) -> Point:
 
 
 def _effects(
-    tables: Tables, variances: np.ndarray, solved: _Solved
+    tables: RowTables, variances: np.ndarray, solved: _Solved
 ) -> tuple[np.ndarray, np.ndarray]:
     """Z' V^-1 Z and Z' V^-1 [X y], the effects of the largest term first."""
     c, scale = len(tables.core_term), _scale(tables, variances)

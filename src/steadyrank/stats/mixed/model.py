@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steadyrank.errors import InputError, check_choice
-from steadyrank.stats.mixed.balanced import Strata, strata_of
-from steadyrank.stats.mixed.general import Rows, Tables, tables_of
+from steadyrank.stats.mixed.balanced import LayoutStrata, strata_of
+from steadyrank.stats.mixed.general import ModelRows, RowTables, tables_of
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
 
 RESIDUAL = "residual"
@@ -47,7 +47,7 @@ class MixedModel:
     random: Mapping[str, Term] = field(kw_only=True)
     fixed: ArrayLike | str | None = field(default=None, kw_only=True)
     axes: tuple[str, ...] | None = field(default=None, kw_only=True)
-    rows: Rows = field(init=False, repr=False)
+    rows: ModelRows = field(init=False, repr=False)
     """Those that have a response."""
 
     def __post_init__(self) -> None:
@@ -69,7 +69,7 @@ class MixedModel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Scale:
+class ResponseScale:
     """Where the response lies and how far it spreads about the fixed effects."""
 
     n: int
@@ -83,7 +83,7 @@ class Scale:
     """Why there is no likelihood to look at, or ""."""
 
 
-def scale_of(model: MixedModel) -> Scale:
+def scale_of(model: MixedModel) -> ResponseScale:
     """Means and spread of the response, and whether they say it all."""
     rows = model.rows
     values, means = rows.response, _row_means(rows)
@@ -98,16 +98,16 @@ def scale_of(model: MixedModel) -> Scale:
         alike = abs(means[0] - (means[1] if p == 2 else 0.0)) <= tiny
         flag = NO_DIFFERENCE if alike else ZERO_VARIANCE
     centre = float(means.mean())
-    return Scale(n=n, means=means, centre=centre, spread=spread, tiny=tiny, flag=flag)
+    return ResponseScale(n=n, means=means, centre=centre, spread=spread, tiny=tiny, flag=flag)
 
 
-def likelihood_of(model: MixedModel, scale: Scale) -> Strata | Tables:
+def likelihood_of(model: MixedModel, scale: ResponseScale) -> LayoutStrata | RowTables:
     """Of the response, centred and divided by its spread: strata if balanced, else tables."""
     rows = replace(model.rows, response=(model.rows.response - scale.centre) / scale.spread)
     return strata_of(rows, scale.tiny / scale.spread) or tables_of(rows)
 
 
-def _row_means(rows: Rows) -> np.ndarray:
+def _row_means(rows: ModelRows) -> np.ndarray:
     if rows.first is None:
         return np.array([rows.response.mean() if len(rows.response) else np.nan])
     return np.array([rows.response[rows.first].mean(), rows.response[~rows.first].mean()])
@@ -147,7 +147,7 @@ def _axes_of(model: MixedModel, term: Term) -> tuple[int, ...]:
     return tuple(axes.index(str(name)) for name in names)
 
 
-def _rows_of(model: MixedModel) -> Rows:
+def _rows_of(model: MixedModel) -> ModelRows:
     """Labelled rows, without those whose response is missing."""
     present = ~np.isnan(model.response).reshape(-1)
     response = model.response.reshape(-1)[present]
@@ -173,7 +173,7 @@ def _rows_of(model: MixedModel) -> Rows:
         if first.all() or not first.any():
             raise InputError("both systems require a response that is not missing")
     compact = [_compact(labels[present]) for labels in columns]
-    return Rows(
+    return ModelRows(
         response=response,
         labels=tuple(labels for labels, _ in compact),
         sizes=tuple(size for _, size in compact),

@@ -23,8 +23,8 @@ from steadyrank.compute.kernels import kernel, part
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.mixed.balanced import Strata
-from steadyrank.stats.mixed.general import Tables
+from steadyrank.stats.mixed.balanced import LayoutStrata
+from steadyrank.stats.mixed.general import RowTables
 from steadyrank.stats.mixed.search import Likelihood, Optimum
 from steadyrank.stats.run_means import average_ranks
 
@@ -198,7 +198,7 @@ class Surrogate:
 
 
 def exact_surrogate(
-    strata: Strata, free: np.ndarray, prior_scale: float, widths: np.ndarray
+    strata: LayoutStrata, free: np.ndarray, prior_scale: float, widths: np.ndarray
 ) -> Surrogate:
     """Of a balanced layout: its own strata."""
     return Surrogate(
@@ -210,7 +210,7 @@ def exact_surrogate(
 
 
 def fitted_surrogate(
-    tables: Tables,
+    tables: RowTables,
     free: np.ndarray,
     prior_scale: float,
     peak: tuple[np.ndarray, np.ndarray],
@@ -264,12 +264,12 @@ def _parameters_squared(states: np.ndarray) -> np.ndarray:
     return np.concatenate([states[:, :-1] ** 2, np.exp(2.0 * states[:, -1:])], axis=1)
 
 
-def _deviances(tables: Tables, states: np.ndarray, free: np.ndarray) -> np.ndarray:
+def _deviances(tables: RowTables, states: np.ndarray, free: np.ndarray) -> np.ndarray:
     variances = variances_of(states, free, tables.n_terms)
     return np.array([tables.point(row, True).value for row in variances])
 
 
-def _pseudo_strata(tables: Tables, free: np.ndarray) -> np.ndarray:
+def _pseudo_strata(tables: RowTables, free: np.ndarray) -> np.ndarray:
     """Loads of the strata that the layout would have if it were balanced.
 
     Term l adds to the eigenvalue of term k if its groups lie within k's, and to that of two terms'

@@ -193,7 +193,7 @@ def check_flips(flips: Flips) -> None:
     check_open_unit("alpha", flips.get("alpha", 0.05))
 
 
-class Statistics(Protocol):
+class FlippedStatistics(Protocol):
     """Flipped statistics of a family's pairs, the better run first."""
 
     def count_steps(
@@ -226,12 +226,12 @@ class OfValues:
     def count_steps(
         self, signs: np.ndarray, observed: np.ndarray, counts: np.ndarray, largest: np.ndarray
     ) -> None:
-        """See `Statistics`."""
+        """See `FlippedStatistics`."""
         for part, values in self._parts(signs):
             kernels.step_counts(values, observed, counts, largest[part])
 
     def count_beaten(self, signs: np.ndarray, against: np.ndarray, counts: np.ndarray) -> None:
-        """See `Statistics`."""
+        """See `FlippedStatistics`."""
         scratch = np.empty(len(against))
         for _, values in self._parts(signs):
             kernels.count_beaten(values, self.pairs, against, scratch, counts)
@@ -255,20 +255,20 @@ class _OfSums:
     def count_steps(
         self, signs: np.ndarray, observed: np.ndarray, counts: np.ndarray, largest: np.ndarray
     ) -> None:
-        """See `Statistics`."""
+        """See `FlippedStatistics`."""
         for part, by_run in self._parts(signs):
             kernels.step_counts_of_sums(
                 by_run, self.pairs, self.weight, observed, counts, largest[part]
             )
 
     def count_beaten(self, signs: np.ndarray, against: np.ndarray, counts: np.ndarray) -> None:
-        """See `Statistics`."""
+        """See `FlippedStatistics`."""
         for _, by_run in self._parts(signs):
             most = np.empty_like(by_run)
             kernels.count_beaten_of_sums(by_run, self.pairs, self.weight, against, most, counts)
 
 
-class _Family(NamedTuple):
+class _SortedPairs(NamedTuple):
     """The tested pairs from the largest statistic down, the better run first."""
 
     place: np.ndarray
@@ -277,17 +277,17 @@ class _Family(NamedTuple):
     observed: np.ndarray
 
 
-def _family(size: np.ndarray, direction: np.ndarray, pairs: np.ndarray) -> _Family:
+def _family(size: np.ndarray, direction: np.ndarray, pairs: np.ndarray) -> _SortedPairs:
     """`size` is the observed statistic of each pair, NaN where it is not tested."""
     tested = np.flatnonzero(~np.isnan(size))
     place = tested[np.argsort(-size[tested], kind="stable")]
     turned = (direction[place] < 0.0)[:, None]
     better = np.where(turned, pairs[place][:, ::-1], pairs[place])
     # A flip that ties with what was observed counts, whatever rounding makes of it.
-    return _Family(place, np.ascontiguousarray(better), size[place] * (1.0 - CONSTANT))
+    return _SortedPairs(place, np.ascontiguousarray(better), size[place] * (1.0 - CONSTANT))
 
 
-class Decided(NamedTuple):
+class FlipDecisions(NamedTuple):
     """What the flips say: adjusted p-values of all pairs, and which runs could be the best."""
 
     pvalue: np.ndarray
@@ -302,12 +302,12 @@ def decide(
     size: np.ndarray,
     direction: np.ndarray,
     pairs: np.ndarray,
-    flipped: Callable[[np.ndarray, np.ndarray], Statistics],
+    flipped: Callable[[np.ndarray, np.ndarray], FlippedStatistics],
     *,
     shape: tuple[int, ...],
     leads: np.ndarray | None = None,
     flips: Flips,
-) -> Decided:
+) -> FlipDecisions:
     """Hold each observed statistic against the largest of it and those below, in all patterns.
 
     `flipped` makes the statistics of pairs, given which of all these are; `shape` are the numbers
@@ -329,7 +329,7 @@ def decide(
     beaten = family.pairs[stepped <= alpha, 1]
     candidates = np.bincount(beaten, minlength=n_runs) == 0
     silent: Flips = {**flips, "progress": None}
-    return Decided(
+    return FlipDecisions(
         pvalue,
         order_statistic(np.concatenate(taken.kept), alpha, taken.n_patterns),
         _first(family, flipped, candidates, n_signs, len(pairs), leads, silent),
@@ -339,8 +339,8 @@ def decide(
 
 
 def _first(
-    family: _Family,
-    flipped: Callable[[np.ndarray, np.ndarray], Statistics],
+    family: _SortedPairs,
+    flipped: Callable[[np.ndarray, np.ndarray], FlippedStatistics],
     candidates: np.ndarray,
     n_signs: int,
     n_pairs: int,
@@ -375,7 +375,7 @@ def _leads(scores: np.ndarray) -> np.ndarray | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Scale:
+class _RScale:
     """How r = |sum of signed differences| / sqrt(n sum of squares) is made comparable.
 
     With equal numbers of topics r serves as it is; t = r sqrt((n - 1) / (1 - r²)).
@@ -412,9 +412,9 @@ class _Observed:
     n: np.ndarray
     weight: np.ndarray
     """1 / sqrt(n sum of squares) of the centred differences; 0 without spread."""
-    scale: _Scale
+    scale: _RScale
 
-    def flipped(self, pairs: np.ndarray, rows: np.ndarray) -> Statistics:
+    def flipped(self, pairs: np.ndarray, rows: np.ndarray) -> FlippedStatistics:
         """The statistics of these pairs, whose better run is first, `rows` of all."""
         n, weight, scale = self.n[rows], self.weight[rows], self.scale
         gaps = np.flatnonzero(n < len(self.centred))
@@ -466,12 +466,12 @@ def _observed(scores: np.ndarray, pairs: np.ndarray, found: Moments, careful: bo
     )
 
 
-def _scale(n: np.ndarray, n_topics: int) -> _Scale:
+def _scale(n: np.ndarray, n_topics: int) -> _RScale:
     sizes = np.unique(n)
     if len(sizes) <= 1:
         only = int(sizes[0]) if len(sizes) else n_topics
-        return _Scale(sizes=np.zeros(0, np.int64), table=np.zeros((0, 0)), n=only)
-    return _Scale(sizes=sizes, table=np.stack([_quantiles(int(size)) for size in sizes]), n=0)
+        return _RScale(sizes=np.zeros(0, np.int64), table=np.zeros((0, 0)), n=only)
+    return _RScale(sizes=sizes, table=np.stack([_quantiles(int(size)) for size in sizes]), n=0)
 
 
 @lru_cache(maxsize=256)

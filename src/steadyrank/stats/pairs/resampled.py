@@ -255,7 +255,7 @@ def bootstrap_t_limits(
     size: Callable[[np.ndarray], np.ndarray] = np.abs if alternative == "two-sided" else np.array
     place = n_samples - 1 - rank
 
-    def invert(task: tuple[_Drawn, np.ndarray]) -> None:
+    def invert(task: tuple[_DrawnTogether, np.ndarray]) -> None:
         group, members = task
         gaps = group.gaps(members)
         t_star = [
@@ -393,7 +393,7 @@ def sign_patterns(seed: int, block: Block, n_topics: int, purpose: str = "signs"
     return np.asarray(bits.astype(np.float64) * 2.0 - 1.0)
 
 
-class _Drawn(NamedTuple):
+class _DrawnTogether(NamedTuple):
     """Pairs whose units are drawn together: with as many topics, or by the same clusters."""
 
     members: np.ndarray
@@ -409,7 +409,9 @@ class _Drawn(NamedTuple):
         return topic_draws(seed, block, len(self.share), self.stream)
 
 
-def _drawn_together(scores: np.ndarray, pairs: np.ndarray, design: TopicDesign) -> list[_Drawn]:
+def _drawn_together(
+    scores: np.ndarray, pairs: np.ndarray, design: TopicDesign
+) -> list[_DrawnTogether]:
     """All pairs by clusters or weights; else, as topics are positions, those with as many."""
     if not design.is_plain:
         units = cluster_sums(scores, design)
@@ -417,20 +419,20 @@ def _drawn_together(scores: np.ndarray, pairs: np.ndarray, design: TopicDesign) 
         def gaps(members: np.ndarray) -> np.ndarray:
             return np.asarray(np.subtract(*units.sums[pairs[members].T]))
 
-        return [_Drawn(np.arange(len(pairs)), units.share, gaps, "clusters")]
+        return [_DrawnTogether(np.arange(len(pairs)), units.share, gaps, "clusters")]
     sizes = n_shared(scores, pairs)
 
-    def of_size(n: int) -> _Drawn:
+    def of_size(n: int) -> _DrawnTogether:
         def gaps(members: np.ndarray) -> np.ndarray:
             return shared_differences(scores, pairs[members], n) / n
 
-        return _Drawn(np.flatnonzero(sizes == n), np.full(n, 1.0 / n), gaps, "topics")
+        return _DrawnTogether(np.flatnonzero(sizes == n), np.full(n, 1.0 / n), gaps, "topics")
 
     return [of_size(int(n)) for n in np.unique(sizes) if n > 1]
 
 
 def _resampled_counts(
-    groups: Sequence[_Drawn],
+    groups: Sequence[_DrawnTogether],
     n_pairs: int,
     t: np.ndarray,
     *,
@@ -510,7 +512,7 @@ def topic_draws(seed: int, block: Block, n_topics: int, purpose: str = "topics")
 
 
 def _mean_draws(
-    group: _Drawn, blocks: Sequence[Block], seed: int, *, jobs: int | None
+    group: _DrawnTogether, blocks: Sequence[Block], seed: int, *, jobs: int | None
 ) -> np.ndarray:
     """How often a replicate draws each unit, on average over all replicates."""
 

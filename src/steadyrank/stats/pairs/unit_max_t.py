@@ -15,7 +15,14 @@ import numpy as np
 
 from steadyrank.errors import InputError
 from steadyrank.stats.pairs import kernels
-from steadyrank.stats.pairs.max_t import Flips, MaxT, OfValues, Statistics, check_flips, decide
+from steadyrank.stats.pairs.max_t import (
+    FlippedStatistics,
+    Flips,
+    MaxT,
+    OfValues,
+    check_flips,
+    decide,
+)
 from steadyrank.stats.pairs.result import CONSTANT
 from steadyrank.stats.pairs.skewed import careful_reach, careful_t, skewness_of_mean
 from steadyrank.stats.pairs.tests import slices
@@ -94,7 +101,7 @@ def unit_max_t(
             for columns in (np.split(values, ends, axis=1), np.split(weighted, ends, axis=1))
         )
 
-    def flipped(ordered: np.ndarray, rows: np.ndarray) -> Statistics:
+    def flipped(ordered: np.ndarray, rows: np.ndarray) -> FlippedStatistics:
         own = np.ascontiguousarray(squares[:, rows])
 
         def statistics(*summed: np.ndarray) -> np.ndarray:

@@ -23,12 +23,12 @@ from steadyrank.stats.inputs import check_open_unit, check_scores
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.variance import not_rounding
 
-Design = Literal["nested", "crossed"]
+FacetDesign = Literal["nested", "crossed"]
 
 N_DRAWS = 20_000
 """Pivotal draws: an end of a 95 % interval then stands at 2.5 ± .1 % of its law."""
 
-_INDICES: dict[Design, dict[str, str]] = {
+_INDICES: dict[FacetDesign, dict[str, str]] = {
     "nested": {
         "system": "s",
         "topic": "t",
@@ -48,7 +48,7 @@ _INDICES: dict[Design, dict[str, str]] = {
 }
 """Component to the indices that its effects have; one system's instances are told by both."""
 
-Parts = tuple[Any, Any, Any]
+ErrorParts = tuple[Any, Any, Any]
 """An error variance as what is divided by topics, by instances and by both; numbers or arrays."""
 
 
@@ -56,7 +56,7 @@ Parts = tuple[Any, Any, Any]
 class FacetComponents:
     """The G-study of systems × topics × instances; methods are its D-study."""
 
-    design: Design
+    design: FacetDesign
     facet: str
     """What instances are called: `instance`, `assessor`, …"""
     mean_squares: dict[str, float]
@@ -98,7 +98,7 @@ class FacetComponents:
         needed = float(_topics_for(self.variance["system"], parts, level, n_instances))
         return int(needed) if math.isfinite(needed) else math.inf
 
-    def _errors(self) -> tuple[Parts, Parts]:
+    def _errors(self) -> tuple[ErrorParts, ErrorParts]:
         return _error_parts(self.design, self.facet, self.variance)
 
 
@@ -114,8 +114,8 @@ class PivotalDraws:
 
     components: FacetComponents
     system: np.ndarray
-    relative: Parts
-    absolute: Parts
+    relative: ErrorParts
+    absolute: ErrorParts
 
     def e_rho2_interval(
         self, n_topics: float, n_instances: float, confidence: float = 0.95
@@ -236,7 +236,7 @@ def crossed_components(scores: ArrayLike, *, facet: str = "instance") -> FacetCo
     return _components("crossed", facet, squares, df, (m, n, k), m * k, n_dropped)
 
 
-def expected_mean_squares(design: Design, sizes: tuple[float, float, float]) -> np.ndarray:
+def expected_mean_squares(design: FacetDesign, sizes: tuple[float, float, float]) -> np.ndarray:
     """The coefficients of components (columns) in expected mean squares (rows), all random.
 
     `sizes`: systems, topics, instances. In the order of the components' names.
@@ -277,7 +277,7 @@ def pivotal_draws(g: FacetComponents, *, n_draws: int = N_DRAWS, rng: Rng = 0) -
 
 
 def _components(
-    design: Design,
+    design: FacetDesign,
     facet: str,
     squares: dict[str, float],
     df: dict[str, int],
@@ -328,7 +328,9 @@ def _check_sizes(n_systems: int, n_topics: int, has_instances: bool, instances: 
         )
 
 
-def _error_parts(design: Design, facet: str, values: Mapping[str, Any]) -> tuple[Parts, Parts]:
+def _error_parts(
+    design: FacetDesign, facet: str, values: Mapping[str, Any]
+) -> tuple[ErrorParts, ErrorParts]:
     """Relative and absolute error: what n topics and k instances leave of each component."""
     own, residual = values[facet], values["residual"]
     if design == "nested":
@@ -340,7 +342,7 @@ def _error_parts(design: Design, facet: str, values: Mapping[str, Any]) -> tuple
     return between, (between[0] + shared[0], between[1] + shared[1], between[2] + shared[2])
 
 
-def _coefficients(system: Any, parts: Parts, n_topics: float, n_instances: float) -> Any:
+def _coefficients(system: Any, parts: ErrorParts, n_topics: float, n_instances: float) -> Any:
     """system / (system + error); 0 over 0 counts as 0, and sums below 0 as 0."""
     by_topic, by_instance, by_both = parts
     error = by_topic / n_topics + by_instance / n_instances + by_both / (n_topics * n_instances)
@@ -349,7 +351,7 @@ def _coefficients(system: Any, parts: Parts, n_topics: float, n_instances: float
     return np.where(total > 0.0, signal / np.where(total > 0.0, total, 1.0), 0.0)
 
 
-def _topics_for(system: Any, parts: Parts, level: float, n_instances: float) -> Any:
+def _topics_for(system: Any, parts: ErrorParts, level: float, n_instances: float) -> Any:
     """The smallest n with coefficient >= level; infinite where instances alone leave too much."""
     odds = (1.0 - check_open_unit("level", level)) / level
     by_topic, by_instance, by_both = parts

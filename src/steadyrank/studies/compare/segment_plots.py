@@ -39,7 +39,7 @@ def draw_rows(
         if len(rows):
             arms = ((ends - middle[:, None])[rows] * [-1.0, 1.0]).T
             arms = np.maximum(np.where(np.isfinite(arms), arms, 0.0), 0.0)
-            told = [texts[row] for row in rows]
+            told = [texts[row] for row in rows.tolist()]
             style.row_bars(ax, middle[rows], rows, arms, told, place=k, label=words)
     ax.axvline(0.0, color=style.QUIET, linewidth=0.8)
 

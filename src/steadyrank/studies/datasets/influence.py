@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steadyrank.data.leaderboard import Leaderboard
-from steadyrank.stats.datasets.aggregates import Aggregate, Columns, type_weights
+from steadyrank.stats.datasets.aggregates import Aggregate, AggregateColumns, type_weights
 from steadyrank.stats.ranks.correlation import kendall_tau
 from steadyrank.stats.run_means import adjusted_means, best_first
 
@@ -25,7 +25,7 @@ class Influence:
 
 
 def influences(
-    used: Leaderboard, columns: Columns, aggregate: Aggregate, value: np.ndarray
+    used: Leaderboard, columns: AggregateColumns, aggregate: Aggregate, value: np.ndarray
 ) -> tuple[Influence, ...]:
     """The ranking without each dataset, the most different one first."""
     if len(used.datasets) < 3:

@@ -23,7 +23,7 @@ from steadyrank.data.read.sources import PathLike
 from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.stats.datasets.aggregates import (
     Aggregate,
-    Columns,
+    AggregateColumns,
     columns_of,
     completion_ranks,
     dataset_units,
@@ -280,15 +280,20 @@ def _warn_of_left_out(given: Leaderboard, used: Leaderboard) -> None:
     warn(f"{who}; omitted: {counted(left, 'dataset')} that some run lacks", stacklevel=5)
 
 
-def _columns(used: Leaderboard, aggregate: Aggregate, gaps: Gaps) -> Columns:
+def _columns(used: Leaderboard, aggregate: Aggregate, gaps: Gaps) -> AggregateColumns:
     columns = columns_of(used.values, aggregate, used.types)
     if gaps != "zero":
         return columns
-    return Columns(values=np.nan_to_num(columns.values, nan=0.0), weight=columns.weight)
+    return AggregateColumns(values=np.nan_to_num(columns.values, nan=0.0), weight=columns.weight)
 
 
 def _decide(
-    used: Leaderboard, columns: Columns, pairs: np.ndarray, drawn: Drawn, gaps: Gaps, flips: Flips
+    used: Leaderboard,
+    columns: AggregateColumns,
+    pairs: np.ndarray,
+    drawn: Drawn,
+    gaps: Gaps,
+    flips: Flips,
 ) -> _Family:
     """Values and decisions, by the flips that suit what is resampled."""
     if drawn == "topics":

@@ -23,7 +23,7 @@ from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.judges.agreement import (
     COEFFICIENTS,
-    Agreement,
+    AgreementInterval,
     agreement_over_topics,
     confusion_counts,
     kappa_of_counts,
@@ -37,7 +37,7 @@ from steadyrank.stats.judges.corrected import (
     parts_of_these,
     shared_weight,
 )
-from steadyrank.stats.judges.ranking import Ranking, rank_runs
+from steadyrank.stats.judges.ranking import RunRanking, rank_runs
 from steadyrank.stats.planning.demands import check_positive
 from steadyrank.studies.judges.audit import AuditSettings, audited
 from steadyrank.studies.judges.inputs import (
@@ -287,7 +287,7 @@ def _population(every: list[Aligned]) -> int:
     return n + n_more
 
 
-def _plain_ranking(scores: np.ndarray, population: int | None = None, **options: Any) -> Ranking:
+def _plain_ranking(scores: np.ndarray, population: int | None = None, **options: Any) -> RunRanking:
     """The ranking by one kind of judgments as they are; of a finite population if it is given."""
     nothing = scores[:, :0]
     parts = CorrectedParts(residual=scores, followed=nothing, weight=NOT_FOLLOWED)
@@ -299,7 +299,7 @@ def _plain_ranking(scores: np.ndarray, population: int | None = None, **options:
 
 
 def _on_human_topics(
-    scores: JudgedScores, human: Ranking, population: int | None, **options: Any
+    scores: JudgedScores, human: RunRanking, population: int | None, **options: Any
 ) -> dict[str, Any]:
     """The judge's decisions on people's topics beside theirs."""
     ranking = _plain_ranking(scores.judge, population, **options)
@@ -313,7 +313,7 @@ def _on_human_topics(
 
 
 def _corrected(
-    scores: JudgedScores, human: Ranking, places: np.ndarray, about: About, **options: Any
+    scores: JudgedScores, human: RunRanking, places: np.ndarray, about: About, **options: Any
 ) -> dict[str, Any]:
     """The judge alone, corrected, and what became of its decisions."""
     weight = shared_weight(scores, about)
@@ -356,7 +356,7 @@ def confusion_of(
             "judge_grades=",
             stacklevel=5,
         )
-    coefficients: dict[str, Agreement | None] = {
+    coefficients: dict[str, AgreementInterval | None] = {
         name: agreement_over_topics(counts, coefficient, confidence=confidence)
         if same_scale
         else None

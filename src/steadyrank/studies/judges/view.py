@@ -12,8 +12,8 @@ from steadyrank.present.cells import number, percent, whole
 from steadyrank.present.json import picked
 from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words
-from steadyrank.stats.judges.agreement import Agreement
-from steadyrank.stats.judges.ranking import Ranking
+from steadyrank.stats.judges.agreement import AgreementInterval
+from steadyrank.stats.judges.ranking import RunRanking
 from steadyrank.stats.ranks.correlation import TauInterval
 from steadyrank.studies.judges.result import JudgeResult, JudgesResult, PlanRow, names_of
 from steadyrank.words import MISSING, by_number, counted, interval, pvalue_words, some
@@ -205,7 +205,7 @@ def paper_sentence(result: JudgesResult, judge: JudgeResult) -> str:
     )
 
 
-def _tested(result: JudgesResult, ranking: Ranking) -> str:
+def _tested(result: JudgesResult, ranking: RunRanking) -> str:
     significant, total = int(ranking.significant.sum()), len(result.pairs)
     if total == 1:
         return (
@@ -310,7 +310,7 @@ def _agreed(key: str) -> Figure:
     return figure
 
 
-def _with_ends(agreement: Agreement) -> Cell:
+def _with_ends(agreement: AgreementInterval) -> Cell:
     ends = interval(agreement.interval, ".2f")
     return Cell(f"{agreement.value:.3f} {ends}", agreement.value)
 
@@ -359,7 +359,7 @@ FIGURES: dict[str, Figure] = {
     ),
     "its significant pairs, lost after correction": lambda result, judge: percent(judge.lost_share),
     "correlation of differences": lambda result, judge: _with_ends(
-        Agreement(value=judge.worth.correlation, interval=judge.worth.interval)
+        AgreementInterval(value=judge.worth.correlation, interval=judge.worth.interval)
     ),
     "lambda": _corrected_by(lambda result, judge: number(judge.weight.value, ".3f")),
     "width, corrected to people's": _corrected_by(
@@ -501,7 +501,7 @@ def _judge_json(result: JudgesResult, judge: JudgeResult) -> dict[str, Any]:
     }
 
 
-def _ranking_json(ranking: Ranking) -> dict[str, Any]:
+def _ranking_json(ranking: RunRanking) -> dict[str, Any]:
     return {
         "significant_share": ranking.significant_share,
         "n_could_be_first": int(ranking.could_be_first.sum()),
