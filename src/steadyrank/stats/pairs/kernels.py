@@ -246,24 +246,25 @@ def topic_weights(drawn, weights):
 
 
 @lean_kernel
-def resampled_t(sums, squares, cross, total, spread, n, shift, largest):
+def resampled_t(sums, squares, cross, along, total, spread, n, shift, largest):
     """Turn sums [replicate, pair] of the residuals of drawn units into t*, in place.
 
     With e the residuals and s the shares of the n units that a replicate draws, `squares` are the
-    sums of e², `cross` those of e s, `total` [replicate] those of s and `spread` those of s². The
-    mean of a resample is m = sum(e) / sum(s), and its variance n / (n - 1) sum (e - m s)² /
-    sum(s)². Of plain topics, whose share is 1/n, this is Student's. A resample without variance has
-    t* = ±inf, or 0 if its mean is 0 too.
+    sums of e², `along` times `cross` those of e s, `total` [replicate] those of s and `spread`
+    those of s². The mean of a resample is m = sum(e) / sum(s), and its variance
+    n / (n - 1) sum (e - m s)² / sum(s)². Of plain topics, whose share is 1/n, this is Student's. A
+    resample without variance has t* = ±inf, or 0 if its mean is 0 too.
     """
     for b in range(sums.shape[0]):
+        inverse = 1.0 / total[b]
         for p in range(sums.shape[1]):
-            mean = sums[b, p] / total[b]
-            left = squares[b, p] - 2.0 * mean * cross[b, p] + mean * mean * spread[b]
+            mean = sums[b, p] * inverse
+            left = squares[b, p] + mean * (mean * spread[b] - 2.0 * along * cross[b, p])
             centre = mean - shift[p]
             t = centre * total[b] * np.sqrt((n - 1.0) / (n * left))
             # What rounding has left of equal terms.
             least = 1e-12 * largest[p]
-            if left <= 1e-12 * squares[b, p] or left <= least * least / n:
+            if left <= 1e-12 * squares[b, p] or left * n <= least * least:
                 t = 0.0 if abs(centre) <= least else np.copysign(np.inf, centre)
             sums[b, p] = t
 

@@ -475,13 +475,16 @@ def resampled_statistics(
     """
     off = gaps - gaps.sum(axis=1, keepdims=True) * share
     t: np.ndarray = drawn @ off.T
-    # Of equal units, what a residual has to do with its unit's share is the residual.
-    is_equal = np.ptp(share) == 0.0
-    cross = t * share[0] if is_equal else drawn @ (off * share).T
     shift = np.zeros(len(gaps)) if mean_draws is None else off @ mean_draws
     largest = np.abs(gaps).max(axis=1) / share.max()
-    squares, sums = drawn @ np.square(off).T, (drawn @ share, drawn @ np.square(share))
-    kernels.resampled_t(t, squares, cross, *sums, float(len(share)), shift, largest)
+    squares, total, spread = drawn @ np.square(off).T, drawn @ share, drawn @ np.square(share)
+    if np.ptp(share) == 0.0:
+        # The sum of e s is s sum(e) = m s sum(s): a part of what m² is multiplied by.
+        cross, along, spread = squares, 0.0, spread - 2.0 * share[0] * total
+    else:
+        cross, along = drawn @ (off * share).T, 1.0
+    n = float(len(share))
+    kernels.resampled_t(t, squares, cross, along, total, spread, n, shift, largest)
     return t
 
 
