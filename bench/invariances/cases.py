@@ -432,7 +432,7 @@ CASES: dict[str, Case] = {
     "topics": Case(
         study="topics",
         told=TOPICS.fields,
-        cuts={**PAIRS},
+        cuts=PAIRS,
         call=lambda data, **options: sr.topics(
             data.scores, measure="AP", n_trials=70, rng=3, **options
         ),
@@ -451,7 +451,7 @@ CASES: dict[str, Case] = {
         told=AGREE.json,
         executor=True,
         listed=False,
-        cuts={"studies.agree.samples.SAMPLES": 3, "stats.anova.parts.BLOCK": 7},
+        cuts={"studies.agree.samples.SAMPLES": 3},
         rounded=1e-12,
         call=lambda data, **options: sr.agree(
             data.scores, topic_sizes=[4, 8], system_sizes=[4, 7], n_samples=10, rng=3, **options
@@ -461,7 +461,6 @@ CASES: dict[str, Case] = {
         study="components",
         told=lambda result: COMPONENTS.json([result]),
         jobs=False,
-        cuts={"stats.anova.parts.BLOCK": 7},
         rounded=1e-12,
         call=lambda data: sr.components(data.scores, measure="AP", factors=["first", "second"]),
     ),
