@@ -30,7 +30,7 @@ flipped t is not the observed t but the careful one (`steadyrank.stats.pairs.ske
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, TypedDict, Unpack
@@ -218,7 +218,7 @@ class OfValues:
     sums: Callable[[np.ndarray], tuple[np.ndarray, ...]]
     statistics: Callable[..., np.ndarray]
 
-    def _parts(self, signs: np.ndarray) -> Any:
+    def _parts(self, signs: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
         arrays = self.sums(signs)
         for part in slices(len(signs), max(1, VALUES_AT_ONCE // max(1, len(self.pairs)))):
             yield part, self.statistics(*(array[part] for array in arrays))
@@ -247,7 +247,7 @@ class _OfSums:
     centred: np.ndarray
     """[topic, run]"""
 
-    def _parts(self, signs: np.ndarray) -> Any:
+    def _parts(self, signs: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
         sums = signs @ self.centred
         for part in slices(len(signs), PATTERNS_AT_ONCE):
             yield part, np.ascontiguousarray(sums[part].T)
@@ -287,6 +287,10 @@ def _family(size: np.ndarray, direction: np.ndarray, pairs: np.ndarray) -> _Sort
     return _SortedPairs(place, np.ascontiguousarray(better), size[place] * (1.0 - CONSTANT))
 
 
+Flipped = Callable[[np.ndarray, np.ndarray], FlippedStatistics]
+"""From pairs, the better run first, and which of all pairs these are."""
+
+
 class FlipDecisions(NamedTuple):
     """What the flips say: adjusted p-values of all pairs, and which runs could be the best."""
 
@@ -302,7 +306,7 @@ def decide(
     size: np.ndarray,
     direction: np.ndarray,
     pairs: np.ndarray,
-    flipped: Callable[[np.ndarray, np.ndarray], FlippedStatistics],
+    flipped: Flipped,
     *,
     shape: tuple[int, ...],
     leads: np.ndarray | None = None,
@@ -340,7 +344,7 @@ def decide(
 
 def _first(
     family: _SortedPairs,
-    flipped: Callable[[np.ndarray, np.ndarray], FlippedStatistics],
+    flipped: Flipped,
     candidates: np.ndarray,
     n_signs: int,
     n_pairs: int,

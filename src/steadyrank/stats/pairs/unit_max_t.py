@@ -15,14 +15,7 @@ import numpy as np
 
 from steadyrank.errors import InputError
 from steadyrank.stats.pairs import kernels
-from steadyrank.stats.pairs.max_t import (
-    FlippedStatistics,
-    Flips,
-    MaxT,
-    OfValues,
-    check_flips,
-    decide,
-)
+from steadyrank.stats.pairs.max_t import Flipped, Flips, MaxT, OfValues, check_flips, decide
 from steadyrank.stats.pairs.result import CONSTANT
 from steadyrank.stats.pairs.skewed import careful_reach, careful_t, skewness_of_mean
 from steadyrank.stats.pairs.tests import slices
@@ -72,10 +65,9 @@ def unit_max_t(
         As in `max_t`.
     """
     check_flips(flips)
-    pairs, n_units = np.ascontiguousarray(pairs), len(units.share)
+    pairs, value = np.ascontiguousarray(pairs), units.value
     if min(units.sizes) < 2:
         raise InputError("resampling requires at least two units, got one")
-    value, factor = units.value, units.factor
     difference = value[pairs[:, 0]] - value[pairs[:, 1]]
     residual = units.residual
     values = residual if is_centred else units.sums
@@ -90,30 +82,9 @@ def unit_max_t(
             t = np.where(constant, np.copysign(np.inf, difference), difference / own_errors)
         t[constant & (np.abs(difference) <= least)] = np.nan
     draws = np.asarray(units.n_draws) if n_draws is None else n_draws
-    weighted = values * units.share * np.repeat(factor, units.sizes)
-    spread = factor * units.by_stratum(np.square(units.share))
-    ends = np.cumsum(units.sizes)[:-1]
-
-    def sums(signs: np.ndarray) -> tuple[np.ndarray, ...]:
-        parts = np.split(signs if places is None else signs[:, places], ends, axis=1)
-        return tuple(
-            np.stack([part @ own.T for part, own in zip(parts, columns, strict=True)], axis=1)
-            for columns in (np.split(values, ends, axis=1), np.split(weighted, ends, axis=1))
-        )
-
-    def flipped(ordered: np.ndarray, rows: np.ndarray) -> FlippedStatistics:
-        own = np.ascontiguousarray(squares[:, rows])
-
-        def statistics(*summed: np.ndarray) -> np.ndarray:
-            out = np.empty((len(summed[0]), len(ordered)))
-            kernels.unit_statistics(*summed, ordered, own, spread, out)
-            return out
-
-        return OfValues(ordered, sums, statistics)
-
     size = careful_t(t, skewness, draws)
-    shape = (len(units.sums), n_units)
-    decided = decide(size, difference, pairs, flipped, shape=shape, flips=flips)
+    flipped = _flipped(units, values, squares, places)
+    decided = decide(size, difference, pairs, flipped, shape=units.sums.shape, flips=flips)
     critical = np.full(len(pairs), decided.limit)
     reach = careful_reach(critical, skewness, draws)
     if errors is not None:
@@ -128,6 +99,35 @@ def unit_max_t(
         n_patterns=decided.n_patterns,
         exact=decided.exact,
     )
+
+
+def _flipped(
+    units: Units, values: np.ndarray, squares: np.ndarray, places: np.ndarray | None
+) -> Flipped:
+    """How the statistics of pairs follow from the signs of units."""
+    ends, factor = np.cumsum(units.sizes)[:-1], units.factor
+    weighted = values * units.share * np.repeat(factor, units.sizes)
+    spread = factor * units.by_stratum(np.square(units.share))
+    by_stratum = [np.split(rows, ends, axis=1) for rows in (values, weighted)]
+
+    def sums(signs: np.ndarray) -> tuple[np.ndarray, ...]:
+        parts = np.split(signs if places is None else signs[:, places], ends, axis=1)
+        return tuple(
+            np.stack([part @ own.T for part, own in zip(parts, columns, strict=True)], axis=1)
+            for columns in by_stratum
+        )
+
+    def flipped(ordered: np.ndarray, rows: np.ndarray) -> OfValues:
+        own = np.ascontiguousarray(squares[:, rows])
+
+        def statistics(*summed: np.ndarray) -> np.ndarray:
+            out = np.empty((len(summed[0]), len(ordered)))
+            kernels.unit_statistics(*summed, ordered, own, spread, out)
+            return out
+
+        return OfValues(ordered, sums, statistics)
+
+    return flipped
 
 
 def _spread_of_pairs(
