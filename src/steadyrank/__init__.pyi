@@ -54,13 +54,13 @@ from steadyrank.retrieval.makers.shard import ShardResult as ShardResult
 from steadyrank.retrieval.makers.shard import shard as shard
 from steadyrank.retrieval.makers.shard import write_shards as write_shards
 from steadyrank.stats.interval import Interval as Interval
+from steadyrank.stats.judges.agreement import cohen_kappa as cohen_kappa
 from steadyrank.stats.ranks.correlation import RankCorrelation as RankCorrelation
 from steadyrank.stats.ranks.correlation import correlations as correlations
 from steadyrank.stats.ranks.correlation import kendall_tau as kendall_tau
+from steadyrank.stats.ranks.correlation import rbo as rbo
 from steadyrank.stats.ranks.correlation import symmetric_tau_ap as symmetric_tau_ap
 from steadyrank.stats.ranks.correlation import tau_ap as tau_ap
-from steadyrank.stats.ranks.kappa import cohen_kappa as cohen_kappa
-from steadyrank.stats.ranks.overlap import rbo as rbo
 from steadyrank.studies.agree.result import AgreeResult as AgreeResult
 from steadyrank.studies.agree.study import agree as agree
 from steadyrank.studies.compare.audit import AuditResult as AuditResult

@@ -22,7 +22,7 @@ from steadyrank.data.scores import Scores, join_scores
 from steadyrank.errors import InputError, MachineError, UnknownNameError
 from steadyrank.measures.evaluate import evaluate
 from steadyrank.measures.names import Measure, is_foreign, parse_measure, parse_measures
-from steadyrank.stats.pairs.corrections import adjust
+from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.compare.study import compare
 

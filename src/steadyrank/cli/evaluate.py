@@ -67,7 +67,7 @@ def command(
             **options,
         )
     if by == "system":
-        from steadyrank.stats.instances.pair_tests import scores_by_system
+        from steadyrank.stats.instances.mixed_tests import scores_by_system
 
         scores = scores_by_system(scores)
     if output.path is not None and output.format == "parquet":

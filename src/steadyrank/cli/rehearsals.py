@@ -44,7 +44,7 @@ SPLITTING = Rehearsal(
 
 INSTANCES = Rehearsal(
     "steadyrank.studies.instances.rehearsal:compare_two_systems",
-    frozenset({"steadyrank.stats.instances.kernels", "steadyrank.stats.mixed.kernels"}),
+    frozenset({"steadyrank.stats.instances.kernels", "steadyrank.stats.mixed.sampling"}),
 )
 
 FONTS = Rehearsal("steadyrank.present.figures:list_fonts", frozenset())

@@ -9,8 +9,7 @@ from steadyrank.errors import InputError
 from steadyrank.present.page import Board, BoardRow, Tile
 from steadyrank.present.view import Finding
 from steadyrank.stats.pairs.max_t import USUAL, patterns_of
-from steadyrank.stats.run_means import signs_of
-from steadyrank.stats.selection import expected_means, kept_order
+from steadyrank.stats.run_means import expected_means, kept_order, signs_of
 from steadyrank.studies.datasets.result import DatasetsResult
 from steadyrank.studies.datasets.study import datasets
 from steadyrank.studies.datasets.view import VIEW, findings

@@ -10,10 +10,8 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import picked
-from steadyrank.stats.datasets.aggregates import Aggregate
-from steadyrank.stats.datasets.friedman import Friedman
-from steadyrank.stats.datasets.random_effects import RandomEffects
-from steadyrank.stats.datasets.signed_rank import SignedRankPosterior
+from steadyrank.stats.datasets.aggregates import Aggregate, Friedman
+from steadyrank.stats.datasets.random_effects import RandomEffects, SignedRankPosterior
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.run_means import best_first
 from steadyrank.words import counted

@@ -97,7 +97,7 @@ def _mean_rows(scores: Scores) -> list[dict[str, Any]]:
 def _means_caption(scores: Scores) -> str:
     words, weights = f"Means over {counted(len(scores.topics), 'topic')}", topic_weights(scores)
     if weights is not None:
-        from steadyrank.stats.pairs.clustered import effective_topics  # SciPy: only where used
+        from steadyrank.stats.pairs.topic_design import effective_topics  # SciPy: only where used
 
         words += weighted_words(effective_topics(weights))
     sizes = sorted(set(_instances(scores).values()))

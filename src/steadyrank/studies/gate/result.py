@@ -27,8 +27,8 @@ from steadyrank.errors import FormatError, InputError
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import picked, to_json
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.pairs.clustered import mean_difference, reach_of
 from steadyrank.stats.pairs.result import TOO_FEW
+from steadyrank.stats.pairs.topic_design import mean_difference, reach_of
 from steadyrank.words import counted
 
 Verdict = Literal["pass", "fail", "cannot tell", "holes"]

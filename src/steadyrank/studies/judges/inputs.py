@@ -22,8 +22,8 @@ from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning, check_choice
 from steadyrank.measures.evaluate import evaluate
 from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.judges.agreement import FEWEST
 from steadyrank.stats.judges.corrected import JudgedScores
-from steadyrank.stats.judges.worth import FEWEST
 from steadyrank.stats.planning.demands import check_positive
 from steadyrank.words import counted, some
 

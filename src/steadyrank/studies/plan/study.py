@@ -21,8 +21,8 @@ from steadyrank.errors import InputError
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.pairs.clustered import design_effect, effective_topics
 from steadyrank.stats.pairs.decisions import Decided
+from steadyrank.stats.pairs.topic_design import design_effect, effective_topics
 from steadyrank.stats.planning.demands import (
     Demands,
     Formula,
@@ -31,7 +31,7 @@ from steadyrank.stats.planning.demands import (
     check_positive,
 )
 from steadyrank.stats.planning.design import topics_for_range
-from steadyrank.stats.planning.pilot import (
+from steadyrank.stats.planning.variance import (
     Pilot,
     pilot_variance,
     warn_if_few_topics,
