@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steadyrank.compute.kernels import WORD, inlined, lean_kernel, part, words_alike
-from steadyrank.data.ids import PADDING, Ids, make_ids, same_bytes
-from steadyrank.data.lookup import Lookup, make_lookup
+from steadyrank.data.ids import Ids, make_ids, same_bytes
 from steadyrank.data.oddities import REPEATED_JUDGMENTS
-from steadyrank.data.read.blocks import group_by_topic, repeated_rows
+from steadyrank.data.order import group_by_topic, repeated_rows
 from steadyrank.data.run import as_numbers, topic_names
 from steadyrank.errors import InputError, unknown_name
 
@@ -47,12 +46,10 @@ def _next_slot(slot, size):
 
 
 @lean_kernel
-def _fill_slots(hashes, grades, lowest, blocks, bounds, slots):
+def _fill_slots(hashes, blocks, bounds, slots):
     for t in range(len(blocks) - 1):
         low, size = bounds[t], bounds[t + 1] - bounds[t]
         for i in range(blocks[t], blocks[t + 1]):
-            if grades[i] < lowest:
-                continue
             slot = BUCKET * _bucket(hashes[i], size // BUCKET)
             while slots[low + slot] != WORD(0):
                 slot = _next_slot(slot, size)
@@ -169,14 +166,6 @@ class Qrels:
         return {topic: t for t, topic in enumerate(self.topics)}
 
     @cached_property
-    def topic_bytes(self) -> tuple[np.ndarray, np.ndarray]:
-        """The names of the topics as kernels compare them: bytes end to end, and bounds."""
-        names = [topic.encode("utf-8", "surrogateescape") for topic in self.topics]
-        content = b"".join(names) + bytes(PADDING)
-        bounds = np.concatenate([[0], np.cumsum([len(name) for name in names])])
-        return np.frombuffer(bytearray(content), np.uint8), bounds.astype(np.int64)
-
-    @cached_property
     def max_grade(self) -> int:
         """The largest grade of the whole file, at least 0."""
         return max(0, int(self.grades.max(initial=0)))
@@ -201,35 +190,29 @@ class Qrels:
         return np.diff(self.blocks)
 
     @cached_property
-    def all_slots(self) -> tuple[np.ndarray, np.ndarray]:
-        """Tables of every judged document: (bounds, slots)."""
-        return self._tables(int(self.grades.min(initial=0)))
+    def relevant_rows(self) -> np.ndarray:
+        """The rows of grade 1 and above."""
+        return np.flatnonzero(self.grades >= 1)
 
     @cached_property
-    def relevant_slots(self) -> tuple[np.ndarray, np.ndarray]:
-        """Tables of the documents of grade 1 and above, which are small and stay in cache."""
-        return self._tables(1)
+    def relevant(self) -> Qrels:
+        """The documents of grade 1 and above alone: few, side by side, and quickly looked up."""
+        return replace(
+            self,
+            blocks=np.searchsorted(self.relevant_rows, self.blocks),
+            documents=self.documents.take(self.relevant_rows),
+            grades=self.grades[self.relevant_rows],
+        )
 
-    def _tables(self, lowest: int) -> tuple[np.ndarray, np.ndarray]:
-        """One open-addressing table per topic, at most a quarter full."""
-        counted = np.concatenate([[0], np.cumsum(self.grades >= lowest)])
-        sizes = np.diff(counted[self.blocks])
-        buckets = np.maximum(1, -(-sizes * 4 // BUCKET))
+    @cached_property
+    def slots(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where each topic's table begins, and the tables: open addressing, a quarter full."""
+        buckets = np.maximum(1, -(-self.sizes * 4 // BUCKET))
         bounds = np.concatenate([[0], np.cumsum(buckets * BUCKET)]).astype(np.int64)
         slots = np.zeros(int(bounds[-1]) + BUCKET, np.uint64)
         slots = slots[-(slots.ctypes.data // 8) % BUCKET :]  # from the start of a cache line
-        _fill_slots(self.documents.hashes, self.grades, lowest, self.blocks, bounds, slots)
+        _fill_slots(self.documents.hashes, self.blocks, bounds, slots)
         return bounds, slots
-
-    @cached_property
-    def all_lookup(self) -> Lookup:
-        """What finds every judged document while a run is read."""
-        return make_lookup(self.documents, self.grades, self.blocks, int(self.grades.min()))
-
-    @cached_property
-    def relevant_lookup(self) -> Lookup:
-        """What finds the documents of grade 1 and above."""
-        return make_lookup(self.documents, self.grades, self.blocks, 1)
 
     def judgments(self, topic: str) -> dict[str, int]:
         """The judged documents of one topic with their grades."""

@@ -29,8 +29,6 @@ from steadyrank.compute.executors import (
 from steadyrank.data.ids import PADDING, Ids
 from steadyrank.data.interop.objects import converted_run
 from steadyrank.data.oddities import oddity_warning
-from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.judged_files import JudgedFile, find_in_file
 from steadyrank.data.read.limits import given_limit, limited_by
 from steadyrank.data.read.run_files import Reading, load_run
 from steadyrank.data.read.run_info import check_rows, describe_run, describe_runs, read_run_rows
@@ -153,15 +151,6 @@ class Source:
                 self.kept.offer(self.given, run)
             yield run
 
-    def judged(self, qrels: Qrels, *, relevant_only: bool, may_tie: bool) -> JudgedFile | None:
-        """Its judged documents, if it is a plain file that nobody wants as a whole."""
-        if self.kept is not None or self.sent is not None or not isinstance(self.given, Path):
-            return None
-        judged = find_in_file(
-            self.given, self.reading, qrels, relevant_only=relevant_only, may_tie=may_tie
-        )
-        return judged if judged is None or self.name is None else replace(judged, name=self.name)
-
     def for_elsewhere(self) -> Source:
         """The same source as another process can read it, whatever folder it works in."""
         if not isinstance(self.given, Path):
@@ -265,18 +254,14 @@ class Runs:
         self,
         function: Callable[[Run], Answer],
         *,
-        before_reading: Callable[[Source], Answer | None] | None = None,
         jobs: int | None = None,
         scheduler: str | None = None,
         executor: Executor | None = None,
         progress: Progress | None = None,
     ) -> list[Answer]:
-        """One pass: what a function makes of every run, which it must not hold on to.
-
-        What `before_reading` makes of a source counts instead, unless it is None.
-        """
+        """One pass: what a function makes of every run, which it must not hold on to."""
         with workers(jobs=jobs, scheduler=scheduler, executor=executor) as pool:
-            one = partial(_applied, function=function, before_reading=before_reading)
+            one = partial(_applied, function=function)
             return map_in_order(one, self._sent_to(pool), pool, progress=progress)
 
     def _sent_to(self, pool: Executor) -> list[Source]:
@@ -315,15 +300,7 @@ class Runs:
         )
 
 
-def _applied(
-    source: Source,
-    *,
-    function: Callable[[Run], Answer],
-    before_reading: Callable[[Source], Answer | None] | None,
-) -> Answer:
-    answer = None if before_reading is None else before_reading(source)
-    if answer is not None:
-        return answer
+def _applied(source: Source, *, function: Callable[[Run], Answer]) -> Answer:
     with source.opened() as run:
         return function(run)
 
@@ -350,11 +327,6 @@ _NOTHING: Any = {
 def header_of(run: Run) -> Run:
     """The run's name and notes alone, so that thousands of runs do not stay in memory."""
     return replace(run, **_NOTHING)
-
-
-def header(name: str, source: Path) -> Run:
-    """The header of a run of which there is nothing to note."""
-    return Run(name=name, source=source, **_NOTHING)
 
 
 def warn_oddities(runs: Sequence[Run]) -> None:

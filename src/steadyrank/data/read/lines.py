@@ -87,8 +87,10 @@ def _split_fast(data, line, layout, tag_start, tag_end, tag_word):
         byte = load_byte(data, position)
         tag = position + 1
         position = tag + (tag_end - tag_start)
-        if (byte != SPACE and byte != TAB) or not _same_field(
-            data, tag, tag_start, tag_end, tag_word
+        if (
+            tag_end == 0  # none is known yet: an empty field would pass for it
+            or (byte != SPACE and byte != TAB)
+            or not _same_field(data, tag, tag_start, tag_end, tag_word)
         ):
             return -1, 0, 0, 0, 0, 0
     if load_byte(data, position) != NEWLINE:
@@ -158,7 +160,7 @@ def parse_lines(data, end, layout, values, hashes, id_offsets, ids, segments, ha
         n_fields, document, number = 3, 1, 2
     topic_start, topic_end, topic_word = 0, 0, WORD(0)
     tag_start, tag_end, tag_word = 0, 0, WORD(0)
-    row = state[ROWS]
+    row = WORD(state[ROWS])
     id_end = state[ID_BYTES]
     line = 0
     while line < end:
@@ -211,7 +213,7 @@ def parse_lines(data, end, layout, values, hashes, id_offsets, ids, segments, ha
         values[row] = value
         hashes[row] = copy_id(data, id_start, id_stop, ids, id_end)
         id_end += id_stop - id_start
-        row += 1
+        row += WORD(1)
         id_offsets[row] = id_end
         line = next_line
     state[ROWS] = row

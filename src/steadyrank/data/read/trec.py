@@ -202,13 +202,14 @@ def _read_chunk(
         table.bounds,
         state,
     )
-    if status != lines.DONE:
-        where = line_of_byte(path, consumed + int(state[lines.POSITION]))
-        raise FormatError(path, _defect(status, int(state[lines.FIELDS]), layout), where)
+    # Numbers first: those that were met stand before the line with the defect.
     for row, start, stop in hard[: state[lines.HARD_NUMBERS]].tolist():
         table.values[row] = _exact_number(
             table, path, bytes(buffer[start:stop]), consumed + start, layout.is_run
         )
+    if status != lines.DONE:
+        where = line_of_byte(path, consumed + int(state[lines.POSITION]))
+        raise FormatError(path, _defect(status, int(state[lines.FIELDS]), layout), where)
     new = slice(table.n_rows, int(state[lines.ROWS]))
     if not layout.is_run:
         _check_grades(path, table.values[new], table.n_rows + table.n_headers)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,6 @@ from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.csv_cells import csv_line
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import Run
-from steadyrank.data.write.kernels import LONGEST_FLOAT, SPARE, put_lines
 from steadyrank.errors import InputError, warn
 from steadyrank.words import counted
 
@@ -153,23 +152,14 @@ def run_text(run: Run) -> bytes:
     what = f"run {run.name!r}"
     _check_name(run.name, f"{what}: its name", "rename it with run.renamed(...)")
     _check(run, what)
-    raw = [*(f"{topic} Q0 " for topic in run.topics), f" {run.name}\n"]
-    texts = [text.encode("utf-8", "surrogateescape") for text in raw]
-    bounds = np.cumsum([0, *map(len, texts)])
-    offsets = run.documents.offsets
-    rest = len(f"{len(run)}  ") + LONGEST_FLOAT + len(texts[-1])
-    heads = np.diff(bounds)[:-1] @ np.diff(run.blocks)
-    out = np.empty(heads + offsets[-1] - offsets[0] + len(run) * rest + SPARE, np.uint8)
-    end = put_lines(
-        out,
-        np.frombuffer(bytearray(b"".join(texts) + bytes(SPARE)), np.uint8),
-        bounds,
-        run.blocks,
-        run.documents.data,
-        offsets,
-        np.ascontiguousarray(run.scores, np.float64).view(np.uint64),
-    )
-    return out[:end].tobytes()
+    documents, scores = _as_characters(run.documents), run.scores.tolist()
+    tail = f" {_characters(run.name)}\n"
+    lines: list[str] = []
+    for topic, (first, stop) in zip(run.topics, pairwise(run.blocks.tolist()), strict=True):
+        head = f"{_characters(topic)} Q0 "
+        rows = zip(documents[first:stop], count(1), scores[first:stop], strict=False)
+        lines += [f"{head}{name} {rank} {score!r}{tail}" for name, rank, score in rows]
+    return "".join(lines).encode("latin-1")
 
 
 def qrels_text(qrels: Qrels) -> bytes:
