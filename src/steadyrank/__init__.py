@@ -11,21 +11,20 @@ from typing import TYPE_CHECKING, Any
 from steadyrank._version import __version__
 
 _NAMES = {
-    "data.interop.datasets": "read_topics",
     "data.interop.objects": "as_qrels as_run as_scores",
     "data.leaderboard": "Leaderboard",
     "data.qrels": "Qrels qrels_from_dict",
+    "data.read.datasets": "read_topics",
     "data.read.leaderboards": "read_leaderboard",
     "data.read.limits": "max_input",
     "data.read.qrels": "read_qrels",
-    "data.read.runs": "read_run read_runs",
-    "data.read.score_files": "read_scores write_scores",
+    "data.read.runs": "Runs read_run read_runs",
+    "data.read.score_files": "read_scores",
     "data.run": "Run run_from_dict",
-    "data.runs": "Runs",
     "data.scores": "Scores join_scores",
     "data.track.model": "TrackModel TrueMeans true_means",
     "data.track.simulated": "SimulatedTrack simulated_track",
-    "data.write.files": "write_qrels write_run",
+    "data.write.files": "write_qrels write_run write_scores",
     "errors": "FormatError InputError MachineError SteadyrankError SteadyrankWarning "
     "UnknownNameError",
     "measures.check": "CheckResult check",
@@ -201,21 +200,20 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
-    from steadyrank.data.interop.datasets import read_topics
     from steadyrank.data.interop.objects import as_qrels, as_run, as_scores
     from steadyrank.data.leaderboard import Leaderboard
     from steadyrank.data.qrels import Qrels, qrels_from_dict
+    from steadyrank.data.read.datasets import read_topics
     from steadyrank.data.read.leaderboards import read_leaderboard
     from steadyrank.data.read.limits import max_input
     from steadyrank.data.read.qrels import read_qrels
-    from steadyrank.data.read.runs import read_run, read_runs
-    from steadyrank.data.read.score_files import read_scores, write_scores
+    from steadyrank.data.read.runs import Runs, read_run, read_runs
+    from steadyrank.data.read.score_files import read_scores
     from steadyrank.data.run import Run, run_from_dict
-    from steadyrank.data.runs import Runs
     from steadyrank.data.scores import Scores, join_scores
     from steadyrank.data.track.model import TrackModel, TrueMeans, true_means
     from steadyrank.data.track.simulated import SimulatedTrack, simulated_track
-    from steadyrank.data.write.files import write_qrels, write_run
+    from steadyrank.data.write.files import write_qrels, write_run, write_scores
     from steadyrank.errors import (
         FormatError,
         InputError,

@@ -84,7 +84,7 @@ def command(
         scores = scores_by_system(scores)
     if output.path is not None and output.format == "parquet":
         from steadyrank.compute.files import check_still_there
-        from steadyrank.data.read.score_files import write_scores
+        from steadyrank.data.write.files import write_scores
 
         check_still_there(Path(output.path).parent)
         write_scores(scores, output.path)
@@ -106,7 +106,7 @@ def _default_measures(form: str) -> Sequence[str]:
 
 
 def _text(scores: Any, form: str, *, wide: bool, **looks: Any) -> str:
-    from steadyrank.data.read.score_files import long_csv, wide_csv
+    from steadyrank.data.write.files import long_csv, wide_csv
     from steadyrank.present.json import scores_json, to_json
     from steadyrank.present.score_tables import scores_text
 

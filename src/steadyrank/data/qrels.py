@@ -12,15 +12,14 @@ import numpy as np
 
 from steadyrank.compute.kernels import WORD, inlined, lean_kernel, part, words_alike
 from steadyrank.data.ids import Ids, make_ids, same_bytes
-from steadyrank.data.oddities import REPEATED_JUDGMENTS
 from steadyrank.data.order import group_by_topic, repeated_rows
-from steadyrank.data.run import as_numbers, topic_names
+from steadyrank.data.run import REPEATED_JUDGMENTS, as_numbers, topic_names
 from steadyrank.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from steadyrank.data.interop.tool_frames import Tool
+    from steadyrank.data.frames import Tool
 
 LARGEST_GRADE = 1000
 """Gains of 2^grade must stay finite."""
@@ -225,7 +224,7 @@ class Qrels:
 
     def to_frame(self, *, columns: Tool = "steadyrank") -> pd.DataFrame:
         """A row a judgment, under the column names that a tool expects."""
-        from steadyrank.data.interop.tool_frames import qrels_frame
+        from steadyrank.data.frames import qrels_frame
 
         return qrels_frame(self, columns=columns)
 

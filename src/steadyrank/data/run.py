@@ -10,16 +10,37 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from steadyrank.data.ids import Ids, make_ids
-from steadyrank.data.oddities import REPEATED_DOCUMENTS
 from steadyrank.data.order import group_by_topic, ranked, repeated_rows
 from steadyrank.errors import InputError, check_choice, unknown_name
+from steadyrank.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from steadyrank.data.interop.tool_frames import Tool
+    from steadyrank.data.frames import Tool
 
 Duplicates = Literal["error", "first", "best"]
+LONG_LINES = "lines with more fields than expected, the rest ignored"
+OTHER_TAGS = "lines whose tag differs from the first"
+OTHER_RUNS = "rows whose run differs from the first"
+INFINITE_SCORES = "infinite scores"
+REPEATED_DOCUMENTS = "repeated documents dropped"
+REPEATED_JUDGMENTS = "judgments repeated with the same grade"
+
+_ONE: Mapping[str, str] = {
+    LONG_LINES: "line with more fields than expected, the rest ignored",
+    OTHER_TAGS: "line whose tag differs from the first",
+    OTHER_RUNS: "row whose run differs from the first",
+    INFINITE_SCORES: "infinite score",
+    REPEATED_DOCUMENTS: "repeated document dropped",
+    REPEATED_JUDGMENTS: "judgment repeated with the same grade",
+}
+
+_ADVICE: Mapping[str, str] = {
+    OTHER_TAGS: "the first tag names the run",
+    OTHER_RUNS: "the first one names the run",
+    INFINITE_SCORES: "they rank first or last",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -72,7 +93,7 @@ class Run:
 
     def to_frame(self, *, columns: Tool = "steadyrank") -> pd.DataFrame:
         """A row a document, under the column names that a tool expects."""
-        from steadyrank.data.interop.tool_frames import run_frame
+        from steadyrank.data.frames import run_frame
 
         return run_frame(self, columns=columns)
 
@@ -240,3 +261,22 @@ def run_from_dict(
     return build_run(
         name, names, first_rows.astype(np.int64), documents, scores, duplicates=duplicates
     )
+
+
+def counted_oddity(what: str, count: int) -> str:
+    """How often something odd was seen.
+
+    >>> counted_oddity(INFINITE_SCORES, 1), counted_oddity(INFINITE_SCORES, 2)
+    ('1 infinite score', '2 infinite scores')
+    """
+    return counted(count, _ONE.get(what, what), what)
+
+
+def oddity_warning(what: str, count: int) -> str:
+    """The same, with what was done about it.
+
+    >>> oddity_warning(INFINITE_SCORES, 2)
+    '2 infinite scores (they rank first or last)'
+    """
+    advice = f" ({_ADVICE[what]})" if what in _ADVICE else ""
+    return counted_oddity(what, count) + advice

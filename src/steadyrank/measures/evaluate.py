@@ -20,12 +20,10 @@ from steadyrank.compute.executors import Progress
 from steadyrank.data.order import ranked
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
-from steadyrank.data.read.run_info import info_columns
-from steadyrank.data.read.runs import ReadingOptions, known_options, read_runs
+from steadyrank.data.read.run_info import describe_topics, info_columns
+from steadyrank.data.read.runs import ReadingOptions, Runs, header_of, known_options, read_runs
 from steadyrank.data.read.sources import PathLike
-from steadyrank.data.read.topic_info import describe_topics
 from steadyrank.data.run import Run
-from steadyrank.data.runs import Runs, header_of
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.names import Measure, parse_measures

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.data.read.topic_info import topic_weights
-from steadyrank.data.scores import Scores
+from steadyrank.data.scores import Scores, topic_weights
 from steadyrank.present.cells import name, number
 from steadyrank.present.table import Cell, Table, render
 from steadyrank.words import counted, weighted_words

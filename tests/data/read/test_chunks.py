@@ -104,7 +104,9 @@ def both_ways(path, qrels, monkeypatch, **options):
 @pytest.mark.parametrize("form", ["plain", "negative", "long", "whole", "mixed"])
 @pytest.mark.parametrize("in_order", [True, False])
 @pytest.mark.parametrize("measures", [MEASURES, ALL_JUDGED])
-def test_scores_are_the_same_in_small_chunks(tmp_path, qrels, monkeypatch, form, in_order, measures):
+def test_scores_are_the_same_in_small_chunks(
+    tmp_path, qrels, monkeypatch, form, in_order, measures
+):
     path = tmp_path / "a.run"
     for seed in range(5):
         path.write_text(run_text(seed, form, in_order=in_order))

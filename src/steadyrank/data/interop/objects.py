@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from steadyrank.data.ids import Ids, make_ids
-from steadyrank.data.interop.frames import DOCUMENT_NAMES, RUN_NAMES, TOPIC_NAMES, VALUE_NAMES
-from steadyrank.data.oddities import INFINITE_SCORES, oddity_warning
-from steadyrank.data.qrels import LARGEST_GRADE, Qrels, build_qrels
-from steadyrank.data.read.table_rules import tidy_scores
-from steadyrank.data.read.tables import (
+from steadyrank.data.interop.tables import (
+    DOCUMENT_NAMES,
+    RUN_NAMES,
+    TOPIC_NAMES,
+    VALUE_NAMES,
     Table,
     describe_type,
     distinct_names,
@@ -31,8 +31,18 @@ from steadyrank.data.read.tables import (
     table_of_items,
     text_column,
 )
-from steadyrank.data.run import Duplicates, Run, build_run, check_duplicates, topic_names
+from steadyrank.data.qrels import LARGEST_GRADE, Qrels, build_qrels
+from steadyrank.data.run import (
+    INFINITE_SCORES,
+    Duplicates,
+    Run,
+    build_run,
+    check_duplicates,
+    oddity_warning,
+    topic_names,
+)
 from steadyrank.data.scores import Scores, scores_from_cells
+from steadyrank.data.table_rules import tidy_scores
 from steadyrank.errors import InputError, warn
 
 DEFAULT_NAME = "run"

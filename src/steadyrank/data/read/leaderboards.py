@@ -15,14 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.data.interop.frames import one_column, pick_column, read_parquet_frame
+from steadyrank.data.interop.tables import describe_type, one_column, pick_column, table_of
 from steadyrank.data.leaderboard import Leaderboard, leaderboard_from_collections
 from steadyrank.data.order import places_by_name
-from steadyrank.data.read.csv_cells import armed, as_written, read_csv
+from steadyrank.data.read.csv_files import read_csv
 from steadyrank.data.read.mteb_results import read_mteb_results
-from steadyrank.data.read.score_matrices import plain_value
+from steadyrank.data.read.parquet import read_parquet_frame
 from steadyrank.data.read.sources import PathLike, kind_of, open_bytes
-from steadyrank.data.read.table_rules import (
+from steadyrank.data.scores import Scores, mean_of_present, plain_value
+from steadyrank.data.table_rules import (
     is_average,
     is_summary,
     mean_runs,
@@ -31,8 +32,7 @@ from steadyrank.data.read.table_rules import (
     tell_of_spellings,
     tell_of_summaries,
 )
-from steadyrank.data.read.tables import describe_type, table_of
-from steadyrank.data.scores import Scores, mean_of_present
+from steadyrank.data.write.csv import armed, as_written
 from steadyrank.errors import FormatError, InputError, SteadyrankWarning
 from steadyrank.words import counted, some
 

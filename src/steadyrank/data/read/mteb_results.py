@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from steadyrank.data.leaderboard import Leaderboard
-from steadyrank.data.read.json_text import value_of
+from steadyrank.data.read.json_files import value_of
 from steadyrank.data.read.limits import BOM
-from steadyrank.data.read.score_cells import cell_value
+from steadyrank.data.read.score_tools import cell_value
 from steadyrank.data.read.sources import open_bytes
 from steadyrank.errors import FormatError, InputError, SteadyrankWarning
 from steadyrank.words import counted, some

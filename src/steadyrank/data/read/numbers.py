@@ -19,9 +19,7 @@ from steadyrank.compute.kernels import (
     inlined,
     leading_zeros,
     load_byte,
-    load_word,
     part,
-    trailing_zeros,
 )
 
 PARSED, HARD, MALFORMED = 0, 1, 2

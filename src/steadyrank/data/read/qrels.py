@@ -7,14 +7,14 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from steadyrank.data.interop import datasets
 from steadyrank.data.interop.objects import as_qrels
-from steadyrank.data.oddities import oddity_warning
 from steadyrank.data.order import qrels_in_order
 from steadyrank.data.qrels import ContradictingJudgments, Qrels, build_qrels, contradiction_message
+from steadyrank.data.read import datasets
 from steadyrank.data.read.run_files import line_of_data, read_rows
 from steadyrank.data.read.sources import PathLike, kind_of, open_bytes
 from steadyrank.data.read.trec import read_table
+from steadyrank.data.run import oddity_warning
 from steadyrank.errors import FormatError, SteadyrankWarning
 
 

@@ -10,11 +10,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from steadyrank.data.interop.frames import Columns, read_json_lines
-from steadyrank.data.interop.parquet_rows import read_parquet_rows
-from steadyrank.data.read.nested import line_of_document, read_nested
+from steadyrank.data.interop.tables import RUN_NAMES, pick_column
+from steadyrank.data.read.columns import Columns
+from steadyrank.data.read.json_files import (
+    json_rows,
+    line_of_document,
+    read_json_lines,
+    read_nested,
+)
+from steadyrank.data.read.parquet import read_parquet_rows, record_batches
 from steadyrank.data.read.sources import Kind, PathLike, base_name, kind_of, line_of_row, open_bytes
-from steadyrank.data.read.trec import Table, read_table
+from steadyrank.data.read.trec import Table, first_tag, read_table
 from steadyrank.data.run import (
     DuplicateDocument,
     Duplicates,
@@ -23,7 +29,7 @@ from steadyrank.data.run import (
     check_duplicates,
     duplicate_message,
 )
-from steadyrank.errors import FormatError, unknown_name
+from steadyrank.errors import FormatError, InputError, unknown_name
 
 NameFrom = Literal["tag", "file"]
 
@@ -105,3 +111,28 @@ def line_of_data(path: Path, kind: Kind, row: int) -> int:
     if kind == "parquet":
         return row + 1
     return line_of_document(path, row) if kind == "json" else line_of_row(path, row)
+
+
+def first_name(path: Path) -> str:
+    """What a file calls its run, by its first line; nothing where it does not say or is broken."""
+    try:
+        with open_bytes(path) as stream:
+            kind = kind_of(stream)
+            if kind == "text":
+                return first_tag(stream)
+            row = {} if kind == "json" else _first_row(path, stream, kind)
+    except (InputError, OSError, ValueError, OverflowError):
+        return ""  # Whoever reads the file will say what is wrong with it.
+    column = pick_column(row, RUN_NAMES)
+    return "" if column is None or row[column] is None else str(row[column])
+
+
+def _first_row(path: Path, stream: BinaryIO, kind: Kind) -> dict[str, Any]:
+    """The first row of an opened file; of Parquet, the column that names the run alone."""
+    if kind == "json lines":
+        return next((row for _, row in json_rows(path, stream)), {})
+    names = set(RUN_NAMES)
+    piece = next(
+        record_batches(path, stream, lambda there: [n for n in there if n.lower() in names])
+    )
+    return next(iter(piece.slice(0, 1).to_pylist()), {})

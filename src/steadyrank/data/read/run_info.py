@@ -1,5 +1,10 @@
-"""What is known about runs: a CSV with a `run` column and any of `team`, `system`, factors,
-or a part of their names.
+"""What is known about runs and topics, from a CSV file or from a part of their names.
+
+A file about runs has a column `run` and any of `team`, `system` and factors, one about topics a
+column `topic` and any of `cluster`, `weight` and segments.
+
+Unlike a run without a team, a topic without a row is refused: no weight, cluster or segment can be
+made up for it.
 """
 
 from __future__ import annotations
@@ -7,13 +12,15 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from steadyrank.data.read.csv_cells import armed, as_written, read_csv
+from steadyrank.data.read.csv_files import read_csv
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
+from steadyrank.data.write.csv import armed, as_written
 from steadyrank.errors import FormatError, InputError, SteadyrankWarning, unknown_name
-from steadyrank.words import counted
+from steadyrank.words import by_number, counted, some
 
 InfoRows = Mapping[str, Mapping[str, str]]
 """Rows of an information file by the names of runs or of topics."""
@@ -124,3 +131,29 @@ def read_rows(path: Path, axis: str) -> dict[str, dict[str, str]]:
             raise FormatError(path, f"{axis} {name!r} has a second row: keep one", line)
         rows[name] = row
     return rows
+
+
+def describe_topics(
+    scores: Scores, *, topic_info: PathLike | None = None, cluster_from: str | None = None
+) -> Scores:
+    """The scores with what is known about their topics; a file takes precedence over names."""
+    if topic_info is None and cluster_from is None:
+        return scores
+    columns = dict(scores.topic_info)
+    if cluster_from is not None:
+        columns["cluster"] = tuple(first_group(cluster_from, topic) for topic in scores.topics)
+    if topic_info is not None:
+        columns |= _columns_of_file(Path(topic_info), scores.topics)
+    return replace(scores, topic_info=columns)
+
+
+def _columns_of_file(path: Path, topics: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    rows = read_rows(path, "topic")
+    missing = [topic for topic in topics if topic not in rows]
+    if missing and len(missing) == len(topics):
+        raise unknown_name("topic", missing[0], rows, where=f"in {path}")
+    if missing:
+        who = counted(len(missing), "topic has", "topics have")
+        add = by_number(len(missing), "it", "them")
+        raise InputError(f"{path}: {who} no row ({some(missing, 3)}): add {add}")
+    return info_columns([rows[topic] for topic in topics])

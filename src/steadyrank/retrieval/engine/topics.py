@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from steadyrank.data.interop import datasets
+from steadyrank.data.read import datasets
 from steadyrank.data.read.sources import PathLike, open_bytes
 from steadyrank.errors import FormatError, InputError, check_choice
 from steadyrank.retrieval.builtin.collection import builtin_topics, is_builtin

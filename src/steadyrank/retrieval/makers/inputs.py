@@ -16,8 +16,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from steadyrank.compute.executors import Progress
-from steadyrank.data.interop.datasets import is_dataset
 from steadyrank.data.qrels import JudgedRun, Qrels
+from steadyrank.data.read.datasets import is_dataset
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.sources import PathLike, find_files
 from steadyrank.errors import InputError, check_choice, warn

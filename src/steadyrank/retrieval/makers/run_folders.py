@@ -18,9 +18,9 @@ import numpy as np
 from steadyrank.compute.executors import Progress, is_elsewhere, shared
 from steadyrank.compute.files import check_still_there, sweep, write_whole
 from steadyrank.compute.stores import Store, open_store
-from steadyrank.data.read.csv_cells import csv_line
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import Run
+from steadyrank.data.write.csv import csv_line
 from steadyrank.data.write.files import run_text
 from steadyrank.errors import InputError
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steadyrank.data.read.topic_info import cluster_codes, topic_weights
-from steadyrank.data.scores import Scores, mean_of_present
+from steadyrank.data.scores import Scores, cluster_codes, mean_of_present, topic_weights
 from steadyrank.errors import InputError
 from steadyrank.stats.pairs.cluster_resampling import (
     cluster_bootstrap,

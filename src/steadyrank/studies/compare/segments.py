@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from steadyrank.data.order import order_by_name
-from steadyrank.data.read.topic_info import topic_column
-from steadyrank.data.scores import Scores
+from steadyrank.data.scores import Scores, topic_column
 from steadyrank.errors import InputError
 from steadyrank.stats.segments import Interaction, segment_interaction
 from steadyrank.studies.compare.clustering import topic_design

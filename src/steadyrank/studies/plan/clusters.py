@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from steadyrank.data.read.topic_info import cluster_codes, topic_weights
-from steadyrank.data.scores import Scores, mean_of_present
+from steadyrank.data.scores import Scores, cluster_codes, mean_of_present, topic_weights
 from steadyrank.stats.pairs.clustered import design_effect, effective_topics
 from steadyrank.studies.plan.measures import MeasurePlan
 

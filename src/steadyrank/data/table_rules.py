@@ -2,7 +2,7 @@
 
 Summaries among the topics or datasets, per cent beside fractions, one name written in two ways.
 CSV, JSON, Parquet, frames and leaderboards, long and wide, all come here once their names and
-numbers are known. Two columns for one thing are `one_column`'s, of `interop.frames`.
+numbers are known. Two columns for one thing are `one_column`'s, of `interop.tables`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from steadyrank.errors import FormatError, SteadyrankWarning
 from steadyrank.words import counted, some
 
 _SUMMARIES = {"all", "overall", "mean", "amean", "gmean", "hmean", "average", "avg", "avg."}
+
 _AVERAGE = re.compile(
     r"(avg|average|mean|overall|total|rank|borda|#)\b.*|.*\b(avg|average|mean)", re.IGNORECASE
 )
+
 _ROUNDED = 0.0051
 """How far a mean may be from that of the numbers beside it: two digits are the fewest."""
 
@@ -32,10 +34,13 @@ _FROM_0_TO_1 = frozenset(
     )
 )
 """Measures that are at most 1, as `_spelling` has them; P and R only with a cutoff."""
+
 _SHARE, _PERCENT = 1.0, 10.0
 """What stays below the first, or exceeds the second, is on different scales."""
+
 _NEARLY, _ODD = 1e-6, 2.0
 """Beyond 1, the first is rounding; up to the second it may be a measure with gains of its own."""
+
 _REMEDIES = {
     "run": "divide per cent by 100, and remove what is no run",
     "dataset": "in a mean over both, the larger scale dominates",
@@ -51,6 +56,7 @@ _TOPIC_HEADINGS = frozenset(
         "queryid queryids queryno querynum querynumber questionid",
     )
 )
+
 _RUN_HEADINGS = frozenset(
     re.findall(
         r"\w+",
@@ -58,6 +64,7 @@ _RUN_HEADINGS = frozenset(
         "methods modelname",
     )
 )
+
 _HEADINGS = frozenset(
     re.findall(
         r"\w+",
