@@ -28,11 +28,7 @@ _AVERAGE = re.compile(
 _ROUNDED = 0.0051
 """How far a mean may be from that of the numbers beside it: two digits are the fewest."""
 
-_FROM_0_TO_1 = frozenset(
-    re.findall(
-        r"\S+", "ap ndcg rndcg rr rprec r-prec bpref infap err nerr rbp judged success p@ r@"
-    )
-)
+_FROM_0_TO_1 = re.compile(r"ap|r?ndcg|rr|r-?prec|bpref|infap|n?err|rbp|judged|success|[pr]@")
 """Measures that are at most 1, as `_spelling` has them; P and R only with a cutoff."""
 
 _SHARE, _PERCENT = 1.0, 10.0
@@ -49,28 +45,14 @@ _REMEDIES = {
 _SAME_MEASURES = {"map": "ap", "map_cut": "ap", "ndcg_cut": "ndcg", "recip_rank": "rr", "mrr": "rr"}
 _SAME_MEASURES |= {"recall": "r", "precision": "p", "hit_rate": "success"}
 
-_TOPIC_HEADINGS = frozenset(
-    re.findall(
-        r"\w+",
-        "topic topics topicid topicids topicno topicnum topicnumber topicname qid qids qno "
-        "queryid queryids queryno querynum querynumber questionid",
-    )
+_TOPIC_HEADING = re.compile(
+    r"topics?|(topic|query)(ids?|no|num|number)|topicname|qids?|qno|questionid"
 )
-
-_RUN_HEADINGS = frozenset(
-    re.findall(
-        r"\w+",
-        "run runs runid runname runtag system systems systemid systemname model models method "
-        "methods modelname",
-    )
+_RUN_HEADING = re.compile(
+    r"runs?|run(id|name|tag)|systems?|system(id|name)|models?|modelname|methods?"
 )
-
-_HEADINGS = frozenset(
-    re.findall(
-        r"\w+",
-        "query queries question id ids index key num number no nr name names rowname rownames "
-        "unnamed0 tag",
-    )
+_HEADING = re.compile(
+    r"query|queries|question|ids?|index|key|num|number|no|nr|names?|rownames?|unnamed0|tag"
 )
 """What else the column of names is called, without spaces and signs; pandas writes `` or
 Unnamed: 0."""
@@ -87,7 +69,8 @@ def is_heading(text: str) -> bool:
     [True, True, True, True, False, False]
     """
     parts = _heading_parts(text)
-    return not any(parts) or not _TOPIC_HEADINGS.union(_RUN_HEADINGS, _HEADINGS).isdisjoint(parts)
+    known = (_TOPIC_HEADING, _RUN_HEADING, _HEADING)
+    return not any(parts) or any(pattern.fullmatch(part) for pattern in known for part in parts)
 
 
 def names_rows(heading: str) -> str:
@@ -97,7 +80,7 @@ def names_rows(heading: str) -> str:
     ['topics', 'runs', '', '', '']
     """
     parts = _heading_parts(heading)
-    is_topic, is_run = (not names.isdisjoint(parts) for names in (_TOPIC_HEADINGS, _RUN_HEADINGS))
+    is_topic, is_run = (any(map(p.fullmatch, parts)) for p in (_TOPIC_HEADING, _RUN_HEADING))
     return "" if is_topic == is_run else "topics" if is_topic else "runs"
 
 
@@ -197,7 +180,7 @@ def _check_scale(where: str, measure: str, runs: Sequence[str], matrix: np.ndarr
     above = largest > _SHARE + _NEARLY
     if not above.any():
         return
-    if _FROM_0_TO_1.isdisjoint(_without_cutoff(measure)):
+    if not any(map(_FROM_0_TO_1.fullmatch, _without_cutoff(measure))):
         tell_of_scales(where, "run", runs, matrix)
         return
     odd = [run for run, is_above in zip(runs, above, strict=True) if is_above]

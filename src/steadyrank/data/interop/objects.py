@@ -48,9 +48,6 @@ from steadyrank.errors import InputError, warn
 DEFAULT_NAME = "run"
 """The name of a run that neither the caller nor the object names."""
 
-# trectools calls the topic's id "query", which in PyTerrier's frames is its text: last.
-_TOPIC_NAMES = (*TOPIC_NAMES, "query")
-_RUN_NAMES = (*RUN_NAMES, "system")
 _RUN_OF_SCORES = ("run", "name", "system")
 _MEASURE_NAMES = ("measure", "metric")
 _CELL_NAMES = ("value", "score")
@@ -294,7 +291,7 @@ def _rows_of_table(table: Table, value: str, *, named: bool) -> _Rows:
     if value == "relevance" and table.pick(("q_id",)) is None:
         # Only ranx calls grades scores; anybody else's are a run's, given by mistake.
         wanted = tuple(name for name in wanted if name != "score")
-    columns = [table.find(names) for names in (_TOPIC_NAMES, DOCUMENT_NAMES, wanted)]
+    columns = [table.find(names) for names in (TOPIC_NAMES, DOCUMENT_NAMES, wanted)]
     topics, documents = (
         text_column(table.column(column), f"{table.kind}, column {column!r}")
         for column in columns[:2]
@@ -316,7 +313,7 @@ def _rows_of_table(table: Table, value: str, *, named: bool) -> _Rows:
 
 def _only_name(table: Table) -> str | None:
     """The run that a table's rows belong to, where a column says so."""
-    column = table.pick(_RUN_NAMES)
+    column = table.pick(RUN_NAMES)
     if column is None:
         return None
     where = f"{table.kind}, column {column!r}"
@@ -393,7 +390,7 @@ def _scores_of_table(table: Table, name: str | None) -> Scores:
             f"{', '.join(map(str, table.columns))}: PyTerrier gives them with perquery=True"
         )
     measures = _labels(table, table.find(_MEASURE_NAMES), any_object=True)
-    topics = _labels(table, table.find(_TOPIC_NAMES))
+    topics = _labels(table, table.find(TOPIC_NAMES))
     runs = [_given(name)] * len(topics) if run is None else _labels(table, run)
     column = table.find(_CELL_NAMES)
     where = f"{table.kind}, column {column!r}"

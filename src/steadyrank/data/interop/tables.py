@@ -21,6 +21,7 @@ from steadyrank.data import PathLike
 from steadyrank.data.ids import PADDING, Ids, ids_from_buffer
 from steadyrank.errors import FormatError, InputError
 
+# trectools calls the topic's id "query", which in PyTerrier's frames is its text: last.
 TOPIC_NAMES = ("query_id", "qid", "q_id", "topic", "query")
 DOCUMENT_NAMES = ("doc_id", "docno", "docid", "did", "document")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from steadyrank.data.ids import Ids, make_ids
+from steadyrank.data.interop.tables import RUN_NAMES, one_column, pick_all, spare_columns
 from steadyrank.data.qrels import LARGEST_GRADE
 from steadyrank.data.run import OTHER_RUNS
 from steadyrank.errors import FormatError
@@ -62,43 +63,44 @@ def value_problem(number: Any, value: str) -> str:
     return ""
 
 
-def check_cells(
-    path: Path,
-    topics: list[Any],
-    documents: list[Any],
-    values: list[Any],
-    value: str,
-    lines: Sequence[int],
-) -> None:
+def check_cells(path: Path, topic: Any, document: Any, number: Any, value: str, line: int) -> None:
     """Refuse what is no name or no number, with its line."""
-    for line, topic, document, number in zip(lines, topics, documents, values, strict=True):
-        for what, name in (("topic", topic), ("document", document)):
-            check_name(path, what, name, line)
-        problem = value_problem(number, value)
-        if problem:
-            raise FormatError(path, problem, line)
+    check_name(path, "topic", topic, line)
+    check_name(path, "document", document, line)
+    if problem := value_problem(number, value):
+        raise FormatError(path, problem, line)
 
 
-def checked_columns(
-    path: Path,
-    topics: list[Any],
-    documents: list[Any],
-    values: list[Any],
-    value: str,
-    lines: Sequence[int],
-    labels: list[Any],
+def columns_of_rows(
+    path: Path, rows: Iterable[tuple[int, Mapping[str, Any]]], value: str
 ) -> Columns:
-    """Names as text, values as numbers; anything else is an error with its line."""
+    """Rows of names and cells, each with its line, as columns; `value` is score or relevance."""
+    topics, documents, values, lines, labels = [], [], [], [], []
+    wanted: list[str] = []
+    name: str | None = None
+    known: Set[str] | None = None
+    for line, row in rows:
+        if row.keys() != known:
+            wanted = pick_all(path, row, value, line, row.get)
+            name = one_column(path, row, RUN_NAMES, row.get, line)
+            # Where two columns hold one thing, every row is asked whether they agree.
+            known = None if spare_columns(row, value) else row.keys()
+        topic, document, number = (row[column] for column in wanted)
+        check_cells(path, topic, document, number, value, line)
+        topics.append(str(topic))
+        documents.append(str(document))
+        values.append(number)
+        lines.append(line)
+        labels.append(row[name] if name else None)
     if not topics:
         raise FormatError(path, "empty: no rows")
-    check_cells(path, topics, documents, values, value, lines)
-    name, others = run_name(path, labels, lines)
+    label, others = run_name(path, labels, lines)
     return Columns(
-        [str(topic) for topic in topics],
+        topics,
         np.arange(len(topics)),
-        make_ids(str(document) for document in documents),
+        make_ids(documents),
         np.array(values, np.float64),
-        name,
+        label,
         {OTHER_RUNS: others if value == "score" else 0},
     )
 

@@ -64,6 +64,14 @@ def _of_text(path: Path, lines: Iterable[str], number: Callable[[], int]) -> Ite
         yield line
 
 
+def read_texts(path: Path, *, delimiter: str | None = None) -> tuple[list[str], Numbered]:
+    """The header and the rows of a CSV file as they were meant, whatever a spreadsheet would do."""
+    (_, header), *rows = read_csv(path, delimiter=delimiter)
+    if as_written([header, *(fields for _, fields in rows)]):
+        return header, rows
+    return list(map(armed, header)), [(line, list(map(armed, fields))) for line, fields in rows]
+
+
 def number(path: Path, text: str, line: int) -> float:
     """A score; NaN where it is missing, an error that names the line where it is none."""
     text = text.strip()

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Set
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from steadyrank.data.ids import PADDING, Ids, make_ids
-from steadyrank.data.interop.tables import RUN_NAMES, one_column, pick_all, spare_columns
 from steadyrank.data.qrels import LARGEST_GRADE
 from steadyrank.data.read import lines
-from steadyrank.data.read.columns import Columns, check_name, checked_columns, value_problem
+from steadyrank.data.read.columns import Columns, check_name, value_problem
 from steadyrank.data.read.limits import BOM
 from steadyrank.data.read.sources import open_bytes
 from steadyrank.data.run import INFINITE_SCORES
@@ -50,11 +48,6 @@ DISTINCT = json.JSONDecoder(object_pairs_hook=_distinct)
 
 class Members(list[tuple[str, Any]]):
     """A JSON object as its members in order, so that a name that occurs twice is seen."""
-
-
-def members_of(path: Path, content: bytes) -> Any:
-    """The value of a JSON file, its objects as `Members`, its numbers as floats."""
-    return _parsed(path, as_text(content), Members, parse_int=float)
 
 
 def value_of(path: Path, content: bytes) -> Any:
@@ -90,19 +83,10 @@ def _parsed(path: Path, text: str, make_object: Any, **options: Any) -> Any:
         raise FormatError(path, f"not JSON: {error}") from None
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
-    """The name of a member: as written, its line, and the objects around it by their numbers."""
+def _keys(text: str) -> Iterator[tuple[str, int, tuple[int, ...]]]:
+    """The names of all members: as written, their lines, and the objects around them, numbered.
 
-    written: str
-    line: int
-    inside: tuple[int, ...]
-
-
-def _keys(text: str) -> Iterator[Key]:
-    """The names of all members in the text's order.
-
-    >>> [(key.written, key.line, key.inside) for key in _keys('{"a": {"b": 1},\\n"c": [2]}')]
+    >>> list(_keys('{"a": {"b": 1},\\n"c": [2]}'))
     [('"a"', 1, (1,)), ('"b"', 1, (1, 2)), ('"c"', 2, (1,))]
     """
     inside: tuple[int, ...] = ()
@@ -110,7 +94,7 @@ def _keys(text: str) -> Iterator[Key]:
     for token in _TOKEN.finditer(text):
         start = token[0][0]
         if start == '"' and token["key"]:
-            yield Key(token[0][: -len(token["key"])], line, inside)
+            yield token[0][: -len(token["key"])], line, inside
         elif start in "{[":
             opened += 1
             inside = (*inside, opened)
@@ -121,16 +105,16 @@ def _keys(text: str) -> Iterator[Key]:
 
 def key_lines(text: str, depth: int) -> list[int]:
     """The lines of the names at one depth, in order."""
-    return [key.line for key in _keys(text) if len(key.inside) == depth]
+    return [line for _, line, inside in _keys(text) if len(inside) == depth]
 
 
 def _first_repeated(text: str) -> tuple[str, int | None]:
     """The first name that occurs twice in one object, and its line there."""
     seen: set[tuple[int, str]] = set()
-    for key in _keys(text):
-        name = (key.inside[-1], json.loads(key.written))
+    for written, line, inside in _keys(text):
+        name = (inside[-1], json.loads(written))
         if name in seen:
-            return name[1], key.line
+            return name[1], line
         seen.add(name)
     return "a name", None
 
@@ -197,13 +181,12 @@ def _read_plain(content: bytes) -> Columns | None:
 
 def _read_any(path: Path, content: bytes, value: str) -> Columns:
     """The same by Python's own `json`; what is wrong is an error with its line."""
-    topics = members_of(path, content)
+    text = as_text(content)
+    topics = _parsed(path, text, Members, parse_int=float)
     if not isinstance(topics, Members):
         expected = f"one JSON object, {{topic: {{document: {value}}}}}"
         raise FormatError(path, f"expected {expected}, got {describe(topics)}", 1)
-    text = as_text(content)
-    lines = key_lines(text, TOPICS)
-    for (topic, documents), line in zip(topics, lines, strict=True):
+    for (topic, documents), line in zip(topics, key_lines(text, TOPICS), strict=True):
         check_name(path, "topic", topic, line)
         if not isinstance(documents, Members):
             got = f"{describe(documents)} for topic {topic[:40]!r}"
@@ -220,8 +203,7 @@ def _read_any(path: Path, content: bytes, value: str) -> Columns:
 
 
 def _check_rows(path: Path, text: str, rows: list[tuple[str, Any]], value: str) -> None:
-    lines = key_lines(text, DOCUMENTS)
-    for (document, number), line in zip(rows, lines, strict=False):
+    for (document, number), line in zip(rows, key_lines(text, DOCUMENTS), strict=False):
         check_name(path, "document", document, line)
         if isinstance(number, Members):
             message = f"expected a number as {value}, got an object: give a file for each run"
@@ -250,27 +232,6 @@ def _check_grades(path: Path, content: bytes, grades: np.ndarray) -> None:
         row = int(bad[0])
         line = key_lines(as_text(content), DOCUMENTS)[row]
         raise FormatError(path, value_problem(float(grades[row]), "relevance"), line)
-
-
-def read_json_lines(path: Path, stream: BinaryIO, value: str) -> Columns:
-    """The rows of an opened file of JSON lines, `value` being score or relevance."""
-    topics, documents, values, numbers = [], [], [], []
-    wanted: list[str] = []
-    name: str | None = None
-    known: Set[str] | None = None
-    labels: list[Any] = []
-    spare: list[str] = []
-    for number, row in json_rows(path, stream):
-        if spare or row.keys() != known:
-            wanted, known = pick_all(path, row, value, number, row.get), row.keys()
-            name = one_column(path, row, RUN_NAMES, row.get, number)
-            spare = spare_columns(row, value)
-        labels.append(row[name] if name else None)
-        topics.append(row[wanted[0]])
-        documents.append(row[wanted[1]])
-        values.append(row[wanted[2]])
-        numbers.append(number)
-    return checked_columns(path, topics, documents, values, value, numbers, labels)
 
 
 def json_rows(path: Path, stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:

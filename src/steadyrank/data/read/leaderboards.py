@@ -18,7 +18,7 @@ import numpy as np
 from steadyrank.data.interop.tables import describe_type, one_column, pick_column, table_of
 from steadyrank.data.leaderboard import Leaderboard, leaderboard_from_collections
 from steadyrank.data.order import places_by_name
-from steadyrank.data.read.csv_files import read_csv
+from steadyrank.data.read.csv_files import read_texts
 from steadyrank.data.read.mteb_results import read_mteb_results
 from steadyrank.data.read.parquet import read_parquet_frame
 from steadyrank.data.read.sources import PathLike, kind_of, open_bytes
@@ -32,7 +32,6 @@ from steadyrank.data.table_rules import (
     tell_of_spellings,
     tell_of_summaries,
 )
-from steadyrank.data.write.csv import armed, as_written
 from steadyrank.errors import FormatError, InputError, SteadyrankWarning
 from steadyrank.words import counted, some
 
@@ -144,17 +143,8 @@ def _from_mapping(source: Mapping[Any, Any], measure: str | None) -> Leaderboard
 
 
 def _read_csv(path: Path) -> Leaderboard:
-    header, rows, lines = _csv_texts(path)
-    return _from_cells(str(path), header, rows, lines)
-
-
-def _csv_texts(path: Path) -> tuple[list[str], list[list[str]], list[int]]:
-    """The header and the rows of a CSV file as they were meant, and the lines of the rows."""
-    (_, header), *rows = read_csv(path)
-    texts = [header, *(fields for _, fields in rows)]
-    if not as_written(texts):
-        texts = [[armed(text) for text in fields] for fields in texts]
-    return texts[0], texts[1:], [line for line, _ in rows]
+    header, rows = read_texts(path)
+    return _from_cells(str(path), header, [row for _, row in rows], [line for line, _ in rows])
 
 
 def _from_frame(frame: Any, where: str = "the frame") -> Leaderboard:
@@ -381,7 +371,8 @@ def _check_percent(where: str, columns: Sequence[Sequence[str]]) -> None:
 def read_types(path: PathLike) -> dict[str, str]:
     """Datasets and their types, from a CSV with columns dataset (or task) and type."""
     where = Path(path)
-    header, rows, lines = _csv_texts(where)
+    header, numbered = read_texts(where)
+    rows = [fields for _, fields in numbered]
     names = [name.strip() for name in header]
     dataset = _column(str(where), names, DATASET_COLUMNS, rows)
     kind = _column(str(where), names, TYPE_COLUMNS, rows)
@@ -389,7 +380,7 @@ def read_types(path: PathLike) -> dict[str, str]:
         got = ", ".join(names)[:200]
         raise FormatError(where, f"expected columns 'dataset' and 'type', got {got!r}", 1)
     types: dict[str, str] = {}
-    for line, fields in zip(lines, rows, strict=True):
+    for line, fields in numbered:
         if len(fields) != len(names):
             raise FormatError(where, f"expected {len(names)} columns, got {len(fields)}", line)
         name = fields[dataset].strip()

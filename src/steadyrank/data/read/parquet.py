@@ -2,15 +2,14 @@
 
 A few bytes can stand for billions of rows, or for millions of copies of a long name. The number of
 rows is looked at first, the file is read in pieces, and a name that stands once is counted as often
-as it is used before it is copied. Names and numbers are checked by columns; only a piece that holds
+as it is used before it is copied. Names and numbers are checked by columns; only a file that holds
 something else is walked value by value, for an error that names its row.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -39,11 +38,13 @@ PIECE = 1 << 15
 """Rows that are read at a time."""
 
 
-def arrow_table(path: Path, stream: BinaryIO) -> Any:
-    """All columns of an opened Parquet file."""
+def arrow_table(
+    path: Path, stream: BinaryIO, choose: Callable[[list[str]], list[str]] = list
+) -> Any:
+    """The columns that `choose` picks of an opened Parquet file."""
     import pyarrow as pa
 
-    return pa.Table.from_batches(record_batches(path, stream))
+    return pa.Table.from_batches(record_batches(path, stream, choose))
 
 
 def record_batches(
@@ -250,93 +251,55 @@ def column_numbers(path: Path, table: Any, column: int) -> np.ndarray:
     return np.full(len(values), np.nan)
 
 
-@dataclass(slots=True)
-class Rows:
-    """What has been read so far."""
-
-    topics: list[str] = field(default_factory=list)
-    first_rows: list[np.ndarray] = field(default_factory=list)
-    documents: list[Any] = field(default_factory=list)
-    values: list[np.ndarray] = field(default_factory=list)
-    n_rows: int = 0
-    name: str = ""
-    others: int = 0
-    """Rows that name another run than the first that one names."""
-
-    def add(self, topics: Any, documents: Any, values: np.ndarray) -> None:
-        """Keep a piece; its rows begin a segment where their topic is another."""
-        names, codes = distinct_names(topics)
-        starts = np.flatnonzero(np.diff(codes, prepend=-1))
-        self.topics += [names[code] for code in codes[starts].tolist()]
-        self.first_rows.append(starts + self.n_rows)
-        self.documents.append(documents)
-        self.values.append(values)
-        self.n_rows += len(values)
-
-    def columns(self, value: str) -> Columns:
-        """All rows, in memory of their own."""
-        import pyarrow as pa
-
-        return Columns(
-            self.topics,
-            np.concatenate(self.first_rows),
-            ids_of(pa.chunked_array(self.documents).combine_chunks()),
-            np.concatenate(self.values),
-            self.name,
-            {OTHER_RUNS: self.others if value == "score" else 0},
-        )
-
-
 def read_parquet_rows(path: Path, stream: BinaryIO, value: str) -> Columns:
     """The rows of an opened Parquet file, `value` being score or relevance."""
-    wanted: list[str] = []
-    label: list[str] = []
-    spare: list[str] = []
 
     def choose(present: list[str]) -> list[str]:
-        pick(present, lambda _: None)
-        spare[:] = spare_columns(present, value)
-        return [*wanted, *label, *spare]
+        wanted = pick_all(path, present, value, None, lambda _: None)
+        label = one_column(path, present, RUN_NAMES, lambda _: None)
+        return list(
+            dict.fromkeys([*wanted, *filter(None, [label]), *spare_columns(present, value)])
+        )
 
-    def pick(present: list[str], cells: Callable[[str], Any]) -> None:
-        wanted[:] = pick_all(path, present, value, None, cells)
-        name = one_column(path, present, RUN_NAMES, cells)
-        label[:] = [] if name is None or name in wanted else [name]
-
-    rows = Rows()
-    for piece in record_batches(path, stream, choose):
-        if spare:
-            pick(piece.schema.names, piece.column)
-        lines = range(rows.n_rows + 1, rows.n_rows + 1 + piece.num_rows)
-        if label:
-            _note_name(path, rows, column_values(path, piece, label[0]), lines)
-        rows.add(*_checked(path, piece, wanted, value, lines))
-    if rows.n_rows == 0:
+    table = arrow_table(path, stream, choose)
+    if table.num_rows == 0:
         raise FormatError(path, "empty: no rows")
-    return rows.columns(value)
+    wanted = pick_all(path, table.column_names, value, None, table.column)
+    label = one_column(path, table.column_names, RUN_NAMES, table.column)
+    topics, documents, values = _checked(path, table, wanted, value)
+    names, codes = distinct_names(topics)
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))
+    labels = [] if label is None or label in wanted else column_values(path, table, label)
+    name, others = run_name(path, labels, range(1, len(labels) + 1))
+    return Columns(
+        [names[code] for code in codes[starts].tolist()],
+        starts,
+        ids_of(documents),
+        values,
+        name,
+        {OTHER_RUNS: others if value == "score" else 0},
+    )
 
 
-def _note_name(path: Path, rows: Rows, labels: list[Any], lines: Sequence[int]) -> None:
-    first, others = run_name(path, labels, lines, rows.name)
-    rows.name, rows.others = first, rows.others + others
-
-
-def _checked(
-    path: Path, piece: Any, wanted: list[str], value: str, lines: Sequence[int]
-) -> tuple[Any, Any, np.ndarray]:
+def _checked(path: Path, table: Any, wanted: list[str], value: str) -> tuple[Any, Any, np.ndarray]:
     """Topics and documents as Arrow's bytes, values as numbers; an error names its row."""
     import pyarrow as pa
 
-    columns = [piece.column(column) for column in wanted]
+    columns = [table.column(column) for column in wanted]
     topics, documents = (_plain_names(column) for column in columns[:2])
     numbers = _plain_numbers(columns[2], value)
-    if topics is not None and documents is not None and numbers is not None:
-        return topics, documents, numbers
-    cells = [column_values(path, piece, column) for column in wanted]
-    check_cells(path, cells[0], cells[1], cells[2], value, lines)
-    names = [[str(name).encode("utf-8", "surrogateescape") for name in cells[k]] for k in (0, 1)]
-    first, second = (pa.array(column, pa.large_binary()) for column in names)
-    return first, second, np.array(cells[2], np.float64)
+    if topics is None or documents is None or numbers is None:
+        cells = [column_values(path, table, column) for column in wanted]
+        for row, (topic, document, number) in enumerate(zip(*cells, strict=True), start=1):
+            check_cells(path, topic, document, number, value, row)
+        topics, documents = (
+            pa.array(
+                [str(name).encode("utf-8", "surrogateescape") for name in names], "large_binary"
+            )
+            for names in cells[:2]
+        )
+        numbers = np.array(cells[2], np.float64)
+    return topics, documents, numbers
 
 
 def _plain_names(column: Any) -> Any:
@@ -353,8 +316,8 @@ def _plain_names(column: Any) -> Any:
         column.validate(full=True)  # Arrow takes any bytes for text
     except pa.ArrowInvalid:
         return None
-    column = column.cast(pa.large_string()).cast(pa.large_binary())
-    return None if pc.min(pc.binary_length(column)).as_py() == 0 else column
+    names = column.combine_chunks().cast(pa.large_string()).cast(pa.large_binary())
+    return None if pc.min(pc.binary_length(names)).as_py() == 0 else names
 
 
 def _plain_numbers(column: Any, value: str) -> np.ndarray | None:

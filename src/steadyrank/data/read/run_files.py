@@ -11,13 +11,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from steadyrank.data.interop.tables import RUN_NAMES, pick_column
-from steadyrank.data.read.columns import Columns
-from steadyrank.data.read.json_files import (
-    json_rows,
-    line_of_document,
-    read_json_lines,
-    read_nested,
-)
+from steadyrank.data.read.columns import Columns, columns_of_rows
+from steadyrank.data.read.json_files import json_rows, line_of_document, read_nested
 from steadyrank.data.read.parquet import read_parquet_rows, record_batches
 from steadyrank.data.read.sources import Kind, PathLike, base_name, kind_of, line_of_row, open_bytes
 from steadyrank.data.read.trec import Table, first_tag, read_table
@@ -103,7 +98,7 @@ def read_rows(path: Path, stream: BinaryIO, kind: Kind, value: str) -> Columns:
         return read_nested(path, stream, value)
     if kind == "parquet":
         return read_parquet_rows(path, stream, value)
-    return read_json_lines(path, stream, value)
+    return columns_of_rows(path, json_rows(path, stream), value)
 
 
 def line_of_data(path: Path, kind: Kind, row: int) -> int:

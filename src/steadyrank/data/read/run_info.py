@@ -15,10 +15,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from steadyrank.data.read.csv_files import read_csv
+from steadyrank.data.read.csv_files import read_texts
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
-from steadyrank.data.write.csv import armed, as_written
 from steadyrank.errors import FormatError, InputError, SteadyrankWarning, unknown_name
 from steadyrank.words import by_number, counted, some
 
@@ -108,10 +107,7 @@ def read_run_rows(path: PathLike | None) -> InfoRows:
 
 def read_rows(path: Path, axis: str) -> dict[str, dict[str, str]]:
     """The rows of a CSV with a column of the names of runs or of topics, by these names."""
-    (_, header), *numbered = read_csv(path, delimiter=",")
-    if not as_written([header, *(fields for _, fields in numbered)]):
-        header = [armed(name) for name in header]
-        numbered = [(line, [armed(text) for text in fields]) for line, fields in numbered]
+    header, numbered = read_texts(path, delimiter=",")
     if axis not in header:
         raise FormatError(path, f"expected a column {axis!r}, got {', '.join(header)[:200]!r}", 1)
     if len(set(header)) < len(header):
