@@ -13,7 +13,7 @@ import numpy as np
 from steadyrank.compute.kernels import WORD, inlined, lean_kernel, part, words_alike
 from steadyrank.data.ids import Ids, make_ids, same_bytes
 from steadyrank.data.order import group_by_topic, repeated_rows
-from steadyrank.data.run import REPEATED_JUDGMENTS, as_numbers, topic_names
+from steadyrank.data.run import REPEATED_JUDGMENTS, RepeatedDocument, as_numbers, topic_names
 from steadyrank.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
@@ -56,20 +56,6 @@ def _fill_slots(hashes, blocks, bounds, slots):
 
 
 @part
-def find_row(data, start, end, code, qrels_data, offsets, first, slots, low, high):
-    """The qrels row of the document data[start:end], or -1, probing slot by slot."""
-    size = high - low
-    slot = BUCKET * _bucket(code, size // BUCKET)
-    while slots[low + slot] != WORD(0):
-        if (slots[low + slot] ^ code) & _TAG == WORD(0):
-            row = first + np.int64(slots[low + slot] & _ROW) - 1
-            if same_bytes(data, start, end, qrels_data, offsets[row], offsets[row + 1]):
-                return row
-        slot = _next_slot(slot, size)
-    return -1
-
-
-@part
 def find_judged(
     run_data,
     run_offsets,
@@ -92,30 +78,30 @@ def find_judged(
     hit writes rank and qrels row from `place` on, and returns how many. Most documents
     are in no table: one comparison with all eight slots of their bucket settles that.
     """
-    n_buckets = (high - low) // BUCKET
+    size = high - low
     found = 0
     for i in range(start, stop):
         code = run_hashes[i]
-        bucket = low + BUCKET * _bucket(code, n_buckets)
-        alike = words_alike(slots, bucket, code, _TAG)
-        if alike == WORD(0) and slots[bucket + BUCKET - 1] == WORD(0):
+        slot = BUCKET * _bucket(code, size // BUCKET)
+        alike = words_alike(slots, low + slot, code, _TAG)
+        if alike == WORD(0) and slots[low + slot + BUCKET - 1] == WORD(0):
             continue
-        row = find_row(
-            run_data,
-            run_offsets[i],
-            run_offsets[i + 1],
-            code,
-            data,
-            offsets,
-            first,
-            slots,
-            low,
-            high,
-        )
-        if row >= 0:
-            ranks[place + found] = i - start + 1
-            rows[place + found] = row
-            found += 1
+        while slots[low + slot] != WORD(0):
+            if (slots[low + slot] ^ code) & _TAG == WORD(0):
+                row = first + np.int64(slots[low + slot] & _ROW) - 1
+                if same_bytes(
+                    run_data,
+                    run_offsets[i],
+                    run_offsets[i + 1],
+                    data,
+                    offsets[row],
+                    offsets[row + 1],
+                ):
+                    ranks[place + found] = i - start + 1
+                    rows[place + found] = row
+                    found += 1
+                    break
+            slot = _next_slot(slot, size)
     return found
 
 
@@ -229,22 +215,6 @@ class Qrels:
         return qrels_frame(self, columns=columns)
 
 
-class ContradictingJudgments(InputError):
-    """A document has two different grades; the reader turns it into a file's line."""
-
-    def __init__(self, topic: str, document: str, first: int, second: int):
-        self.topic, self.document, self.first, self.second = topic, document, first, second
-        super().__init__(f"qrels: {contradiction_message(topic, document)}")
-
-
-def contradiction_message(topic: str, document: str, where: str = "") -> str:
-    """What to tell about a document that was judged twice, differently."""
-    return (
-        f"document {document!r} is judged twice in topic {topic!r}, with different grades"
-        f"{where}: remove one of the two lines"
-    )
-
-
 def build_qrels(
     topics: list[str],
     first_rows: np.ndarray,
@@ -272,8 +242,12 @@ def build_qrels(
         if len(contrary):
             row = contrary[np.argmin(rows[contrary])]
             topic = names[int(np.searchsorted(blocks, row, side="right")) - 1]
-            raise ContradictingJudgments(
-                topic, documents[row], int(rows[firsts[row]]), int(rows[row])
+            raise RepeatedDocument(
+                "qrels",
+                f"document {documents[row]!r} is judged twice in topic {topic!r}, with different "
+                "grades",
+                "remove one of the two lines",
+                (int(rows[firsts[row]]), int(rows[row])),
             )
         odd[REPEATED_JUDGMENTS] = len(repeats)
         kept = np.flatnonzero(firsts < 0)

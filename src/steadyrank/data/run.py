@@ -98,20 +98,12 @@ class Run:
         return run_frame(self, columns=columns)
 
 
-class DuplicateDocument(InputError):
-    """A document occurs twice in a topic; the reader turns it into a file's line."""
+class RepeatedDocument(InputError):
+    """A document stands in two rows of a topic; the reader turns rows into a file's lines."""
 
-    def __init__(self, run: str, topic: str, document: str, first: int, second: int):
-        self.topic, self.document, self.first, self.second = topic, document, first, second
-        super().__init__(f"run {run!r}: {duplicate_message(topic, document)}")
-
-
-def duplicate_message(topic: str, document: str, where: str = "") -> str:
-    """What to tell about a document that a topic's ranking names twice."""
-    return (
-        f"document {document!r} occurs twice in topic {topic!r}{where}: "
-        'remove one, or keep the first (duplicates="first") or the best (duplicates="best")'
-    )
+    def __init__(self, who: str, what: str, remedy: str, rows: tuple[int, int]):
+        self.what, self.remedy, self.rows = what, remedy, rows
+        super().__init__(f"{who}: {what}: {remedy}")
 
 
 def check_duplicates(duplicates: str) -> None:
@@ -176,7 +168,12 @@ def _settle_duplicates(
         # The repeat that stands earliest in the file, which is what a reader looks for.
         row = repeats[np.argmin(rows[repeats])]
         topic = topics[int(np.searchsorted(blocks, row, side="right")) - 1]
-        raise DuplicateDocument(name, topic, documents[row], int(rows[firsts[row]]), int(rows[row]))
+        raise RepeatedDocument(
+            f"run {name!r}",
+            f"document {documents[row]!r} occurs twice in topic {topic!r}",
+            'remove one, or keep the first (duplicates="first") or the best (duplicates="best")',
+            (int(rows[firsts[row]]), int(rows[row])),
+        )
     keep = np.ones(len(scores), bool)
     if duplicates == "first":
         keep[repeats] = False

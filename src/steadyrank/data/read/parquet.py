@@ -208,29 +208,13 @@ def coded_names(
 
     Millions of rows have thousands of names: only these become Python's own.
     """
-    import pyarrow as pa
-
-    cells = table.column(column)
-    kind = cells.type.value_type if pa.types.is_dictionary(cells.type) else cells.type
-    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    if not (is_text or pa.types.is_integer(kind)):
+    plain = _plain_names(table.column(column))
+    if plain is None:
         for row, name in enumerate(column_values(path, table, column), start=1):
             check_name(path, what, name, row)
         return (), np.empty(0, np.intp)
-    try:
-        whole = cells.cast(pa.large_string() if is_text else kind).combine_chunks()
-        encoded = whole.dictionary_encode()
-        names = encoded.dictionary.to_pylist()
-    except (pa.ArrowException, ValueError, OverflowError) as error:
-        raise broken_parquet(path, error) from None
-    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp)
-    firsts = np.empty(len(names) + 1, np.intp)
-    firsts[codes[::-1]] = np.arange(len(codes), 0, -1)  # of equal places the last one counts
-    if encoded.null_count:
-        check_name(path, what, None, int(firsts[-1]))
-    for name, row in zip(names, firsts.tolist(), strict=False):
-        check_name(path, what, name, row)
-    return tuple(map(str, names)), codes
+    names, codes = distinct_names(plain)
+    return tuple(names), codes.astype(np.intp)
 
 
 def column_numbers(path: Path, table: Any, column: int) -> np.ndarray:

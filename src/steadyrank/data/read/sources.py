@@ -18,8 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-import numpy as np
-
 from steadyrank.data import PathLike as PathLike
 from steadyrank.data.ids import PADDING
 from steadyrank.data.read.limits import BOM, LONGEST_LINE, endless_line
@@ -62,10 +60,6 @@ MANY = 100_000
 """Entries after which the search says that it goes on, and files that are worth counting."""
 
 MANY_FILES = 1_000
-
-
-class _EndlessLine(Exception):
-    """A line too long to be one of text."""
 
 
 def find_files(patterns: PathLike | Iterable[PathLike]) -> list[Path]:
@@ -119,7 +113,7 @@ def base_name(path: Path) -> str:
 
 
 @contextlib.contextmanager
-def open_bytes(path: Path, digest: Any = None, *, kept: bool = True) -> Iterator[BinaryIO]:
+def open_bytes(path: Path, digest: Any = None, *, kept: bool = True) -> Iterator[BoundedFile]:
     """The file's bytes, unpacked if need be; problems of the file as errors that name it.
 
     `digest`, an object of hashlib, is given the bytes as they are on disk. `kept`: what is read
@@ -140,8 +134,6 @@ def open_bytes(path: Path, digest: Any = None, *, kept: bool = True) -> Iterator
             bare = raw if packing is None else Unfolding(raw, packing, path)
             with BoundedFile(bare, path, kept=kept) as stream:
                 yield stream
-    except _EndlessLine:
-        raise endless_line(path) from None
     except IsADirectoryError:
         raise InputError(f"{path}: this is a folder, not a file") from None
     except FileNotFoundError:
@@ -189,7 +181,7 @@ def _is_one_value(content: bytes) -> bool:
     return _WHOLE_JSON.match(content) is not None
 
 
-def line_chunks(stream: BinaryIO, buffer: bytearray) -> Iterator[tuple[bytearray, int]]:
+def line_chunks(stream: BoundedFile, buffer: bytearray) -> Iterator[tuple[bytearray, int]]:
     """(buffer, end): buffer[:end] holds whole lines, the last one ended if need be.
 
     The buffer reaches PADDING bytes past `end` and is used again for the next chunk; a
@@ -201,10 +193,10 @@ def line_chunks(stream: BinaryIO, buffer: bytearray) -> Iterator[tuple[bytearray
         room = len(buffer) - PADDING - 1
         if kept >= room:  # a line longer than the buffer
             if kept > LONGEST_LINE:
-                raise _EndlessLine
+                raise endless_line(stream.path)
             buffer = buffer + bytearray(len(buffer))
             continue
-        got = stream.readinto(memoryview(buffer)[kept:room])  # type: ignore[attr-defined]
+        got = stream.readinto(memoryview(buffer)[kept:room])
         filled = kept + got
         if first and got >= 3:
             if buffer.startswith(BOM):
@@ -222,11 +214,6 @@ def line_chunks(stream: BinaryIO, buffer: bytearray) -> Iterator[tuple[bytearray
         yield buffer, end
         kept = filled - end
         buffer[:kept] = buffer[end:filled]
-
-
-def as_array(buffer: bytearray) -> np.ndarray:
-    """The buffer's bytes as an array, without a copy."""
-    return np.frombuffer(buffer, np.uint8)
 
 
 def line_of_byte(path: Path, offset: int) -> int:

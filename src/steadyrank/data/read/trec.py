@@ -15,7 +15,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
@@ -25,8 +24,8 @@ from steadyrank.data.qrels import LARGEST_GRADE
 from steadyrank.data.read import lines
 from steadyrank.data.read.columns import Columns
 from steadyrank.data.read.limits import BOM, inner_mark
-from steadyrank.data.read.sources import CHUNK, as_array, line_chunks, line_of_byte, line_of_row
-from steadyrank.data.read.streams import size_of
+from steadyrank.data.read.sources import CHUNK, line_chunks, line_of_byte, line_of_row
+from steadyrank.data.read.streams import BoundedFile, size_of
 from steadyrank.data.run import INFINITE_SCORES, LONG_LINES, OTHER_TAGS
 from steadyrank.errors import FormatError
 
@@ -83,7 +82,7 @@ class Opening:
     """The bytes of the header."""
 
 
-def read_opening(stream: BinaryIO, *, is_run: bool) -> Opening:
+def read_opening(stream: BoundedFile, *, is_run: bool) -> Opening:
     """The beginning of an opened text file, which stands at its own beginning again."""
     comments: list[str] = []
     start, stop, line = 0, 0, b""
@@ -119,7 +118,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def first_tag(stream: BinaryIO) -> str:
+def first_tag(stream: BoundedFile) -> str:
     """The tag of the first line of an opened run file; nothing where it has none."""
     opening = read_opening(stream, is_run=True)
     return opening.first[-1] if len(opening.first) == RUN.n_fields else ""
@@ -225,9 +224,10 @@ class Table:
             self.oddities,
             self.info,
             self.n_headers,
+            self._steps(),
         )
 
-    def steps(self) -> tuple[int, int]:
+    def _steps(self) -> tuple[int, int]:
         """How often scores fall and rise between neighbouring lines of a topic, near the top."""
         values = self.values[: min(self.n_rows, STEPS_SAMPLE)]
         same_topic = np.ones(len(values), bool)
@@ -283,7 +283,9 @@ def spare_table() -> Iterator[Table]:
         _SPARE.append(table)
 
 
-def read_table(path: Path, stream: BinaryIO, *, is_run: bool, into: Table | None = None) -> Table:
+def read_table(
+    path: Path, stream: BoundedFile, *, is_run: bool, into: Table | None = None
+) -> Table:
     """Read the columns of an opened file of lines; raises FormatError at the first defect."""
     table = Table() if into is None else into
     opening = read_opening(stream, is_run=is_run)
@@ -328,7 +330,7 @@ def _read_chunk(
     state[lines.ID_BYTES] = table.id_offsets[table.n_rows]
     segments, hard = table.scratch(end // layout.shortest + 2)
     status = lines.parse_lines(
-        as_array(buffer),
+        np.frombuffer(buffer, np.uint8),
         end,
         layout.code,
         table.values,
