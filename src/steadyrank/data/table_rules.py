@@ -58,6 +58,10 @@ _HEADING = re.compile(
 Unnamed: 0."""
 
 
+Numbered = list[tuple[int, list[str]]]
+"""Rows of a file, each with the number of its line."""
+
+
 def _heading_parts(text: str) -> list[str]:
     return [re.sub(r"[\W_]+", "", part).casefold() for part in re.split(r"[/\\|]", text)]
 
@@ -85,8 +89,8 @@ def names_rows(heading: str) -> str:
 
 
 def names_in_front(
-    where: object, header: list[str], rows: list[list[str]], naming: Sequence[int]
-) -> tuple[list[str], list[list[str]]]:
+    where: object, header: list[str], rows: Numbered, naming: Sequence[int]
+) -> tuple[list[str], Numbered]:
     """A wide table with the column that names its rows in front, and none of its kind elsewhere.
 
     `naming` are the columns that do by their heading. What they hold must be equal; what stands
@@ -96,7 +100,7 @@ def names_in_front(
         return header, rows
     first, *twins = naming
     for k in twins:
-        if any(row[k].strip() != row[first].strip() for row in rows):
+        if any(row[k].strip() != row[first].strip() for _, row in rows):
             message = f"columns {header[first]!r} and {header[k]!r} name one thing, and differ"
             raise FormatError(str(where), f"{message}: remove one", 1)
     dropped = {first, *twins}
@@ -106,7 +110,7 @@ def names_in_front(
         )
         dropped.add(0)
     order = [first, *(k for k in range(len(header)) if k not in dropped)]
-    return [header[k] for k in order], [[row[k] for k in order] for row in rows]
+    return [header[k] for k in order], [(line, [row[k] for k in order]) for line, row in rows]
 
 
 def is_summary(name: str) -> bool:

@@ -5,23 +5,22 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
+from steadyrank.data.interop.tables import one_column
 from steadyrank.data.read.limits import LONGEST_LINE, check_blank, endless_line, inner_mark
-from steadyrank.data.read.sources import open_bytes
+from steadyrank.data.read.sources import PathLike, open_bytes
 from steadyrank.data.scores import plain_value
+from steadyrank.data.table_rules import Numbered
 from steadyrank.data.write.csv import armed, as_written
 from steadyrank.errors import FormatError
 
 _QUOTED_PART = re.compile('"[^"]*"?')
 _DELIMITERS = ",\t;"
-
-Numbered = list[tuple[int, list[str]]]
-"""Rows of a file, each with the number of its line."""
 
 MISSING = {"", "nan", "na", "null", "none"}
 
@@ -70,6 +69,26 @@ def read_texts(path: Path, *, delimiter: str | None = None) -> tuple[list[str], 
     if as_written([header, *(fields for _, fields in rows)]):
         return header, rows
     return list(map(armed, header)), [(line, list(map(armed, fields))) for line, fields in rows]
+
+
+def check_widths(where: PathLike, header: Sequence[str], rows: Numbered) -> None:
+    """Refuse a row that has more or fewer cells than the header."""
+    for line, fields in rows:
+        if len(fields) != len(header):
+            raise FormatError(where, f"expected {len(header)} columns, got {len(fields)}", line)
+
+
+def place_of(
+    where: PathLike, header: list[str], known: tuple[str, ...], rows: Numbered
+) -> int | None:
+    """The place of the column under one of the known names; None where there is none."""
+
+    def cells(name: str) -> list[list[str]]:
+        place = header.index(name)  # a row that is too short has nothing there
+        return [fields[place : place + 1] for _, fields in rows]
+
+    column = one_column(where, header, known, cells, 1)
+    return None if column is None else header.index(column)
 
 
 def number(path: Path, text: str, line: int) -> float:

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from steadyrank.data.read.csv_files import read_texts
+from steadyrank.data.read.csv_files import check_widths, read_texts
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
 from steadyrank.errors import FormatError, InputError, SteadyrankWarning, unknown_name
@@ -114,9 +114,8 @@ def read_rows(path: Path, axis: str) -> dict[str, dict[str, str]]:
         twice = next(name for name in header if header.count(name) > 1)
         raise FormatError(path, f"two columns are named {twice!r}: rename one", 1)
     rows: dict[str, dict[str, str]] = {}
+    check_widths(path, header, numbered)
     for line, fields in numbered:
-        if len(fields) != len(header):
-            raise FormatError(path, f"expected {len(header)} columns, got {len(fields)}", line)
         row = dict(zip(header, fields, strict=True))
         if not header[0]:
             del row[""]  # an index, as pandas writes it

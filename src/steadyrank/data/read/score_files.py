@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from steadyrank.data.interop.tables import one_column, pick_column
-from steadyrank.data.read.csv_files import MISSING, Numbered, as_meant, number, read_csv
+from steadyrank.data.read.csv_files import MISSING, as_meant, check_widths, number, read_csv
 from steadyrank.data.read.parquet import coded_names, column_numbers, read_parquet
 from steadyrank.data.read.score_tools import (
     LONG_ROLES,
@@ -40,7 +40,14 @@ from steadyrank.data.scores import (
     scores_from_cells,
     scores_from_codes,
 )
-from steadyrank.data.table_rules import is_heading, names_in_front, names_rows, tell, tidy_scores
+from steadyrank.data.table_rules import (
+    Numbered,
+    is_heading,
+    names_in_front,
+    names_rows,
+    tell,
+    tidy_scores,
+)
 from steadyrank.data.write.files import INFO, METADATA
 from steadyrank.errors import FormatError, InputError, SteadyrankWarning
 from steadyrank.visible import restored
@@ -182,7 +189,9 @@ def _read_any(path: Path, measure: str | None, runs_in_rows: bool) -> Scores:
         return _read_parquet(path)
     (_, header), *rows = read_csv(path)
     header = [name.strip() for name in header]
-    columns = _long_columns(path, header, lambda name: _column(rows, header.index(name)))
+    columns = _long_columns(
+        path, header, lambda name: [fields[header.index(name) :][:1] for _, fields in rows]
+    )
     if columns is not None:
         return _read_long(path, columns, rows)
     name = measure or DEFAULT_MEASURE
@@ -197,11 +206,6 @@ def _long_columns(
         return None
     found = {role: one_column(path, header, names, cells, 1) for role, names in LONG_ROLES.items()}
     return {role: header.index(str(column)) for role, column in found.items()}
-
-
-def _column(rows: Numbered, place: int) -> list[list[str]]:
-    """The cells of a column; nothing where a row is too short."""
-    return [fields[place : place + 1] for _, fields in rows]
 
 
 def _read_long(path: Path, columns: dict[str, int], rows: Numbered) -> Scores:
@@ -308,18 +312,18 @@ def _laid_out(
     path: Path, header: list[str], rows: Numbered, runs_in_rows: bool
 ) -> tuple[list[str], Numbered, bool]:
     """The table with its column of names in front, and whether runs stand in rows."""
-    fields = [row for _, row in rows]
     named = {
         kind: [k for k, text in enumerate(header) if names_rows(text) == kind]
         for kind in ("topics", "runs")
     }
     # A run may be called run, but then there are numbers below.
     texts = [
-        k for k in named["runs"] if k == 0 or not any(plain_value(row[k].strip()) for row in fields)
+        k
+        for k in named["runs"]
+        if k == 0 or not any(plain_value(row[k].strip()) for _, row in rows)
     ]
     naming = texts if 0 in texts else named["topics"] or texts
-    header, fields = names_in_front(path, header, fields, naming)
-    rows = [(line, row) for (line, _), row in zip(rows, fields, strict=True)]
+    header, rows = names_in_front(path, header, rows, naming)
     held = names_rows(header[0])
     if held == "topics" and runs_in_rows:
         message = f"the first column, {header[0]!r}, names topics: omit runs_in_rows, or rename it"
@@ -337,9 +341,7 @@ def _check_shape(path: Path, header: list[str], rows: Numbered, runs_in_rows: bo
     if not all(header[1:]):
         column = header.index("", 1) + 1
         raise FormatError(path, f"column {column} has no name: name or remove it", 1)
-    for line, fields in rows:
-        if len(fields) != len(header):
-            raise FormatError(path, f"expected {len(header)} columns, got {len(fields)}", line)
+    check_widths(path, header, rows)
     if not rows:
         raise FormatError(path, "empty: a header but no scores")
 
