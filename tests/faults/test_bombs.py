@@ -95,7 +95,8 @@ def test_files_that_would_fill_the_memory_are_refused(small_machine, tmp_path, n
 
 @pytest.mark.parametrize("name", ["scores.jsonl", "scores.csv"])
 def test_lines_end(small_machine, monkeypatch, tmp_path, name):
-    monkeypatch.setattr("steadyrank.data.read.csv_files.LONGEST_LINE", 1 << 16)
+    for reader in ("csv_files", "streams"):
+        monkeypatch.setattr(f"steadyrank.data.read.{reader}.LONGEST_LINE", 1 << 16)
     head = {"scores.jsonl": b'{"a": "', "scores.csv": b"measure,run,topic,value\nAP,"}[name]
     (tmp_path / name).write_bytes(head + b"x" * (1 << 17))
     with pytest.raises(sr.InputError, match="this is not a text of lines"):

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steadyrank.compute.kernels import WORD, inlined, lean_kernel, part, words_alike
-from steadyrank.data.ids import Ids, make_ids, same_bytes
+from steadyrank.data.ids import Ids, same_bytes
 from steadyrank.data.order import group_by_topic, repeated_rows
-from steadyrank.data.run import REPEATED_JUDGMENTS, RepeatedDocument, as_numbers, topic_names
+from steadyrank.data.run import REPEATED_JUDGMENTS, RepeatedDocument, rows_of_dict
 from steadyrank.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
@@ -283,10 +283,4 @@ def qrels_from_dict(judgments: Mapping[str, Mapping[str, int]]) -> Qrels:
     >>> qrels_from_dict({"301": {"d1": 2, "d2": 0}}).judgments("301")
     {'d1': 2, 'd2': 0}
     """
-    names = topic_names(judgments, "grade")
-    topics = list(judgments)
-    sizes = [len(judgments[topic]) for topic in topics]
-    documents = make_ids(doc for topic in topics for doc in judgments[topic])
-    grades = as_numbers((g for topic in topics for g in judgments[topic].values()), "grade")
-    first_rows = np.concatenate([[0], np.cumsum(sizes)[:-1]]) if sizes else np.empty(0)
-    return build_qrels(names, first_rows.astype(np.int64), documents, grades)
+    return build_qrels(*rows_of_dict(judgments, "grade"))

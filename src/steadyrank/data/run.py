@@ -223,6 +223,20 @@ def topic_names(nested: Mapping[Any, Mapping[Any, Any]], what: str) -> list[str]
     return list(first)
 
 
+def rows_of_dict(
+    nested: Mapping[Any, Mapping[Any, Any]], what: str
+) -> tuple[list[str], np.ndarray, Ids, np.ndarray]:
+    """Topics, their first rows, documents and values of {topic: {document: score or grade}}."""
+    names = topic_names(nested, what)
+    sizes = [len(documents) for documents in nested.values()]
+    return (
+        names,
+        np.cumsum([0, *sizes], dtype=np.int64)[:-1],
+        make_ids(document for documents in nested.values() for document in documents),
+        as_numbers((v for documents in nested.values() for v in documents.values()), what),
+    )
+
+
 def run_from_dict(
     rankings: Mapping[str, Mapping[str, float]], *, name: str, duplicates: Duplicates = "error"
 ) -> Run:
@@ -247,17 +261,10 @@ def run_from_dict(
     >>> run_from_dict({"301": {"d1": 2.0, "d2": 3.0}}, name="demo").ranking("301")
     [('d2', 3.0), ('d1', 2.0)]
     """
-    names = topic_names(rankings, "score")
-    topics = list(rankings)
-    sizes = [len(rankings[topic]) for topic in topics]
-    documents = make_ids(doc for topic in topics for doc in rankings[topic])
-    scores = as_numbers((s for topic in topics for s in rankings[topic].values()), "score")
+    names, first_rows, documents, scores = rows_of_dict(rankings, "score")
     if np.isnan(scores).any():
         raise InputError(f"run {name!r}: a score is NaN, so its rank is undefined")
-    first_rows = np.concatenate([[0], np.cumsum(sizes)[:-1]]) if sizes else np.empty(0)
-    return build_run(
-        name, names, first_rows.astype(np.int64), documents, scores, duplicates=duplicates
-    )
+    return build_run(name, names, first_rows, documents, scores, duplicates=duplicates)
 
 
 def counted_oddity(what: str, count: int) -> str:

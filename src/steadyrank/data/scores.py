@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -24,8 +25,6 @@ AXES = ("measure", "run", "topic")
 LARGEST_SCORE = 1e100
 """Squares of larger ones would be infinite."""
 
-MOST_RUNS = 60
-MOST_TOPICS = 60
 
 SMALLEST_SHARE = 1e-100
 """Of the largest weight: squares of smaller shares would be 0."""
@@ -234,8 +233,8 @@ class Scores(Exhibit):
         )
 
     def _repr_html_(self) -> str:
-
-        return heatmap(self)
+        # How scores look lies above them, and is looked up when they are shown.
+        return str(import_module("steadyrank.present.score_tables").heatmap(self))
 
 
 def mean_of_present(values: np.ndarray) -> np.ndarray:
@@ -434,49 +433,6 @@ def _join_meta(parts: Sequence[Scores]) -> dict[str, Any]:
     if len(metas) <= 1:
         return metas[0] if metas else {}
     return metas[0] if all(meta == metas[0] for meta in metas) else {"joined": metas}
-
-
-def heatmap(scores: Scores) -> str:
-    """An HTML table: topics as columns for one measure, means by measure for several."""
-    from html import escape
-
-    if len(scores.measures) == 1 and len(scores.topics) <= MOST_TOPICS:
-        values = np.column_stack([scores.mean()[0], scores.values[0]])
-        columns = ("mean", *scores.topics)
-    else:
-        values, columns = scores.mean().T, scores.measures
-    shown = values[:MOST_RUNS]
-    low, high = _bounds(values)
-    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
-    rows = "".join(
-        f"<tr><th style='text-align:left'>{escape(run)}</th>"
-        + "".join(_cell(value, lo, hi) for value, lo, hi in zip(row, low, high, strict=True))
-        + "</tr>"
-        for run, row in zip(scores.runs, shown, strict=False)
-    )
-    hidden = len(scores.runs) - len(shown)
-    more = f"<p>{hidden} more runs not shown</p>" if hidden > 0 else ""
-    caption = escape(repr(scores).strip("<>"))
-    return (
-        f"<table><caption>{caption}</caption><thead><tr><th>run</th>{head}</tr></thead>"
-        f"<tbody>{rows}</tbody></table>{more}"
-    )
-
-
-def _bounds(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Smallest and largest value of each column, missing cells left out."""
-    present = ~np.isnan(values)
-    low = np.where(present, values, np.inf).min(axis=0, initial=np.inf)
-    high = np.where(present, values, -np.inf).max(axis=0, initial=-np.inf)
-    return low, high
-
-
-def _cell(value: float, low: float, high: float) -> str:
-    if np.isnan(value):
-        return "<td title='missing'>–</td>"
-    share = (value - low) / (high - low) if high > low else 0.0
-    # Alpha rather than a colour of its own, so that dark themes keep their text readable.
-    return f"<td style='background:rgba(70,130,220,{0.55 * share:.2f})'>{value:.4f}</td>"
 
 
 def plain_value(text: str) -> float | None:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-import warnings
 from collections.abc import Sequence
 from itertools import starmap
 
 import numpy as np
 
 from steadyrank.data.scores import Scores, mean_of_present
-from steadyrank.errors import FormatError, SteadyrankWarning
+from steadyrank.errors import FormatError, warn
 from steadyrank.words import counted, some
 
 _SUMMARIES = {"all", "overall", "mean", "amean", "gmean", "hmean", "average", "avg", "avg."}
@@ -133,7 +132,7 @@ def is_average(dataset: str) -> bool:
 
 def tell(where: object, sentence: str) -> None:
     """Warn of what a table holds."""
-    warnings.warn(f"{where}: {sentence}", SteadyrankWarning, stacklevel=5)
+    warn(f"{where}: {sentence}", stacklevel=6)
 
 
 def tell_of_summaries(where: object, kind: str, names: Sequence[str]) -> None:

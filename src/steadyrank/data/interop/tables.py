@@ -115,11 +115,7 @@ class Table:
     def pick(self, names: tuple[str, ...]) -> str | None:
         """The column under the first of `names` that is there; an error if there are two."""
 
-        def cells(name: str) -> list[Any]:
-            column = self.column(name)
-            return column.to_pylist() if hasattr(column, "to_pylist") else list(column)
-
-        return one_column(self.kind, self.columns, names, cells)
+        return one_column(self.kind, self.columns, names, lambda name: _values(self.column(name)))
 
     def find(self, names: tuple[str, ...]) -> str:
         """As `pick`, but a column that is not there is an error."""
@@ -201,8 +197,8 @@ def text_column(column: Any, where: str, *, any_object: bool = False) -> Any:
     if array is not None and pa.types.is_integer(array.type):
         array = array.cast(pa.string())
     if array is None or not (_is_text(array.type) or pa.types.is_null(array.type)):
-        values = column.to_pylist() if hasattr(column, "to_pylist") else column
-        raw = [_encoded(value, where, row, any_object) for row, value in enumerate(values)]
+        values = enumerate(_values(column))
+        raw = [_encoded(value, where, row, any_object) for row, value in values]
         array = pa.array(raw, pa.large_binary())
     array = _whole(array.cast(pa.large_binary()))
     _check_names(array, where)
@@ -223,19 +219,17 @@ def _arrow(column: Any) -> Any:
     return column
 
 
+def _values(column: Any) -> list[Any]:
+    """A column's cells as Python values."""
+    return list(column.to_pylist() if hasattr(column, "to_pylist") else column)
+
+
 def _whole(array: Any) -> Any:
     return array.combine_chunks() if hasattr(array, "combine_chunks") else array
 
 
 def _is_text(kind: Any) -> bool:
-    return str(kind) in {
-        "string",
-        "large_string",
-        "string_view",
-        "binary",
-        "large_binary",
-        "binary_view",
-    }
+    return str(kind).removeprefix("large_").removesuffix("_view") in ("string", "binary")
 
 
 def _encoded(value: Any, where: str, row: int, any_object: bool) -> bytes | None:
@@ -292,18 +286,11 @@ def number_column(column: Any, where: str) -> np.ndarray:
     import pyarrow as pa
 
     array = _arrow(column)
-    kind = None if array is None else array.type
-    if kind is not None and (pa.types.is_null(kind) or _is_number(kind)):
+    numeric = (pa.types.is_integer, pa.types.is_floating, pa.types.is_null)
+    if array is not None and any(is_kind(array.type) for is_kind in numeric):
         return np.array(_whole(array).to_numpy(zero_copy_only=False), np.float64)
-    values = column.to_pylist() if hasattr(column, "to_pylist") else column
-    numbers = [_number(value, where, row) for row, value in enumerate(values)]
+    numbers = [_number(value, where, row) for row, value in enumerate(_values(column))]
     return np.array(numbers, np.float64)
-
-
-def _is_number(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def _number(value: Any, where: str, row: int) -> float:

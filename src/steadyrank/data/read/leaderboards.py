@@ -8,7 +8,6 @@ refused.
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,7 +32,7 @@ from steadyrank.data.table_rules import (
     tell_of_spellings,
     tell_of_summaries,
 )
-from steadyrank.errors import FormatError, InputError, SteadyrankWarning
+from steadyrank.errors import FormatError, InputError, warn
 from steadyrank.words import counted, some
 
 RUN_COLUMNS = ("run", "model", "model_name", "system", "method", "name")
@@ -233,7 +232,7 @@ def _from_cells(where: str, cells: Sequence[_Cell], *, with_topics: bool) -> Lea
         seen.add(name)
         scores[cell.dataset][place] = value
     if repeated := len(cells) - len(seen):
-        _warn(f"{where}: {counted(repeated, 'row repeats', 'rows repeat')} an earlier one")
+        warn(f"{where}: {counted(repeated, 'row repeats', 'rows repeat')} an earlier one")
     return Leaderboard(
         runs=tuple(runs),
         datasets=tuple(scores),
@@ -382,11 +381,7 @@ def _without_empty(table: Leaderboard) -> Leaderboard:
     for kept, names, what in ((rows, table.runs, "run"), (columns, table.datasets, "dataset")):
         empty = [name for name, has in zip(names, kept, strict=True) if not has]
         if empty:
-            _warn(f"omitted for lack of any score: {what}{'s' * (len(empty) > 1)} {some(empty)}")
+            warn(f"omitted for lack of any score: {what}{'s' * (len(empty) > 1)} {some(empty)}")
     if rows.all() and columns.all():
         return table
     return table.take(runs=np.flatnonzero(rows).tolist(), datasets=np.flatnonzero(columns).tolist())
-
-
-def _warn(sentence: str) -> None:
-    warnings.warn(sentence, SteadyrankWarning, stacklevel=4)

@@ -8,7 +8,6 @@ subsets that every model of a task has are taken, unless some are named.
 from __future__ import annotations
 
 import math
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,7 +20,7 @@ from steadyrank.data.read.json_files import value_of
 from steadyrank.data.read.limits import BOM
 from steadyrank.data.read.score_tools import cell_value
 from steadyrank.data.read.sources import open_bytes
-from steadyrank.errors import FormatError, InputError, SteadyrankWarning
+from steadyrank.errors import FormatError, InputError, warn
 from steadyrank.words import counted, some
 
 SPLITS = ("test", "dev", "validation", "train")
@@ -65,7 +64,10 @@ def read_mteb_results(folder: Path, *, subsets: Sequence[str] = ()) -> Leaderboa
         raise InputError(f"{folder}: no task has a subset {' or '.join(subsets)}")
     if len(named) < len(tasks):
         lacking = [task for task in tasks if columns[task] is None]
-        _warn(f"{folder}: omitted for lack of the subsets that are used: {some(lacking)}")
+        warn(
+            f"{folder}: omitted for lack of the subsets that are used: {some(lacking)}",
+            stacklevel=5,
+        )
     values = np.array([[(columns[task] or {}).get(m, np.nan) for task in named] for m in models])
     return Leaderboard(runs=tuple(models), datasets=tuple(named), values=values)
 
@@ -95,7 +97,10 @@ def _on_one_split(task: str, models: Mapping[str, Mapping[str, Splits]]) -> dict
     others = [model for model, splits in scored.items() if splits and chosen not in splits]
     if others:
         lacking = counted(len(others), "model lacks", "models lack")
-        _warn(f"{task}: {lacking} the split {chosen!r}, and therefore the task: {some(others)}")
+        warn(
+            f"{task}: {lacking} the split {chosen!r}, and therefore the task: {some(others)}",
+            stacklevel=5,
+        )
     return {model: splits[chosen] for model, splits in scored.items() if chosen in splits}
 
 
@@ -156,21 +161,18 @@ def _column(
     if named:
         shared = frozenset().union(*kinds) & set(named)
     elif len(kinds) > 1 and shared:
-        _warn(
+        warn(
             f"{task}: models have different subsets; only those that all models have are used: "
-            f"{some(sorted(shared))}"
+            f"{some(sorted(shared))}",
+            stacklevel=5,
         )
     if not shared:
         return None
     complete = {model: s for model, s in scored.items() if shared <= set(s)}
     if len(complete) < len(scored):
         lacking = counted(len(scored) - len(complete), "model lacks", "models lack")
-        _warn(f"{task}: {lacking} a subset that is used, and therefore the task")
+        warn(f"{task}: {lacking} a subset that is used, and therefore the task", stacklevel=5)
     return {
         model: float(np.mean([subsets[name] for name in sorted(shared)]))
         for model, subsets in complete.items()
     }
-
-
-def _warn(sentence: str) -> None:
-    warnings.warn(sentence, SteadyrankWarning, stacklevel=5)

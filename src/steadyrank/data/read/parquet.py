@@ -165,13 +165,8 @@ def _unfolded(piece: Any, texts: list[str]) -> Any:
         cells.cast(cells.type.value_type) if column in texts else cells
         for column, cells in zip(piece.schema.names, piece.columns, strict=True)
     ]
-    return pa.RecordBatch.from_arrays(
-        cells,
-        schema=pa.schema(
-            [(name, array.type) for name, array in zip(piece.schema.names, cells, strict=True)],
-            metadata=piece.schema.metadata,
-        ),
-    )
+    plain = pa.RecordBatch.from_arrays(cells, piece.schema.names)
+    return plain.replace_schema_metadata(piece.schema.metadata)
 
 
 def read_parquet(path: Path) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from steadyrank.data.read import datasets
 from steadyrank.data.read.run_files import load_qrels
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import oddity_warning
-from steadyrank.errors import SteadyrankWarning
+from steadyrank.errors import warn
 
 
 def read_qrels(path: PathLike) -> Qrels:
@@ -45,8 +44,7 @@ def read_qrels(path: PathLike) -> Qrels:
         return datasets.load_qrels(str(path))
     qrels = load_qrels(Path(path))
     for what, count in qrels.oddities.items():
-        message = f"{path}: {oddity_warning(what, count)}"
-        warnings.warn(message, SteadyrankWarning, stacklevel=2)
+        warn(f"{path}: {oddity_warning(what, count)}", stacklevel=3)
     return qrels
 
 

@@ -10,7 +10,6 @@ made up for it.
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from pathlib import Path
 from steadyrank.data.read.csv_files import check_widths, read_texts
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
-from steadyrank.errors import FormatError, InputError, SteadyrankWarning, unknown_name
+from steadyrank.errors import FormatError, InputError, unknown_name, warn
 from steadyrank.words import by_number, counted, some
 
 InfoRows = Mapping[str, Mapping[str, str]]
@@ -97,7 +96,7 @@ def check_rows(path: PathLike | None, rows: InfoRows, names: Sequence[str]) -> N
         raise unknown_name("run", missing[0], rows, where=f"in {Path(path)}")
     shown = ", ".join(missing[:3]) + (", …" if len(missing) > 3 else "")
     who = counted(len(missing), "run has", "runs have")
-    warnings.warn(f"{Path(path)}: {who} no row ({shown})", SteadyrankWarning, stacklevel=4)
+    warn(f"{Path(path)}: {who} no row ({shown})", stacklevel=5)
 
 
 def read_run_rows(path: PathLike | None) -> InfoRows:

@@ -12,7 +12,6 @@ import hashlib
 import os
 import sys
 import threading
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -40,7 +39,7 @@ from steadyrank.data.read.sources import PathLike, base_name, find_files
 from steadyrank.data.read.streams import digest_of, is_stream
 from steadyrank.data.read.trec import Table, spare_table
 from steadyrank.data.run import Duplicates, Run, oddity_warning
-from steadyrank.errors import InputError, MachineError, SteadyrankWarning, warn
+from steadyrank.errors import InputError, MachineError, warn
 from steadyrank.words import counted
 
 Answer = TypeVar("Answer")
@@ -553,4 +552,4 @@ def _warn(shared: Sequence[Path], names: Mapping[Path, str], apart: Mapping[Path
         f"{who} have the same names as others (first {first!r}, of {where[0]} and {where[1]}): "
         "they are named by their files"
     )
-    warnings.warn(message, SteadyrankWarning, stacklevel=4)
+    warn(message, stacklevel=5)

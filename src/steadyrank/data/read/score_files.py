@@ -9,7 +9,6 @@ names is asked, and what cannot be said is refused.
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -49,7 +48,7 @@ from steadyrank.data.table_rules import (
     tidy_scores,
 )
 from steadyrank.data.write.files import INFO, METADATA
-from steadyrank.errors import FormatError, InputError, SteadyrankWarning
+from steadyrank.errors import FormatError, InputError, warn
 from steadyrank.visible import restored
 from steadyrank.words import counted
 
@@ -139,12 +138,11 @@ def _named_apart(parts: Sequence[Scores]) -> Sequence[Scores]:
     named = {i: base_name(Path(parts[i].meta["source"])) for places in others for i in places}
     if others:
         first = parts[others[0][0]].runs[0]
-        warnings.warn(
+        warn(
             f"{counted(len(named), 'file')} hold different runs of the same name (first "
             f"{first!r}, of {named[others[0][0]]} and {named[others[0][1]]}): they are named "
             "by their files",
-            SteadyrankWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     return [
         replace(part, runs=(named.get(i) or part.runs[0],)) if i in named else part
@@ -287,7 +285,7 @@ def read_matrix(
         values = np.column_stack([first, values])
         down = [f"{'run' if runs_in_rows else ''}{k}" for k in range(1, len(rows) + 1)]
         what = "runs" if runs_in_rows else "topics"
-        warnings.warn(_numbered(path, across[0], down, what), SteadyrankWarning, stacklevel=4)
+        warn(_numbered(path, across[0], down, what), stacklevel=5)
         meta["numbered"] = what
     else:
         across = across[1:]
