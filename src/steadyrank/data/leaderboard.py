@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -96,13 +96,7 @@ class Leaderboard:
             raise unknown_name("dataset", lacking[0], types, where="in the types")
         if lacking:
             raise InputError(f"no type is given for dataset {lacking[0]!r}: add its row")
-        return Leaderboard(
-            runs=self.runs,
-            datasets=self.datasets,
-            values=self.values,
-            types=tuple(types[name] for name in self.datasets),
-            topic_scores=self.topic_scores,
-        )
+        return replace(self, types=tuple(types[name] for name in self.datasets))
 
     def in_order(self) -> Leaderboard:
         """Runs and datasets by name: their order in the files changes no number."""
@@ -136,21 +130,16 @@ def leaderboard_from_collections(
     """
     if not collections:
         raise InputError("no collections were named")
-    matrices = {
-        name: scores_in_order(scores).matrix(measure) for name, scores in collections.items()
-    }
     names = {name: _system_names(name, scores) for name, scores in collections.items()}
-    runs = tuple(dict.fromkeys(run for column in names.values() for run in column))
+    runs = dict.fromkeys(run for column in names.values() for run in column)
+    rows = {run: row for row, run in enumerate(runs)}
     topic_scores = {}
-    for name, matrix in matrices.items():
-        place = {run: i for i, run in enumerate(names[name])}
-        scores = np.full((len(runs), matrix.shape[1]), np.nan)
-        for row, run in enumerate(runs):
-            if run in place:
-                scores[row] = matrix[place[run]]
-        topic_scores[str(name)] = scores
+    for name, scores in collections.items():
+        matrix = scores_in_order(scores).matrix(measure)
+        topic_scores[str(name)] = np.full((len(runs), matrix.shape[1]), np.nan)
+        topic_scores[str(name)][[rows[run] for run in names[name]]] = matrix
     return Leaderboard(
-        runs=runs,
+        runs=tuple(runs),
         datasets=tuple(topic_scores),
         values=np.stack([mean_of_present(scores) for scores in topic_scores.values()], axis=1),
         topic_scores=topic_scores,

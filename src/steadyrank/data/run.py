@@ -174,18 +174,11 @@ def _settle_duplicates(
             'remove one, or keep the first (duplicates="first") or the best (duplicates="best")',
             (int(rows[firsts[row]]), int(rows[row])),
         )
-    keep = np.ones(len(scores), bool)
     if duplicates == "first":
-        keep[repeats] = False
-        return np.flatnonzero(keep)
-    best: dict[int, int] = {}
-    for row in repeats.tolist():
-        first = int(firsts[row])
-        champion = best.get(first, first)
-        loser = row if scores[row] <= scores[champion] else champion
-        keep[loser] = False
-        best[first] = champion if loser == row else row
-    return np.flatnonzero(keep)
+        return np.flatnonzero(firsts < 0)
+    documents_of = np.where(firsts < 0, np.arange(len(scores)), firsts)
+    order = np.lexsort((-scores, documents_of))  # of equal scores the first row stays in front
+    return np.sort(order[np.unique(documents_of[order], return_index=True)[1]])
 
 
 def as_numbers(values: Iterable[Any], what: str) -> np.ndarray:

@@ -20,7 +20,7 @@ from steadyrank.data.qrels import LARGEST_GRADE
 from steadyrank.data.read import lines
 from steadyrank.data.read.columns import Columns, check_name, value_problem
 from steadyrank.data.read.limits import BOM
-from steadyrank.data.read.sources import open_bytes
+from steadyrank.data.read.sources import data_lines, open_bytes
 from steadyrank.data.run import INFINITE_SCORES
 from steadyrank.errors import FormatError
 
@@ -236,10 +236,7 @@ def _check_grades(path: Path, content: bytes, grades: np.ndarray) -> None:
 
 def json_rows(path: Path, stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
     """The rows of an opened file of JSON lines, each with the number of its line."""
-    for number, text in enumerate(stream, start=1):
-        text = text.removeprefix(BOM) if number == 1 else text
-        if not text.strip() or text.lstrip().startswith(b"#"):
-            continue
+    for number, text in data_lines(stream):
         try:
             row = DISTINCT.decode(text.decode("utf-8", "surrogatepass"))
         except RepeatedName as error:

@@ -23,7 +23,7 @@ from steadyrank.data.read.columns import check_name
 from steadyrank.data.read.csv_files import is_missing, number
 from steadyrank.data.read.json_files import as_text, describe, json_rows, key_lines, value_of
 from steadyrank.data.read.limits import BOM
-from steadyrank.data.read.sources import base_name
+from steadyrank.data.read.sources import base_name, data_lines
 from steadyrank.data.scores import CellError, Scores, plain_value, scores_from_cells
 from steadyrank.data.table_rules import is_heading, tell
 from steadyrank.errors import FormatError
@@ -168,20 +168,17 @@ def _roles(path: Path, fields: list[str], line: int, tool: Tool) -> tuple[str, s
     if len(fields) != len(roles):
         raise FormatError(path, f"expected {listed(roles)}, got {len(fields)} fields", line)
     found = dict(zip(roles, fields, strict=True))
-    for role in roles[:2]:
-        if not found[role]:
-            raise FormatError(path, f"expected the name of a {role}, got an empty field", line)
+    if empty := next((role for role in roles[:2] if not found[role]), None):
+        raise FormatError(path, f"expected the name of a {empty}, got an empty field", line)
     return found["measure"], found["topic"], found["value"]
 
 
 def _lines(stream: BinaryIO) -> Iterator[tuple[int, list[str]]]:
     """Lines with their fields, between tabs if there are any; comments and blank lines skipped."""
-    for line, raw in enumerate(stream, start=1):
-        content = raw.removeprefix(BOM) if line == 1 else raw
-        text = content.decode("utf-8", "surrogateescape").strip()
-        if text and not text.startswith("#"):
-            cells = text.split("\t") if "\t" in text else text.split()
-            yield line, [cell.strip() for cell in cells]
+    for line, raw in data_lines(stream):
+        text = raw.decode("utf-8", "surrogateescape").strip()
+        cells = text.split("\t") if "\t" in text else text.split()
+        yield line, [cell.strip() for cell in cells]
 
 
 def is_log(head: bytes) -> bool:

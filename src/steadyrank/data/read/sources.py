@@ -10,6 +10,7 @@ import contextlib
 import fnmatch
 import glob
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -229,16 +230,19 @@ def line_of_byte(path: Path, offset: int) -> int:
     return line
 
 
+def data_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """The lines that hold data, each with its number (from 1): no blank ones, no comments."""
+    for number, line in enumerate(stream, start=1):
+        text = line.removeprefix(BOM) if number == 1 else line
+        content = text.strip()
+        if content and not content.startswith(b"#"):
+            yield number, text
+
+
 def line_of_row(path: Path, row: int) -> int:
-    """The number (from 1) of the line that holds data row `row` (from 0), comments skipped."""
+    """The number of the line that holds data row `row` (from 0)."""
     with open_bytes(path) as stream:
-        for line, text in enumerate(stream, start=1):
-            content = text.removeprefix(BOM).strip() if line == 1 else text.strip()
-            if content and not content.startswith(b"#"):
-                if row == 0:
-                    return line
-                row -= 1
-    return 0
+        return next((number for number, _ in itertools.islice(data_lines(stream), row, None)), 0)
 
 
 def is_pattern(path: Path) -> bool:

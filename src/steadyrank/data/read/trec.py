@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -37,8 +37,6 @@ LONGEST_OPENING = 1 << 20
 STEPS_SAMPLE = 3000
 """Lines of a file that are looked at for the order in which they stand."""
 
-_SPARE: list[Table] = []
-LARGEST_SPARE = 1 << 26
 START, END = "ir_metadata.start", "ir_metadata.end"
 _MEMBER = re.compile(r"""(?P<name>"[^"]*"|'[^']*'|[^\s"'#:][^:#]*?)\s*:(?:\s+(?P<value>.*))?""")
 
@@ -59,13 +57,10 @@ class Layout:
         return len(self.fields.split())
 
 
-SHORT_QRELS = Layout(
-    code=lines.THREE_COLUMNS, is_run=False, fields="topic document grade", shortest=6
-)
-
-SHORT_RUN = Layout(code=lines.THREE_COLUMNS, is_run=True, fields="topic document score", shortest=6)
-QRELS = Layout(code=lines.QRELS, is_run=False, fields="topic iteration document grade", shortest=8)
 RUN = Layout(code=lines.RUN, is_run=True, fields="topic Q0 document rank score tag", shortest=12)
+QRELS = Layout(code=lines.QRELS, is_run=False, fields="topic iteration document grade", shortest=8)
+SHORT_RUN = Layout(code=lines.THREE_COLUMNS, is_run=True, fields="topic document score", shortest=6)
+SHORT_QRELS = replace(SHORT_RUN, is_run=False, fields="topic document grade")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,18 +203,15 @@ class Table:
             self.hard = np.empty((rows, 3), np.int64)
         return self.segments, self.hard
 
-    def documents(self) -> Ids:
-        """The document column."""
-        used = int(self.id_offsets[self.n_rows]) + PADDING
-        return Ids(self.ids[:used], self.id_offsets[: self.n_rows + 1], self.hashes[: self.n_rows])
-
     def columns(self) -> Columns:
         """The rows, in the table's own memory."""
+        n = self.n_rows
+        ids = self.ids[: int(self.id_offsets[n]) + PADDING]
         return Columns(
             self.topics,
             np.array(self.first_rows),
-            self.documents(),
-            self.values[: self.n_rows],
+            Ids(ids, self.id_offsets[: n + 1], self.hashes[:n]),
+            self.values[:n],
             self.tag,
             self.oddities,
             self.info,
@@ -264,6 +256,10 @@ class Table:
 def _filled(larger: np.ndarray, column: np.ndarray, used: int) -> np.ndarray:
     larger[:used] = column[:used]
     return larger
+
+
+LARGEST_SPARE = 1 << 26
+_SPARE: list[Table] = []
 
 
 @contextlib.contextmanager
@@ -311,15 +307,11 @@ def read_table(
     if table.n_rows == 0:
         raise FormatError(path, f"empty: expected lines of {layout.n_fields} fields")
     if is_run:
-        _finish_run(table, path, opening)
-    return table
-
-
-def _finish_run(table: Table, path: Path, opening: Opening) -> None:
-    table.info = run_metadata(opening.comments)
-    if opening.layout.code == lines.THREE_COLUMNS:
+        table.info = run_metadata(opening.comments)
+    if layout is SHORT_RUN:
         values = table.values[: table.n_rows]
         values[:] = scores_of_short_run(path, values, table.topics, table.first_rows, opening)
+    return table
 
 
 def _read_chunk(
