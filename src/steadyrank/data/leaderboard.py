@@ -9,7 +9,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from steadyrank.data.order import order_by_name, scores_in_order
-from steadyrank.data.scores import Scores, check_scores, mean_of_present, own_numbers
+from steadyrank.data.scores import (
+    Scores,
+    check_scores,
+    distinct_labels,
+    mean_of_present,
+    own_numbers,
+)
 from steadyrank.errors import InputError, unknown_name
 
 
@@ -45,11 +51,7 @@ class Leaderboard:
 
     def __post_init__(self) -> None:
         for what in ("runs", "datasets"):
-            names = tuple(str(name) for name in getattr(self, what))
-            object.__setattr__(self, what, names)
-            if len(set(names)) < len(names):
-                twice = Counter(names).most_common(1)[0][0]
-                raise InputError(f"two {what} are named {twice!r}")
+            object.__setattr__(self, what, distinct_labels(what, getattr(self, what)))
         values = own_numbers(self.values)
         if values.shape != (len(self.runs), len(self.datasets)):
             raise InputError(

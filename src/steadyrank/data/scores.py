@@ -36,6 +36,14 @@ def check_scores(values: np.ndarray) -> None:
         raise InputError(f"a score is beyond ±{LARGEST_SCORE:g}: are these scores of a measure?")
 
 
+def distinct_labels(what: str, given: Iterable[Any]) -> tuple[str, ...]:
+    """Names as text, of which no two are the same."""
+    labels = tuple(map(str, given))
+    if len(set(labels)) != len(labels):
+        raise InputError(f"two {what} are named {Counter(labels).most_common(1)[0][0]!r}")
+    return labels
+
+
 def own_numbers(values: Any) -> np.ndarray:
     """Numbers as float64 that nobody else can change; None is missing, text an error.
 
@@ -99,11 +107,7 @@ class Scores(Exhibit):
         for axis, given in zip(AXES, self.labels, strict=True):
             if not isinstance(given, Iterable):
                 raise InputError(f"expected the names of the {axis}s, got {given!r}")
-            labels = tuple(map(str, given))
-            object.__setattr__(self, f"{axis}s", labels)
-            if len(set(labels)) != len(labels):
-                twice = Counter(labels).most_common(1)[0][0]
-                raise InputError(f"two {axis}s are named {twice!r}")
+            object.__setattr__(self, f"{axis}s", distinct_labels(f"{axis}s", given))
         values = own_numbers(self.values)
         if values.shape != tuple(len(labels) for labels in self.labels):
             raise InputError(

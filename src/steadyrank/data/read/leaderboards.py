@@ -130,7 +130,7 @@ def _read(source: Any, *, measure: str | None, subsets: Sequence[str]) -> Leader
         kind = kind_of(stream)
     if kind == "parquet":
         return _from_frame(read_parquet_frame(path), str(path))
-    return _read_csv(path)
+    return _from_rows(str(path), *read_texts(path))
 
 
 def _as_frame(source: Any) -> Any:
@@ -149,10 +149,6 @@ def _from_mapping(source: Mapping[Any, Any], measure: str | None) -> Leaderboard
     if not all(isinstance(scores, Scores) for scores in source.values()):
         raise InputError("expected a mapping from the name of each collection to its Scores")
     return leaderboard_from_collections(source, measure=measure)
-
-
-def _read_csv(path: Path) -> Leaderboard:
-    return _from_rows(str(path), *read_texts(path))
 
 
 def _from_frame(frame: Any, where: str = "the frame") -> Leaderboard:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,10 +51,9 @@ def read_mteb_results(folder: Path, *, subsets: Sequence[str] = ()) -> Leaderboa
     Of several revisions the one with the most tasks comes first; the others add the tasks that it
     lacks, and scores reported elsewhere ("external") come last.
     """
-    models = {
-        path.name.replace("__", "/"): _tasks_of(path)
-        for path in sorted(_folders(folder / "results" if _is_repository(folder) else folder))
-    }
+    # A clone of the results' repository has them in a folder of its own.
+    inside = folder / "results" if (folder / "results").is_dir() else folder
+    models = {path.name.replace("__", "/"): _tasks_of(path) for path in sorted(_folders(inside))}
     models = {name: tasks for name, tasks in models.items() if tasks}
     if not models:
         raise InputError(f"{folder}: no MTEB results: expected model/revision/task.json")
@@ -70,11 +70,6 @@ def read_mteb_results(folder: Path, *, subsets: Sequence[str] = ()) -> Leaderboa
         )
     values = np.array([[(columns[task] or {}).get(m, np.nan) for task in named] for m in models])
     return Leaderboard(runs=tuple(models), datasets=tuple(named), values=values)
-
-
-def _is_repository(folder: Path) -> bool:
-    """Whether it is a clone of the results' repository, which has them in a folder of its own."""
-    return (folder / "results").is_dir()
 
 
 def _folders(folder: Path) -> list[Path]:
@@ -123,9 +118,10 @@ def _splits_of(path: Path) -> Splits:
         content = value_of(path, stream.read().removeprefix(BOM))
     try:
         splits: dict[str, Any] = content["scores"]
+        number = partial(cell_value, path, line=None, where=" as main_score", may_be_truth=False)
         scored = {
             split: [
-                (str(entry.get("hf_subset", "default")), _main_score(path, entry["main_score"]))
+                (str(entry.get("hf_subset", "default")), number(entry["main_score"]))
                 for entry in entries
                 if entry.get("main_score") is not None
             ]
@@ -135,10 +131,6 @@ def _splits_of(path: Path) -> Splits:
     except _BROKEN:
         raise FormatError(path, "not an MTEB result: expected scores with a main_score") from None
     return {split: _distinct(path, subsets) for split, subsets in scored.items()}
-
-
-def _main_score(path: Path, value: Any) -> float:
-    return cell_value(path, value, None, " as main_score", may_be_truth=False)
 
 
 def _distinct(path: Path, scored: Sequence[tuple[str, float]]) -> Subsets:

@@ -90,7 +90,7 @@ def _expand(path: Path) -> list[Path]:
         return inside
     if path.exists() or is_stream(path):
         return [path]
-    if is_pattern(path):
+    if glob.has_magic(str(path)):
         matches = matching_files(path)
         if matches:
             return matches
@@ -243,11 +243,6 @@ def line_of_row(path: Path, row: int) -> int:
     """The number of the line that holds data row `row` (from 0)."""
     with open_bytes(path) as stream:
         return next((number for number, _ in itertools.islice(data_lines(stream), row, None)), 0)
-
-
-def is_pattern(path: Path) -> bool:
-    """Whether a path has any of `*`, `?` and `[`."""
-    return glob.has_magic(str(path))
 
 
 def matching_files(pattern: Path) -> list[Path]:
