@@ -92,28 +92,33 @@ def n_ranked(scores, data, offsets, blocks):
 
 
 @lean_kernel
-def _sort_blocks(scores, data, offsets, blocks, order, spare):
-    """Sort `order`, all rows, within the blocks; `spare` has room for as many."""
-    for t in range(len(blocks) - 1):
-        start, stop = blocks[t], blocks[t + 1]
-        if not _is_ranked(scores, data, offsets, start, stop):
-            _merge_sort(order[start:stop], spare, scores, data, offsets)
+def _sort_rows(order, spare, scores, data, offsets):
+    """The entrance to `_merge_sort`; apart, since files in order need none of its code."""
+    _merge_sort(order, spare, scores, data, offsets)
 
 
-def ranked(documents: Ids, scores: np.ndarray, blocks: np.ndarray) -> tuple[Ids, np.ndarray]:
-    """The columns with every topic's block in ranking order; the same columns where all are.
+def rank_blocks(documents: Ids, scores: np.ndarray, blocks: np.ndarray) -> None:
+    """Put every topic's block into ranking order, in place; blocks in order are not touched.
 
     >>> from steadyrank.data.ids import make_ids
-    >>> documents, scores = ranked(make_ids(["a", "b"]), np.array([1.0, 1.0]), np.array([0, 2]))
+    >>> documents = make_ids(["a", "b"])
+    >>> rank_blocks(documents, np.array([1.0, 1.0]), np.array([0, 2]))
     >>> documents.to_list()
     ['b', 'a']
     """
-    columns = (scores, documents.data, documents.offsets, blocks)
-    if n_ranked(*columns) == len(blocks) - 1:
-        return documents, scores
-    order = np.arange(len(scores))
-    _sort_blocks(*columns, order, np.empty_like(order))
-    return documents.take(order), scores[order]
+    data, offsets = documents.data, documents.offsets
+    block = n_ranked(scores, data, offsets, blocks)
+    while block < len(blocks) - 1:
+        start, stop = int(blocks[block]), int(blocks[block + 1])
+        order = np.arange(start, stop)
+        _sort_rows(order, np.empty_like(order), scores, data, offsets)
+        ranked = documents.take(order)
+        first, last = offsets[start], offsets[stop]
+        data[first:last] = ranked.data[: last - first]
+        offsets[start : stop + 1] = ranked.offsets + first
+        documents.hashes[start:stop] = ranked.hashes
+        scores[start:stop] = scores[order]
+        block += 1 + n_ranked(scores, data, offsets, blocks[block + 1 :])
 
 
 @part

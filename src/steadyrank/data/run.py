@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from steadyrank.data.ids import Ids, make_ids
-from steadyrank.data.order import group_by_topic, ranked, repeated_rows
+from steadyrank.data.order import group_by_topic, rank_blocks, repeated_rows
 from steadyrank.errors import InputError, check_choice, unknown_name
 from steadyrank.words import counted
 
@@ -125,7 +125,10 @@ def build_run(
     oddities: Mapping[str, int] | None = None,
     line_steps: tuple[int, int] = (0, 0),
 ) -> Run:
-    """A run from rows in file order: segment k holds topics[k] from row first_rows[k] on."""
+    """A run from rows in file order: segment k holds topics[k] from row first_rows[k] on.
+
+    The columns become the run's own: they are put into ranking order where they are.
+    """
     check_duplicates(duplicates)
     odd = {key: count for key, count in (oddities or {}).items() if count}
     names, blocks, order = group_by_topic(topics, first_rows, len(scores))
@@ -138,7 +141,7 @@ def build_run(
         odd[REPEATED_DOCUMENTS] = len(scores) - len(kept)
         blocks = np.searchsorted(kept, blocks)
         documents, scores = documents.take(kept), scores[kept]
-    documents, scores = ranked(documents, scores, blocks)
+    rank_blocks(documents, scores, blocks)
     return Run(
         name=name,
         topics=tuple(names),

@@ -17,7 +17,7 @@ import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.compute.executors import Progress
-from steadyrank.data.order import ranked
+from steadyrank.data.order import rank_blocks
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.run_info import describe_topics, info_columns
@@ -250,7 +250,8 @@ def rounded_to_float32(run: Run) -> Run:
     """The run ranked as if its scores had been stored in 32 bits, as pytrec_eval stores them."""
     with np.errstate(over="ignore"):
         scores = run.scores.astype(np.float32).astype(np.float64)
-    documents, scores = ranked(run.documents, scores, run.blocks)
+    documents = run.documents.take(np.arange(len(run)))
+    rank_blocks(documents, scores, run.blocks)
     return replace(run, documents=documents, scores=scores)
 
 

@@ -167,7 +167,7 @@ def parse_lines(data, end, layout, values, hashes, id_offsets, ids, segments, ha
         n_fields, document, number = 3, 1, 2
     topic_start, topic_end, topic_word = 0, 0, WORD(0)
     tag_start, tag_end, tag_word = 0, 0, WORD(0)
-    row = WORD(state[ROWS])
+    row = WORD(state[ROWS])  # an index without a sign takes no look at it
     id_end = state[ID_BYTES]
     line = 0
     while line < end:

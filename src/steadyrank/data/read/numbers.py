@@ -56,6 +56,17 @@ _ALL_ONES = WORD(0xFFFFFFFFFFFFFFFF)
 
 
 @inlined
+def _digits(data, position, mantissa):
+    """Where the digits at `position` end, and the mantissa with them behind it."""
+    digit = WORD(load_byte(data, position)) - ZERO
+    while digit <= WORD(9):  # without a sign, what is below "0" is far above 9
+        mantissa = mantissa * WORD(10) + digit
+        position += 1
+        digit = WORD(load_byte(data, position)) - ZERO
+    return position, mantissa
+
+
+@inlined
 def parse_float(data, position, end):
     """Read the decimal number that fills data[position:end].
 
@@ -64,25 +75,13 @@ def parse_float(data, position, end):
     """
     first = load_byte(data, position)
     negative = first == MINUS
-    if negative or first == PLUS:
-        position += 1
-    mantissa = WORD(0)
-    digits = 0
-    digit = WORD(load_byte(data, position)) - ZERO
-    while digit <= WORD(9):
-        mantissa = mantissa * WORD(10) + digit
-        digits += 1
-        position += 1
-        digit = WORD(load_byte(data, position)) - ZERO
-    exponent = 0
+    start = position + (negative or first == PLUS)
+    position, mantissa = _digits(data, start, WORD(0))
+    digits, exponent = position - start, 0
     if load_byte(data, position) == POINT:
-        position += 1
-        digit = WORD(load_byte(data, position)) - ZERO
-        while digit <= WORD(9):
-            mantissa = mantissa * WORD(10) + digit
-            exponent -= 1
-            position += 1
-            digit = WORD(load_byte(data, position)) - ZERO
+        start = position + 1
+        position, mantissa = _digits(data, start, mantissa)
+        exponent = start - position
         digits -= exponent
     if digits == 0:
         return MALFORMED, 0.0

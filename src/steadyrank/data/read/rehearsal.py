@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from steadyrank.data.ids import PADDING, Ids
-from steadyrank.data.order import ranked, repeated_rows
+from steadyrank.data.order import rank_blocks, repeated_rows
 
 
 def two_documents() -> tuple[Ids, np.ndarray]:
@@ -18,4 +18,4 @@ def rank_two_documents() -> None:
     """Look for documents that repeat, and for blocks that are out of order; there are none."""
     documents, blocks = two_documents()
     repeated_rows(documents, blocks)
-    ranked(documents, np.ones(2), blocks)
+    rank_blocks(documents, np.ones(2), blocks)
