@@ -53,7 +53,7 @@ def _is_ranked(scores, data, offsets, start, stop):
     return True
 
 
-@part
+@lean_kernel
 def _merge_sort(order, spare, scores, data, offsets):
     """Sort the rows in `order` into ranking order (stable, bottom up).
 
@@ -91,12 +91,6 @@ def n_ranked(scores, data, offsets, blocks):
     return len(blocks) - 1
 
 
-@lean_kernel
-def _sort_rows(order, spare, scores, data, offsets):
-    """The entrance to `_merge_sort`; apart, since files in order need none of its code."""
-    _merge_sort(order, spare, scores, data, offsets)
-
-
 def rank_blocks(documents: Ids, scores: np.ndarray, blocks: np.ndarray) -> None:
     """Put every topic's block into ranking order, in place; blocks in order are not touched.
 
@@ -111,7 +105,7 @@ def rank_blocks(documents: Ids, scores: np.ndarray, blocks: np.ndarray) -> None:
     while block < len(blocks) - 1:
         start, stop = int(blocks[block]), int(blocks[block + 1])
         order = np.arange(start, stop)
-        _sort_rows(order, np.empty_like(order), scores, data, offsets)
+        _merge_sort(order, np.empty_like(order), scores, data, offsets)
         ranked = documents.take(order)
         first, last = offsets[start], offsets[stop]
         data[first:last] = ranked.data[: last - first]
@@ -121,38 +115,30 @@ def rank_blocks(documents: Ids, scores: np.ndarray, blocks: np.ndarray) -> None:
         block += 1 + n_ranked(scores, data, offsets, blocks[block + 1 :])
 
 
-@part
-def _has_repeats(hashes, start, stop, bits):
-    """Whether hashes[start:stop] holds one twice.
-
-    Each hash sets two bits of one of as many words of `bits`, a power of two, as there are
-    hashes; only one that finds both set is compared with those before it.
-    """
-    size = 1
-    while size < stop - start:
-        size *= 2
-    for k in range(size):
-        bits[k] = WORD(0)
-    mask = WORD(size - 1)
-    for i in range(start, stop):
-        code = hashes[WORD(i)]
-        word = (code >> WORD(12)) & mask  # without a sign, so that none is looked at
-        two = (WORD(1) << (code & WORD(63))) | (WORD(1) << ((code >> WORD(6)) & WORD(63)))
-        if bits[word] & two == two:
-            for j in range(start, i):
-                if hashes[j] == code:
-                    return True
-        bits[word] |= two
-    return False
-
-
 @lean_kernel
 def _repeats(hashes, blocks, bits):
-    """Whether some block holds a hash twice."""
-    t = 0
-    while t < len(blocks) - 1 and not _has_repeats(hashes, blocks[t], blocks[t + 1], bits):
-        t += 1
-    return t < len(blocks) - 1
+    """Whether some block holds a hash twice.
+
+    Each hash sets two bits of one of as many words of `bits`, a power of two, as a block has
+    hashes; only one that finds both set is compared with those before it.
+    """
+    for t in range(len(blocks) - 1):
+        start, stop = blocks[t], blocks[t + 1]
+        size = 1
+        while size < stop - start:
+            size *= 2
+        for k in range(size):
+            bits[k] = WORD(0)
+        for i in range(start, stop):
+            code = hashes[WORD(i)]
+            word = (code >> WORD(12)) & WORD(size - 1)  # without a sign, so that none is looked at
+            two = (WORD(1) << (code & WORD(63))) | (WORD(1) << ((code >> WORD(6)) & WORD(63)))
+            if bits[word] & two == two:
+                for j in range(start, i):
+                    if hashes[j] == code:
+                        return True
+            bits[word] |= two
+    return False
 
 
 @kernel
