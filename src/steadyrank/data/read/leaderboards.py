@@ -47,13 +47,13 @@ _MISSING = {"", "nan", "na", "n/a", "null", "none", "-", "–", "—"}
 class _Cell(NamedTuple):
     """One row of a long table; type and topic are empty where the table has none."""
 
+    line: int
     run: str
     dataset: str
     type: str
     topic: str
     text: str
     """The value as it is written."""
-    line: int
 
 
 def read_leaderboard(
@@ -190,7 +190,7 @@ def _from_long(where: str, header: list[str], rows: Numbered) -> Leaderboard:
         for known in (RUN_COLUMNS, DATASET_COLUMNS, TYPE_COLUMNS, TOPIC_COLUMNS, VALUE_COLUMNS)
     ]
     cells = [
-        _Cell(*("" if place is None else row[place].strip() for place in places), line)
+        _Cell(line, *("" if place is None else row[place].strip() for place in places))
         for line, row in rows
     ]
     texts: dict[str, list[str]] = {}

@@ -41,7 +41,7 @@ QRELS, RUN, THREE_COLUMNS = 0, 1, 2
 
 NEWLINE, RETURN, SPACE, TAB, HASH = 10, 13, 32, 9, 35
 QUOTE, COMMA, COLON, BACKSLASH, OPEN, CLOSE = 34, 44, 58, 92, 123, 125
-VALUE = 0
+VALUE = 0  # stands for a number where the last sign of JSON is asked for
 
 
 @inlined
@@ -69,8 +69,8 @@ def _split_fast(data, line, layout, tag_start, tag_end, tag_word):
     whose tag, in a run, is the one that tag_start:tag_end holds.
     """
     separators = bytes_up_to(data, line, SPACE)
-    behind = (separators << WORD(1)) | WORD(1)
-    ends = separators & ~behind
+    behind = (separators << WORD(1)) | WORD(1)  # bytes that follow a separator, and the first
+    ends = separators & ~behind  # several blanks in a row end one field
     starts = ~separators & behind & ~WORD(1)  # of the fields after the first
     id_end = without_lowest(ends)
     id_start = starts
