@@ -1,23 +1,22 @@
 """Public names, and where they live: `__init__.py` imports each from here when it is first used."""
 
 from steadyrank._version import __version__ as __version__
-from steadyrank.data.interop.datasets import read_topics as read_topics
 from steadyrank.data.interop.objects import as_qrels as as_qrels
 from steadyrank.data.interop.objects import as_run as as_run
 from steadyrank.data.interop.objects import as_scores as as_scores
 from steadyrank.data.leaderboard import Leaderboard as Leaderboard
 from steadyrank.data.qrels import Qrels as Qrels
 from steadyrank.data.qrels import qrels_from_dict as qrels_from_dict
+from steadyrank.data.read.datasets import read_topics as read_topics
 from steadyrank.data.read.leaderboards import read_leaderboard as read_leaderboard
 from steadyrank.data.read.limits import max_input as max_input
 from steadyrank.data.read.qrels import read_qrels as read_qrels
+from steadyrank.data.read.runs import Runs as Runs
 from steadyrank.data.read.runs import read_run as read_run
 from steadyrank.data.read.runs import read_runs as read_runs
 from steadyrank.data.read.score_files import read_scores as read_scores
-from steadyrank.data.read.score_files import write_scores as write_scores
 from steadyrank.data.run import Run as Run
 from steadyrank.data.run import run_from_dict as run_from_dict
-from steadyrank.data.runs import Runs as Runs
 from steadyrank.data.scores import Scores as Scores
 from steadyrank.data.scores import join_scores as join_scores
 from steadyrank.data.track.model import TrackModel as TrackModel
@@ -27,6 +26,7 @@ from steadyrank.data.track.simulated import SimulatedTrack as SimulatedTrack
 from steadyrank.data.track.simulated import simulated_track as simulated_track
 from steadyrank.data.write.files import write_qrels as write_qrels
 from steadyrank.data.write.files import write_run as write_run
+from steadyrank.data.write.files import write_scores as write_scores
 from steadyrank.errors import FormatError as FormatError
 from steadyrank.errors import InputError as InputError
 from steadyrank.errors import MachineError as MachineError

@@ -270,7 +270,7 @@ def tell_if_compiling(
     from steadyrank.cli.rehearsals import of_evaluate
     from steadyrank.compute.ahead import compile_ahead
     from steadyrank.compute.numba_cache import can_be_kept, is_kept, load_compiler
-    from steadyrank.data.read.blocks import n_ranked
+    from steadyrank.data.order import n_ranked
 
     if is_kept(kernel or n_ranked):
         return

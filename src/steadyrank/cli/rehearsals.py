@@ -15,7 +15,7 @@ DEMO_MEASURES = ("nDCG@10", "AP", "P@10", "RR")
 """Those of the demo, which would have to be imported to say them."""
 
 RANKING = Rehearsal(
-    "steadyrank.data.read.rehearsal:rank_two_documents", frozenset({"steadyrank.data.read.blocks"})
+    "steadyrank.data.read.rehearsal:rank_two_documents", frozenset({"steadyrank.data.order"})
 )
 
 RATING = Rehearsal(

@@ -16,9 +16,9 @@ import numpy as np
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
+from steadyrank.data.read.run_info import describe_topics
 from steadyrank.data.read.sources import PathLike
-from steadyrank.data.read.topic_info import describe_topics, of_some_weight
-from steadyrank.data.scores import Scores, position
+from steadyrank.data.scores import Scores, of_some_weight, position
 from steadyrank.errors import InputError, check_count, check_number, unknown_column, unknown_name
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scored import scores_of

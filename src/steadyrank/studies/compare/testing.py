@@ -18,8 +18,15 @@ import numpy as np
 from scipy.special import stdtrit
 
 from steadyrank.data.order import order_by_name
-from steadyrank.data.read.topic_info import cluster_codes, topic_column, topic_weights
-from steadyrank.data.scores import Scores, mean_of_present, position, weighted_mean
+from steadyrank.data.scores import (
+    Scores,
+    cluster_codes,
+    mean_of_present,
+    position,
+    topic_column,
+    topic_weights,
+    weighted_mean,
+)
 from steadyrank.errors import InputError, warn
 from steadyrank.stats.instances.mixed_tests import (
     averaged,

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.data.read.score_files import long_csv, wide_csv
-from steadyrank.data.read.topic_info import topic_weights
-from steadyrank.data.scores import Scores
+from steadyrank.data.scores import Scores, topic_weights
+from steadyrank.data.write.files import long_csv, wide_csv
 from steadyrank.present.json import picked, to_json
 from steadyrank.present.table import Table, render
 from steadyrank.present.view import Col, TableSpec, View, literal, make_table

@@ -16,7 +16,7 @@ import numpy as np
 
 from steadyrank.data.read.runs import ReadingOptions, known_options
 from steadyrank.data.read.sources import PathLike
-from steadyrank.data.read.topic_info import cluster_codes, topic_column, topic_weights
+from steadyrank.data.scores import cluster_codes, topic_column, topic_weights
 from steadyrank.errors import InputError, check_choice, check_number
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.measures.names import Measure

@@ -15,8 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.read.topic_info import cluster_codes, topic_weights
-from steadyrank.data.scores import Scores, mean_of_present, position
+from steadyrank.data.scores import Scores, cluster_codes, mean_of_present, position, topic_weights
 from steadyrank.errors import InputError
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.inputs import check_open_unit

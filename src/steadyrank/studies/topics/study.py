@@ -23,14 +23,16 @@ import numpy as np
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
+from steadyrank.data.read.run_info import describe_topics
 from steadyrank.data.read.sources import PathLike
-from steadyrank.data.read.topic_info import (
+from steadyrank.data.scores import (
+    Scores,
     cluster_codes,
-    describe_topics,
+    measure_of,
     of_some_weight,
+    position,
     topic_weights,
 )
-from steadyrank.data.scores import Scores, measure_of, position
 from steadyrank.errors import InputError, check_choice, check_count, check_number, warn
 from steadyrank.measures.names import counts_documents
 from steadyrank.measures.scored import scores_of

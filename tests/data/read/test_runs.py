@@ -13,8 +13,7 @@ import pandas as pd
 import pytest
 
 import steadyrank as sr
-from steadyrank.data.read.runs import read_runs
-from steadyrank.data.runs import Runs, Source
+from steadyrank.data.read.runs import Runs, Source, read_runs
 
 LINES = "1 Q0 d1 1 3.0 {0}\n1 Q0 d2 2 2.0 {0}\n2 Q0 d1 1 1.0 {0}\n"
 
@@ -119,7 +118,7 @@ def test_objects_are_kept_too_and_runs_are_never_copied(monkeypatch):
     here = sr.run_from_dict({"1": {"d": 1.0}}, name="here")
     runs = read_runs([frame, here]).keeping()
     converted = []
-    from steadyrank.data import runs as module
+    from steadyrank.data.read import runs as module
 
     plain = module.converted_run
     monkeypatch.setattr(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from steadyrank import FormatError, InputError, MachineError, UnknownNameError
-from steadyrank.data.interop.datasets import is_dataset, load_qrels, load_topics, read_topics
+from steadyrank.data.read.datasets import is_dataset, load_qrels, load_topics, read_topics
 
 ir_datasets = pytest.importorskip("ir_datasets")
 

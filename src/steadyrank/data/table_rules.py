@@ -2,40 +2,40 @@
 
 Summaries among the topics or datasets, per cent beside fractions, one name written in two ways.
 CSV, JSON, Parquet, frames and leaderboards, long and wide, all come here once their names and
-numbers are known. Two columns for one thing are `one_column`'s, of `interop.frames`.
+numbers are known. Two columns for one thing are `one_column`'s, of `interop.tables`.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-import warnings
 from collections.abc import Sequence
 from itertools import starmap
 
 import numpy as np
 
 from steadyrank.data.scores import Scores, mean_of_present
-from steadyrank.errors import FormatError, SteadyrankWarning
+from steadyrank.errors import FormatError, warn
 from steadyrank.words import counted, some
 
 _SUMMARIES = {"all", "overall", "mean", "amean", "gmean", "hmean", "average", "avg", "avg."}
+
 _AVERAGE = re.compile(
     r"(avg|average|mean|overall|total|rank|borda|#)\b.*|.*\b(avg|average|mean)", re.IGNORECASE
 )
+
 _ROUNDED = 0.0051
 """How far a mean may be from that of the numbers beside it: two digits are the fewest."""
 
-_FROM_0_TO_1 = frozenset(
-    re.findall(
-        r"\S+", "ap ndcg rndcg rr rprec r-prec bpref infap err nerr rbp judged success p@ r@"
-    )
-)
+_FROM_0_TO_1 = re.compile(r"ap|r?ndcg|rr|r-?prec|bpref|infap|n?err|rbp|judged|success|[pr]@")
 """Measures that are at most 1, as `_spelling` has them; P and R only with a cutoff."""
+
 _SHARE, _PERCENT = 1.0, 10.0
 """What stays below the first, or exceeds the second, is on different scales."""
+
 _NEARLY, _ODD = 1e-6, 2.0
 """Beyond 1, the first is rounding; up to the second it may be a measure with gains of its own."""
+
 _REMEDIES = {
     "run": "divide per cent by 100, and remove what is no run",
     "dataset": "in a mean over both, the larger scale dominates",
@@ -44,29 +44,21 @@ _REMEDIES = {
 _SAME_MEASURES = {"map": "ap", "map_cut": "ap", "ndcg_cut": "ndcg", "recip_rank": "rr", "mrr": "rr"}
 _SAME_MEASURES |= {"recall": "r", "precision": "p", "hit_rate": "success"}
 
-_TOPIC_HEADINGS = frozenset(
-    re.findall(
-        r"\w+",
-        "topic topics topicid topicids topicno topicnum topicnumber topicname qid qids qno "
-        "queryid queryids queryno querynum querynumber questionid",
-    )
+_TOPIC_HEADING = re.compile(
+    r"topics?|(topic|query)(ids?|no|num|number)|topicname|qids?|qno|questionid"
 )
-_RUN_HEADINGS = frozenset(
-    re.findall(
-        r"\w+",
-        "run runs runid runname runtag system systems systemid systemname model models method "
-        "methods modelname",
-    )
+_RUN_HEADING = re.compile(
+    r"runs?|run(id|name|tag)|systems?|system(id|name)|models?|modelname|methods?"
 )
-_HEADINGS = frozenset(
-    re.findall(
-        r"\w+",
-        "query queries question id ids index key num number no nr name names rowname rownames "
-        "unnamed0 tag",
-    )
+_HEADING = re.compile(
+    r"query|queries|question|ids?|index|key|num|number|no|nr|names?|rownames?|unnamed0|tag"
 )
 """What else the column of names is called, without spaces and signs; pandas writes `` or
 Unnamed: 0."""
+
+
+Numbered = list[tuple[int, list[str]]]
+"""Rows of a file, each with the number of its line."""
 
 
 def _heading_parts(text: str) -> list[str]:
@@ -80,7 +72,8 @@ def is_heading(text: str) -> bool:
     [True, True, True, True, False, False]
     """
     parts = _heading_parts(text)
-    return not any(parts) or not _TOPIC_HEADINGS.union(_RUN_HEADINGS, _HEADINGS).isdisjoint(parts)
+    known = (_TOPIC_HEADING, _RUN_HEADING, _HEADING)
+    return not any(parts) or any(pattern.fullmatch(part) for pattern in known for part in parts)
 
 
 def names_rows(heading: str) -> str:
@@ -90,13 +83,13 @@ def names_rows(heading: str) -> str:
     ['topics', 'runs', '', '', '']
     """
     parts = _heading_parts(heading)
-    is_topic, is_run = (not names.isdisjoint(parts) for names in (_TOPIC_HEADINGS, _RUN_HEADINGS))
+    is_topic, is_run = (any(map(p.fullmatch, parts)) for p in (_TOPIC_HEADING, _RUN_HEADING))
     return "" if is_topic == is_run else "topics" if is_topic else "runs"
 
 
 def names_in_front(
-    where: object, header: list[str], rows: list[list[str]], naming: Sequence[int]
-) -> tuple[list[str], list[list[str]]]:
+    where: object, header: list[str], rows: Numbered, naming: Sequence[int]
+) -> tuple[list[str], Numbered]:
     """A wide table with the column that names its rows in front, and none of its kind elsewhere.
 
     `naming` are the columns that do by their heading. What they hold must be equal; what stands
@@ -106,7 +99,7 @@ def names_in_front(
         return header, rows
     first, *twins = naming
     for k in twins:
-        if any(row[k].strip() != row[first].strip() for row in rows):
+        if any(row[k].strip() != row[first].strip() for _, row in rows):
             message = f"columns {header[first]!r} and {header[k]!r} name one thing, and differ"
             raise FormatError(str(where), f"{message}: remove one", 1)
     dropped = {first, *twins}
@@ -116,7 +109,7 @@ def names_in_front(
         )
         dropped.add(0)
     order = [first, *(k for k in range(len(header)) if k not in dropped)]
-    return [header[k] for k in order], [[row[k] for k in order] for row in rows]
+    return [header[k] for k in order], [(line, [row[k] for k in order]) for line, row in rows]
 
 
 def is_summary(name: str) -> bool:
@@ -139,7 +132,7 @@ def is_average(dataset: str) -> bool:
 
 def tell(where: object, sentence: str) -> None:
     """Warn of what a table holds."""
-    warnings.warn(f"{where}: {sentence}", SteadyrankWarning, stacklevel=5)
+    warn(f"{where}: {sentence}", stacklevel=6)
 
 
 def tell_of_summaries(where: object, kind: str, names: Sequence[str]) -> None:
@@ -190,7 +183,7 @@ def _check_scale(where: str, measure: str, runs: Sequence[str], matrix: np.ndarr
     above = largest > _SHARE + _NEARLY
     if not above.any():
         return
-    if _FROM_0_TO_1.isdisjoint(_without_cutoff(measure)):
+    if not any(map(_FROM_0_TO_1.fullmatch, _without_cutoff(measure))):
         tell_of_scales(where, "run", runs, matrix)
         return
     odd = [run for run, is_above in zip(runs, above, strict=True) if is_above]

@@ -8,17 +8,10 @@ alike; what reads CSV undoes both: a run `=x` stays `=x` on the way out and back
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
-from pathlib import Path
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from steadyrank.data.read.limits import LONGEST_LINE, check_blank, endless_line, inner_mark
-from steadyrank.data.read.sources import open_bytes
-from steadyrank.errors import FormatError
 from steadyrank.visible import is_hidden, restored, reversible
 
 if TYPE_CHECKING:
@@ -30,8 +23,6 @@ _FORMULA = re.compile(_STARTS)
 _DEFUSED = re.compile(f"'+{_STARTS}")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-](?:inf|nan)?")
 _QUOTED = re.compile('[",\\r\\n]|^[ \\t]|[ \\t]$')
-_QUOTED_PART = re.compile('"[^"]*"?')
-_DELIMITERS = ",\t;"
 
 
 def is_formula(text: str) -> bool:
@@ -89,41 +80,3 @@ def frame_csv(frame: pd.DataFrame, *, header: bool = True) -> str:
         if kind.kind not in "biufc":
             safe[name] = [defused(cell) if isinstance(cell, str) else cell for cell in safe[name]]
     return safe.to_csv(index=False, header=header, lineterminator="\n")
-
-
-def read_csv(path: Path, *, delimiter: str | None = None) -> Iterator[tuple[int, list[str]]]:
-    """The header, as it is, then the rows that are not blank, each with the number of its line.
-
-    Without a delimiter, the first of comma, tab and semicolon that the header has.
-    """
-    with open_bytes(path) as stream:
-        text = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="")
-        first = text.readline(LONGEST_LINE)
-        bare = _QUOTED_PART.sub("", first)
-        chosen = delimiter or next((d for d in _DELIMITERS if d in bare), ",")
-        lines = iter(lambda: text.readline(LONGEST_LINE), "")
-        checked = _of_text(path, chain([first], lines), lambda: rows.line_num + 1)
-        rows = csv.reader(checked, delimiter=chosen, strict=True)
-        try:
-            yield 1, next(rows, [])
-            yield from ((rows.line_num, fields) for fields in rows if any(fields))
-        except csv.Error as error:
-            raise FormatError(path, f"not CSV: {error}", max(rows.line_num, 1)) from None
-
-
-def _of_text(path: Path, lines: Iterable[str], number: Callable[[], int]) -> Iterator[str]:
-    """The same lines; an error instead of a line that does not end, or of endless blank lines.
-
-    `number` is that of the line that is asked for, of which a byte-order mark is refused: that of
-    the first line was taken off.
-    """
-    blank = 0
-    for line in lines:
-        if len(line) >= LONGEST_LINE:
-            raise endless_line(path)
-        if line >= "\ufeff" and line[0] == "\ufeff":
-            raise inner_mark(path, number())
-        blank = blank + 1 if line.isspace() else 0
-        if blank:
-            check_blank(path, blank)
-        yield line

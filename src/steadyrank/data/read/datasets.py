@@ -14,25 +14,26 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from steadyrank.data.interop.frames import TOPIC_NAMES
 from steadyrank.data.interop.objects import as_qrels
+from steadyrank.data.interop.tables import TOPIC_NAMES
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.limits import inner_mark
 from steadyrank.data.read.sources import PathLike, open_bytes
 from steadyrank.errors import FormatError, InputError, MachineError, unknown_name
 
 PREFIX = "irds:"
-
 _TEXT_FIELDS = ("title", "text", "query")
 _HEADER_TEXTS = ("text", "query", "title")
 
 # Tags that matter; any tag ends the field before it. TREC-4 has no titles, the
 # microblog tracks have queries instead.
 _TOP = re.compile(r"<top>", re.IGNORECASE)
+
 # Neither pattern may look at a place twice, or long files of blanks or open tags take for ever.
 _LINE_OF_TOP = re.compile(r"^[^\S\n]*<top>", re.IGNORECASE | re.MULTILINE)
 _TAG = re.compile(r"<(/?)(\w[\w-]*)(?![\w-])[^<>]*>")
 _TITLES = ("title", "query", "desc")
+
 _LABELS = {
     "num": re.compile(r"^\s*number\s*:", re.IGNORECASE),
     "title": re.compile(r"^\s*topic\s*:", re.IGNORECASE),

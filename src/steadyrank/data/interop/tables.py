@@ -1,8 +1,9 @@
-"""Columns of tables that other tools made: checked, and turned into ids and numbers.
+"""Tables that other tools made: which column holds what, checked and turned into ids and numbers.
 
-pandas, polars and pyarrow columns, and lists, all become Arrow arrays, whose buffers
-hold names end to end as `Ids` does; only a column that Arrow cannot hold (names of
-mixed types, ids that are not UTF-8) is walked value by value.
+Columns are `query_id`, `doc_id` and `score` or `relevance`, under any of the names that other tools
+give them. pandas, polars and pyarrow columns, and lists, all become Arrow arrays, whose buffers
+hold names end to end as `Ids` does; only a column that Arrow cannot hold (names of mixed types, ids
+that are not UTF-8) is walked value by value.
 """
 
 from __future__ import annotations
@@ -11,13 +12,96 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from steadyrank.data import PathLike
 from steadyrank.data.ids import PADDING, Ids, ids_from_buffer
-from steadyrank.data.interop.frames import one_column
-from steadyrank.errors import InputError
+from steadyrank.errors import FormatError, InputError
+
+# trectools calls the topic's id "query", which in PyTerrier's frames is its text: last.
+TOPIC_NAMES = ("query_id", "qid", "q_id", "topic", "query")
+DOCUMENT_NAMES = ("doc_id", "docno", "docid", "did", "document")
+
+VALUE_NAMES = {
+    "score": ("score", "sim"),
+    "relevance": ("relevance", "rel", "label", "grade", "score"),
+}
+
+RUN_NAMES = ("run", "tag", "name", "system")
+
+_OTHER_THINGS = {"query", "document", "name", "system", "method", "collection", "benchmark"}
+"""Names that may also mean something else beside a column that holds the thing: its text, …"""
+
+
+def pick_column(present: Iterable[str], names: tuple[str, ...]) -> str | None:
+    """The first of `names` that a table has, capitals ignored."""
+    by_lower = {str(column).lower(): column for column in present}
+    return next((by_lower[name] for name in names if name in by_lower), None)
+
+
+def twin_columns(present: Iterable[str], names: tuple[str, ...]) -> list[str]:
+    """The columns that `names` are names of the same thing for, the one that is taken first.
+
+    >>> twin_columns(["docno", "score", "doc_id"], DOCUMENT_NAMES)
+    ['doc_id', 'docno']
+    """
+    present = list(present)
+    found = pick_column(present, names)
+    # Only ranx calls grades scores, and PyTerrier numbers documents beside their `docno`.
+    others = _OTHER_THINGS | ({"score"} if "relevance" in names else set())
+    others |= {"docid"} if "docno" in present else set()
+    same = {str(found).lower(), *(name for name in names if name not in others)}
+    twins = [name for name in present if str(name).lower() in same and name != found]
+    return [] if found is None else [*[name for name in present if name == found], *twins]
+
+
+def one_column(
+    where: PathLike,
+    present: Iterable[str],
+    names: tuple[str, ...],
+    cells: Callable[[str], Any],
+    line: int | None = None,
+) -> str | None:
+    """The column that holds one thing; what holds it under another name must be equal.
+
+    `cells` gives what a column holds, `where` and `line` say where that is.
+    """
+    if not (same := twin_columns(present, names)):
+        return None
+    found, *twins = same
+    for other in twins:
+        if str(other).lower() == str(found).lower():
+            raise FormatError(where, f"two columns are named {found!r}: rename one", line)
+        if cells(other) != cells(found):
+            message = f"columns {found!r} and {other!r} name one thing, and differ: remove one"
+            raise FormatError(where, message, line)
+    return found
+
+
+def pick_all(
+    path: Path, present: Iterable[str], value: str, line: int | None, cells: Callable[[str], Any]
+) -> list[str]:
+    """The columns of topics, documents and values; an error if one is not there."""
+    present = list(present)
+    found = []
+    for names in (TOPIC_NAMES, DOCUMENT_NAMES, VALUE_NAMES[value]):
+        column = one_column(path, present, names, cells, line)
+        if column is None:
+            got = ", ".join(map(str, present))[:200]
+            message = f"expected a column {names[0]!r}, got {got}"
+            raise FormatError(path, message, line)
+        found.append(column)
+    return found
+
+
+def spare_columns(present: Iterable[str], value: str) -> list[str]:
+    """Columns of a run or of judgments that hold what another holds, under another name."""
+    present = list(present)
+    roles = (TOPIC_NAMES, DOCUMENT_NAMES, VALUE_NAMES[value], RUN_NAMES)
+    return [column for names in roles for column in twin_columns(present, names)[1:]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +115,7 @@ class Table:
     def pick(self, names: tuple[str, ...]) -> str | None:
         """The column under the first of `names` that is there; an error if there are two."""
 
-        def cells(name: str) -> list[Any]:
-            column = self.column(name)
-            return column.to_pylist() if hasattr(column, "to_pylist") else list(column)
-
-        return one_column(self.kind, self.columns, names, cells)
+        return one_column(self.kind, self.columns, names, lambda name: _values(self.column(name)))
 
     def find(self, names: tuple[str, ...]) -> str:
         """As `pick`, but a column that is not there is an error."""
@@ -117,8 +197,8 @@ def text_column(column: Any, where: str, *, any_object: bool = False) -> Any:
     if array is not None and pa.types.is_integer(array.type):
         array = array.cast(pa.string())
     if array is None or not (_is_text(array.type) or pa.types.is_null(array.type)):
-        values = column.to_pylist() if hasattr(column, "to_pylist") else column
-        raw = [_encoded(value, where, row, any_object) for row, value in enumerate(values)]
+        values = enumerate(_values(column))
+        raw = [_encoded(value, where, row, any_object) for row, value in values]
         array = pa.array(raw, pa.large_binary())
     array = _whole(array.cast(pa.large_binary()))
     _check_names(array, where)
@@ -139,19 +219,17 @@ def _arrow(column: Any) -> Any:
     return column
 
 
+def _values(column: Any) -> list[Any]:
+    """A column's cells as Python values."""
+    return list(column.to_pylist() if hasattr(column, "to_pylist") else column)
+
+
 def _whole(array: Any) -> Any:
     return array.combine_chunks() if hasattr(array, "combine_chunks") else array
 
 
 def _is_text(kind: Any) -> bool:
-    return str(kind) in {
-        "string",
-        "large_string",
-        "string_view",
-        "binary",
-        "large_binary",
-        "binary_view",
-    }
+    return str(kind).removeprefix("large_").removesuffix("_view") in ("string", "binary")
 
 
 def _encoded(value: Any, where: str, row: int, any_object: bool) -> bytes | None:
@@ -208,18 +286,11 @@ def number_column(column: Any, where: str) -> np.ndarray:
     import pyarrow as pa
 
     array = _arrow(column)
-    kind = None if array is None else array.type
-    if kind is not None and (pa.types.is_null(kind) or _is_number(kind)):
+    numeric = (pa.types.is_integer, pa.types.is_floating, pa.types.is_null)
+    if array is not None and any(is_kind(array.type) for is_kind in numeric):
         return np.array(_whole(array).to_numpy(zero_copy_only=False), np.float64)
-    values = column.to_pylist() if hasattr(column, "to_pylist") else column
-    numbers = [_number(value, where, row) for row, value in enumerate(values)]
+    numbers = [_number(value, where, row) for row, value in enumerate(_values(column))]
     return np.array(numbers, np.float64)
-
-
-def _is_number(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def _number(value: Any, where: str, row: int) -> float:

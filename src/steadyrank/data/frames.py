@@ -53,19 +53,11 @@ def run_frame(run: Run, *, columns: Tool = "steadyrank") -> pd.DataFrame:
     topics, documents = _id_columns(run, columns)
     rank = np.arange(len(run)) - np.repeat(run.blocks[:-1], np.diff(run.blocks))
     made: dict[str, Any] = {topic: topics, document: documents, "score": run.scores}
-    if columns == "steadyrank":
-        made["rank"] = rank + 1
-    elif columns == "pyterrier":
-        made["rank"] = rank
-    elif columns == "trectools":
-        made = {
-            topic: topics,
-            "q0": "Q0",
-            document: documents,
-            "rank": rank + 1,
-            "score": run.scores,
-            "system": run.name,
-        }
+    if columns == "trectools":
+        made = {topic: topics, "q0": "Q0", document: documents, "rank": rank + 1}
+        made |= {"score": run.scores, "system": run.name}
+    elif columns in ("steadyrank", "pyterrier"):
+        made["rank"] = rank + (columns == "steadyrank")  # PyTerrier counts from 0
     return made_frame(made)
 
 

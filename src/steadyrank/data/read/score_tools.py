@@ -1,37 +1,184 @@
-"""Scores as JSON: pytrec_eval and ir_measures, Elasticsearch's _rank_eval, and logs of evaluations
-of language models, where a sample is a topic (lm-eval-harness, Inspect).
+"""Scores that other tools print: one cell after another, each with the line on which it stands.
+
+trec_eval -q prints measure, topic and value, and names its run in a line `runid`; ir_measures
+--by_query prints topic, measure and value. Lines of the topic `all` hold summaries, which are left
+out. JSON comes from pytrec_eval, ir_measures, Elasticsearch's _rank_eval, and from logs of
+evaluations of language models, where a sample is a topic (lm-eval-harness, Inspect).
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 
-from steadyrank.data.interop.frames import check_name, json_rows, one_column, twin_columns
-from steadyrank.data.read.json_text import as_text, describe, key_lines, value_of
+from steadyrank.data.interop.tables import one_column, twin_columns
+from steadyrank.data.read.columns import check_name
+from steadyrank.data.read.csv_files import is_missing, number
+from steadyrank.data.read.json_files import as_text, describe, json_rows, key_lines, value_of
 from steadyrank.data.read.limits import BOM
-from steadyrank.data.read.score_cells import Cell, cell_value, scores_of_cells
-from steadyrank.data.read.sources import base_name
-from steadyrank.data.read.table_rules import tell
-from steadyrank.data.scores import Scores
+from steadyrank.data.read.sources import base_name, data_lines
+from steadyrank.data.scores import CellError, Scores, plain_value, scores_from_cells
+from steadyrank.data.table_rules import is_heading, tell
 from steadyrank.errors import FormatError
-from steadyrank.words import counted
+from steadyrank.words import counted, listed
 
+Tool = Literal["trec_eval", "ir_measures"]
 SUMMARY = "all"
+
+_TEXTS = ("runid", "relstring")
+"""What trec_eval prints beside numbers."""
+
+_TREC_EVAL_NAME = re.compile(
+    r"runid|relstring|num_\w+|(gm_)?(map|bpref)|map_cut_\d+|Rprec(_mult_[\d.]+)?|recip_rank"
+    r"|iprec_at_recall_[\d.]+|(relative_)?P_\d+|recall_\d+|infAP|utility|11pt_avg|binG|G"
+    r"|R?ndcg|ndcg_(rel|cut_\d+)|success_\d+|set_\w+|rbp(_resid)?|unj_\d+|yaap|prefs_\w+"
+)
+
+_MEASURE_NAME = re.compile(r"[A-Za-z]\w*(\(.*\))?(@[\d.]+)?")
 
 _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """Inspect's verdicts: correct, partial, incorrect, no answer; the values are Inspect's own."""
-
 
 _SAMPLES = re.compile(r"samples_(.+?)(?:_\d{4}-\d\d-\d\dT[\d.:-]+)?\.\w+")
 """The name of a file of lm-eval-harness, which holds the task."""
 
 _LOG = re.compile(rb'\s*\{\s*"(?:metric_score|version|status)"\s*:')
+
+LONG_ROLES: Mapping[str, tuple[str, ...]] = {
+    "measure": ("measure", "metric"),
+    "run": ("run", "name", "system"),
+    "topic": ("topic", "qid", "query_id", "q_id"),
+    "value": ("value", "score"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One score of a run on a topic; `run` is empty where a file does not name its run."""
+
+    measure: str
+    run: str
+    topic: str
+    value: float
+    line: int | None
+
+
+def scores_of_cells(
+    path: Path, cells: Sequence[Cell], *, run: str, tool: str, task: str = ""
+) -> Scores:
+    """The cube of the cells; those that name no run belong to `run`.
+
+    The items of several tasks may have the same numbers: a `task` is part of their names.
+    """
+    if not cells:
+        raise FormatError(path, "empty: no scores of single topics")
+    try:
+        scores = scores_from_cells(
+            [cell.measure for cell in cells],
+            [cell.run or run for cell in cells],
+            [f"{task}/{cell.topic}" if task else cell.topic for cell in cells],
+            [cell.value for cell in cells],
+            meta={"source": str(path), "tool": tool},
+        )
+    except CellError as error:
+        raise FormatError(path, str(error), cells[error.row].line) from None
+    return scores.with_topic_info(task=[task] * len(scores.topics)) if task else scores
+
+
+def cell_value(
+    path: Path, value: Any, line: int | None, where: str = "", *, may_be_truth: bool = True
+) -> float:
+    """A JSON value as a score: a number, or a truth value where it may be; null is missing."""
+    if value is None:
+        return math.nan
+    if isinstance(value, (int, float)) and (may_be_truth or not isinstance(value, bool)):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if not math.isinf(number):
+            return number
+    raise FormatError(path, f"expected a score{where}, got {describe(value)}", line)
+
+
+def printed_by(stream: BinaryIO) -> Tool | None:
+    """Which tool printed an opened text file, by its first line; None if neither did."""
+    first = next((fields for _, fields in _lines(stream) if fields), [])
+    stream.seek(0)
+    if len(first) != 3:
+        return None
+    name, other, value = first
+    is_number = plain_value(value) is not None or is_missing(value)
+    if _TREC_EVAL_NAME.fullmatch(name) and (is_number or name in _TEXTS):
+        return "trec_eval"
+    if is_number and other == SUMMARY:
+        return "trec_eval"
+    if is_heading(name):  # as in a table of two runs, the second of which has a number for a name
+        return None
+    if is_number and _MEASURE_NAME.fullmatch(other) and not is_missing(other):
+        return "ir_measures"
+    return None
+
+
+def read_printed(path: Path, stream: BinaryIO, tool: Tool) -> Scores:
+    """The scores of an opened file that a tool printed."""
+    cells = _cells(path, stream, tool)
+    if not cells:
+        option = "-q" if tool == "trec_eval" else "--by_query"
+        raise FormatError(path, f"holds only summaries: run {tool} with {option}")
+    return scores_of_cells(path, cells, run=base_name(path), tool=tool)
+
+
+def _cells(path: Path, stream: BinaryIO, tool: Tool) -> list[Cell]:
+    """All cells; those of a block belong to the run that its `runid` names, behind them."""
+    cells: list[Cell] = []
+    first, ended, run = 0, False, ""
+    for line, fields in _lines(stream):
+        measure, topic, value = _roles(path, fields, line, tool)
+        if topic == SUMMARY:
+            ended = True
+            run = value if measure == "runid" else run
+            continue
+        if ended:
+            _name(cells, first, run)
+            first, ended, run = len(cells), False, ""
+        if measure not in _TEXTS:
+            cells.append(Cell(measure, "", topic, number(path, value, line), line))
+    _name(cells, first, run)
+    return cells
+
+
+def _name(cells: list[Cell], first: int, run: str) -> None:
+    """Let the cells from `first` on belong to a run."""
+    cells[first:] = [replace(cell, run=run) for cell in cells[first:]]
+
+
+def _roles(path: Path, fields: list[str], line: int, tool: Tool) -> tuple[str, str, str]:
+    """Measure, topic and value of a line."""
+    roles = ("measure", "topic", "value")
+    if tool == "ir_measures":
+        roles = ("topic", "measure", "value")
+    if len(fields) != len(roles):
+        raise FormatError(path, f"expected {listed(roles)}, got {len(fields)} fields", line)
+    found = dict(zip(roles, fields, strict=True))
+    if empty := next((role for role in roles[:2] if not found[role]), None):
+        raise FormatError(path, f"expected the name of a {empty}, got an empty field", line)
+    return found["measure"], found["topic"], found["value"]
+
+
+def _lines(stream: BinaryIO) -> Iterator[tuple[int, list[str]]]:
+    """Lines with their fields, between tabs if there are any; comments and blank lines skipped."""
+    for line, raw in data_lines(stream):
+        text = raw.decode("utf-8", "surrogateescape").strip()
+        cells = text.split("\t") if "\t" in text else text.split()
+        yield line, [cell.strip() for cell in cells]
 
 
 def is_log(head: bytes) -> bool:
@@ -119,8 +266,8 @@ def _inspect(path: Path, log: dict[str, Any]) -> Iterator[Cell]:
     model = log["eval"].get("model")
     values: dict[tuple[str, str], list[float]] = {}
     failed = 0
-    for number, sample in enumerate(samples, start=1):
-        where = f" in sample {number}"
+    for place, sample in enumerate(samples, start=1):
+        where = f" in sample {place}"
         if not isinstance(sample, dict) or "id" not in sample:
             raise FormatError(path, f"expected an object with an id{where}, got {describe(sample)}")
         check_name(path, "sample", sample["id"], None)
@@ -174,14 +321,6 @@ def read_json_line_scores(path: Path, stream: BinaryIO) -> Scores:
         cells = [cell for cell in cells if cell.topic != SUMMARY]
     tool = "lm-eval-harness" if samples else "ir_measures"
     return scores_of_cells(path, cells, run=run, tool=tool, task=named[1] if named else "")
-
-
-LONG_ROLES: Mapping[str, tuple[str, ...]] = {
-    "measure": ("measure", "metric"),
-    "run": ("run", "name", "system"),
-    "topic": ("topic", "qid", "query_id", "q_id"),
-    "value": ("value", "score"),
-}
 
 
 def _long_columns(path: Path, row: dict[str, Any], line: int) -> dict[str, str | None]:
