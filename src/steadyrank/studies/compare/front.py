@@ -18,7 +18,7 @@ from steadyrank.stats.run_means import SAME_MEAN
 from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.compare.view import cautions, detectable, significant
 from steadyrank.studies.part import Front
-from steadyrank.words import count_or_share, counted, listed, number_word, typeset
+from steadyrank.words import by_number, count_or_share, counted, listed, number_word, typeset
 
 ROWS = 10
 """Rows of the board."""
@@ -207,7 +207,8 @@ def _tiles(result: CompareResult, study: str) -> list[Tile]:
             Tile(
                 id=f"{study}.fragility",
                 figure=counted(carried.n, noun[:-1], noun, form=","),
-                text=f"carry the first place: without them {carried.rival} catches up",
+                text=f"carry the first place: without {by_number(carried.n, 'it', 'them')} "
+                f"{carried.rival} catches up",
                 values=carried._asdict(),
             )
         )

@@ -42,7 +42,15 @@ from steadyrank.studies.compare.result import (
     better_first,
 )
 from steadyrank.studies.compare.testing import Segments
-from steadyrank.words import MISSING, best_words, counted, number_word, pvalue_words, some
+from steadyrank.words import (
+    MISSING,
+    best_words,
+    by_number,
+    counted,
+    number_word,
+    pvalue_words,
+    some,
+)
 
 Results = Sequence[CompareResult]
 """One per measure, the one that ranks the runs first."""
@@ -189,8 +197,8 @@ def fragile(result: CompareResult) -> Iterator[Finding]:
         units = _units(result)
         total = result.n_topics if result.n_clusters is None else result.n_clusters
         text = (
-            f"The first place rests on {found.n:,} of {total:,} {units}: without them "
-            f"{found.rival} catches up."
+            f"The first place rests on {found.n:,} of {total:,} {units}: without "
+            f"{by_number(found.n, 'it', 'them')} {found.rival} catches up."
         )
         yield Finding("compare.fragility", text, found._asdict() | {"of": total})
 
