@@ -53,10 +53,9 @@ def command(
     judges. Try any other command on the files.
     """
     with bars(output.quiet) as progress:
-        from steadyrank.cli.rehearsals import of_demo
         from steadyrank.data.write.kernels import put_lines
 
-        tell_if_compiling(output.quiet, put_lines, of_demo(measures))
+        tell_if_compiling(output.quiet, put_lines)
         from steadyrank.reporting.demo import demo
 
         result = demo(

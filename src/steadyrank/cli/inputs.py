@@ -136,9 +136,7 @@ def load_scores(
         return describe_scores(scores, **{key: inputs.reading[key] for key in about})
     qrels, runs = qrels_and_runs(inputs.files)
     measures = inputs.measures or default_measures
-    from steadyrank.cli.rehearsals import of_evaluate
-
-    tell_if_compiling(quiet, rehearsals=of_evaluate(measures))
+    tell_if_compiling(quiet)
     from steadyrank.measures.evaluate import evaluate
 
     with progress_bar("runs", quiet) as progress:

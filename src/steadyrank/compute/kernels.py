@@ -1,10 +1,10 @@
 """How every compiled kernel of steadyrank is made, and the machine words they share.
 
-Kernels release the GIL, so threads scale, and their machine code is kept on
-disk, so only the first run on a machine compiles. Numba keeps it beside the
-source, or in the user's cache folder where that is read-only; where neither
-can be written (a container without a home, a full disk), kernels still work,
-uncached.
+A kernel is called from Python, releases the GIL, so that threads scale, and is kept on disk
+(`kernel_cache`). Its parts are called by kernels alone: Numba compiles them where a kernel needs
+them, without an entrance from Python and without counting references, which in the innermost loops
+would cost more than the work. So a part cannot make arrays; a kernel can. In Python a part is the
+plain function that it was.
 """
 
 from __future__ import annotations
@@ -14,17 +14,15 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core.cgutils import get_or_insert_function
-from numba.extending import intrinsic
+from numba.extending import intrinsic, register_jitable
 
-from steadyrank.compute.numba_cache import NO_C_ENTRANCE, NO_ENTRANCE, UNCOUNTED, compiled
-
-_OPTIONS = {"nogil": True, "error_model": "numpy", **NO_C_ENTRANCE}
-_LEAN_OPTIONS = {**_OPTIONS, **UNCOUNTED}
-_PART_OPTIONS = {**_LEAN_OPTIONS, **NO_ENTRANCE}
+from steadyrank.compute.kernel_cache import compiled
+from steadyrank.errors import MachineError
 
 BYTES = ir.VectorType(ir.IntType(8), 64)
 """64 bytes side by side: a line of memory."""
@@ -32,24 +30,25 @@ BYTES = ir.VectorType(ir.IntType(8), 64)
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile `function` for use without the GIL, cached on disk where possible."""
-    return compiled(function, _OPTIONS)
+    if numba.config.DISABLE_JIT:
+        raise MachineError(
+            "the kernels require Numba's compiler, which NUMBA_DISABLE_JIT turns off: unset "
+            "that variable"
+        )
+    return compiled(function, nogil=True, error_model="numpy")
 
 
-def lean_kernel(function: Callable[..., Any]) -> Any:
-    """A kernel that makes no arrays of its own: the caller brings what it writes to."""
-    return compiled(function, _LEAN_OPTIONS)
+lean_kernel = kernel
 
 
 def part(function: Callable[..., Any]) -> Any:
-    """A lean kernel that only other kernels call; without an entrance from Python it compiles
-    in half the time.
-    """
-    return compiled(function, _PART_OPTIONS)
+    """A function that kernels call."""
+    return register_jitable(_nrt=False)(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """A small part that is copied into the kernels that call it."""
-    return compiled(function, {**_PART_OPTIONS, "forceinline": True})
+    return register_jitable(_nrt=False, forceinline=True)(function)
 
 
 def specialised(

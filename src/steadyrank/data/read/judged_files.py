@@ -17,8 +17,8 @@ from typing import BinaryIO
 
 import numpy as np
 
+from steadyrank.compute.kernel_cache import is_kept
 from steadyrank.compute.kernels import READS_FILES
-from steadyrank.compute.numba_cache import is_kept
 from steadyrank.data.ids import PADDING
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read import judged_lines
