@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numba
 import numpy as np
@@ -18,7 +17,7 @@ import pytest
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 import steadyrank as sr
-from steadyrank.compute import blas, kernels, numba_cache, random_kernels
+from steadyrank.compute import blas, kernel_cache, kernels, random_kernels
 from steadyrank.compute.blas import one_blas_thread
 from steadyrank.compute.executors import map_in_order, workers
 from steadyrank.compute.files import whole_file, write_whole
@@ -32,7 +31,7 @@ def test_without_a_place_to_keep_them_kernels_still_work(monkeypatch):
     monkeypatch.setattr(numba.core.dispatcher.Dispatcher, "enable_caching", nowhere)
     double = kernels.kernel(lambda x: 2 * x)
     assert double(21) == 42
-    assert not numba_cache.is_kept(double)
+    assert not kernel_cache.is_kept(double)
 
 
 def test_other_failures_of_the_cache_are_not_swallowed(monkeypatch):
@@ -42,51 +41,6 @@ def test_other_failures_of_the_cache_are_not_swallowed(monkeypatch):
     monkeypatch.setattr(numba.core.dispatcher.Dispatcher, "enable_caching", broken)
     with pytest.raises(RuntimeError, match="something else"):
         kernels.kernel(lambda x: x)
-
-
-def test_which_sources_are_behind_a_kernel():
-    sources = {
-        "steadyrank.a": b"from steadyrank.compute.kernels import (\n    WORD,\n    part,\n)\n"
-        b"from steadyrank import b\n",
-        "steadyrank.b": b"from steadyrank.c.d import LIMIT\n",
-        "steadyrank.c.d": b"",
-        "steadyrank.e": b"from steadyrank.compute.kernels import WORD\nfrom steadyrank import a\n",
-        "steadyrank.compute.kernels": b"from steadyrank import a\n",
-    }
-    behind_a = {name: source for name, source in sources.items() if name != "steadyrank.e"}
-    assert numba_cache._behind({"steadyrank.a"}, sources.get) == behind_a
-    assert numba_cache._behind({"steadyrank.c.d"}, sources.get) == {"steadyrank.c.d": b""}
-    assert numba_cache._behind({"elsewhere"}, sources.get) == {}
-
-
-def test_sources_of_the_package_and_of_other_modules_are_found():
-    behind = numba_cache._behind({"steadyrank.data.read.lines"}, numba_cache._source)
-    assert {
-        "steadyrank.data.ids",
-        "steadyrank.data.read.numbers",
-        "steadyrank.compute.kernels",
-        "steadyrank.compute.numba_cache",
-    } <= behind.keys()
-    assert "steadyrank.measures.scoring" not in behind
-    assert numba_cache._source(__name__) == Path(__file__).read_bytes()
-
-
-def test_kernels_that_a_template_is_made_with_count_as_its_sources():
-    from steadyrank.retrieval.engine.search import weights_kernel
-
-    modules = numba_cache._modules_of(weights_kernel("BM25").py_func)
-    assert {
-        "steadyrank.retrieval.engine.search_kernels",
-        "steadyrank.retrieval.engine.model_kernels",
-    } <= modules
-
-
-def test_a_change_in_a_source_behind_kernels_makes_them_stale():
-    stamp = numba_cache._sources_stamp(frozenset({__name__}))
-    assert len(stamp) == 64
-    identity = kernels.kernel(lambda x: x)
-    assert identity(3) == 3
-    assert identity._cache._cache_file._source_stamp == stamp
 
 
 def test_specialised_kernels_differ_by_what_their_globals_stand_for():

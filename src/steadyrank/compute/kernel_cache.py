@@ -4,8 +4,9 @@ Numba's own cache does the work. It takes a kernel's code as fresh while the ker
 unchanged, although parts and constants of other modules are compiled into it. So each kernel has a
 folder, named by a digest of every source that can be behind its code: of its module and of all that
 this imports from the package. Sources are read, not dated: a checkout, an image or a copy of the
-same sources needs no new code, and the few files behind a command take 5 ms. Changed sources name
-another folder; of a kernel's folders the last two stay.
+same sources needs no new code, and those behind a command are read in 7 ms. Changed sources name
+another folder; of a kernel's folders the last two stay. A checksum beside the code says
+whether it is what was written.
 
 The folders lie in the cache folder that Numba was given, else beside the sources, else in the
 user's cache folder. `numba.config.CACHE_DIR` names them only while a kernel is declared, which is
@@ -29,7 +30,7 @@ from types import FunctionType
 from typing import Any
 
 import numba
-from numba.core import event
+from numba.core import event as events
 
 from steadyrank.compute.files import locked
 
@@ -46,7 +47,7 @@ _declaring = threading.Lock()
 
 def compiled(function: Callable[..., Any], **options: Any) -> Any:
     """A kernel that Numba compiles when it is first called, kept where there is a place for it."""
-    home = _home(numba.config.CACHE_DIR)
+    home = kernel_home()
     if home is not None:
         with _declaring, _cache_folder(_folder_of(function, home)) as folder:
             try:
@@ -77,6 +78,11 @@ def _cache_folder(folder: Path) -> Iterator[Path]:
         numba.config.CACHE_DIR = given
 
 
+def kernel_home() -> Path | None:
+    """The folder in which kernels are kept, None where no place can be had."""
+    return _home(numba.config.CACHE_DIR)
+
+
 @functools.cache
 def _home(given: str) -> Path | None:
     """The folder of all kernels' folders: the first that can be had and that is ours alone."""
@@ -86,7 +92,9 @@ def _home(given: str) -> Path | None:
             home.mkdir(parents=True, exist_ok=True)
             room = shutil.disk_usage(home).free >= LEAST_SPACE
             if room and os.access(home, os.W_OK | os.X_OK) and _is_ours(place) and _is_ours(home):
-                _save_one_at_a_time(home / "lock")
+                saving = _Saving(home)
+                for kind in ("numba:compile", "numba:compiler_lock"):
+                    events.register(kind, saving)
                 return home
     return None
 
@@ -109,7 +117,10 @@ def _folder_of(function: Callable[..., Any], home: Path) -> Path:
     name = re.sub(r"[^\w.]", "", f"{function.__module__}.{function.__qualname__}")
     folder = home / f"{name}-{_digest(_modules_of(function))}"
     with contextlib.suppress(OSError):
-        folder.mkdir()  # fails where it is there already
+        if folder.exists():
+            _remove_if_damaged(folder)
+            return folder
+        folder.mkdir()
         others = [path for path in home.glob(f"{name}-*") if path != folder]
         others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
         for former in others[FOLDERS_KEPT - 1 :]:
@@ -160,23 +171,16 @@ def _imports(source: bytes) -> frozenset[str]:
 _IMPORT = re.compile(r"^\s*from\s+(steadyrank[\w.]*)\s+import\s+(\([^)]*\)|.*)", re.MULTILINE)
 
 
-@functools.cache
-def _save_one_at_a_time(path: Path) -> None:
-    saving = _Saving(path)
-    for kind in ("numba:compile", "numba:compiler_lock"):
-        event.register(kind, saving)
-
-
-class _Saving(event.Listener):  # type: ignore[misc]
-    """Lets one process at a time write what it has compiled.
+class _Saving(events.Listener):  # type: ignore[misc]
+    """Lets one process at a time write what it has compiled, and notes the checksum of that.
 
     Numba numbers a kernel's codes, one per types of arguments, by what it finds: two processes at
     once could write two codes under one number. It writes after the end of a compilation, and
     before it leaves the lock of the compiler.
     """
 
-    def __init__(self, path: Path):
-        self.path, self._writing = path, threading.local()
+    def __init__(self, home: Path):
+        self.home, self.thread = home, threading.local()
 
     def on_start(self, event: Any) -> None:
         """Compiling needs no lock."""
@@ -184,8 +188,36 @@ class _Saving(event.Listener):  # type: ignore[misc]
     def on_end(self, event: Any) -> None:
         """Take the lock when code is there to be written, leave it when it has been."""
         with contextlib.suppress(OSError):
-            if event.kind == "numba:compile":
-                self._writing.lock = contextlib.ExitStack()
-                self._writing.lock.enter_context(locked(self.path))
-            elif lock := vars(self._writing).pop("lock", None):
-                lock.close()
+            if event.kind != "numba:compile":
+                vars(self.thread).pop("written", contextlib.ExitStack()).close()
+                return
+            folder = Path(event.data["dispatcher"].stats.cache_path or "")
+            if folder.is_relative_to(self.home):
+                self.thread.written = contextlib.ExitStack()
+                self.thread.written.enter_context(locked(self.home / "lock"))
+                self.thread.written.callback(_note_sum, folder.parent)
+
+
+def _note_sum(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        (folder / "sum").write_text(_sum(folder))
+
+
+def _remove_if_damaged(folder: Path) -> None:
+    """Remove code that is not what was written: one flipped bit could crash the process."""
+    if not _has_its_sum(folder):
+        with locked(folder.parent / "lock"):  # another process may be writing just now
+            if not _has_its_sum(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _has_its_sum(folder: Path) -> bool:
+    path = folder / "sum"
+    return _sum(folder) == (path.read_text("latin-1") if path.exists() else _sum(path))
+
+
+def _sum(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(folder.glob("*/*.nb[ic]")):
+        digest.update(f"{path.name}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
