@@ -77,40 +77,51 @@ def test_words_and_bytes_by_their_bits():
     assert high == 3
 
 
-def test_bits_are_counted_and_bytes_held_against_a_form():
-    data = np.frombuffer(bytearray(b"x32.219482 run0" + bytes(16)), np.uint8)
-    form = np.zeros(32, np.uint8)
-    form[:9] = np.frombuffer(b"00.000000", np.uint8)
-    form[16:] = [9, 9, 0, *[9] * 6, *[255] * 7]
-
+def test_bits_are_counted():
     @numba.njit
-    def looked_at(data, form, word):
+    def counted(word):
         return (
-            kernels.bytes_within(data, 1, form),
-            kernels.bytes_within(data, 0, form),
-            kernels.bytes_within(data, 2, form),
             kernels.count_ones(word),
             kernels.trailing_zeros(word),
             kernels.trailing_zeros(word ^ word),
+            kernels.leading_zeros(word),
         )
 
-    assert looked_at(data, form, np.uint64(0b10110000)) == (True, False, False, 3, 4, 64)
+    assert counted(np.uint64(0b10110000)) == (3, 4, 64, 56)
+    rng = np.random.default_rng(1)
+    for word in rng.integers(1, 2**64, 50, np.uint64) >> rng.integers(0, 63, 50, np.uint64):
+        if word:
+            bits = f"{word:064b}"
+            lowest, highest = 63 - bits.rindex("1"), bits.index("1")
+            assert counted(word) == (bits.count("1"), lowest, 64, highest)
 
 
-@pytest.mark.skipif(not kernels.READS_FILES, reason="kernels read no files on this system")
-def test_kernels_read_files_by_their_number(tmp_path):
-    (tmp_path / "a").write_bytes(b"steadyrank")
-    data = np.full(16, 7, np.uint8)
+def test_words_are_written_and_read_byte_by_byte():
+    data = np.full(24, 9, np.uint8)
 
     @numba.njit
-    def read(number, data):
-        return kernels.read_file(number, data, 2, 6)
+    def through(data, word):
+        kernels.store_word(data, 3, word)
+        return kernels.load_word(data, 3), kernels.load_byte(data, 4), kernels.bits_to_float(word)
 
-    with open(tmp_path / "a", "rb", buffering=0) as file:
-        number = file.fileno()
-        assert [read(number, data) for _ in range(3)] == [6, 4, 0]
-    assert data.tobytes() == b"\x07\x07rankdy" + b"\x07" * 8
-    assert read(-1, data) == -1
+    word = np.uint64(0x4009_21FB_5444_2D18)
+    assert through(data, word) == (word, 0x2D, np.pi)
+    assert data[3:11].tobytes() == int(word).to_bytes(8, "little")
+    assert data[:3].tolist() == [9] * 3
+    assert data[11:].tolist() == [9] * 13
+
+
+def test_the_upper_half_of_a_product():
+    @numba.njit
+    def product(a, b):
+        return kernels.high_product(a, b)
+
+    rng = np.random.default_rng(2)
+    edges = [0, 1, 2**32 - 1, 2**32, 2**63, 2**64 - 1]
+    words = [*edges, *map(int, rng.integers(0, 2**64, 30, np.uint64))]
+    for a in words:
+        for b in words:
+            assert int(product(np.uint64(a), np.uint64(b))) == a * b >> 64
 
 
 def test_bytes_from_some_positions_on_are_added_to_wider_totals():

@@ -7,11 +7,12 @@ import os
 import random
 import warnings
 
+import numba
 import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.data.read import judged_files
+from steadyrank.data.read import judged_files, judged_lines, score_order
 from steadyrank.data.read.run_files import Reading
 
 MEASURES = ["AP", "nDCG@10", "P@5", "Rprec", "RR", "R@100"]
@@ -309,3 +310,36 @@ def test_no_two_ids_look_alike():
     names = {f"{'x' * length}{number}" for length in range(40) for number in range(1000)}
     ids = make_ids(sorted(names))
     assert len(np.unique(glances(ids.data, ids.offsets))) == len(names)
+
+
+def test_bytes_are_held_against_a_form():
+    data = np.frombuffer(bytearray(b"x32.219482 run0" + bytes(16)), np.uint8)
+    form = np.zeros(32, np.uint8)
+    form[:9] = np.frombuffer(b"00.000000", np.uint8)
+    form[16:] = [9, 9, 0, *[9] * 6, *[255] * 7]
+
+    @numba.njit
+    def looked_at(data, form):
+        return (
+            score_order.bytes_within(data, 1, form),
+            score_order.bytes_within(data, 0, form),
+            score_order.bytes_within(data, 2, form),
+        )
+
+    assert looked_at(data, form) == (True, False, False)
+
+
+@pytest.mark.skipif(not judged_lines.READS_FILES, reason="kernels read no files on this system")
+def test_kernels_read_files_by_their_number(tmp_path):
+    (tmp_path / "a").write_bytes(b"steadyrank")
+    data = np.full(16, 7, np.uint8)
+
+    @numba.njit
+    def read(number, data):
+        return judged_lines.read_file(number, data, 2, 6)
+
+    with open(tmp_path / "a", "rb", buffering=0) as file:
+        number = file.fileno()
+        assert [read(number, data) for _ in range(3)] == [6, 4, 0]
+    assert data.tobytes() == b"\x07\x07rankdy" + b"\x07" * 8
+    assert read(-1, data) == -1

@@ -18,7 +18,6 @@ from typing import BinaryIO
 import numpy as np
 
 from steadyrank.compute.kernel_cache import is_kept
-from steadyrank.compute.kernels import READS_FILES
 from steadyrank.data.ids import PADDING
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read import judged_lines
@@ -172,7 +171,7 @@ class _Search:
     def in_file(self, raw: RawIOBase) -> bool:
         """Read an opened file to its end; whether all of it is plain."""
         # What is packed, Python unpacks; anything else the kernel reads by itself.
-        number = raw.fileno() if isinstance(raw, FileIO) and READS_FILES else -1
+        number = raw.fileno() if isinstance(raw, FileIO) and judged_lines.READS_FILES else -1
         with _spare_scratch() as scratch:
             room, got = len(scratch.buffer) - _BEHIND, 0
             while True:

@@ -8,7 +8,14 @@ reader of `lines`, which knows all kinds of lines and names their defects.
 
 from __future__ import annotations
 
+import os
+from typing import Any
+
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core.cgutils import get_or_insert_function
+from numba.extending import intrinsic
 
 from steadyrank.compute.kernels import (
     WORD,
@@ -17,7 +24,6 @@ from steadyrank.compute.kernels import (
     load_byte,
     load_word,
     part,
-    read_file,
     store_word,
     trailing_zeros,
 )
@@ -43,6 +49,31 @@ MOST_STRANGERS = 4096
 UNKNOWN, REPEATED = -1, -2
 
 ALL_ONES = ~WORD(0)
+
+READS_FILES = os.name == "posix"
+"""Whether kernels can read files: elsewhere the call has another name."""
+
+
+@intrinsic
+def read_file(context: Any, number: Any, data: Any, position: Any, count: Any) -> Any:
+    """Read up to `count` bytes of an open file, by its number, into a uint8 array.
+
+    Returns how many, 0 at the end of the file, or -1 for an error; POSIX's `read`.
+    """
+
+    def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word = ir.IntType(64)
+        if not READS_FILES:
+            return ir.Constant(word, -1)
+        array = target.make_array(signature.args[1])(target, builder, arguments[1])
+        pointer = builder.gep(array.data, [arguments[2]], source_etype=ir.IntType(8))
+        pointer = builder.bitcast(pointer, ir.IntType(8).as_pointer())
+        kind = ir.FunctionType(word, [ir.IntType(32), pointer.type, word])
+        read = get_or_insert_function(builder.module, kind, "read")
+        file = builder.trunc(arguments[0], ir.IntType(32))
+        return builder.call(read, [file, pointer, arguments[3]])
+
+    return types.int64(types.int64, data, types.int64, types.int64), build
 
 
 @part

@@ -11,9 +11,7 @@ import numpy as np
 
 from steadyrank.compute.kernels import (
     WORD,
-    bytes_reversed,
     bytes_up_to,
-    bytes_within,
     inlined,
     load_byte,
     load_word,
@@ -33,6 +31,27 @@ MOST_LOOKS = 64
 
 ZERO, NINE = ord("0"), ord("9")
 ALL_ONES = ~WORD(0)
+
+
+@inlined
+def bytes_within(data, position, form):
+    """Whether 16 bytes from `position` on are what `form`, an array of 32 bytes, allows.
+
+    Exclusive or with its first 16 must leave no more than the other 16 say.
+    """
+    at, beyond = WORD(position), 0
+    for k in range(16):
+        beyond += (data[at + WORD(k)] ^ form[k]) > form[16 + k]
+    return beyond == 0
+
+
+@inlined
+def bytes_reversed(word):
+    """The word with its eight bytes in the opposite order."""
+    odd, pairs = WORD(0x00FF00FF00FF00FF), WORD(0x0000FFFF0000FFFF)
+    word = ((word >> WORD(8)) & odd) | ((word & odd) << WORD(8))
+    word = ((word >> WORD(16)) & pairs) | ((word & pairs) << WORD(16))
+    return (word >> WORD(32)) | (word << WORD(32))
 
 
 @part

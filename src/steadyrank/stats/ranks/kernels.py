@@ -8,28 +8,12 @@ Rankings with ties are walked a tie group at a time.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
-from steadyrank.compute.kernels import WORD, inlined, lean_kernel, part
+from steadyrank.compute.kernels import WORD, count_ones, inlined, lean_kernel, part
 
 LANES = 8
 """Running counts come in multiples of this, so that the processor adds to many at once."""
-
-
-@intrinsic
-def population(context: Any, word: Any) -> Any:
-    """Number of bits that are set in a word."""
-
-    def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        whole = builder.module.declare_intrinsic("llvm.ctpop", [ir.IntType(64)])
-        return builder.call(whole, arguments)
-
-    return types.int64(types.uint64), build
 
 
 def _workspace(n: int) -> tuple[np.ndarray, ...]:
@@ -56,7 +40,7 @@ def _below(bits, counts, position):
     """How many of the inserted positions are smaller than `position`."""
     word = position >> 6
     lower = (WORD(1) << WORD(position & 63)) - WORD(1)
-    return counts[word] + population(bits[word] & lower)
+    return counts[word] + np.int64(count_ones(bits[word] & lower))
 
 
 @part

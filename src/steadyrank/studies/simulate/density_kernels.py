@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from steadyrank.compute.kernels import WORD, inlined, lean_kernel, part, trailing_zeros
-from steadyrank.compute.random_kernels import which_exceed
-from steadyrank.studies.simulate.density_counts import draw_counts, draw_words, settle
+from steadyrank.studies.simulate.density_counts import draw_counts, draw_words, settle, which_exceed
 from steadyrank.studies.simulate.density_laws import entries_needed, make_deep, make_plan
 from steadyrank.studies.simulate.density_order import (
     FEW,
