@@ -102,6 +102,20 @@ def full_name(node: ast.AST, names: dict[str, str]) -> str | None:
     return None
 
 
+def aliases_of(tree: ast.AST, names: dict[str, str]) -> dict[str, str]:
+    """Local names to which a name of theirs is assigned, and so on."""
+    found: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
+            name = full_name(node.value, names)
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for target in targets:
+                if name is not None and isinstance(target, ast.Name):
+                    found[target.id] = name
+    new = {local: name for local, name in found.items() if names.get(local) != name}
+    return found | aliases_of(tree, names | found) if new else found
+
+
 def private_names() -> set[str]:
     """Single-underscored names of the objects that the package gets from Numba."""
 
@@ -124,6 +138,7 @@ def offences(source: str) -> list[str]:
     tree = ast.parse(source)
     found = [name for _, name in imports_of(tree) if not is_public(name)]
     names = {local: name for local, name in imports_of(tree) if local}
+    names |= aliases_of(tree, names)
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
             name = full_name(node, names)
@@ -200,6 +215,8 @@ def test_options_are_those_that_numba_documents():
         "def f(kernel):\n    kernel._cache = None",
         "from numba import types\ntypes.Array._private",
         "import numba\nvars(numba)",
+        "import numba\ninside: object = numba.config\ninside.THREADING_LAYER = 'omp'",
+        "import numba\na = numba\nb = a\nb.core.caching",
     ],
 )
 def test_what_is_private_is_found(source):

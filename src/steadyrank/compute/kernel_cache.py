@@ -33,6 +33,7 @@ import numba
 from numba.core import event as events
 
 from steadyrank.compute.files import locked
+from steadyrank.errors import MachineError
 
 PACKAGE = Path(__file__).parents[1]
 
@@ -43,10 +44,16 @@ FOLDERS_KEPT = 2
 """Of one kernel: going back and forth between two versions of a source compiles nothing."""
 
 _declaring = threading.Lock()
+_config: Any = numba.config
 
 
 def compiled(function: Callable[..., Any], **options: Any) -> Any:
     """A kernel that Numba compiles when it is first called, kept where there is a place for it."""
+    if _config.DISABLE_JIT:
+        raise MachineError(
+            "the kernels require Numba's compiler, which NUMBA_DISABLE_JIT turns off: unset "
+            "that variable"
+        )
     home = kernel_home()
     if home is not None:
         with _declaring, _cache_folder(_folder_of(function, home)) as folder:
@@ -70,17 +77,17 @@ def is_kept(kernel: Any) -> bool:
 
 @contextlib.contextmanager
 def _cache_folder(folder: Path) -> Iterator[Path]:
-    given = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(folder)
+    given = _config.CACHE_DIR
+    _config.CACHE_DIR = str(folder)
     try:
         yield folder
     finally:
-        numba.config.CACHE_DIR = given
+        _config.CACHE_DIR = given
 
 
 def kernel_home() -> Path | None:
     """The folder in which kernels are kept, None where no place can be had."""
-    return _home(numba.config.CACHE_DIR)
+    return _home(_config.CACHE_DIR)
 
 
 @functools.cache
@@ -94,7 +101,7 @@ def _home(given: str) -> Path | None:
             if room and os.access(home, os.W_OK | os.X_OK) and _is_ours(place) and _is_ours(home):
                 saving = _Saving(home)
                 for kind in ("numba:compile", "numba:compiler_lock"):
-                    events.register(kind, saving)
+                    events.register(kind, saving)  # type: ignore[no-untyped-call]
                 return home
     return None
 
@@ -171,7 +178,7 @@ def _imports(source: bytes) -> frozenset[str]:
 _IMPORT = re.compile(r"^\s*from\s+(steadyrank[\w.]*)\s+import\s+(\([^)]*\)|.*)", re.MULTILINE)
 
 
-class _Saving(events.Listener):  # type: ignore[misc]
+class _Saving(events.Listener):
     """Lets one process at a time write what it has compiled, and notes the checksum of that.
 
     Numba numbers a kernel's codes, one per types of arguments, by what it finds: two processes at
