@@ -71,11 +71,10 @@ def load_word(data, position):
     Needs no alignment; the array must reach seven bytes past the last position. LLVM makes one
     instruction of it, as of most functions here.
     """
-    at = WORD(position)
-    word = WORD(data[at]) | (WORD(data[at + WORD(1)]) << WORD(8))
-    word |= (WORD(data[at + WORD(2)]) << WORD(16)) | (WORD(data[at + WORD(3)]) << WORD(24))
-    word |= (WORD(data[at + WORD(4)]) << WORD(32)) | (WORD(data[at + WORD(5)]) << WORD(40))
-    return word | (WORD(data[at + WORD(6)]) << WORD(48)) | (WORD(data[at + WORD(7)]) << WORD(56))
+    at, word = WORD(position), WORD(0)
+    for k in range(8):
+        word |= WORD(data[at + WORD(k)]) << WORD(8 * k)
+    return word
 
 
 @inlined
