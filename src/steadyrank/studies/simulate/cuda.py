@@ -12,7 +12,7 @@ import numpy as np
 
 from steadyrank.compute.gpu import cupy, gpu_kernels
 from steadyrank.errors import MachineError
-from steadyrank.studies.simulate.score_bins import Cells, Gain
+from steadyrank.studies.simulate.sampler_kernels import Cells, Gain
 
 SOURCE = ("steadyrank.studies.simulate", "simulate.cu")
 THREADS = 256

@@ -15,7 +15,7 @@ import numpy as np
 from steadyrank.data.qrels import Qrels
 from steadyrank.errors import InputError, check_choice
 from steadyrank.measures.names import Measure, check_parameter, parse_measure, split_parameter
-from steadyrank.studies.simulate.score_bins import JUDGED, POISSON, SAMPLED, Cells, Gain
+from steadyrank.studies.simulate.sampler_kernels import JUDGED, POISSON, SAMPLED, Cells, Gain
 
 Denominator = Literal["judged", "sampled", "poisson"]
 MEASURES = ("AP", "P", "R", "RR", "nDCG", "RBP", "Success")

@@ -5,7 +5,9 @@ documents with no other between them, below the others since the last bin. Docum
 kinds that share a score make a bin of their own, whose order is random.
 
 For kernel densities the scores' range is halved until what a piece holds of both kinds is
-little enough for its order to be random too.
+little enough for its order to be random too. Neighbouring pieces are then joined to one bin, as
+time goes with the number of bins, while one number, the bin's tilt, says how much higher its
+relevant documents stand than its others (`sampler_kernels`).
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ import math
 import numpy as np
 
 from steadyrank.compute.kernels import inlined, lean_kernel, part, specialised
+from steadyrank.studies.simulate.sampler_kernels import Cells
+from steadyrank.studies.simulate.sampler_laws import total_weight
 
 NUMBER, SCOTT, SILVERMAN, ROBUST = 0, 1, 2, 3
 RULES = {"scott": SCOTT, "silverman": SILVERMAN, "robust": ROBUST}
@@ -26,6 +30,19 @@ MOST_PIECES = 4096
 DEEPEST = 64
 REACH = 9.0
 """Standard deviations beyond which a Gaussian holds nothing."""
+
+TOLERANCE = 0.002
+"""How far (relevant · others) / (1 + rank) of a bin may depart from its tilted law.
+
+The mean number of others above a relevant document is right however large this is.
+"""
+
+MOST_TILT = 0.5
+MOST_RELEVANT = 1.5
+"""Expected in a bin that is joined: several that are drawn there have to be put in order."""
+
+FEW_OTHERS = 0.1
+"""With fewer others in a bin, the relevant ones are hardly ever put in order."""
 
 _STEPS = 512
 _grid = np.arange(-int(REACH) * _STEPS, int(REACH) * _STEPS + 2) / _STEPS
@@ -336,3 +353,94 @@ def profile_run(
     )
     ends, tails, plain = of_topics
     return ends, *(column[:bins].copy() for column in out), tails, plain
+
+
+@part
+def _tilt(relevant, others, hits, rest):
+    """The tilt of some pieces, and how far their shares depart from it at most."""
+    above = below = inside = 0.0
+    for i in range(len(relevant)):
+        inside += others[i] / rest * (above + 0.5 * relevant[i] / hits)
+        above += relevant[i] / hits
+    tilt = 6.0 * (inside - 0.5)
+    above = farthest = 0.0
+    for i in range(len(relevant)):
+        above += relevant[i] / hits
+        below += others[i] / rest
+        farthest = max(farthest, abs(above - below - tilt * below * (1.0 - below)))
+    return tilt, farthest
+
+
+@part
+def _joined(relevant, others, hits, rest, rank, scale):
+    """Whether some pieces make one bin, and its tilt."""
+    product = hits * rest * scale / (1.0 + rank)
+    if product <= TOLERANCE:
+        return True, 0.0
+    if hits > MOST_RELEVANT and rest * scale > FEW_OTHERS:
+        return False, 0.0
+    tilt, farthest = _tilt(relevant, others, hits, rest)
+    return abs(tilt) <= MOST_TILT and product * farthest <= TOLERANCE, tilt
+
+
+@part
+def _join_cell(relevant, others, mingled, scale, out, tilts, first):
+    """Write the bins of one cell from `first` on; the next free bin.
+
+    A sample has `scale` times as many other documents as the weights sum to.
+    """
+    rank = 0.0
+    start, n = 0, len(relevant)
+    while start < n:
+        hits, rest, tilt = relevant[start], others[start], 0.0
+        stop = start + 1
+        while stop < n and mingled[start] and mingled[stop]:
+            more_hits, more_rest = hits + relevant[stop], rest + others[stop]
+            pieces = slice(start, stop + 1)
+            good, more_tilt = _joined(
+                relevant[pieces], others[pieces], more_hits, more_rest, rank, scale
+            )
+            if not good:
+                break
+            hits, rest, tilt = more_hits, more_rest, more_tilt
+            stop += 1
+        out[0][first], out[1][first], out[2][first] = hits, rest, mingled[start]
+        tilts[first] = tilt
+        rank += hits + rest * scale
+        first += 1
+        start = stop
+    return first
+
+
+@lean_kernel
+def _join_cells(cells, ends, out, tilts):
+    """Write the bins of all cells, and where each cell's end."""
+    bins = 0
+    for cell in range(len(ends)):
+        start, stop = cells.starts[cell], cells.starts[cell + 1]
+        total = total_weight(cells.others[start:stop], cells.tail[cell])
+        n_others = max(0, cells.depth[cell] - cells.n_relevant[cell])
+        bins = _join_cell(
+            cells.relevant[start:stop],
+            cells.others[start:stop],
+            cells.mingled[start:stop],
+            n_others / total if total > 0.0 else 0.0,
+            out,
+            tilts,
+            bins,
+        )
+        ends[cell] = bins
+    return bins
+
+
+def joined_bins(cells: Cells) -> tuple[Cells, np.ndarray]:
+    """The pieces of kernel densities as fewer bins, and the tilt of each."""
+    n_pieces, ends = len(cells.relevant), np.empty(len(cells.tail), np.int64)
+    out = (np.empty(n_pieces), np.empty(n_pieces), np.empty(n_pieces, np.bool_))
+    tilts = np.empty(n_pieces)
+    bins = _join_cells(cells, ends, out, tilts)
+    relevant, others, mingled = (column[:bins].copy() for column in out)
+    joined = cells._replace(
+        starts=np.concatenate([[0], ends]), relevant=relevant, others=others, mingled=mingled
+    )
+    return joined, tilts[:bins].copy()

@@ -23,7 +23,7 @@ from steadyrank.errors import InputError, check_choice
 from steadyrank.measures.check import is_rank_like
 from steadyrank.measures.scoring import Recipe, find_judged_documents, score_topics
 from steadyrank.studies.simulate import profile_kernels
-from steadyrank.studies.simulate.score_bins import Cells
+from steadyrank.studies.simulate.sampler_kernels import Cells
 
 Model = Literal["bootstrap", "kde"]
 Bandwidth = Literal["scott", "silverman", "robust"]

@@ -20,13 +20,13 @@ from steadyrank.data.run import Run
 from steadyrank.data.runs import Runs
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scoring import prepare
-from steadyrank.studies.simulate.density_bins import joined_bins
 from steadyrank.studies.simulate.measures import (
     Denominator,
     SimulatedMeasure,
     make_gain,
     raw_values,
 )
+from steadyrank.studies.simulate.profile_kernels import joined_bins
 from steadyrank.studies.simulate.profiles import (
     Bandwidth,
     Model,
@@ -34,7 +34,7 @@ from steadyrank.studies.simulate.profiles import (
     ScoreSource,
     score_profiles,
 )
-from steadyrank.studies.simulate.score_bins import Gain
+from steadyrank.studies.simulate.sampler_kernels import Gain
 from steadyrank.studies.simulate.shared_lists import shared_lists
 from steadyrank.studies.simulate.sources import (
     IndependentRuns,

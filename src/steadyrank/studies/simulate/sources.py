@@ -13,9 +13,7 @@ from steadyrank.compute.executors import map_in_order
 from steadyrank.measures.scoring import Recipe
 from steadyrank.stats.pairs.tests import slices
 from steadyrank.studies.simulate import shared_kernels
-from steadyrank.studies.simulate.density_kernels import sample_densities
-from steadyrank.studies.simulate.sampler_kernels import sample_cells
-from steadyrank.studies.simulate.score_bins import Cells, Gain
+from steadyrank.studies.simulate.sampler_kernels import Cells, Gain, sample_cells, sample_densities
 from steadyrank.studies.simulate.shared_counts import SIDE_BY_SIDE, Lists
 from steadyrank.studies.simulate.shared_sums import scoring_of
 
