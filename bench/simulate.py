@@ -30,9 +30,8 @@ from steadyrank.studies.simulate.measures import make_gain
 from steadyrank.studies.simulate.profile_kernels import SCOTT, bandwidth_of, joined_bins
 from steadyrank.studies.simulate.profiles import score_profiles
 from steadyrank.studies.simulate.sampler_kernels import Cells, sample_cells, sample_densities
-from steadyrank.studies.simulate.setups import topic_keys
 from steadyrank.studies.simulate.shared_lists import shared_lists
-from steadyrank.studies.simulate.sources import SharedDocuments
+from steadyrank.studies.simulate.sources import SharedDocuments, topic_keys
 
 DEPTH = 1000
 

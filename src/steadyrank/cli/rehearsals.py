@@ -62,7 +62,7 @@ def scoring(*measures: str) -> Rehearsal:
 
 def sampling(measure: str) -> Rehearsal:
     """Simulated collections, scored by a measure."""
-    names = ("shared_counts", "shared_kernels", "shared_sums", "shared_ties")
+    names = ("list_kernels", "shared_kernels")
     return Rehearsal(
         "steadyrank.studies.simulate.rehearsal:sample_one_document",
         frozenset(f"steadyrank.studies.simulate.{name}" for name in names),

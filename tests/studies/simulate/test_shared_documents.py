@@ -16,10 +16,9 @@ from bench import documents
 from steadyrank.compute.executors import workers
 from steadyrank.measures.names import parse_measure
 from steadyrank.measures.scoring import prepare
-from steadyrank.studies.simulate.setups import topic_keys
-from steadyrank.studies.simulate.shared_counts import draw_counts
+from steadyrank.studies.simulate.list_kernels import draw_counts
 from steadyrank.studies.simulate.shared_lists import documents_needed, shared_lists
-from steadyrank.studies.simulate.sources import SharedDocuments
+from steadyrank.studies.simulate.sources import SharedDocuments, topic_keys
 
 MEASURES = (
     "AP",

@@ -75,8 +75,8 @@ SHARED = [
 def test_shared_documents_are_the_processors_to_the_last_bit(track, tied, measure):
     from steadyrank.compute.executors import workers
     from steadyrank.data.read.runs import read_runs
-    from steadyrank.studies.simulate.setups import shared_setup
-    from steadyrank.studies.simulate.shared_cuda import DeviceLists, sample_shared
+    from steadyrank.studies.simulate.cuda import DeviceLists, sample_shared
+    from steadyrank.studies.simulate.sources import shared_setup
 
     setup = shared_setup(
         read_runs(tied),
@@ -99,11 +99,11 @@ def test_shared_documents_are_the_processors_to_the_last_bit(track, tied, measur
 
 @needs_gpu
 def test_counts_that_do_not_fit_are_drawn_group_by_group(track, monkeypatch):
-    from steadyrank.studies.simulate import shared_cuda
+    from steadyrank.studies.simulate import cuda
 
     options = {"documents": "shared", "device": "cuda", "n_samples": 200}
     whole = study(track, **options)
-    monkeypatch.setattr(shared_cuda, "COUNTS", 100_000)
+    monkeypatch.setattr(cuda, "COUNTS", 100_000)
     assert study(track, **options).simulated.tobytes() == whole.simulated.tobytes()
 
 

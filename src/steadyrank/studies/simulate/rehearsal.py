@@ -11,7 +11,7 @@ from steadyrank.measures.scoring import prepare
 from steadyrank.stats.pairs.difference_bins import shifted_sums
 from steadyrank.stats.pairs.tests import means_and_errors
 from steadyrank.stats.ranks.correlation import pairwise_tau_and_tau_ap, taus_against
-from steadyrank.studies.simulate.shared_counts import Lists
+from steadyrank.studies.simulate.list_kernels import RankingArrays
 from steadyrank.studies.simulate.shared_lists import shared_lists
 from steadyrank.studies.simulate.sources import SharedDocuments
 from steadyrank.studies.simulate.statistics import error_rate, significance_rates
@@ -20,7 +20,7 @@ from steadyrank.studies.simulate.statistics import error_rate, significance_rate
 def sample_one_document(measure: str) -> None:
     """Draw one ranking: most of the study's compile time, and without what comes before."""
     whole, places = np.arange(2), np.zeros(1, np.int32)
-    lists = Lists(
+    lists = RankingArrays(
         documents=whole,
         hashes=np.ones(1, np.uint64),
         ideal=whole,

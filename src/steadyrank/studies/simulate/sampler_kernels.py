@@ -540,11 +540,13 @@ def _room(cells, first, last):
 
 def _make_lanes(most: int) -> Lanes:
     """Room for samples with at most so many bins, the tail being one."""
-    kinds = dict.fromkeys(Lanes._fields, HALF)
-    kinds |= {"keys": np.uint64, "steps": np.int64, "values": np.float64, "growth": np.float64}
-    per_bin = {"relevant": most, "others": most}
+    other = {"keys": np.uint64, "steps": np.int64, "values": np.float64, "growth": np.float64}
+    bins = {"relevant": most, "others": most}
     return Lanes(
-        **{name: np.empty(per_bin.get(name, 1) * SIDE_BY_SIDE, kinds[name]) for name in kinds}
+        *(
+            np.empty(bins.get(name, 1) * SIDE_BY_SIDE, other.get(name, HALF))
+            for name in Lanes._fields
+        )
     )
 
 
