@@ -112,7 +112,7 @@ def cell_values(runs, grades, measure, n_samples=N_SAMPLES, **options):
     values = np.empty((len(runs) * len(grades), n_samples))
     with workers(jobs=1) as pool:
         source.fill(values, 0, pool)
-    return values.reshape(len(runs), len(grades), n_samples)[lists.given]
+    return values.reshape(len(runs), len(grades), n_samples)[lists.notes.given]
 
 
 @pytest.fixture(scope="module")
