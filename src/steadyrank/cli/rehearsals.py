@@ -72,7 +72,7 @@ def sampling(measure: str) -> Rehearsal:
 
 def bounding(measure: str) -> Rehearsal:
     """Bounds of a measure over unjudged documents."""
-    names = ("bound_kernels", "few_kernels", "kernels", "share_kernels")
+    names = ("bound_kernels",)
     return Rehearsal(
         "steadyrank.studies.holes.compile_rehearsal:bound_two_runs",
         frozenset(f"steadyrank.studies.holes.{name}" for name in names),

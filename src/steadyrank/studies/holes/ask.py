@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from steadyrank.studies.holes.bound_kernels import sum_changes
 from steadyrank.studies.holes.bounds import ideal_by_judged
-from steadyrank.studies.holes.kernels import sum_changes
 from steadyrank.studies.holes.lists import Lists
 from steadyrank.studies.holes.measures import HoledMeasure
 

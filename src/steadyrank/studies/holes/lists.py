@@ -32,7 +32,7 @@ from steadyrank.words import by_number, counted
 Missing = Literal["zero", "error"]
 
 
-class Entries(NamedTuple):
+class CellEntries(NamedTuple):
     """Documents of all runs: those of run r and topic t are entries `blocks[c]` to
     `blocks[c + 1]`, with c = r × topics + t.
     """
@@ -58,9 +58,9 @@ class Lists:
     """Ranks that the measure looks at."""
     lengths: np.ndarray
     """[run, topic]: documents returned, -1 where the run lacks the topic."""
-    judged: Entries
+    judged: CellEntries
     """At any rank."""
-    open: Entries
+    open: CellEntries
     """Unjudged, at ranks up to `depth`."""
     hole_blocks: np.ndarray
     """[topic + 1]: where the open holes of a topic begin and end."""
@@ -99,7 +99,7 @@ class Lists:
         return np.asarray(per_cell.sum(axis=1) / np.maximum(within, 1))
 
 
-class _RunPart(NamedTuple):
+class _RunHoles(NamedTuple):
     run: Run
     """Its name and notes alone."""
     judged: tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -140,7 +140,7 @@ def read_lists(
     return _assembled(parts, qrels, depth)
 
 
-def _part_of(run: Run, *, qrels: Qrels, depth: int) -> _RunPart:
+def _part_of(run: Run, *, qrels: Qrels, depth: int) -> _RunHoles:
     judged = find_judged_documents(run, qrels)
     position = {topic: t for t, topic in enumerate(run.topics)}
     places = np.array([position.get(topic, -1) for topic in qrels.topics], np.int64)
@@ -155,7 +155,7 @@ def _part_of(run: Run, *, qrels: Qrels, depth: int) -> _RunPart:
     unjudged[first[owner] + judged.ranks - 1] = False
     rows = run.blocks[places[topic]] + rank - 1
     rank, rows, topic = rank[unjudged], rows[unjudged], topic[unjudged]
-    return _RunPart(
+    return _RunHoles(
         run=header_of(run),
         judged=(judged.blocks, judged.ranks, judged.rows),
         blocks=np.searchsorted(topic, np.arange(len(places) + 1)),
@@ -167,7 +167,7 @@ def _part_of(run: Run, *, qrels: Qrels, depth: int) -> _RunPart:
     )
 
 
-def _assembled(parts: Sequence[_RunPart], qrels: Qrels, depth: int) -> Lists:
+def _assembled(parts: Sequence[_RunHoles], qrels: Qrels, depth: int) -> Lists:
     topics = [_holes_of(parts, t, depth) for t in range(len(qrels.topics))]
     counts = np.array([len(topic.n_runs) for topic in topics], np.int64)
     hole_blocks = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -193,7 +193,7 @@ class _TopicHoles(NamedTuple):
     n_deeper: int
 
 
-def _holes_of(parts: Sequence[_RunPart], t: int, depth: int) -> _TopicHoles:
+def _holes_of(parts: Sequence[_RunHoles], t: int, depth: int) -> _TopicHoles:
     """The distinct holes of one topic; two ids of one topic are one if their hashes agree."""
     spans = [slice(part.blocks[t], part.blocks[t + 1]) for part in parts]
     hashes = np.concatenate([part.hashes[at] for part, at in zip(parts, spans, strict=True)])
@@ -210,7 +210,7 @@ def _holes_of(parts: Sequence[_RunPart], t: int, depth: int) -> _TopicHoles:
     return _TopicHoles(within, n_runs[is_open], int((~is_open).sum()))
 
 
-def _named(parts: Sequence[_RunPart], rows: np.ndarray, n_holes: int) -> Ids:
+def _named(parts: Sequence[_RunHoles], rows: np.ndarray, n_holes: int) -> Ids:
     """The ids of the open holes, each from the first run that has it.
 
     `rows` has the hole of each unjudged document within the depth, in the order of their names.
@@ -228,7 +228,7 @@ def _named(parts: Sequence[_RunPart], rows: np.ndarray, n_holes: int) -> Ids:
 
 
 def _open_part(
-    part: _RunPart, r: int, topics: Sequence[_TopicHoles], hole_blocks: np.ndarray
+    part: _RunHoles, r: int, topics: Sequence[_TopicHoles], hole_blocks: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rows = [topic.rows[r] + hole_blocks[t] for t, topic in enumerate(topics)]
     blocks = np.concatenate([[0], np.cumsum([len(one) for one in rows])]).astype(np.int64)
@@ -238,10 +238,10 @@ def _open_part(
     return blocks, np.concatenate(ranks), np.concatenate(rows).astype(np.int64)
 
 
-def _joined(parts: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Entries:
+def _joined(parts: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> CellEntries:
     firsts = np.cumsum([0, *(len(ranks) for _, ranks, _ in parts)], dtype=np.int64)
     blocks = [part[0][:-1] + first for part, first in zip(parts, firsts, strict=False)]
-    return Entries(
+    return CellEntries(
         np.concatenate([*blocks, firsts[-1:]]),
         np.concatenate([part[1] for part in parts]),
         np.concatenate([part[2] for part in parts]),
@@ -272,7 +272,7 @@ def joined_qrels(first: Qrels, second: Qrels) -> Qrels:
     return qrels_in_order(replace(joined, source=first.source, oddities={}))
 
 
-def _report(parts: Sequence[_RunPart], qrels: Qrels, missing: Missing) -> None:
+def _report(parts: Sequence[_RunHoles], qrels: Qrels, missing: Missing) -> None:
     """Say, in counts, what was done about files that do not quite fit together."""
     n_topics = len(qrels.topics)
     counts = [int((part.lengths < 0).sum()) for part in parts]

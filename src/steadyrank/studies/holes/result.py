@@ -13,8 +13,8 @@ from steadyrank.present.json import picked
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.holes.ask import Ask
-from steadyrank.studies.holes.prior_check import PriorCheck
-from steadyrank.studies.holes.rehearsal import FEWEST_RUNS, Rehearsal
+from steadyrank.studies.holes.completions import FEWEST_RUNS, Rehearsal
+from steadyrank.studies.holes.prior import PriorCheck
 from steadyrank.words import by_number, counted
 
 DECIDED = 1e-12

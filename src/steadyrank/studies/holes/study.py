@@ -29,15 +29,18 @@ from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t
 from steadyrank.studies.holes.ask import Ask, documents_to_judge
 from steadyrank.studies.holes.bounds import Bounds, find_bounds
-from steadyrank.studies.holes.completions import Completions, draw_completions
-from steadyrank.studies.holes.evidence import Pool, features, gather_evidence, make_pool
+from steadyrank.studies.holes.completions import Completions, Rehearsal, draw_completions, rehearse
 from steadyrank.studies.holes.lists import Lists, Missing, by_document, joined_qrels, read_lists
-from steadyrank.studies.holes.measures import HoledMeasure, parse_holed
-from steadyrank.studies.holes.prior import Prior
-from steadyrank.studies.holes.prior_check import check_prior
-from steadyrank.studies.holes.rehearsal import Rehearsal, rehearse
+from steadyrank.studies.holes.measures import HoledMeasure, Rankings, make_rankings, parse_holed
+from steadyrank.studies.holes.prior import (
+    PooledDocuments,
+    Prior,
+    check_prior,
+    features,
+    gather_evidence,
+    make_pool,
+)
 from steadyrank.studies.holes.result import DECIDED, HolesPair, HolesResult, HolesRun
-from steadyrank.studies.holes.scoring import Rankings, make_rankings
 
 __all__ = ["HolesResult", "holes"]
 
@@ -303,7 +306,7 @@ def _asked(
     lists: Lists,
     measure: HoledMeasure,
     pairs: tuple[HolesPair, ...],
-    prior_of: tuple[Pool, Pool, Prior | None],
+    prior_of: tuple[PooledDocuments, PooledDocuments, Prior | None],
     n: int,
 ) -> tuple[Ask, ...]:
     """Documents to judge for the pairs that are not settled; if all are, for those undecided."""
