@@ -54,7 +54,7 @@ no judged document is relevant): *outer*.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -136,7 +136,7 @@ def _with_deeper(rankings: Rankings, measure: HoledMeasure) -> Rankings:
     """The same rankings where holes below the cutoff are in the ideal list, with the top grade."""
     n_graded = rankings.n_graded.copy()
     n_graded[:, -1] += rankings.lists.n_deeper
-    return Rankings(lists=rankings.lists, entries=rankings.entries, n_graded=n_graded)
+    return replace(rankings, n_graded=n_graded)
 
 
 def _judged_bounds(lists: Lists, measure: HoledMeasure) -> tuple[np.ndarray, np.ndarray]:
@@ -162,8 +162,7 @@ def _relevant_entries(lists: Lists, measure: HoledMeasure) -> tuple[CellEntries,
     grades = lists.qrels.grades[judged.rows]
     gains = np.where(grades >= 0, measure.gains[np.maximum(grades, 0)], 0.0)
     stay = (gains > 0.0) & (judged.ranks <= measure.depth)
-    blocks = np.concatenate([[0], np.cumsum(stay)])[judged.blocks]
-    return CellEntries(blocks, judged.ranks[stay], judged.rows[stay]), gains[stay]
+    return judged.only(stay), gains[stay]
 
 
 def _numerators(lists: Lists, measure: HoledMeasure) -> np.ndarray:
@@ -312,13 +311,13 @@ def _few_of(
     lists, entries = rankings.lists, rankings.entries
     judged_gains = np.where(lists.qrels.grades > 0, measure.gains[lists.qrels.grades], 0.0)
     gains = np.concatenate([judged_gains, np.zeros(lists.n_open)])[entries.rows]
-    holes = entries.rows - len(lists.qrels)
-    stay = ((gains > 0.0) | (holes >= 0)) & (entries.ranks <= measure.depth)
-    _, above = _steps(lists, measure)
+    stay = (gains > 0.0) | (entries.rows >= len(lists.qrels))
+    stay &= entries.ranks <= measure.depth
+    countable, (_, above) = entries.only(stay), _steps(lists, measure)
     few = FewHoles(
-        blocks=np.concatenate([[0], np.cumsum(stay)])[entries.blocks],
-        ranks=entries.ranks[stay],
-        holes=holes[stay],
+        blocks=countable.blocks,
+        ranks=countable.ranks,
+        holes=countable.rows - len(lists.qrels),
         gains=gains[stay],
         hole_blocks=lists.hole_blocks,
         n_cell_holes=np.diff(lists.open.blocks),
@@ -398,4 +397,4 @@ def _share_bounds(lists: Lists, measure: HoledMeasure) -> HoleWeights:
         for column in (judged_most, judged_least)
     ]
     rows, most, least = _in_order_of_documents(holes, most, least)
-    return HoleWeights(holes.blocks, rows, most, least, *sums, lists.hole_blocks)
+    return HoleWeights(holes.blocks, rows, most, least, sums[0], sums[1], lists.hole_blocks)

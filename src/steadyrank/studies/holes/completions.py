@@ -29,14 +29,7 @@ from steadyrank.stats.pairs.result import CONSTANT
 from steadyrank.studies.holes import bound_kernels
 from steadyrank.studies.holes.lists import CellEntries, Lists
 from steadyrank.studies.holes.measures import HoledMeasure, Rankings, make_rankings
-from steadyrank.studies.holes.prior import (
-    PooledDocuments,
-    Prior,
-    check_prior,
-    features,
-    gather_evidence,
-    make_pool,
-)
+from steadyrank.studies.holes.prior import PooledDocuments, Prior, check_prior, make_pool
 
 BLOCK = 20
 """Completions that share a stream of random numbers."""
@@ -102,7 +95,6 @@ def draw_completions(
     recipe: Recipe,
     prior: Prior,
     holes: PooledDocuments,
-    x: np.ndarray,
     *,
     n_samples: int,
     jobs: int | None = None,
@@ -118,7 +110,7 @@ def draw_completions(
         stream = block_stream(seed, "holes", number)
         means, within = np.empty((stop - first, n_runs)), np.zeros((n_runs, n_runs))
         for row in means:
-            grades = draw_grades(prior, holes, x, (n_runs, n_topics), stream)
+            grades = draw_grades(prior, holes, (n_runs, n_topics), stream)
             scores = countable.scores(recipe, grades)
             row[:] = scores.mean(axis=1)
             within += _variances_of_differences(scores)
@@ -134,11 +126,7 @@ def draw_completions(
 
 
 def draw_grades(
-    prior: Prior,
-    holes: PooledDocuments,
-    x: np.ndarray,
-    shape: tuple[int, int],
-    stream: np.random.Generator,
+    prior: Prior, holes: PooledDocuments, shape: tuple[int, int], stream: np.random.Generator
 ) -> np.ndarray:
     """One completion: the grades of all open holes."""
     n_runs, n_topics = shape
@@ -151,10 +139,10 @@ def draw_grades(
     runs = prior.run_spread * (stream.standard_normal(n_runs) + stream.standard_normal())
     # Not known, but for its sign: that nobody else found a document never speaks for it.
     factor = prior.factor(stream.random())
-    uniform = stream.random(x.shape[1]) / factor if factor > 0.0 else np.ones(x.shape[1])
-    grades = np.empty(x.shape[1], np.int32)
     effects = topics[holes.topic] + runs[holes.owner]
-    bound_kernels.draw_grades(x, coefficients, effects, uniform, grades)
+    uniform = stream.random(len(effects)) / factor if factor > 0.0 else np.ones(len(effects))
+    grades = np.empty(len(effects), np.int32)
+    bound_kernels.draw_grades(prior.x, coefficients, effects, uniform, grades)
     return grades
 
 
@@ -236,16 +224,8 @@ def _imputed_and_known(
     prior, _ = check_prior(judged, holes, rehearsed, measure.top_grade)
     if prior is None:
         return None
-    evidence = gather_evidence(rehearsed, judged, measure.top_grade)
     drawn = draw_completions(
-        rankings,
-        measure.recipe,
-        prior,
-        holes,
-        features(holes, evidence, inside=False),
-        n_samples=N_COMPLETIONS,
-        jobs=jobs,
-        seed=seed,
+        rankings, measure.recipe, prior, holes, n_samples=N_COMPLETIONS, jobs=jobs, seed=seed
     )
     truth = rankings.scores(measure.recipe, np.maximum(grades, 0).astype(np.int32)).mean(axis=1)
     places = np.searchsorted(runs, np.sort(hidden))

@@ -9,7 +9,6 @@ lines changes which random number a document meets.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -25,9 +24,9 @@ from steadyrank.data.qrels import Qrels, build_qrels
 from steadyrank.data.read.runs import ReadingOptions, known_options, read_runs
 from steadyrank.data.run import Run
 from steadyrank.data.runs import header_of
-from steadyrank.errors import InputError, SteadyrankWarning
+from steadyrank.errors import InputError
+from steadyrank.measures.evaluate import report_missing, report_unknown
 from steadyrank.measures.scoring import find_judged_documents
-from steadyrank.words import by_number, counted
 
 Missing = Literal["zero", "error"]
 
@@ -46,6 +45,11 @@ class CellEntries(NamedTuple):
     def cells(self) -> np.ndarray:
         """The cell of each entry."""
         return np.repeat(np.arange(len(self.blocks) - 1), np.diff(self.blocks))
+
+    def only(self, stay: np.ndarray) -> CellEntries:
+        """The entries that stay, at the ranks that they have."""
+        blocks = np.concatenate([[0], np.cumsum(stay)])[self.blocks]
+        return CellEntries(blocks, self.ranks[stay], self.rows[stay])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -276,27 +280,11 @@ def _report(parts: Sequence[_RunHoles], qrels: Qrels, missing: Missing) -> None:
     """Say, in counts, what was done about files that do not quite fit together."""
     n_topics = len(qrels.topics)
     counts = [int((part.lengths < 0).sum()) for part in parts]
-    lacking = [i for i, count in enumerate(counts) if count]
     if all(count == n_topics for count in counts):
         raise InputError(
             "no run has any topic of the qrels: do the topic ids match (qrels: "
             f"{qrels.topics[0]!r})?"
         )
-    if lacking:
-        who = counted(len(lacking), "run lacks", "runs lack")
-        first = f"{parts[lacking[0]].run.name!r} lacks {counts[lacking[0]]} of {n_topics}"
-        if missing == "error":
-            raise InputError(
-                f"{who} judged topics ({first}): complete "
-                f'{by_number(len(lacking), "it", "them")}, or choose missing="zero"'
-            )
-        zero = by_number(len(lacking), "it scores", "they score") + " 0 there"
-        _warn(f"{who} judged topics ({first}): {zero}")
-    unknown = [part.unknown for part in parts if part.unknown]
-    if unknown:
-        who = counted(len(unknown), "run has", "runs have")
-        _warn(f"{who} topics that nobody judged (up to {max(unknown)}): these are ignored")
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, SteadyrankWarning, stacklevel=5)
+    lacking = zip((part.run.name for part in parts), counts, strict=True)
+    report_missing(lacking, n_topics, missing, may_skip=False)
+    report_unknown(part.unknown for part in parts)

@@ -155,7 +155,8 @@ class Rankings:
     def judged(self) -> Rankings:
         """The rankings without holes: what is scored as usual, or condensed."""
         no_holes = replace(self.lists, hole_blocks=np.zeros_like(self.lists.hole_blocks))
-        return replace(self.only(self.entries.rows < len(self.lists.qrels)), lists=no_holes)
+        judged = self.entries.only(self.entries.rows < len(self.lists.qrels))
+        return replace(self, entries=judged, lists=no_holes)
 
     def countable(self) -> Rankings:
         """The rankings without what counts in no completion: all but holes and relevant documents
@@ -163,13 +164,8 @@ class Rankings:
         """
         qrels = self.lists.qrels
         some = np.concatenate([qrels.grades > 0, np.ones(self.lists.n_open, bool)])
-        return self.only(some[self.entries.rows] & (self.entries.ranks <= self.lists.depth))
-
-    def only(self, stay: np.ndarray) -> Rankings:
-        """The rankings of the entries that stay, at the ranks that they have."""
-        blocks = np.concatenate([[0], np.cumsum(stay)])[self.entries.blocks]
-        entries = CellEntries(blocks, self.entries.ranks[stay], self.entries.rows[stay])
-        return replace(self, entries=entries)
+        stay = some[self.entries.rows] & (self.entries.ranks <= self.lists.depth)
+        return replace(self, entries=self.entries.only(stay))
 
     def scores(
         self, recipe: Recipe, grades: np.ndarray, *, ideal: np.ndarray | None = None

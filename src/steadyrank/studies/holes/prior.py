@@ -19,7 +19,7 @@ kinds, of which `found_share` of them were found by others: where all pools are 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -241,6 +241,8 @@ class Prior:
     run_spread: float = 0.0
     found_share: float = 0.0
     """Share of the hidden documents that are judged because somebody else found them."""
+    x: np.ndarray = field(default_factory=lambda: np.empty((0, 0, 0)))
+    """[grade from 1 on, hole, feature]"""
 
     def factor(self, ratio: float) -> float:
         """What the chances of holes are multiplied by, if a document that nobody else found is
@@ -360,47 +362,43 @@ def check_prior(
         seen_share=seen,
         found_share=_found_share(judged.take(hidden), first_holes(lists), seen),
     )
-    check = _judge(check, judged, holes)
+    check = replace(check, failure=_failure(check, judged, holes))
     if not check.passed:
         return None, check
-    fitted = fit_prior(judged, gather_evidence(lists, judged, top_grade), top_grade)
-    topic_spread = _spread(relevant, chance, judged.topic[hidden])
-    run_spread = _spread(relevant, chance, judged.owner[hidden])
+    evidence = gather_evidence(lists, judged, top_grade)
     return replace(
-        fitted, topic_spread=topic_spread, run_spread=run_spread, found_share=check.found_share
+        fit_prior(judged, evidence, top_grade),
+        topic_spread=_spread(relevant, chance, judged.topic[hidden]),
+        run_spread=_spread(relevant, chance, judged.owner[hidden]),
+        found_share=check.found_share,
+        x=features(holes, evidence, inside=False),
     ), check
 
 
-def _judge(check: PriorCheck, judged: PooledDocuments, holes: PooledDocuments) -> PriorCheck:
-    """The same check, with the reason why the prior is refused, if there is one."""
-    deepest = int(judged.best_rank.max())
-    if len(holes.best_rank) and np.median(holes.best_rank) > TOO_DEEP * deepest:
-        return replace(
-            check,
-            failure=(
-                f"half of the unjudged documents are below rank {np.median(holes.best_rank):.0f}, "
-                f"and no judged one is below rank {deepest}"
-            ),
+def _failure(check: PriorCheck, judged: PooledDocuments, holes: PooledDocuments) -> str:
+    """Why the prior is refused; nothing where it passes."""
+    deepest, middle = (
+        int(judged.best_rank.max()),
+        np.median(holes.best_rank) if len(holes[0]) else 0,
+    )
+    if middle > TOO_DEEP * deepest:
+        return (
+            f"half of the unjudged documents are below rank {middle:.0f}, "
+            f"and no judged one is below rank {deepest}"
         )
-    off = check.predicted - check.observed
-    if abs(off) > CLEARLY_OFF and abs(off) > 3.0 * check.standard_error:
-        return replace(
-            check,
-            failure=(
-                f"it predicts {check.predicted:.0%} of the hidden documents to be relevant, and "
-                f"{check.observed:.0%} are"
-            ),
+    off = abs(check.predicted - check.observed)
+    if off > CLEARLY_OFF and off > 3.0 * check.standard_error:
+        return (
+            f"it predicts {check.predicted:.0%} of the hidden documents to be relevant, and "
+            f"{check.observed:.0%} are"
         )
     simpler = min(check.log_loss_run, check.log_loss_pool)
     if check.log_loss > CLEARLY_WORSE * simpler:
-        return replace(
-            check,
-            failure=(
-                f"its log loss on hidden documents is {check.log_loss:.3f}; that of a simpler "
-                f"prior is {simpler:.3f}"
-            ),
+        return (
+            f"its log loss on hidden documents is {check.log_loss:.3f}; that of a simpler "
+            f"prior is {simpler:.3f}"
         )
-    return check
+    return ""
 
 
 def _predict_hidden(
