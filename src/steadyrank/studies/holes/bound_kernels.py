@@ -415,22 +415,6 @@ def _forget_holes(few, cell, start, number):
             number[hole] = -1
 
 
-@kernel
-def count_holes(few, pairs, out):
-    """out[pair, topic]: holes that either ranking has; of one alone, where these are too many."""
-    n_topics = len(few.hole_blocks) - 1
-    number = np.full(few.hole_blocks[-1] + 1, -1)
-    for p in range(len(pairs)):
-        for t in range(n_topics):
-            a, b, start = pairs[p, 0] * n_topics + t, pairs[p, 1] * n_topics + t, few.hole_blocks[t]
-            out[p, t] = max(few.n_cell_holes[a], few.n_cell_holes[b])
-            if out[p, t] <= few.most:
-                n = _number_holes(few, a, start, number, 0)
-                out[p, t] = _number_holes(few, b, start, number, n)
-                _forget_holes(few, a, start, number)
-                _forget_holes(few, b, start, number)
-
-
 @inlined
 def _value(few, cell, start, number, chosen):
     """ERR, or AP times the number of relevant documents, where the chosen holes are relevant."""
@@ -468,17 +452,22 @@ def _largest_of_all(few, a, b, t, number, n):
 
 @kernel
 def try_all(few, pairs, counts, out):
-    """Lower out[pair, topic] to the largest difference, where few holes matter by `count_holes`."""
+    """Lower out[pair, topic] to the largest difference, where few holes matter.
+
+    counts[pair, topic] becomes the holes that either ranking has; of one alone, where these are too
+    many. Where `out` is empty they are counted, and nothing is tried.
+    """
     n_topics = len(few.hole_blocks) - 1
     number = np.full(few.hole_blocks[-1] + 1, -1)
     for p in range(len(pairs)):
         for t in range(n_topics):
+            a, b, start = pairs[p, 0] * n_topics + t, pairs[p, 1] * n_topics + t, few.hole_blocks[t]
+            counts[p, t] = max(few.n_cell_holes[a], few.n_cell_holes[b])
             if counts[p, t] <= few.most:
-                a, b = pairs[p, 0] * n_topics + t, pairs[p, 1] * n_topics + t
-                start = few.hole_blocks[t]
-                n = _number_holes(few, a, start, number, 0)
-                n = _number_holes(few, b, start, number, n)
-                out[p, t] = min(out[p, t], _largest_of_all(few, a, b, t, number, n))
+                n = _number_holes(few, b, start, number, _number_holes(few, a, start, number, 0))
+                counts[p, t] = n
+                if n <= few.most and len(out) > 0:
+                    out[p, t] = min(out[p, t], _largest_of_all(few, a, b, t, number, n))
                 _forget_holes(few, a, start, number)
                 _forget_holes(few, b, start, number)
 

@@ -123,20 +123,14 @@ def _run_bounds(rankings: Rankings, measure: HoledMeasure) -> tuple[np.ndarray, 
         if measure.measure.name == "Judged":
             return _judged_bounds(lists, measure)
         return rankings.scores(recipe, nothing), rankings.scores(recipe, top)
-    with_deeper = _with_deeper(rankings, measure)
-    lowest = with_deeper.scores(recipe, nothing, ideal=top)
+    n_graded = rankings.n_graded.copy()
+    n_graded[:, -1] += lists.n_deeper  # holes below the cutoff lengthen the ideal list too
+    lowest = replace(rankings, n_graded=n_graded).scores(recipe, nothing, ideal=top)
     highest = np.minimum(rankings.scores(recipe, top, ideal=nothing), 1.0)
     # Where nothing judged is relevant, scoring by the judged ideal list says nothing.
     has_holes = np.diff(lists.open.blocks).reshape(lowest.shape) > 0
     barren = lists.qrels.best_grades < recipe.level
     return lowest, np.where(barren & has_holes & (recipe.level <= measure.top_grade), 1.0, highest)
-
-
-def _with_deeper(rankings: Rankings, measure: HoledMeasure) -> Rankings:
-    """The same rankings where holes below the cutoff are in the ideal list, with the top grade."""
-    n_graded = rankings.n_graded.copy()
-    n_graded[:, -1] += rankings.lists.n_deeper
-    return replace(rankings, n_graded=n_graded)
 
 
 def _judged_bounds(lists: Lists, measure: HoledMeasure) -> tuple[np.ndarray, np.ndarray]:
@@ -278,7 +272,7 @@ def _largest_differences(
             (lowest, highest), (a, b) = run_bounds, some.T
             np.minimum(largest, highest[a] - lowest[b], out=largest)
         if few is not None:
-            attained = _try_few(few, some, largest)
+            attained = np.asarray((_try_few(few, some, largest) <= few.most).all(axis=1))
         return largest.mean(axis=1), attained
 
     with workers(jobs=jobs) as threads:
@@ -331,28 +325,24 @@ def _few_of(
     return few._replace(most=int(np.searchsorted(work, MOST_WORK, side="right")) - 1)
 
 
-def _hole_counts(few: FewHoles, pairs: np.ndarray) -> np.ndarray:
-    """[pair, topic]: holes that either run has; where one alone has too many, those."""
+def _try_few(few: FewHoles, pairs: np.ndarray, largest: np.ndarray) -> np.ndarray:
+    """[pair, topic]: how many holes matter; where few, the largest differences are those attained.
+
+    Empty `largest` are for counting alone.
+    """
     counts = np.empty((len(pairs), len(few.hole_blocks) - 1), np.int64)
-    bound_kernels.count_holes(few, pairs, counts)
+    bound_kernels.try_all(few, pairs, counts, largest)
     return counts
 
 
 def _work(few: FewHoles, pairs: np.ndarray) -> np.ndarray:
     """[holes]: documents to look at where so many holes matter."""
-    counts = _hole_counts(few, pairs)
+    counts = _try_few(few, pairs, np.empty((0, 0)))
     is_few = counts <= few.most
     cells = pairs[:, :, None] * counts.shape[1] + np.arange(counts.shape[1])
     lengths = np.diff(few.blocks)[cells].sum(axis=1)
     documents = np.bincount(counts[is_few], lengths[is_few], minlength=few.most + 1)
     return np.asarray(documents * 2.0 ** np.arange(few.most + 1))
-
-
-def _try_few(few: FewHoles, pairs: np.ndarray, largest: np.ndarray) -> np.ndarray:
-    """Lower the largest differences [pair, topic] to those attained: [pair] whether all are."""
-    counts = _hole_counts(few, pairs)
-    bound_kernels.try_all(few, pairs, counts, largest)
-    return np.asarray((counts <= few.most).all(axis=1))
 
 
 def _kernel_of(rankings: Rankings, measure: HoledMeasure) -> Writing | None:

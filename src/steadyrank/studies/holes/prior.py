@@ -409,7 +409,9 @@ def _predict_hidden(
     n_folds = min(MOST_FOLDS, len(lists.runs))
     # What one run alone has is no evidence, and no fold hides anything else.
     evidence = gather_evidence(lists, judged, top_grade)
-    by_run = _reached_by_run(judged, lists, top_grade)
+    entry_rows, runs, topics = judged_entries(lists)
+    n_cells, cells = len(lists.runs) * lists.n_topics, runs * lists.n_topics + topics
+    by_run = _reached(cells, judged.grade[entry_rows], n_cells, top_grade)
     parts: list[tuple[np.ndarray, ...]] = []
     for fold in range(n_folds):
         rows = unique[judged.owner[unique] % n_folds == fold]
@@ -437,13 +439,6 @@ def _reached(place: np.ndarray, grade: np.ndarray, n_places: int, top_grade: int
     return np.stack(
         [np.bincount(place[grade >= g], minlength=n_places) for g in range(top_grade + 1)], axis=1
     )
-
-
-def _reached_by_run(judged: PooledDocuments, lists: Lists, top_grade: int) -> np.ndarray:
-    """[run by name and topic, grade]: the same of what each run has within the cutoff."""
-    rows, runs, topics = judged_entries(lists)
-    cells = runs * lists.n_topics + topics
-    return _reached(cells, judged.grade[rows], len(lists.runs) * lists.n_topics, top_grade)
 
 
 def _shares(reached: np.ndarray) -> np.ndarray:
