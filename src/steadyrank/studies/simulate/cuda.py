@@ -6,6 +6,7 @@ the law of `sampler_kernels` and other numbers: a stream of the GPU's own, repro
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -88,18 +89,15 @@ def upload(cells: Cells, gain: Gain) -> DeviceCells:
 
 def _shares(cells: Cells) -> tuple[np.ndarray, np.ndarray]:
     """Each bin's share of the other documents from it on down; whether a cell has any."""
-    others, starts = np.asarray(cells.others, np.float64), cells.starts
-    n_cells = len(cells.tail)
-    owner = np.repeat(np.arange(n_cells), np.diff(starts))
+    others = np.asarray(cells.others, np.float64)
+    below, totals = np.empty(len(others)), np.array(cells.tail, np.float64)
     # Sums from the last bin up, cell by cell: a running total from the end, less its value
     # below the cell, would lose digits of small cells after large ones.
-    below = np.empty(len(others))
-    for cell in range(n_cells):
-        part = slice(int(starts[cell]), int(starts[cell + 1]))
-        below[part] = np.cumsum(others[part][::-1])[::-1] + cells.tail[cell]
+    for cell, (start, stop) in enumerate(itertools.pairwise(cells.starts.tolist())):
+        below[start:stop] = np.cumsum(others[start:stop][::-1])[::-1] + cells.tail[cell]
+        totals[cell] += others[start:stop].sum()
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(below > 0, others / below, 0.0)
-    totals = np.bincount(owner, others, minlength=n_cells) + cells.tail
     return np.minimum(share, 1.0), totals > 0
 
 

@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from steadyrank.compute.kernels import inlined, lean_kernel, part, specialised
+from steadyrank.compute.kernels import inlined, lean_kernel, part
 from steadyrank.studies.simulate.sampler_kernels import Cells
 from steadyrank.studies.simulate.sampler_laws import total_weight
 
@@ -265,15 +265,8 @@ def _one_point(hits, rest, hit_width, rest_width, scratch, relevant, others, min
 
 
 @part
-def _exact_bins(scores, hits, rest, is_relevant, rule, number, scratch, out, bins):
-    """Write the bins of one topic for the bootstrap; the next free bin, the tail, and False."""
-    bins, tail = _tied_groups(scores, is_relevant, out[0], out[1], out[2], bins)
-    return bins, tail, False
-
-
-@part
-def _smooth_bins(scores, hits, rest, is_relevant, rule, number, scratch, out, bins):
-    """Write the bins of one topic for densities; next free bin, tail, and whether it is plain."""
+def _topic_bins(scores, hits, rest, is_relevant, rule, number, scratch, out, bins):
+    """Write the bins of one topic; next free bin, tail, and whether a class is not smooth."""
     relevant, others, mingled = out
     hit_width = bandwidth_of(hits, rule, number)
     rest_width = bandwidth_of(rest, rule, number)
@@ -291,10 +284,11 @@ def _smooth_bins(scores, hits, rest, is_relevant, rule, number, scratch, out, bi
     return bins, tail, plain
 
 
+@lean_kernel
 def _profile_topics(
     scores, starts, stops, blocks, ranks, rule, number, is_relevant, apart, scratch, out, of_topics
 ):
-    """Write the bins of every topic, by the global `topic_bins`, and how many there are in all.
+    """Write the bins of every topic, and how many there are in all.
 
     `of_topics` takes where each topic's bins end, its tail, and whether it is plain.
     """
@@ -313,15 +307,11 @@ def _profile_topics(
         if n_hits == 0:
             tails[t], plain[t] = len(rest), False
         else:
-            bins, tails[t], plain[t] = topic_bins(  # noqa: F821
+            bins, tails[t], plain[t] = _topic_bins(
                 here, hits, rest, marks, rule, number, scratch, out, bins
             )
         ends[t] = bins
     return bins
-
-
-_bootstrap_run = specialised(_profile_topics, "bootstrap_run", topic_bins=_exact_bins)
-_density_run = specialised(_profile_topics, "density_run", topic_bins=_smooth_bins)
 
 
 def profile_run(
@@ -347,11 +337,11 @@ def profile_run(
     clusters = longest if smooth else 0
     scratch = (np.empty((DEEPEST, 3)), np.empty(clusters), np.empty((clusters, TERMS + 1)))
     marks, apart = np.empty(longest, np.bool_), np.empty(longest)
-    kernel = _density_run if smooth else _bootstrap_run
-    bins = kernel(
+    bins = _profile_topics(
         scores, starts, stops, blocks, ranks, rule, number, marks, apart, scratch, out, of_topics
     )
     ends, tails, plain = of_topics
+    plain &= smooth
     return ends, *(column[:bins].copy() for column in out), tails, plain
 
 

@@ -50,8 +50,6 @@ from steadyrank.compute.kernels import (
 from steadyrank.compute.random_kernels import GOLDEN, mixed_bits
 from steadyrank.studies.simulate.sampler_laws import (
     HALF,
-    KEPT_ENTRIES,
-    SHARES,
     columns_at_most,
     make_laws,
     make_room,
@@ -63,6 +61,9 @@ SIDE_BY_SIDE = 64
 
 MARGIN = 0.9
 """How far, in square roots of the depth, the Poisson counts' mean stays below their due."""
+
+SHARES = 256
+"""Poisson means of others are multiples of 1 / SHARES of their weights."""
 
 WORDS = 32
 """Random words of one sample that are made together."""
@@ -483,10 +484,9 @@ def _cell_laws(cells, cell, gain, laws):
     unretrieved = max(0.0, cells.judged[cell] - n_relevant) if gain.base == POISSON else 0.0
     total = total_weight(others, tail)
     mean = max(0.0, depth - n_relevant - MARGIN * math.sqrt(depth))
-    # Rounded down to one of few shares of the weights, so that cells have laws in common.
-    share = np.int64(mean / total * SHARES) if total > 0.0 else 0
+    share = np.int64(mean / total * SHARES) / SHARES if total > 0.0 else 0.0
     relevant = cells.relevant[start:stop]
-    return make_laws(relevant, others, tail, share, unretrieved, laws, KEPT_ENTRIES), total > 0.0
+    return make_laws(relevant, others, tail, share, unretrieved, laws), total > 0.0
 
 
 def _sample_cells(cells, tilt, first_cell, key, first, gain, laws, lanes, out):
@@ -578,5 +578,5 @@ def sample_densities(
 def _sampled(sample: Any, cells: Cells, tilt: np.ndarray, first_cell: int, *rest: Any) -> int:
     *given, out = rest
     most, entries = _room(cells, first_cell, first_cell + len(out))
-    laws, lanes = make_room(most, entries, max(entries, 2 * most)), _make_lanes(most)
+    laws, lanes = make_room(most, entries), _make_lanes(most)
     return int(sample(cells, tilt, first_cell, *given, laws, lanes, out))

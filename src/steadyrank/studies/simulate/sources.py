@@ -14,12 +14,10 @@ from typing import Protocol
 
 import numpy as np
 
-from steadyrank.compute.executors import Progress, map_in_order
+from steadyrank.compute.executors import map_in_order
 from steadyrank.compute.random import block_stream
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.runs import Runs
-from steadyrank.measures.names import Measure
-from steadyrank.measures.scoring import Recipe, prepare
+from steadyrank.measures.scoring import Recipe
 from steadyrank.stats.pairs.tests import slices
 from steadyrank.studies.simulate.list_kernels import SIDE_BY_SIDE, RankingArrays
 from steadyrank.studies.simulate.measures import (
@@ -29,18 +27,9 @@ from steadyrank.studies.simulate.measures import (
     raw_values,
 )
 from steadyrank.studies.simulate.profile_kernels import joined_bins
-from steadyrank.studies.simulate.profiles import (
-    Bandwidth,
-    Depth,
-    Model,
-    RunNotes,
-    ScoreProfiles,
-    ScoreSource,
-    score_profiles,
-)
+from steadyrank.studies.simulate.profiles import RunNotes, ScoreProfiles
 from steadyrank.studies.simulate.sampler_kernels import Cells, Gain, sample_cells, sample_densities
 from steadyrank.studies.simulate.shared_kernels import make_scratch, scoring_of, shared_kernel
-from steadyrank.studies.simulate.shared_lists import shared_lists
 
 TASKS = 16
 """Parts into which the cells of a block are cut."""
@@ -131,33 +120,11 @@ class Setup:
     """A digest of all that the samples depend on."""
 
 
-def shared_setup(
-    runs: Runs,
-    qrels: Qrels,
-    measure: Measure,
-    *,
-    topics: Sequence[str],
-    depth: Depth,
-    score_source: ScoreSource,
-    seed: int,
-    jobs: int | None,
-    progress: Progress | None,
-) -> Setup:
+def shared_setup(found: SharedLists, recipe: Recipe, topics: Sequence[str], seed: int) -> Setup:
     """One new collection for all runs, whose documents keep their grades."""
-    recipe = prepare(measure, qrels.max_grade)
-    found = shared_lists(
-        runs,
-        qrels,
-        recipe,
-        topics=topics,
-        depth=depth,
-        score_source=score_source,
-        jobs=jobs,
-        progress=progress,
-    )
     return Setup(
         source=SharedDocuments(found.lists, recipe, topic_keys(seed, topics)),
-        measure=str(measure),
+        measure=str(recipe.measure),
         raw=found.raw,
         notes=found.notes,
         fingerprint=_fingerprint(found.lists, found.notes, topics),
@@ -171,45 +138,26 @@ def topic_keys(seed: int, topics: Sequence[str]) -> np.ndarray:
 
 
 def independent_setup(
-    runs: Runs,
-    qrels: Qrels,
+    profiles: ScoreProfiles,
     asked: SimulatedMeasure,
-    *,
+    qrels: Qrels,
     topics: Sequence[str],
-    depth: Depth,
-    model: Model,
-    bandwidth: Bandwidth | float,
-    denominator: Denominator,
-    score_source: ScoreSource,
     seed: int,
-    jobs: int | None,
-    progress: Progress | None,
+    *,
+    denominator: Denominator,
+    is_smooth: bool,
 ) -> Setup:
     """The scores of every run's relevant and other documents, without grades."""
-    is_itself = asked.is_itself(qrels)
-    profiles = score_profiles(
-        runs,
-        qrels,
-        topics=topics,
-        level=asked.level,
-        model=model,
-        depth=depth,
-        bandwidth=bandwidth,
-        score_source=score_source,
-        graded=None if is_itself else prepare(asked.measure, qrels.max_grade),
-        jobs=jobs,
-        progress=progress,
-    )
     gain = make_gain(asked.measure, denominator, profiles.cells, longest=profiles.longest)
     key = block_stream(seed, "simulated collections", 0).integers(2**64, dtype=np.uint64)
-    smooth = joined_bins(profiles.cells) if model == "kde" else None
+    smooth = joined_bins(profiles.cells) if is_smooth else None
     columns = [*profiles.cells, *(() if smooth is None else (*smooth[0], smooth[1]))]
     return Setup(
         source=IndependentRuns(profiles.cells, gain, key, smooth),
         measure=asked.name_on(qrels),
         raw=_raw(profiles, gain),
         notes=profiles.notes,
-        graded_measure=None if is_itself else str(asked.measure),
+        graded_measure=None if profiles.graded is None else str(asked.measure),
         graded=profiles.graded,
         plain=profiles.plain,
         fingerprint=_fingerprint(columns, profiles.notes, topics),

@@ -40,8 +40,10 @@ from steadyrank.studies.simulate.profiles import (
     RunNotes,
     ScoreSource,
     check_drawing,
+    score_profiles,
 )
 from steadyrank.studies.simulate.result import Device, Documents, Mode, SimulateResult, grades_words
+from steadyrank.studies.simulate.shared_lists import shared_lists
 from steadyrank.studies.simulate.sources import independent_setup, shared_setup
 from steadyrank.studies.simulate.statistics import rank_intervals_of
 from steadyrank.words import by_number, counted
@@ -187,32 +189,33 @@ def simulate(
     check_drawing(model, depth, bandwidth, score_source)
     to_read = read_runs(runs, **known_options(reading_options))
     judged = judgments_of(qrels)
-    common: Any = {
-        "depth": depth,
-        "score_source": score_source,
-        "seed": seed,
-        "jobs": jobs,
-        "progress": reading,
-    }
+    common: Any = {"depth": depth, "score_source": score_source, "jobs": jobs, "progress": reading}
     if documents == "shared":
         kept = parse_shared(measure, rel)
-        level = prepare(kept, judged.max_grade).level
+        recipe = prepare(kept, judged.max_grade)
+        level = recipe.level
         topics = _topics(judged, level, no_relevant)
-        setup = shared_setup(to_read, judged, kept, topics=topics, **common)
+        setup = shared_setup(
+            shared_lists(to_read, judged, recipe, topics=topics, **common), recipe, topics, seed
+        )
     else:
         denominator = denominator or DEFAULT_DENOMINATOR[mode]
         asked = parse_simulated(measure, rel)
         kept, level = asked.measure, asked.level
         topics = _topics(judged, level, no_relevant)
-        setup = independent_setup(
+        profiles = score_profiles(
             to_read,
             judged,
-            asked,
             topics=topics,
+            level=level,
             model=model,
             bandwidth=bandwidth,
-            denominator=denominator,
+            graded=None if asked.is_itself(judged) else prepare(kept, judged.max_grade),
             **common,
+        )
+        smooth = model == "kde"
+        setup = independent_setup(
+            profiles, asked, judged, topics, seed, denominator=denominator, is_smooth=smooth
         )
     notes, given = setup.notes, setup.notes.given
     to_read.check_headers([notes.runs[place] for place in given])
