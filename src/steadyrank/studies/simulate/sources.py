@@ -30,6 +30,7 @@ from steadyrank.studies.simulate.profile_kernels import joined_bins
 from steadyrank.studies.simulate.profiles import RunNotes, ScoreProfiles
 from steadyrank.studies.simulate.sampler_kernels import Cells, Gain, sample_cells, sample_densities
 from steadyrank.studies.simulate.shared_kernels import make_scratch, scoring_of, shared_kernel
+from steadyrank.studies.simulate.shared_lists import SharedLists
 
 TASKS = 16
 """Parts into which the cells of a block are cut."""
