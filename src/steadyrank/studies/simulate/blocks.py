@@ -113,35 +113,6 @@ class Sampled:
             self._next += 1
 
 
-@contextlib.contextmanager
-def sample_study(
-    study: Sampling,
-    store: Store | None,
-    *,
-    jobs: int | None = None,
-    scheduler: str | None = None,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
-) -> Iterator[Sampled]:
-    """All samples of a study, for as long as the block of code lasts."""
-    shape = (study.n_pairs, study.n_samples)
-    with (
-        _room_for(shape) as errors,
-        workers(jobs=jobs, scheduler=scheduler, executor=executor) as pool,
-    ):
-        sampled = Sampled(study, errors)
-        open_blocks = _take_kept(study, store, sampled)
-        done = study.n_blocks - len(open_blocks)
-        for number, block in _finished(study, open_blocks, pool):
-            if store is not None:
-                store.save(block_name(number), block)
-            sampled.take(number, block)
-            done += 1
-            if progress is not None:
-                progress(done, study.n_blocks)
-        yield sampled
-
-
 def block_name(number: int) -> str:
     """Under which name a store keeps a block."""
     return f"samples-{number:06d}"
@@ -279,14 +250,21 @@ def summarise(
     progress: Progress | None = None,
 ) -> Summary:
     """Sample and summarise on this machine's processors or on a cluster."""
-    raw = study.raw.mean(axis=1)
-    with sample_study(
-        study, store, jobs=jobs, scheduler=scheduler, executor=executor, progress=progress
-    ) as sampled:
+    raw, n_topics = study.raw.mean(axis=1), study.raw.shape[1]
+    with _room_for((study.n_pairs, study.n_samples)) as errors:
+        sampled = Sampled(study, errors)
+        missing = _take_kept(study, store, sampled)
+        done = study.n_blocks - len(missing)
+        with workers(jobs=jobs, scheduler=scheduler, executor=executor) as pool:
+            for number, block in _finished(study, missing, pool):
+                if store is not None:
+                    store.save(block_name(number), block)
+                sampled.take(number, block)
+                done += 1
+                if progress is not None:
+                    progress(done, study.n_blocks)
         means = sampled.means
-        rates = statistics.significance_rates(
-            means, sampled.errors, study.raw.shape[1], alpha=alpha, jobs=jobs
-        )
+        rates = statistics.significance_rates(means, errors, n_topics, alpha=alpha, jobs=jobs)
     return Summary(
         means=means,
         shift=sampled.shift,

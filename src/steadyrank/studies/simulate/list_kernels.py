@@ -164,16 +164,6 @@ def outline(
 
 
 @lean_kernel
-def gather(hashes, starts, kept, out):
-    """Write the hashes of the documents that are kept, topic after topic."""
-    n = 0
-    for t in range(len(starts)):
-        for i in range(starts[t], starts[t] + kept[t]):
-            out[n] = hashes[i]
-            n += 1
-
-
-@lean_kernel
 def number_documents(hashes, slots, numbers, n_known, places):
     """Write the number of each document into `places`; how many there are by now.
 

@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from steadyrank.compute.kernels import inlined, lean_kernel, part
+from steadyrank.compute.kernels import lean_kernel, part
 from steadyrank.studies.simulate.sampler_kernels import Cells
 from steadyrank.studies.simulate.sampler_laws import total_weight
 
@@ -48,64 +48,22 @@ _STEPS = 512
 _grid = np.arange(-int(REACH) * _STEPS, int(REACH) * _STEPS + 2) / _STEPS
 SURVIVAL = np.array([0.5 * math.erfc(z / math.sqrt(2.0)) for z in _grid])
 """P(N(0, 1) > z) in steps of 1 / _STEPS."""
-DENSITY = np.exp(-0.5 * _grid**2) / math.sqrt(2.0 * math.pi)
-"""The density of N(0, 1) at the same places."""
-
-TERMS = 10
-"""Powers of the distance from its cluster's middle, half a bandwidth at most, that a score has in
-its share above a point: what they leave out is below 1e-8."""
 
 
 @part
-def _make_clusters(values, width, middles, moments):
-    """Gather values in order into clusters that are one bandwidth wide; how many there are.
-
-    moments[c, k] is the sum of u^k / k! over the values of cluster c, u being their distance from
-    its middle in bandwidths.
-    """
-    n = -1
-    for value in values:
-        if n < 0 or (middles[n] - value) / width > 0.5:
-            n += 1
-            middles[n] = value - 0.5 * width
-            for k in range(TERMS + 1):
-                moments[n, k] = 0.0
-        u = (value - middles[n]) / width
-        power = 1.0
-        for k in range(TERMS + 1):
-            moments[n, k] += power
-            power *= u / (k + 1.0)
-    return n + 1
-
-
-@inlined
-def _near(z, moments):
-    """The expected number above a point that is z bandwidths above the middle of a cluster.
-
-    The Taylor series of the normal survival function: its derivatives are Hermite's polynomials
-    times the density.
-    """
-    place = (z + REACH) * _STEPS
-    i = np.int64(place)
-    rest = place - i
-    survival = SURVIVAL[i] * (1.0 - rest) + SURVIVAL[i + 1] * rest
-    density = DENSITY[i] * (1.0 - rest) + DENSITY[i + 1] * rest
-    before, here, series = 0.0, 1.0, 0.0
-    for k in range(1, TERMS + 1):
-        series += moments[k] * here
-        before, here = here, z * here - (k - 1.0) * before
-    return moments[0] * survival + density * series
-
-
-@part
-def _number_above(x, width, middles, moments, n):
-    """How many documents of a kernel density are expected above x."""
+def _number_above(x, width, values):
+    """How many documents of the kernel density of values in order are expected above x."""
     total = 0.0
-    for c in range(n):
-        z = (x - middles[c]) / width
+    for value in values:
+        z = (x - value) / width
         if z >= REACH:
             break
-        total += moments[c, 0] if z <= -REACH else _near(z, moments[c])
+        if z <= -REACH:
+            total += 1.0
+        else:
+            place = (z + REACH) * _STEPS
+            i = np.int64(place)
+            total += SURVIVAL[i] + (place - i) * (SURVIVAL[i + 1] - SURVIVAL[i])
     return total
 
 
@@ -207,18 +165,13 @@ def _fine_enough(hits, rest, rank):
 
 
 @part
-def _pieces(hits, rest, hit_width, rest_width, scratch, relevant, others, mingled, bins):
+def _pieces(hits, rest, hit_width, rest_width, stack, relevant, others, mingled, bins):
     """Write the bins of two kernel densities from `bins` on; the next free bin.
 
     The stack holds the pieces still to do, the highest on top: their lower ends with the
     relevant and other documents expected above those.
     """
-    stack, middles, moments = scratch
     n_hits, n_rest = len(hits), len(rest)
-    hit_middles, hit_moments = middles[:n_hits], moments[:n_hits]
-    rest_middles, rest_moments = middles[n_hits:], moments[n_hits:]
-    hit_clusters = _make_clusters(hits, hit_width, hit_middles, hit_moments)
-    rest_clusters = _make_clusters(rest, rest_width, rest_middles, rest_moments)
     high = max(hits[0] + REACH * hit_width, rest[0] + REACH * rest_width)
     low = min(hits[-1] - REACH * hit_width, rest[-1] - REACH * rest_width)
     stack[0, 0], stack[0, 1], stack[0, 2] = low, n_hits, n_rest
@@ -240,24 +193,19 @@ def _pieces(hits, rest, hit_width, rest_width, scratch, relevant, others, mingle
         else:
             top += 1
             stack[top, 0] = middle
-            stack[top, 1] = _number_above(middle, hit_width, hit_middles, hit_moments, hit_clusters)
-            stack[top, 2] = _number_above(
-                middle, rest_width, rest_middles, rest_moments, rest_clusters
-            )
+            stack[top, 1] = _number_above(middle, hit_width, hits)
+            stack[top, 2] = _number_above(middle, rest_width, rest)
     return bins
 
 
 @part
-def _one_point(hits, rest, hit_width, rest_width, scratch, relevant, others, mingled, bins):
+def _one_point(hits, rest, hit_width, rest_width, relevant, others, mingled, bins):
     """The bins of a density and of documents that all share one score; next bin and tail."""
-    _, middles, moments = scratch
     if hit_width == 0.0:
-        clusters = _make_clusters(rest, rest_width, middles, moments)
-        above = _number_above(hits[0], rest_width, middles, moments, clusters)
+        above = _number_above(hits[0], rest_width, rest)
         relevant[bins], others[bins], mingled[bins] = len(hits), above, False
         return bins + 1, len(rest) - above
-    clusters = _make_clusters(hits, hit_width, middles, moments)
-    above = _number_above(rest[0], hit_width, middles, moments, clusters)
+    above = _number_above(rest[0], hit_width, hits)
     relevant[bins], others[bins], mingled[bins] = above, 0.0, False
     relevant[bins + 1], others[bins + 1] = len(hits) - above, len(rest)
     mingled[bins + 1] = False
@@ -265,7 +213,7 @@ def _one_point(hits, rest, hit_width, rest_width, scratch, relevant, others, min
 
 
 @part
-def _topic_bins(scores, hits, rest, is_relevant, rule, number, scratch, out, bins):
+def _topic_bins(scores, hits, rest, is_relevant, rule, number, stack, out, bins):
     """Write the bins of one topic; next free bin, tail, and whether a class is not smooth."""
     relevant, others, mingled = out
     hit_width = bandwidth_of(hits, rule, number)
@@ -276,17 +224,15 @@ def _topic_bins(scores, hits, rest, is_relevant, rule, number, scratch, out, bin
     if not finite or len(rest) == 0 or (hit_width == 0.0 and rest_width == 0.0):
         bins, tail = _tied_groups(scores, is_relevant, relevant, others, mingled, bins)
     elif plain:
-        bins, tail = _one_point(
-            hits, rest, hit_width, rest_width, scratch, relevant, others, mingled, bins
-        )
+        bins, tail = _one_point(hits, rest, hit_width, rest_width, relevant, others, mingled, bins)
     else:
-        bins = _pieces(hits, rest, hit_width, rest_width, scratch, relevant, others, mingled, bins)
+        bins = _pieces(hits, rest, hit_width, rest_width, stack, relevant, others, mingled, bins)
     return bins, tail, plain
 
 
 @lean_kernel
 def _profile_topics(
-    scores, starts, stops, blocks, ranks, rule, number, is_relevant, apart, scratch, out, of_topics
+    scores, starts, stops, blocks, ranks, rule, number, is_relevant, apart, stack, out, of_topics
 ):
     """Write the bins of every topic, and how many there are in all.
 
@@ -308,7 +254,7 @@ def _profile_topics(
             tails[t], plain[t] = len(rest), False
         else:
             bins, tails[t], plain[t] = _topic_bins(
-                here, hits, rest, marks, rule, number, scratch, out, bins
+                here, hits, rest, marks, rule, number, stack, out, bins
             )
         ends[t] = bins
     return bins
@@ -334,11 +280,10 @@ def profile_run(
     room = 2 * len(ranks) + n_topics + (n_topics * MOST_PIECES if smooth else 0)
     out = (np.empty(room), np.empty(room), np.empty(room, np.bool_))
     of_topics = (np.empty(n_topics, np.int64), np.empty(n_topics), np.empty(n_topics, np.bool_))
-    clusters = longest if smooth else 0
-    scratch = (np.empty((DEEPEST, 3)), np.empty(clusters), np.empty((clusters, TERMS + 1)))
+    stack = np.empty((DEEPEST, 3))
     marks, apart = np.empty(longest, np.bool_), np.empty(longest)
     bins = _profile_topics(
-        scores, starts, stops, blocks, ranks, rule, number, marks, apart, scratch, out, of_topics
+        scores, starts, stops, blocks, ranks, rule, number, marks, apart, stack, out, of_topics
     )
     ends, tails, plain = of_topics
     plain &= smooth

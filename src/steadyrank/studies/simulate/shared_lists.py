@@ -83,8 +83,7 @@ def shared_lists(
             at,
             size,
         )
-        hashes = np.empty(int(kept.sum()), np.uint64)
-        list_kernels.gather(run.documents.hashes, starts, kept, hashes)
+        rows = np.repeat(starts - _bounds(kept)[:-1], kept) + np.arange(kept.sum())
         return _RunLists(
             header_of(run),
             stops - starts,
@@ -92,7 +91,7 @@ def shared_lists(
             by_score and is_constant(run.scores, starts, stops),
             score_topics(judged, qrels, [recipe])[0, wanted],
             kept,
-            hashes,
+            run.documents.hashes[rows],
             events,
             at[:n],
             size[:n],
