@@ -69,6 +69,7 @@ class Normaliser(NamedTuple):
     """[topic, step]: judged documents of the grade that a step leads to, and above."""
     sums: np.ndarray
     """[n]: the normaliser of n documents of gain 1; empty where it is n itself."""
+    top_gain: float
 
 
 class Room(NamedTuple):
@@ -132,14 +133,15 @@ def _largest_first(holes, nothing, a, b, t, other, room):
 
 @part
 def _gains(holes, a, start, other, out):
-    """Write first - other for each hole of the first ranking where it is above 0: how many."""
-    n = 0
+    """Write first - other for each hole of the first ranking where it is above 0: number, sum."""
+    n, total = 0, 0.0
     for i in range(holes.blocks[a], holes.blocks[a + 1]):
         difference = holes.most[i] - other[holes.documents[i] - start]
         # Written whether it counts or not: without a branch the loop runs at full speed.
         out[n] = difference
         n += difference > 0.0
-    return n
+        total += max(difference, 0.0)
+    return n, total
 
 
 @part
@@ -269,17 +271,32 @@ def _largest_mean(judged, differences, n, n_relevant):
         rate = max(rate, total / (n_relevant + n))
 
 
-@kernel
+@part
+def _sort(values, n):
+    """Put the first n values in order (Shell's method): a part cannot call Numba's own sort."""
+    gap = n // 2
+    while gap > 0:
+        for i in range(gap, n):
+            value, j = values[i], i
+            while j >= gap and values[j - gap] > value:
+                values[j] = values[j - gap]
+                j -= gap
+            values[j] = value
+        gap //= 2
+
+
+@part
 def _largest_ratio(holes, ideal, a, b, t, other, room):
     judged = holes.judged_most[a] - holes.judged_least[b]
-    n, n_others = _gains(holes, a, holes.hole_blocks[t], other, room.differences), 0
-    if judged + ideal.steps.sum() * room.differences[:n].sum() < 0.0:
+    n, gained = _gains(holes, a, holes.hole_blocks[t], other, room.differences)
+    n_others = 0
+    if judged + ideal.top_gain * gained < 0.0:
         # Below 0 whatever is relevant: the longer the ideal list, the better.
         n = _merge(holes, a, b, room.differences)
         n_others = ideal.n_holes[t] - n
     elif len(ideal.sums) == 0 and len(ideal.steps) == 1:
         return _largest_mean(judged, room.differences, n, ideal.above[t, 0])
-    room.differences[:n].sort()
+    _sort(room.differences, n)
     return _dinkelbach(judged, n, n_others, ideal, t, room)
 
 
@@ -407,14 +424,6 @@ def _number_holes(few, cell, start, number, n):
     return n
 
 
-@part
-def _forget_holes(few, cell, start, number):
-    for i in range(few.blocks[cell], few.blocks[cell + 1]):
-        hole = few.holes[i] - start
-        if hole >= 0:
-            number[hole] = -1
-
-
 @inlined
 def _value(few, cell, start, number, chosen):
     """ERR, or AP times the number of relevant documents, where the chosen holes are relevant."""
@@ -468,8 +477,8 @@ def try_all(few, pairs, counts, out):
                 counts[p, t] = n
                 if n <= few.most and len(out) > 0:
                     out[p, t] = min(out[p, t], _largest_of_all(few, a, b, t, number, n))
-                _forget_holes(few, a, start, number)
-                _forget_holes(few, b, start, number)
+                for hole in range(few.hole_blocks[t + 1] - start):
+                    number[hole] = -1
 
 
 @lean_kernel

@@ -193,7 +193,8 @@ def ideal_by_judged(lists: Lists, measure: HoledMeasure) -> np.ndarray:
 
 def _normaliser(lists: Lists, measure: HoledMeasure) -> Normaliser:
     most = int((lists.n_holes + lists.qrels.sizes).max(initial=1))
-    return Normaliser(lists.n_holes, *_steps(lists, measure), measure.ideal_sums(most))
+    steps, above = _steps(lists, measure)
+    return Normaliser(lists.n_holes, steps, above, measure.ideal_sums(most), float(steps.sum()))
 
 
 def _hole_weights(lists: Lists, measure: HoledMeasure) -> HoleWeights:
