@@ -56,6 +56,53 @@ def count_reached(context: Any, start: Any, shares: Any, out: Any, position: Any
     return types.uint64(types.uint64, shares, out, types.int64), build
 
 
+@intrinsic
+def count_exceeded(
+    context: Any, halves: Any, shares: Any, start: Any, counts: Any, position: Any
+) -> Any:
+    """Add to 64 counts how many of four shares of 2**32 each of 64 random numbers exceeds.
+
+    The shares are entries of an array of uint32 from `start` on, in order. The answer is 0 unless
+    one of the numbers exceeds them all.
+    """
+
+    def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def vector_at(number: int, place: Any) -> Any:
+            array = target.make_array(signature.args[number])(target, builder, arguments[number])
+            pointer = builder.gep(array.data, [place], source_etype=ir.IntType(32))
+            return builder.bitcast(pointer, _HALVES.as_pointer())
+
+        numbers = builder.load(vector_at(0, ir.Constant(ir.IntType(64), 0)), align=4, typ=_HALVES)
+        array = target.make_array(signature.args[1])(target, builder, arguments[1])
+        row = vector_at(3, arguments[4])
+        together, exceeded = builder.load(row, align=4, typ=_HALVES), None
+        for i in range(4):
+            place = builder.add(arguments[2], ir.Constant(ir.IntType(64), i))
+            pointer = builder.gep(array.data, [place], source_etype=ir.IntType(32))
+            share = splat(builder, builder.load(pointer, typ=ir.IntType(32)), _HALVES)
+            exceeded = builder.icmp_unsigned(">", numbers, share)
+            together = builder.add(together, builder.zext(exceeded, _HALVES))
+        builder.store(together, row, align=4)
+        return builder.bitcast(exceeded, ir.IntType(64))
+
+    return types.uint64(halves, shares, types.int64, counts, types.int64), build
+
+
+@intrinsic
+def which_exceed(context: Any, counts: Any, position: Any, limit: Any) -> Any:
+    """Which of 64 numbers of uint32 from `position` on exceed a limit: one bit each."""
+
+    def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = target.make_array(signature.args[0])(target, builder, arguments[0])
+        pointer = builder.gep(array.data, [arguments[1]], source_etype=ir.IntType(32))
+        pointer = builder.bitcast(pointer, _HALVES.as_pointer())
+        numbers = builder.load(pointer, align=4, typ=_HALVES)
+        limits = splat(builder, arguments[2], _HALVES)
+        return builder.bitcast(builder.icmp_unsigned(">", numbers, limits), ir.IntType(64))
+
+    return types.uint64(counts, types.int64, types.uint32), build
+
+
 def _mixed_words(builder: Any, start: Any) -> Any:
     """`mixed_bits` of the 32 words after `start`, side by side."""
 
