@@ -8,7 +8,8 @@ exchanged; a run alone is a pair with a run that has nothing.
 **One pass per pair.** All pairs of a call have the same second ranking. Its weights are laid out by
 document once per topic, so that a pair costs one pass over the holes of the first (`_bound_pairs`).
 Holes of the second ranking alone only lower a difference, so they are not even looked at, but where
-the largest difference is below 0: there they can still lengthen the ideal list, and be of use.
+the largest difference is below 0: there they can still lengthen the ideal list, and be of use. What
+is called for every pair is inlined: handing over tuples of arrays costs as much as the pass.
 
 **Sums** (`_largest_sum`): every hole that favours the first ranking gets the top grade. **First
 relevant document** (`_largest_first`): one hole, or none, is relevant, and all are tried.
@@ -112,7 +113,7 @@ def _bound_pairs(holes, how, pairs, out):
             other[holes.documents[i] - start] = 0.0
 
 
-@part
+@inlined
 def _largest_sum(holes, gain, a, b, t, other, room):
     start, gained = holes.hole_blocks[t], 0.0
     for i in range(holes.blocks[a], holes.blocks[a + 1]):
@@ -120,7 +121,7 @@ def _largest_sum(holes, gain, a, b, t, other, room):
     return holes.judged_most[a] - holes.judged_least[b] + gain * gained
 
 
-@part
+@inlined
 def _largest_first(holes, nothing, a, b, t, other, room):
     """Weights are what a ranking scores if this hole is its first relevant document."""
     judged, against = holes.judged_most[a], holes.judged_least[b]
@@ -131,7 +132,7 @@ def _largest_first(holes, nothing, a, b, t, other, room):
     return best
 
 
-@part
+@inlined
 def _gains(holes, a, start, other, out):
     """Write first - other for each hole of the first ranking where it is above 0: number, sum."""
     n, total = 0, 0.0
@@ -168,7 +169,7 @@ def _ideal(sums, n):
     return sums[min(n, len(sums) - 1)]
 
 
-@part
+@inlined
 def _choices(room, n, n_others):
     """What the best j documents are worth together, for every j; differences ascend.
 
@@ -222,7 +223,7 @@ def _best_grades(rate, n_choices, least, ideal, t, room):
     return work[1, best], work[2, best]
 
 
-@part
+@inlined
 def _dinkelbach(judged, n, n_others, ideal, t, room):
     """The largest (judged + gained) / normaliser over all completions; n differences ascend."""
     n_choices = _choices(room, n, n_others)
@@ -285,7 +286,7 @@ def _sort(values, n):
         gap //= 2
 
 
-@part
+@inlined
 def _largest_ratio(holes, ideal, a, b, t, other, room):
     judged = holes.judged_most[a] - holes.judged_least[b]
     n, gained = _gains(holes, a, holes.hole_blocks[t], other, room.differences)
