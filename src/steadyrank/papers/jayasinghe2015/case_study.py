@@ -12,16 +12,17 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 
 from steadyrank.compute.random import block_stream
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError, SteadyrankWarning
 from steadyrank.papers.data import INSTANCE_MEASURES, SWEEP, PaperData
 from steadyrank.papers.jayasinghe2015.instance_tests import METHODS, method_pvalues, pool_pvalues
-from steadyrank.papers.jayasinghe2015.pitfalls import contradictions, instance_spread
+from steadyrank.papers.jayasinghe2015.pitfalls import contradictions, instance_spread, topic_spread
 from steadyrank.papers.jayasinghe2015.plots import (
     draw_agreement,
     draw_contradictions,
@@ -44,9 +45,6 @@ from steadyrank.present.table import Table
 from steadyrank.stats.instances.systems import Groups, systems_of
 from steadyrank.studies.instances.result import InstancesResult, InstancesTable
 from steadyrank.studies.instances.study import instances
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FIGURE_7 = {"worse, 0.05": 3, "worse, 0.1": 8, "better, 0.1": 2, "not significant": 90}
 """Of 100 instances on GOV2 at a rate of 0.5%: direction and level (section 5)."""
@@ -224,7 +222,7 @@ def _named(table: InstancesTable) -> list[tuple[str, InstancesResult]]:
 def figure_6(table: InstancesTable) -> Iterator[Part]:
     """Means of instances by setting."""
     systems = {name: comparison.pair.a.scores for name, comparison in _named(table)}
-    means = instance_spread(systems).means
+    means = instance_spread(systems)
     deviations = means["sd"].tolist()
     single = table.comparisons[0].pair.b
     rows = [*means.itertuples(index=False), (single.name, 1, single.mean, None, None, None)]
@@ -301,7 +299,7 @@ def figure_8(table: InstancesTable) -> Iterator[Part]:
     """How much instances differ from topic to topic."""
     comparison = table.comparisons[len(table.comparisons) // 2]
     scores = comparison.pair.a.scores
-    spread = instance_spread({comparison.a: scores}).topics
+    spread = topic_spread(scores)
     ranges = spread["largest"] - spread["least"]
     rows = [
         (comparison.pair.topics[n], spread["median"][n], ranges[n], spread["sd"][n])

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy import integrate, optimize, special
 
 from steadyrank.compute.random import block_stream
@@ -53,9 +54,6 @@ from steadyrank.stats.instances.power import Design
 from steadyrank.stats.mixed.fit import fit
 from steadyrank.stats.mixed.model import MixedModel
 from steadyrank.stats.mixed.two_way import two_way_difference
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 REFERENCE = (
     "Jayasinghe, Webber, Sanderson, Dharmasena & Culpepper: Statistical comparisons of "

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import islice
-from typing import TYPE_CHECKING, Literal, get_args
+from itertools import islice, repeat
+from typing import Any, Literal, get_args
 
 import numpy as np
+import pandas as pd
 from scipy import special
 
 from steadyrank.compute.random import Rng, block_stream, blocks_of, seed_from
@@ -32,9 +33,6 @@ from steadyrank.stats.instances.bootstrap import algorithm_two
 from steadyrank.stats.instances.power import Design, InstanceTest, InstanceVariances
 from steadyrank.stats.instances.two_way_bootstrap import two_way_bootstrap
 from steadyrank.stats.pairs.tests import in_threads
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Shape = Literal["normal", "skewed"]
 """Of the effects that `error_rates` draws."""
@@ -80,6 +78,39 @@ POOL_SIZES = (2, 3, 5, 10, 20, 50, 100)
 def _observations(scores: np.ndarray) -> float:
     """Scores of both systems in a comparison [..., instance, topic]."""
     return 2.0 * float(np.prod(scores.shape[-2:]))
+
+
+def pvalues_of(
+    test: str,
+    systems: Sequence[np.ndarray],
+    n_samples: int = 0,
+    *,
+    seeds: Iterable[int] = (),
+    mode: str = "sound",
+) -> np.ndarray:
+    """p of a test on many comparisons, those of a bootstrap each with a seed of its own.
+
+    `systems` is the difference to a deterministic system, or both of two systems that vary:
+    [comparison, instance, topic].
+    """
+    closed = CLOSED["nested" if len(systems) == 2 else "crossed"]
+    if test in closed:
+        return closed[test](*systems)
+    first, *other = systems
+    if test == "bootstrap":
+        return np.array(
+            [
+                algorithm_two(d, n_samples=n_samples, mode=mode, seed=seed, jobs=1).pvalue
+                for d, seed in zip(first, seeds, strict=False)
+            ]
+        )
+    second = other[0] if other else np.zeros((len(first), 1, first.shape[-1]))
+    return np.array(
+        [
+            two_way_bootstrap(a, b, n_samples=n_samples, seed=seed, jobs=1).pvalue
+            for a, b, seed in zip(first, second, seeds, strict=False)
+        ]
+    )
 
 
 def method_pvalues(
@@ -142,12 +173,14 @@ def method_pvalues(
 def _all_methods(d: np.ndarray, n_samples: int, seed: int, number: int) -> list[float]:
     """p of every test of `METHODS` on differences [instance, topic]."""
     one = int(block_stream(seed, "instance at hand", number).integers(len(d)))
-    own = seed * 1_000_003 + number
-    single = algorithm_two(d[[one]], n_samples=10 * n_samples, mode="paper", seed=own, jobs=1)
-    every = algorithm_two(d, n_samples=n_samples, mode="paper", seed=own, jobs=1)
-    closed = {name: float(CLOSED["crossed"][name](d)) for name in ("mixed_paper", "mixed")}
-    by_t = float(CLOSED["crossed"]["t_single"](d[[one]]))
-    return [by_t, single.pvalue, closed["mixed_paper"], every.pvalue, closed["mixed"]]
+    single, every = [d[None, [one]]], [d[None]]
+    own: Any = {"seeds": [seed * 1_000_003 + number], "mode": "paper"}
+    pvalues = (
+        pvalues_of("t_single", single),
+        pvalues_of("bootstrap", single, 10 * n_samples, **own),
+        *(pvalues_of(test, every, n_samples, **own) for test in METHODS[2:]),
+    )
+    return [float(pvalue[0]) for pvalue in pvalues]
 
 
 def pool_pvalues(
@@ -215,7 +248,12 @@ def pool_pvalues(
     methods = METHODS[-3:] if b.ndim == 1 else ("mixed_paper", "mixed")
 
     def test(pool: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-        return _pool_tests(*pool, deterministic=b.ndim == 1, n_samples=n_samples, seed=seed)
+        one, two = pool
+        if b.ndim > 1 and one.shape != two.shape:
+            return np.full((len(methods), len(one)), np.nan)
+        systems = [one - two] if b.ndim == 1 else [one, two]
+        own: Any = {"seeds": repeat(seed), "mode": "paper"}
+        return np.stack([pvalues_of(name, systems, n_samples, **own) for name in methods])
 
     whole, *drawn = in_threads(test, [(first[None], second[None]), *pools], jobs=jobs)
     columns = dict(zip(methods, np.concatenate(drawn, axis=1), strict=True))
@@ -227,25 +265,6 @@ def pool_pvalues(
         n_samples=n_samples,
         seed=seed,
     )
-
-
-def _pool_tests(
-    first: np.ndarray, second: np.ndarray, *, deterministic: bool, n_samples: int, seed: int
-) -> np.ndarray:
-    """p of each test on pools [pool, instance, topic], [method, pool]."""
-    if not deterministic:
-        if first.shape != second.shape:
-            return np.full((2, len(first)), np.nan)
-        return np.stack(
-            [CLOSED["nested"][name](first, second) for name in ("mixed_paper", "mixed")]
-        )
-    d = first - second
-    resampled = [
-        algorithm_two(pool, n_samples=n_samples, mode="paper", seed=seed, jobs=1).pvalue
-        for pool in d
-    ]
-    tests = CLOSED["crossed"]
-    return np.stack([tests["mixed_paper"](d), np.array(resampled), tests["mixed"](d)])
 
 
 def _drawn_pools(
@@ -350,13 +369,9 @@ def error_rates(
         stream = block_stream(seed, "simulated systems", number)
         systems = _systems(stream, test, (stop - first, n_instances, n_topics), effects)
         resamples = {"bootstrap": n_samples, "two_way_bootstrap": n_two_way_samples}
-        pvalues = [
-            CLOSED[design][name](*systems)
-            if name in CLOSED[design]
-            else _resampled(name, systems, resamples[name], seed * 1_000_003 + first)
-            for name in chosen
-        ]
-        return (np.array(pvalues) < alpha).sum(axis=1)
+        seeds = range(seed * 1_000_003 + first, seed * 1_000_003 + stop)
+        tested = [pvalues_of(name, systems, resamples.get(name, 0), seeds=seeds) for name in chosen]
+        return (np.array(tested) < alpha).sum(axis=1)
 
     counts = in_threads(count, blocks_of(n_replications, BATCH), jobs=jobs)
     rate = np.sum(counts, axis=0) / n_replications
@@ -431,22 +446,3 @@ def _drawn(stream: np.random.Generator, size: tuple[int, ...], effects: Shape) -
     if effects == "skewed":
         return stream.standard_exponential(size) - 1.0
     return stream.standard_normal(size)
-
-
-def _resampled(name: str, systems: Sequence[np.ndarray], n_samples: int, seed: int) -> np.ndarray:
-    """p of a bootstrap on every replication, each with a seed of its own."""
-    first, second = systems[0], systems[-1]
-    if name == "bootstrap":
-        tests = [
-            algorithm_two(d, n_samples=n_samples, seed=seed + k, jobs=1)
-            for k, d in enumerate(first)
-        ]
-        return np.array([test.pvalue for test in tests])
-    others = second if len(systems) == 2 else np.zeros((len(first), 1, first.shape[-1]))
-    pairs = enumerate(zip(first, others, strict=True))
-    return np.array(
-        [
-            two_way_bootstrap(a, b, n_samples=n_samples, seed=seed + k, jobs=1).pvalue
-            for k, (a, b) in pairs
-        ]
-    )

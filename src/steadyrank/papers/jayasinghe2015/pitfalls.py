@@ -11,9 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
+import pandas as pd
 from scipy import special
 
 from steadyrank.compute.random import Rng, block_stream, seed_from
@@ -24,9 +25,6 @@ from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.instances.batches import means_and_errors
 from steadyrank.stats.pairs.tests import in_threads, paired_t
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 Effects = Literal["instance", "cell"]
 
 GRID = tuple(np.round(np.arange(21) * 0.05, 2).tolist())
@@ -35,7 +33,7 @@ GRID = tuple(np.round(np.arange(21) * 0.05, 2).tolist())
 
 def frame_with(data: Any, **settings: Any) -> pd.DataFrame:
     """A frame of rows or columns, whose `attrs` record how it was made."""
-    frame = made_frame(data)
+    frame = pd.DataFrame(data)
     frame.attrs.update(settings)
     return frame
 
@@ -290,17 +288,8 @@ def contradictions(
     return made_frame(rows)
 
 
-class InstanceSpread(NamedTuple):
-    """How instances of systems vary."""
-
-    means: pd.DataFrame
-    """One row per system: instances, and mean, sd, least and largest of their means over topics."""
-    topics: pd.DataFrame
-    """One row per system and topic: least, median, largest and sd over instances."""
-
-
-def instance_spread(systems: Mapping[str, np.ndarray]) -> InstanceSpread:
-    """Figures 6 and 8: means of instances, and the range of each topic's scores over instances.
+def instance_spread(systems: Mapping[str, np.ndarray]) -> pd.DataFrame:
+    """Figure 6: how the means of a system's instances spread.
 
     Parameters
     ----------
@@ -309,8 +298,8 @@ def instance_spread(systems: Mapping[str, np.ndarray]) -> InstanceSpread:
 
     Returns
     -------
-    (DataFrame, DataFrame)
-        `means`, one row per system; `topics`, one row per system and topic.
+    DataFrame
+        One row per system: instances, and mean, sd, least and largest of their means over topics.
 
     References
     ----------
@@ -320,25 +309,27 @@ def instance_spread(systems: Mapping[str, np.ndarray]) -> InstanceSpread:
     Examples
     --------
     >>> spread = instance_spread({"sampled": np.array([[0.2, 0.4], [0.3, 0.8]])})
-    >>> spread.means[["instances", "least", "largest"]].round(2).iloc[0].tolist()
+    >>> spread[["instances", "least", "largest"]].round(2).iloc[0].tolist()
     [2.0, 0.3, 0.55]
-    >>> spread.topics["median"].round(2).tolist()
-    [0.25, 0.6]
     """
-    means, topics = [], []
-    for name, scores in systems.items():
-        if np.isnan(scores).all(axis=0).any():
-            raise InputError(f"{name}: a topic has no score at all; leave it out")
-        by_instance = mean_of_present(scores)
-        sd = float(by_instance.std(ddof=1)) if len(scores) > 1 else math.nan
-        ends = {"least": float(by_instance.min()), "largest": float(by_instance.max())}
-        sizes = {"system": name, "instances": len(scores)}
-        means.append({**sizes, "mean": float(by_instance.mean()), "sd": sd, **ends})
-        least, median, largest = (f(scores, axis=0) for f in (np.nanmin, np.nanmedian, np.nanmax))
-        deviations = np.ma.masked_invalid(scores).std(axis=0, ddof=1).filled(np.nan)
-        columns = {"topic": range(len(median)), "least": least, "median": median}
-        topics += [
-            {"system": name, **dict(zip((*columns, "largest", "sd"), row, strict=True))}
-            for row in zip(*columns.values(), largest, deviations, strict=True)
-        ]
-    return InstanceSpread(made_frame(means), made_frame(topics))
+    means = {name: mean_of_present(scores) for name, scores in systems.items()}
+    return made_frame(
+        {
+            "system": name,
+            "instances": len(values),
+            "mean": float(values.mean()),
+            "sd": float(values.std(ddof=1)) if len(values) > 1 else math.nan,
+            "least": float(values.min()),
+            "largest": float(values.max()),
+        }
+        for name, values in means.items()
+    )
+
+
+def topic_spread(scores: np.ndarray) -> pd.DataFrame:
+    """Figure 8: how scores [instance, topic] spread over instances, one row per topic."""
+    if np.isnan(scores).all(axis=0).any():
+        raise InputError("a topic has no score at all; leave it out")
+    ends = {"least": np.nanmin(scores, axis=0), "largest": np.nanmax(scores, axis=0)}
+    sd = np.ma.masked_invalid(scores).std(axis=0, ddof=1).filled(np.nan)
+    return made_frame({"median": np.nanmedian(scores, axis=0), **ends, "sd": sd})
