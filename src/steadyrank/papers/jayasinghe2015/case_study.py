@@ -8,9 +8,7 @@ p-values depend on their number, whether the tests agree, and which setting is g
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -19,8 +17,8 @@ import pandas as pd
 
 from steadyrank.compute.random import block_stream
 from steadyrank.data.scores import Scores, mean_of_present
-from steadyrank.errors import InputError, SteadyrankWarning
-from steadyrank.papers.data import INSTANCE_MEASURES, SWEEP, PaperData
+from steadyrank.errors import InputError
+from steadyrank.papers.data import INSTANCE_MEASURES, SWEEP, PaperData, quietly
 from steadyrank.papers.jayasinghe2015.instance_tests import METHODS, method_pvalues, pool_pvalues
 from steadyrank.papers.jayasinghe2015.pitfalls import contradictions, instance_spread, topic_spread
 from steadyrank.papers.jayasinghe2015.plots import (
@@ -42,7 +40,7 @@ from steadyrank.papers.model import (
 )
 from steadyrank.present.page import PageFigure
 from steadyrank.present.table import Table
-from steadyrank.stats.instances.systems import Groups, systems_of
+from steadyrank.stats.instances.systems import Groups, setting_number, systems_of
 from steadyrank.studies.instances.result import InstancesResult, InstancesTable
 from steadyrank.studies.instances.study import instances
 
@@ -93,6 +91,7 @@ class InstanceData:
         """The measure that most figures are about."""
         return self.scores.measures[0]
 
+    @quietly()  # of instances that share draws: the exhibits say that
     def against(self, baseline: str, measure: str, **options: Any) -> InstancesTable:
         """Every setting, or every system that varies, against a system or setting."""
         scores, first = self.scores, self.varied[0] if self.sweep else None
@@ -100,12 +99,10 @@ class InstanceData:
             kept = {*self.varied, baseline}
             systems = zip(scores.runs, scores.run_info["system"], strict=True)
             scores = scores.select(runs=[run for run, name in systems if (name or run) in kept])
-        with _quietly():
-            table = instances(
-                scores, a=first, b=baseline, measure=measure, sweep=self.sweep, **options
-            )
-        return cast(InstancesTable, table)
+        chosen = {"a": first, "b": baseline, "measure": measure, "sweep": self.sweep}
+        return cast(InstancesTable, instances(scores, **chosen, **options))
 
+    @quietly()
     def halves(self, runs: tuple[str, ...], measure: str, **options: Any) -> InstancesResult | None:
         """Every other run of a system against the rest; nothing if there are too few."""
         if len(runs) < 4:
@@ -113,17 +110,8 @@ class InstanceData:
         names = ("first half", "second half")
         chosen = self.scores.select(runs=runs)
         chosen = chosen.with_run_info(system=[names[place % 2] for place in range(len(runs))])
-        with _quietly():
-            result = instances(chosen, a=names[0], b=names[1], measure=measure, **options)
+        result = instances(chosen, a=names[0], b=names[1], measure=measure, **options)
         return cast(InstancesResult, result)
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Without warnings about instances that share draws: the exhibits say that."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SteadyrankWarning)
-        yield
 
 
 def instance_data(data: PaperData, *, jobs: int | None) -> InstanceData:
@@ -172,13 +160,10 @@ def _without_lonely(scores: Scores, places: Iterable[int]) -> Scores:
 
 def _is_swept(scores: Scores, places: Iterable[int]) -> bool:
     """Whether these runs have several numeric settings."""
-    column = scores.run_info.get(SWEEP, ())
-    if not column:
-        return False
-    values = {column[place] for place in places} - {""}
+    column = scores.run_info.get(SWEEP) or [""] * len(scores.runs)
     try:
-        return len({float(value.strip().removesuffix("%")) for value in values}) > 1
-    except ValueError:
+        return len({setting_number(SWEEP, column[p]) for p in places if column[p]}) > 1
+    except InputError:
         return False
 
 
@@ -259,15 +244,16 @@ def figure_7(table: InstancesTable) -> Iterator[Part]:
     for place, at in enumerate(ALPHAS):
         drawn = draw_contradictions(counts[counts["alpha"] == at])
         yield page_figure(f"figure-7-{place}", f"{caption}, level {at:g}", drawn, alt=alt)
+    loose = counts[counts["alpha"] == ALPHAS[0]]
+    both = counts[["worse", "better"]].to_numpy().reshape(len(samples), -1)
+    columns = (loose[name] for name in ("system", "instances", "disagreement"))
     rows = [
-        (name, part["instances"].iloc[0], *np.ravel(part[["worse", "better"]]), apart)
-        for name, part in counts.groupby("system", sort=False)
-        for apart in part["disagreement"].iloc[:1]
+        (name, whole, *found, apart)
+        for found, name, whole, apart in zip(both, *columns, strict=True)
     ]
     levels = (f"{what}, {at:g}" for at in ALPHAS for what in ("worse", "better"))
     header = (table.sweep or "system", "instances", *levels, "chance that two disagree")
     yield page_table("figure-7-data", caption, header, rows, digits=2)
-    loose = counts[counts["alpha"] == ALPHAS[0]]
     worse, better = ((loose[way] / loose["instances"]).tolist() for way in ("worse", "better"))
     split = int((loose["disagreement"] > 0).sum())
     yield claim(
