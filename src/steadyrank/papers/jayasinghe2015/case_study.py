@@ -99,7 +99,7 @@ class InstanceData:
             kept = {*self.varied, baseline}
             systems = zip(scores.runs, scores.run_info["system"], strict=True)
             scores = scores.select(runs=[run for run, name in systems if (name or run) in kept])
-        chosen = {"a": first, "b": baseline, "measure": measure, "sweep": self.sweep}
+        chosen: Any = {"a": first, "b": baseline, "measure": measure, "sweep": self.sweep}
         return cast(InstancesTable, instances(scores, **chosen, **options))
 
     @quietly()
@@ -320,7 +320,7 @@ def figure_9(
         yield page_figure(f"figure-9-{k}", f"p of pools, {name}", drawn, alt=alt)
         spread = found.groupby("instances").agg(_middle_width)
         widths.append(spread["mixed_paper"].to_numpy())
-        rows += [(name, test.replace("_", " "), *width) for test, width in spread.items()]
+        rows += [(name, str(test).replace("_", " "), *width) for test, width in spread.items()]
     header = (table.sweep or "system", "test", *(f"{size} instances" for size in sizes))
     caption = f"Width of the interval that holds 90% of the p-values of {number} pools"
     yield page_table("figure-9-data", caption, header, rows, digits=3)

@@ -205,8 +205,8 @@ def _up_to(instances: int, sizes: tuple[int, ...]) -> tuple[int, ...]:
 )
 def figure_2(*, repetitions: int, step: int, seed: int, jobs: int | None) -> Iterator[Part]:
     """Instances tested one by one, under both readings of the simulation."""
-    grid = GRID[::step]
-    options: Any = {"means": grid, "spreads": grid, "n_trials": repetitions}
+    options: Any = {"means": GRID[::step], "spreads": GRID[::step], "n_trials": repetitions}
+    grids = {}
     for effects, reading in READINGS.items():
         shares = single_instance_shares(**options, effects=effects, rng=seed, jobs=jobs)
         low, high = shares["share"].min(), shares["share"].max()
@@ -216,10 +216,10 @@ def figure_2(*, repetitions: int, step: int, seed: int, jobs: int | None) -> Ite
         )
         caption = f"Significant instances, {reading}"
         yield page_figure(f"figure-2-{effects}", caption, draw_shares(shares), alt=alt)
-        by_mean = shares.pivot(index="mean", columns="spread", values="share")
-        yield _shares_table(effects, by_mean)
-        small, wide = (by_mean.index > 0) & (by_mean.index < 0.5), by_mean.columns >= 0.5
-        part = by_mean.loc[small, wide].to_numpy()
+        grid = grids[effects] = shares.pivot(index="mean", columns="spread", values="share")
+        yield _shares_table(effects, grid)
+        wide = shares[shares["mean"].between(0, 0.5, "neither") & (shares["spread"] >= 0.5)]
+        part = wide["share"]
         yield claim(
             f"With {reading}: at large spreads and means below 0.5 most comparisons are not "
             "significant, as the text has it.",
@@ -227,9 +227,7 @@ def figure_2(*, repetitions: int, step: int, seed: int, jobs: int | None) -> Ite
             f"{(part < 0.5).mean():.2f} of the cells with spreads of 0.5 and above are below one "
             f"half; their mean share is {part.mean():.2f}",
         )
-        if effects == "cell":
-            grid_claims = list(_grid_claims(by_mean))
-    yield from grid_claims
+    yield from _grid_claims(grids["cell"])
     yield (
         "The text does not say whether an instance has one random effect or one on each topic. "
         "What it says about small means and large spreads holds only for one on each topic; and "
@@ -241,23 +239,23 @@ def figure_2(*, repetitions: int, step: int, seed: int, jobs: int | None) -> Ite
     )
 
 
-def _shares_table(effects: Effects, by_mean: pd.DataFrame) -> Table:
-    every = max(1, len(by_mean) // 5)
-    some = by_mean.iloc[::every, ::every]
+def _shares_table(effects: Effects, grid: pd.DataFrame) -> Table:
+    every = max(1, len(grid) // 5)
+    some = grid.iloc[::every, ::every]
     header = ("mean \\ spread", *(f"{spread:g}" for spread in some))
     rows = [(f"{mean:g}", *row) for mean, row in zip(some.index, some.to_numpy(), strict=True)]
     caption = f"Share of significant instances, {READINGS[effects]}"
     return page_table(f"figure-2-{effects}-data", caption, header, rows, digits=2)
 
 
-def _grid_claims(by_mean: pd.DataFrame) -> Iterator[Claim]:
-    mixed = ((by_mean > 0.1) & (by_mean < 0.9)).to_numpy().mean()
+def _grid_claims(grid: pd.DataFrame) -> Iterator[Claim]:
+    mixed = ((grid > 0.1) & (grid < 0.9)).to_numpy().mean()
     yield claim(
         "Over much of the grid some instances are significant and others are not.",
         mixed > 0.2,
         f"the share is between 0.1 and 0.9 in {mixed:.2f} of the cells",
     )
-    first, means = by_mean.iloc[:, 0].to_numpy(), by_mean.index
+    first, means = grid.iloc[:, 0].to_numpy(), grid.index
     near = int(np.argmin(np.abs(means - EQUAL_MEAN)))
     yield claim(
         "Without spread: few differences where means are equal, nearly all at the largest mean.",
@@ -382,7 +380,7 @@ def _levels(rows: Rows, design: Design, tests: tuple[str, ...], **options: Any) 
 
 
 def _level_table(name: str, levels: pd.DataFrame, replications: int) -> Table:
-    header = [column if column == "s_a" else column.replace("_", " ") for column in levels]
+    header = [column if column == "s_a" else str(column).replace("_", " ") for column in levels]
     caption = (
         f"How often each test rejects at 0.05 without a difference, {replications} simulated "
         "comparisons"
@@ -396,8 +394,7 @@ def algorithm_2(*, replications: int, seed: int, jobs: int | None) -> Iterator[P
     tests = ("t_single", "mixed_paper", "bootstrap", "mixed")
     levels = _levels(CROSSED, "crossed", tests, n_replications=replications, rng=seed, jobs=jobs)
     yield _level_table("algorithm-2", levels, replications)
-    by_row = levels.set_index(["instances", "topics", "s_a"])
-    worst, plain = by_row.loc[10, 150, 0.02], by_row.loc[3, 50, 0.0]
+    worst, plain = (levels.iloc[CROSSED.index(row)] for row in ((10, 150, 0.02), (3, 50, 0.0)))
     noise = 3 * np.sqrt(0.05 * 0.95 / replications)
     sound = levels["mixed"]
     yield claim(

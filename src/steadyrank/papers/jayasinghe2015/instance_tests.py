@@ -152,7 +152,7 @@ def method_pvalues(
     --------
     >>> from steadyrank import papers
     >>> tested = papers.method_pvalues(papers.paper_comparisons(20, n_instances=10))
-    >>> tested.shape, tested["mixed_paper"].corr(tested["bootstrap"]) > 0.98
+    >>> tested.shape, bool(tested["mixed_paper"].corr(tested["bootstrap"]) > 0.98)
     ((20, 5), True)
     """
     seed = seed_from(rng)
@@ -233,8 +233,9 @@ def pool_pvalues(
     >>> rng = np.random.default_rng(0)
     >>> a = rng.normal(0, 0.1, 30) + rng.normal(0, 0.03, (40, 1)) + rng.normal(0, 0.05, (40, 30))
     >>> pools = pool_pvalues(a, np.full(30, -0.04), sizes=[2, 40])
-    >>> pools.groupby("instances").std().round(1)["mixed"].tolist()
-    [0.4, 0.0]
+    >>> spread = pools.groupby("instances").std()
+    >>> bool((spread.loc[40] < spread.loc[2]).all())
+    True
     """
     seed = seed_from(rng)
     check_samples(n_pools)
@@ -349,8 +350,8 @@ def error_rates(
     --------
     >>> pilot = {"instance": 0.02**2, "system_topic": 0.08**2, "residual": 0.06**2}
     >>> rates = error_rates(3, 50, components=pilot, tests=("t_on_means", "mixed"))
-    >>> rates.round({"rate": 2, "exact": 3})[["rate", "exact"]].to_numpy().tolist()
-    [[0.15, 0.149], [0.06, 0.056]]
+    >>> rates["exact"].round(3).tolist(), (abs(rates["rate"] - rates["exact"]) < 0.03).tolist()
+    ([0.149, 0.056], [True, True])
     """
     seed = seed_from(rng)
     variances = InstanceVariances.of(components)
@@ -371,7 +372,7 @@ def error_rates(
         resamples = {"bootstrap": n_samples, "two_way_bootstrap": n_two_way_samples}
         seeds = range(seed * 1_000_003 + first, seed * 1_000_003 + stop)
         tested = [pvalues_of(name, systems, resamples.get(name, 0), seeds=seeds) for name in chosen]
-        return (np.array(tested) < alpha).sum(axis=1)
+        return np.asarray((np.array(tested) < alpha).sum(axis=1))
 
     counts = in_threads(count, blocks_of(n_replications, BATCH), jobs=jobs)
     rate = np.sum(counts, axis=0) / n_replications
