@@ -35,9 +35,14 @@ from steadyrank.papers.model import (
 from steadyrank.present.anova import source_words
 from steadyrank.present.table import Cell, Table
 from steadyrank.stats.anova.balanced import Anova, Power, anova, observed_power
-from steadyrank.studies.agree.effects import FACTORS, STRATA, Coefficient
+from steadyrank.studies.agree.correlations import (
+    FACTORS,
+    STRATA,
+    SYSTEM_SIZES,
+    TOPIC_SIZES,
+    Coefficient,
+)
 from steadyrank.studies.agree.result import AgreeResult
-from steadyrank.studies.agree.samples import SYSTEM_SIZES, TOPIC_SIZES
 from steadyrank.studies.agree.study import agree
 from steadyrank.words import listed as in_words
 from steadyrank.words import pvalue

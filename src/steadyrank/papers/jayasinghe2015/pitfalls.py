@@ -22,7 +22,7 @@ from steadyrank.data.scores import mean_of_present
 from steadyrank.errors import InputError, check_choice
 from steadyrank.notebook import made_frame
 from steadyrank.stats.inputs import check_open_unit, check_samples
-from steadyrank.stats.instances.batches import means_and_errors
+from steadyrank.stats.mixed.two_way import means_and_errors
 from steadyrank.stats.pairs.tests import in_threads, paired_t
 
 Effects = Literal["instance", "cell"]

@@ -18,13 +18,10 @@ from steadyrank.stats.run_means import SAME_MEAN
 from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.compare.view import cautions, detectable, significant
 from steadyrank.studies.part import Front
-from steadyrank.words import counted, listed, number_word, typeset
+from steadyrank.words import count_or_share, counted, listed, number_word, typeset
 
 ROWS = 10
 """Rows of the board."""
-
-FEW = 20
-"""Pairs below which a tile counts them."""
 
 MOST_NAMES = 2
 """Runs that a verdict names."""
@@ -187,18 +184,13 @@ def against_baseline(result: CompareResult) -> dict[int, str]:
     return decided | {result.runs.index(str(result.baseline)): "baseline"}
 
 
-def _share(n: int, total: int) -> str:
-    """In percent where there are many."""
-    return f"{n / total:.0%}" if total >= FEW else f"{n}" if n else "None"
-
-
 def _tiles(result: CompareResult, study: str) -> list[Tile]:
     found, made = significant(result), []
     if result.baseline is None and len(result.pairs) > 1:
         made.append(
             Tile(
                 id=f"{study}.significant",
-                figure=_share(found.values["n_significant"], len(result.pairs)),
+                figure=count_or_share(found.values["n_significant"], len(result.pairs)),
                 text=f"of {len(result.pairs):,} pairs differ significantly",
                 values=found.values,
             )

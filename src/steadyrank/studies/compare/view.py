@@ -41,7 +41,7 @@ from steadyrank.studies.compare.result import (
     CompareTable,
     better_first,
 )
-from steadyrank.studies.compare.segments import Segments
+from steadyrank.studies.compare.testing import Segments
 from steadyrank.words import MISSING, best_words, counted, number_word, pvalue_words, some
 
 Results = Sequence[CompareResult]

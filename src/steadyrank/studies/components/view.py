@@ -71,10 +71,6 @@ def _interactions(result: ComponentsResult) -> list[Finding]:
     ]
 
 
-def _anova_rows(results: Results) -> list[dict[str, Any]]:
-    return [{"measure": result.measure, **row} for result in results for row in result.rows()]
-
-
 def _level_rows(results: Results) -> list[dict[str, Any]]:
     return [
         {
@@ -82,11 +78,11 @@ def _level_rows(results: Results) -> list[dict[str, Any]]:
             "component": source_words(factor),
             "level": level,
             "mean": mean,
-            "low": mean - result.main_effects[factor].half_width,
-            "high": mean + result.main_effects[factor].half_width,
+            "interval": (mean - half_width, mean + half_width),
         }
         for result in results
         for factor in result.factors
+        for half_width in [result.main_effects[factor].half_width]
         for level, mean in result.ordered_levels(factor)
     ]
 
@@ -117,7 +113,7 @@ MEASURE = Col("measure", form="name", when=lambda results: len(results) > 1)
 
 TABLE = TableSpec(
     id="component-anova",
-    rows=_anova_rows,
+    rows=lambda results: [{"measure": one.measure, **row} for one in results for row in one.rows()],
     shown=anova_lines,
     columns=(MEASURE, *ANOVA),
     caption=_anova_caption,
@@ -130,7 +126,7 @@ LEVELS = TableSpec(
         Col("component", form="name"),
         Col("level", form="name"),
         Col("mean"),
-        Col(("low", "high"), "HSD interval"),
+        Col("interval", "HSD interval"),
     ),
     caption=_levels_caption,
     printed=lambda results: 100,
@@ -147,8 +143,7 @@ def fields(results: Results) -> dict[str, Any]:
         "anova": result.rows(),
         "main_effects": [_main_effect(result, name) for name in result.factors],
         **picked(result, "levels n_runs n_replicates n_topics n_dropped mode strata"),
-        "level": result.confidence,
-        "power_convention": result.anova.power,
+        **picked(result, "level=confidence power_convention=anova.power"),
         "answer": [finding.text for finding in findings(results)],
         "notes": _notes(result),
     }

@@ -255,10 +255,8 @@ PLOTS = {
         "power": Plot(
             draw_power,
             style.fixed(5.6, 4.0),
-            lambda result: (
-                f"Power against the number of instances, a line for each of {len(result.topics)} "
-                "numbers of topics, with the power that no number of instances exceeds."
-            ),
+            "Power against the number of instances, a line for each of {n_topics} numbers of "
+            "topics, with the power that no number of instances exceeds.",
         )
     },
     "InstancePlan": {

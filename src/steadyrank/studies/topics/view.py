@@ -112,10 +112,6 @@ def _against_baseline(result: TopicsResult, rows: Sequence[Row]) -> list[Row]:
     return sorted([*rows, own], key=lambda row: -np.nan_to_num(row["mean_a"], nan=-np.inf))
 
 
-def _most_reversed(result: TopicsResult, rows: Sequence[Row]) -> list[Row]:
-    return sorted(rows, key=lambda row: -np.nan_to_num(row["expected_reversal"], nan=2.0))
-
-
 NEIGHBOURS = TableSpec(
     id="topic-neighbours",
     rows=_neighbour_rows,
@@ -149,7 +145,9 @@ BASELINE = TableSpec(
 PAIRS = TableSpec(
     id="topic-every-pair",
     rows=TopicsResult.rows,
-    shown=_most_reversed,
+    shown=lambda result, rows: sorted(
+        rows, key=lambda row: -np.nan_to_num(row["expected_reversal"], nan=2.0)
+    ),
     when=lambda result: result.baseline is None and len(result.pairs) <= MOST_PAIRS,
     columns=(
         Col("a", form="name"),
@@ -280,12 +278,9 @@ def fields(result: TopicsResult) -> dict[str, Any]:
         "n_topics": result.n_topics,
         "pairs": result.rows(),
         "levels": [_level_json(result, level) for level in result.levels],
-        **picked(result, "measure n_complete n_dropped n_clusters"),
-        "weighted": result.is_weighted,
-        "trials": result.n_trials,
-        **picked(
-            result, "binning target alpha beta comparisons comparison_alpha baseline seed leaders"
-        ),
+        **picked(result, "measure n_complete n_dropped n_clusters weighted=is_weighted"),
+        **picked(result, "trials=n_trials binning target alpha beta comparisons comparison_alpha"),
+        **picked(result, "baseline seed leaders"),
         "answer": [finding.text for finding in findings(result)],
         "runs": [
             {"run": run, "mean": mean}
