@@ -17,7 +17,6 @@ import pandas as pd
 from scipy import integrate, optimize, special
 
 from steadyrank.compute.random import block_stream
-from steadyrank.notebook import made_frame
 from steadyrank.papers.data import PaperData
 from steadyrank.papers.jayasinghe2015 import case_study
 from steadyrank.papers.jayasinghe2015.case_study import (
@@ -376,7 +375,7 @@ def _levels(rows: Rows, design: Design, tests: tuple[str, ...], **options: Any) 
         components = {"instance": s**2, **variances}
         rates = error_rates(m, n, components=components, design=design, tests=tests, **options)
         found.append({"instances": m, "topics": n, "s_a": s, **rates["rate"]})
-    return made_frame(found)
+    return pd.DataFrame(found)
 
 
 def _level_table(name: str, levels: pd.DataFrame, replications: int) -> Table:
