@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from steadyrank.present.page import Bar, FirstScreen
 from steadyrank.present.view import Finding
+from steadyrank.studies.material import Material
 from steadyrank.studies.part import Findings, Front
 from steadyrank.studies.registry import Study, studies_by_place, studies_by_turn
 from steadyrank.words import percent
@@ -48,7 +49,7 @@ def first_screen(findings: Findings, fronts: Fronts) -> FirstScreen:
 def said_first(fronts: Fronts) -> list[Finding]:
     """All that the first screen says, the verdict first."""
     leading = _leading(fronts)
-    swaps = [front.swap for front in fronts.values() if front.swap is not None]
+    swaps = [front.swap for front in fronts.values() if front.swap and _share(front) >= 0.0]
     swaps.sort(key=lambda swap: -swap.values["share"])
     tiles = [tile for front in fronts.values() for tile in front.tiles]
     return [
@@ -86,15 +87,19 @@ def _share(front: Front) -> float:
 
 def _not_examined(findings: Findings, examined: Iterable[str]) -> str:
     """What could vary and has no bar, with the option that would vary it."""
-    material = findings.material
-    left = [
-        f"{_lower(study)} ({how})"
-        for study in studies_by_place()
-        if study.part.varies and study.name not in examined and study.name in findings.why_not
-        for how in [study.part.examine(material)]
-        if how
-    ]
+    left = []
+    for study in studies_by_place():
+        if study.part.varies and study.name in findings.why_not and study.name not in examined:
+            left += _how_to_examine(study, findings.material)
     return f"Not examined: {', '.join(left)}." if left else ""
+
+
+def _how_to_examine(study: Study, material: Material) -> list[str]:
+    """A study that did not run, with its option if one would make it; none if nothing varies."""
+    if not study.part.why_not(material) or material.unit == "dataset":
+        return [_lower(study)]  # the budget is short, or topics are: no option of its own helps
+    how = study.part.examine(material)
+    return [f"{_lower(study)} ({how})"] if how else []
 
 
 def _lower(study: Study) -> str:

@@ -63,33 +63,50 @@ def ranked(result: CompareResult) -> list[int]:
 def verdict(result: CompareResult, n_runs: int = 0, study: str = "compare") -> Finding:
     """Who leads, and how many could be first; with a baseline, how many differ from it."""
     if result.baseline is not None:
-        found = significant(result)
-        return Finding(f"{study}.significant", found.text, found.values)
+        values = significant(result).values
+        return Finding(f"{study}.significant", f"{_against_words(result)}.", values)
     order = ranked(result)
     best = [run for run in order if result.mean[order[0]] - result.mean[run] <= SAME_MEAN]
     could = [run for run in order if result.could_be_first[run]]
-    compared, rows = len(result.runs), f"{result.row_word}s"
-    among = f" (best {compared:,} of {n_runs:,} {rows})" if n_runs > compared else ""
     values = {
         "leaders": [result.runs[run] for run in best],
         "could_be_first": len(could),
         "n_rows": len(order),
         "measure": result.measure,
     }
-    text = _verdict_words(result, order, best, len(could))
-    return Finding(f"{study}.verdict", f"{text}{among}.", values)
+    text = _verdict_words(result, order, best, len(could), n_runs)
+    return Finding(f"{study}.verdict", f"{text}.", values)
+
+
+def _against_words(result: CompareResult) -> str:
+    """How many rows are better than the baseline, and how many worse."""
+    n, found = len(result.pairs), significant(result)
+    better, worse = found.values["n_better"], found.values["n_worse"]
+    if n == 1:
+        return found.text.removesuffix(f" by mean {result.measure}.")
+    others = f"of {n:,} other {result.row_word}s"
+    if not better + worse:
+        return f"None {others} is significantly different from {result.baseline}"
+    ahead = f"{better:,}" if better else "None"
+    are = "are" if better > 1 else "is"
+    behind = f"{worse:,} significantly worse" if worse else "none is significantly worse"
+    return f"{ahead} {others} {are} significantly better than {result.baseline}, {behind}"
 
 
 def _verdict_words(
-    result: CompareResult, order: Sequence[int], best: Sequence[int], n_first: int
+    result: CompareResult, order: Sequence[int], best: Sequence[int], n_first: int, n_runs: int
 ) -> str:
     names = [result.runs[run] for run in best]
     n, rows = len(order), f"{result.row_word}s"
+    many = f"{n:,} {rows}"
+    if n_runs > len(result.runs):
+        many = f"best {len(result.runs):,} of {n_runs:,} {rows}"
     if len(best) == n:
         who = listed(names) if n <= MOST_NAMES else f"All {number_word(n)} {rows}"
         return f"{who} have the same mean {result.measure}"
     sure = f"with {1 - result.alpha:.0%} confidence" if result.is_familywise else "by these tests"
-    first = f"{n_first:,} of {n:,} {rows} could be first"
+    of = "of the" if n_runs > len(result.runs) else "of"
+    first = f"{n_first:,} {of} {many} could be first"
     if len(best) > 1:
         some = listed(names) if len(best) <= MOST_NAMES else number_word(len(best)).capitalize()
         some = some if len(best) <= MOST_NAMES else f"{some} {rows}"
@@ -101,8 +118,8 @@ def _verdict_words(
             return f"{names[0]} is significantly better than {rival}"
         return f"{names[0]} leads, but is not significantly better than {rival}"
     if n_first == 1:
-        return f"{names[0]} leads; {sure} no other of the {n:,} {rows} could be first"
-    any_of = f"any of the {n:,} {rows} could be first"
+        return f"{names[0]} leads; {sure} no other of the {many} could be first"
+    any_of = f"any of the {many} could be first"
     return f"{names[0]} leads, but {any_of if n_first == n else first}"
 
 

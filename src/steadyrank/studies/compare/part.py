@@ -6,13 +6,12 @@ from typing import cast
 
 from steadyrank.compute.random import seed_from
 from steadyrank.present.view import Finding
-from steadyrank.stats.instances.pair_tests import has_instances
 from steadyrank.studies.compare.audit import audited
 from steadyrank.studies.compare.front import beside_systems, front
 from steadyrank.studies.compare.result import CompareResult, Correction, Test
 from steadyrank.studies.compare.study import compare_each
 from steadyrank.studies.compare.tested import Settings
-from steadyrank.studies.compare.two_runs import two_runs
+from steadyrank.studies.compare.two_runs import tested_words, two_runs
 from steadyrank.studies.compare.view import RUNS, VIEW, Results
 from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
 
@@ -48,7 +47,7 @@ def _cost(shape: Shape) -> Cost:
 
 def _front(results: Results, findings: Findings) -> Front:
     scores = findings.material.scores
-    if has_instances(scores):
+    if "systems" in findings.results:  # the verdict is theirs
         return beside_systems(results[0])
     return front(results[0], n_runs=len(scores.runs), study="compare", link="evaluate")
 
@@ -56,8 +55,8 @@ def _front(results: Results, findings: Findings) -> Front:
 def _tests(results: Results, findings: Findings) -> list[Finding]:
     """By which tests all decisions were made."""
     result = results[0]
-    said = ", ".join(filter(None, [result.test_words(), result.correction_words()]))
-    text = f"{said[0].upper()}{said[1:]}; alpha {result.alpha:g}."
+    said = tested_words(result)
+    text = f"{said[0].upper()}{said[1:]}, alpha {result.alpha:g}."
     values = {"test": result.test, "correction": result.correction, "alpha": result.alpha}
     return [Finding("compare.tests", text, values)]
 

@@ -38,7 +38,7 @@ def two_runs(results: Results, findings: Findings) -> TwoRuns:
     """The panel with what the tests say, by the measure that ranks the runs and by the others."""
     main, n_runs = results[0], len(findings.material.scores.runs)
     order, omitted = _picked(main, n_runs)
-    sure, tested = f"{1 - main.alpha:.0%}", _tested_words(main)
+    sure, tested = f"{1 - main.alpha:.0%}", tested_words(main)
     panel = TwoRuns(
         order=order,
         omitted=omitted,
@@ -81,7 +81,8 @@ def _picked(result: CompareResult, n_runs: int) -> tuple[list[str], str]:
     return picked, f"Of {n_runs:,} runs, {best} can be picked."
 
 
-def _tested_words(result: CompareResult) -> str:
+def tested_words(result: CompareResult) -> str:
+    """Test, correction and family, in a few words."""
     corrected = (
         f", {CORRECTIONS[result.correction]} over "
         f"{counted(result.n_comparisons, 'comparison', form=',')}"
@@ -110,7 +111,7 @@ def _add_comparison(panel: TwoRuns, result: CompareResult) -> None:
     )
     panel.add(
         "Test",
-        f"{{corrected}} ({_tested_words(result)}, alpha {result.alpha:g}); "
+        f"{{corrected}} ({tested_words(result)}, alpha {result.alpha:g}); "
         "{uncorrected} for this pair alone",
         corrected=pvalue_texts(values_at(result.pvalue_adjusted, place)),
         uncorrected=pvalue_texts(values_at(result.pvalue, place)),

@@ -128,7 +128,7 @@ def _judge(check: PriorCheck, judged: Pool, holes: Pool) -> PriorCheck:
             check,
             failure=(
                 f"half of the unjudged documents are below rank {np.median(holes.best_rank):.0f}, "
-                f"and no judged one is below rank {deepest}"
+                f"no judged one below {deepest}"
             ),
         )
     off = check.predicted - check.observed
@@ -145,8 +145,7 @@ def _judge(check: PriorCheck, judged: Pool, holes: Pool) -> PriorCheck:
         return replace(
             check,
             failure=(
-                f"its log loss on hidden documents is {check.log_loss:.3f}; that of a simpler "
-                f"prior is {simpler:.3f}"
+                f"its log loss is {check.log_loss:.3f}, that of a simpler prior {simpler:.3f}"
             ),
         )
     return check
