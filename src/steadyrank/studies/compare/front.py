@@ -137,20 +137,24 @@ def lead(result: CompareResult, study: str = "compare") -> Finding | None:
     nearest = next(run for run in order if run != pivot)
     a, b = sorted((pivot, nearest), key=order.index)
     place = _pair(result, a, b)
-    gap = float(result.mean[a] - result.mean[b])
+    sign = 1.0 if int(result.pairs[place, 0]) == a else -1.0
+    gap = sign * float(result.difference[place])
     means = f"Mean {result.measure} {result.mean[a]:.3f} against {result.mean[b]:.3f}"
     means += f" for {result.runs[b]}"
     values = {"a": result.runs[a], "b": result.runs[b], "difference": gap}
     if result.flag[place] == TOO_FEW:
         return Finding(f"{study}.lead", f"{means}; they share too few topics to compare.", values)
-    sign = 1.0 if int(result.pairs[place, 0]) == a else -1.0
     ends = sorted(sign * float(end) for end in result.interval[place])
     is_significant = bool(result.significant[place])
     decided = "significant" if is_significant else "not significant"
     family = result.n_comparisons
     among = f" among {counted(family, 'comparison', form=',')}" if result.is_corrected else ""
+    # The tested difference is on the topics that both have; means may be of more.
+    is_shared = abs(gap - (result.mean[a] - result.mean[b])) > SAME_MEAN
+    shared = " on shared topics" if is_shared else ""
     text = (
-        f"{means}: {typeset(f'{gap:+.3f}')} {signed_interval(ends, '+.3f').text}, {decided}{among}."
+        f"{means}: {typeset(f'{gap:+.3f}')} {signed_interval(ends, '+.3f').text}{shared}, "
+        f"{decided}{among}."
     )
     values |= {
         "interval": ends,
