@@ -28,6 +28,19 @@ SPREADS = {"close": 0.004, "hundred": 0.03}
 
 OF_SCORES = ("close", "apart", "gaps", "broken", *SHAPES)
 
+ALL_CASES = (
+    *OF_SCORES,
+    "equal",
+    "systems of apart",
+    "systems of gaps",
+    "one system",
+    "baseline",
+    "datasets",
+    "track",
+    "instances and judges",
+    "demo",
+)
+
 
 def scores_of(case: str) -> sr.Scores:
     rng = np.random.default_rng(8)
@@ -87,6 +100,17 @@ def options(case: str) -> dict[str, Any]:
             n_teams=14, runs_per_team=3, n_topics=15, depth=40, pool_depth=15
         )
         return {"runs": track.runs, "qrels": track.qrels, "measures": ["AP", "P@5"]}
+    if case == "instances and judges":
+        track = sr.simulated_track(
+            n_teams=4, runs_per_team=1, n_instances=2, n_topics=12, depth=40, pool_depth=20
+        )
+        judges = {"other": track.complete}
+        return {
+            "runs": track.runs,
+            "qrels": track.qrels,
+            "judges": judges,
+            "measures": ["AP", "P@5"],
+        }
     if case == "datasets":
         return {"datasets": leaderboard()}
     if case.startswith("systems"):

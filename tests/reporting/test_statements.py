@@ -142,7 +142,7 @@ def assert_lead_is_that_of_the_pairs(made: Made, board: Rows) -> None:
     assert lead["significant"] == significant(row)
     means = [float(one[measure_of(board)]) for one in board[:2]]
     is_of_means = lead["difference"] == pytest.approx(means[0] - means[1])
-    assert is_of_means != ("on shared topics" in made.page.line)
+    assert is_of_means != ("shared topics" in made.page.line)
     told = [float(n) for n in re.findall(r"[+-]?\d\.\d{3}\b", made.page.line.replace("−", "-"))]
     shown = [*means, lead["difference"], *lead["interval"]]
     finite = [value for value in shown if math.isfinite(value)]

@@ -151,9 +151,9 @@ def lead(result: CompareResult, study: str = "compare") -> Finding | None:
     among = f" among {counted(family, 'comparison', form=',')}" if result.is_corrected else ""
     # The tested difference is on the topics that both have; means may be of more.
     is_shared = abs(gap - (result.mean[a] - result.mean[b])) > SAME_MEAN
-    shared = " on shared topics" if is_shared else ""
+    on = "; shared topics" if is_shared else ":"
     text = (
-        f"{means}: {typeset(f'{gap:+.3f}')} {signed_interval(ends, '+.3f').text}{shared}, "
+        f"{means}{on} {typeset(f'{gap:+.3f}')} {signed_interval(ends, '+.3f').text}, "
         f"{decided}{among}."
     )
     values |= {
