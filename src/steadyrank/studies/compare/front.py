@@ -110,7 +110,7 @@ def _verdict_words(
     if len(best) > 1:
         some = listed(names) if len(best) <= MOST_NAMES else number_word(len(best)).capitalize()
         some = some if len(best) <= MOST_NAMES else f"{some} {rows}"
-        only = f"{sure} no other {result.row_word} could be first"
+        only = f"{sure} no other could be first"
         return f"{some} share the best mean; {first if n_first > len(best) else only}"
     if n == 2:
         rival = result.runs[order[1]]
