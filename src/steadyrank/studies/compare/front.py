@@ -38,7 +38,7 @@ def front(result: CompareResult, *, n_runs: int, study: str, link: str) -> Front
     return Front(
         verdict=verdict(result, n_runs, study),
         line=lead(result, study),
-        board=_board(result, link),
+        board=_board(result, link, n_runs),
         cautions=_cautions(result, "gaps", "audit"),
         tiles=tuple(_tiles(result, study)),
     )
@@ -164,7 +164,7 @@ def lead(result: CompareResult, study: str = "compare") -> Finding | None:
     return Finding(f"{study}.lead", text, values)
 
 
-def _board(result: CompareResult, link: str) -> Board:
+def _board(result: CompareResult, link: str, n_rows: int) -> Board:
     order = ranked(result)
     shown = order[:ROWS]
     if result.baseline is not None and (own := result.runs.index(result.baseline)) not in shown:
@@ -191,7 +191,7 @@ def _board(result: CompareResult, link: str) -> Board:
         n_ranks=len(result.runs),
         group="group" if result.baseline is None else "against the baseline",
         link=link,
-        more=f"All {len(order):,} {rows}",
+        more=f"All {n_rows:,} {rows}",
     )
 
 
