@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import runpy
 import xml.dom.minidom
 from collections.abc import Callable
@@ -169,7 +170,7 @@ def test_row_opens_its_numbers(open_page: Open) -> None:
     assert figures == ["0.500", "0.500", "0.100", "–"]
     page.keyboard.press("Escape")
     panel.wait_for(state="hidden")
-    page.wait_for_function("location.hash === '#topics'")  # going back takes its time
+    playwright.expect(page).to_have_url(re.compile("#topics$"))  # going back takes its time
     assert active(page, "textContent") == name
     page.locator("#topics a.drill").last.click()
     panel.wait_for()
