@@ -21,8 +21,12 @@ from threadpoolctl import threadpool_limits
 from bench._timing import report, seconds, taken
 from steadyrank.stats.anova.balanced import anova
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.studies.agree.effects import FACTORS
-from steadyrank.studies.agree.samples import SYSTEM_SIZES, TOPIC_SIZES, sample_correlations
+from steadyrank.studies.agree.correlations import (
+    FACTORS,
+    SYSTEM_SIZES,
+    TOPIC_SIZES,
+    sample_correlations,
+)
 
 warnings.simplefilter("ignore")
 

@@ -23,13 +23,12 @@ import numpy as np
 import steadyrank as sr
 from bench._timing import seconds
 from steadyrank.retrieval.engine.index import Index, build_index
-from steadyrank.retrieval.engine.lexical import UNITS, units_of
+from steadyrank.retrieval.engine.lexical import UNITS, lexical_units
 from steadyrank.retrieval.engine.models import MODELS
 from steadyrank.retrieval.engine.search import order_documents, search_all
-from steadyrank.retrieval.engine.stop_lists import STOP_LISTS, stop_words
-from steadyrank.retrieval.engine.tokens import split_words
+from steadyrank.retrieval.engine.tokens import STOP_LISTS, split_words, stop_words
 from steadyrank.retrieval.engine.word_counts import WordCounts, count_words
-from steadyrank.retrieval.makers.inputs import load_counts, load_topics
+from steadyrank.retrieval.makers.inputs import collection_topics, load_counts
 
 DEPTH = 1000
 SAMPLES = (("none", "none"), ("smart", "porter"), ("lucene", "4grams"), ("fox", "7grams"))
@@ -87,7 +86,7 @@ def as_units(texts: list[str], stop_list: str, unit: str) -> Units:
     stopped = stop_words(stop_list)
     words = [[word for word in split_words(text) if word not in stopped] for text in texts]
     known = sorted({word for text in words for word in text})
-    of_word = dict(zip(known, map(list, units_of(known, unit)), strict=True))
+    of_word = dict(zip(known, map(list, lexical_units(known, unit)), strict=True))
     return [[each for word in text for each in of_word[word]] for text in words]
 
 
@@ -226,7 +225,7 @@ def bench_shards(corpus: str) -> None:
 def bench_large(corpus: str, n_documents: int) -> None:
     """Documents drawn from the collection's own words, to see how cost grows."""
     rng = np.random.default_rng(0)
-    small, topics = load_counts(corpus), load_topics(corpus, None)
+    small, topics = load_counts(corpus), collection_topics(corpus, None)
     lengths = np.diff(small.starts)
     totals = np.bincount(small.word, small.count, minlength=len(small.words))
     words = np.array(small.words, object)
@@ -260,7 +259,7 @@ def main() -> None:
     parser.add_argument("corpus")
     parser.add_argument("--large", action="store_true")
     arguments = parser.parse_args()
-    topics = load_topics(arguments.corpus, None)
+    topics = collection_topics(arguments.corpus, None)
     build_index(load_counts(arguments.corpus), topics)  # what compiles, compiles now
     started = time.process_time()
     counts = load_counts(arguments.corpus)

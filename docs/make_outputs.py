@@ -1,4 +1,4 @@
-"""Write what commands print into the pages that show it: README.md and docs/howto.
+"""Write what commands print into the pages that show it: README.md, docs/report.md, docs/howto.
 
 python docs/make_outputs.py
 
@@ -23,7 +23,7 @@ import steadyrank as sr
 from steadyrank.cli import run
 
 DOCS = Path(__file__).parent
-PAGES = (DOCS.parent / "README.md", *sorted((DOCS / "howto").glob("*.md")))
+PAGES = (DOCS.parent / "README.md", DOCS / "report.md", *sorted((DOCS / "howto").glob("*.md")))
 
 DIGEST = "13fd08be8d9a37d17ce0cf16a953c040"
 

@@ -216,10 +216,10 @@ def run_all(total: int, names: list[str], first: int, minutes: float, jobs: int)
     return 1 if failures else 0
 
 
-GUIDED = """data.read.csv_cells data.read.score_files data.read.score_json data.read.score_lines
-    data.read.json_text data.read.metadata data.read.run_info data.read.sources
-    data.interop.frames data.interop.datasets measures.names retrieval.engine.collections
-    retrieval.engine.topics compute.stores cli.topics cli.inputs cli.make_runs"""
+GUIDED = """data.read.csv_files data.read.score_files data.read.score_tools data.read.json_files
+    data.read.columns data.read.run_info data.read.sources data.read.datasets
+    data.interop.tables data.write.csv measures.names retrieval.engine.collections
+    retrieval.makers.inputs compute.stores cli.topics cli.inputs cli.make_runs"""
 """Modules without kernels, which must not be changed before Numba sees them."""
 
 
@@ -240,7 +240,7 @@ def guided(name: str, seconds: float) -> None:
         import steadyrank.cli.make_runs
         import steadyrank.cli.topics
         import steadyrank.data.read.score_files
-        import steadyrank.retrieval.engine.topics  # noqa: F401
+        import steadyrank.retrieval.makers.inputs  # noqa: F401
     from fuzz.mutants import outcome
 
     target = all_targets()[name]

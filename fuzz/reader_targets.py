@@ -22,8 +22,8 @@ from fuzz.mutants import Target, csv_rows, plain_number, raw, unpacked
 from steadyrank.compute.stores import SETTINGS, open_store
 from steadyrank.data.read.run_info import describe_runs
 from steadyrank.retrieval.engine.collections import read_collection
-from steadyrank.retrieval.engine.stop_lists import stop_words
-from steadyrank.retrieval.engine.topics import read_topics
+from steadyrank.retrieval.engine.tokens import stop_words
+from steadyrank.retrieval.makers.inputs import topic_texts
 
 LONG = b"measure,run,topic,value\n" + b"".join(
     b"%s,run%d,%d,0.%d%d5\n" % (m, r, t, r, t)
@@ -244,7 +244,7 @@ def decoded(path: Path) -> str:
 
 
 def check_topics(path: Path) -> None:
-    topics = read_topics(path)
+    topics = topic_texts(path)
     assert topics
     assert all(name and title for name, title in topics.items())
     text = decoded(path)
@@ -263,7 +263,7 @@ def check_topics(path: Path) -> None:
         for name, title in topics.items():
             assert len(name.split()) == 1
             assert " ".join(title.split()) == title
-        longer = read_topics(path, fields=["title", "desc", "narr"])
+        longer = topic_texts(path, fields=["title", "desc", "narr"])
         assert list(longer) == list(topics)
 
 

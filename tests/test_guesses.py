@@ -11,7 +11,7 @@ import pytest
 
 import steadyrank as sr
 from steadyrank import cli, guesses
-from steadyrank.cli.wording import option_meant
+from steadyrank.cli.command import option_meant
 
 JUDGMENTS = {"1": {"a": 1, "b": 0}, "2": {"c": 1}}
 RANKING = {"1": {"a": 2.0, "b": 1.0}, "2": {"d": 2.0, "c": 1.0}}

@@ -7,102 +7,79 @@ understood instead (`measures.kinds`).
 
 from __future__ import annotations
 
-COMMANDS = {
-    "eval": "evaluate",
-    "score": "evaluate",
-    "measure": "evaluate",
-    "trec_eval": "evaluate",
-    "test": "compare",
-    "tests": "compare",
-    "significance": "compare",
-    "sig": "compare",
-    "ttest": "compare",
-    "rank": "compare",
-    "ranking": "compare",
-    "leaderboard": "compare",
-    "anova": "components",
-    "correlation": "agree",
-    "correlate": "agree",
-    "tau": "agree",
-    "bootstrap": "simulate",
-    "power": "plan",
-    "samplesize": "plan",
-    "sample-size": "plan",
-    "validate": "check",
-    "autorank": "report",
-    "html": "report",
-}
+from collections.abc import Mapping
+
+
+def _by_guess(table: Mapping[str, str]) -> dict[str, str]:
+    """Guess to what was meant, from what was meant to guesses between blanks."""
+    return {guess: meant for meant, guesses in table.items() for guess in guesses.split()}
+
+
+COMMANDS = _by_guess(
+    {
+        "evaluate": "eval score measure trec_eval",
+        "compare": "test tests significance sig ttest rank ranking leaderboard",
+        "components": "anova",
+        "agree": "correlation correlate tau",
+        "simulate": "bootstrap",
+        "plan": "power samplesize sample-size",
+        "check": "validate",
+        "report": "autorank html",
+    }
+)
 """Commands."""
 
-_MEASURE = "-m, --measure"
-_FORMAT = "--format"
-OPTIONS = {
-    **dict.fromkeys(("--measures", "--metric", "--metrics", "--eval-metrics"), _MEASURE),
-    **dict.fromkeys(("--output", "--output-file", "--outfile"), "-o"),
-    **dict.fromkeys(("--csv", "--json", "--latex", "--markdown", "--output-format"), _FORMAT),
-    **dict.fromkeys(("--n-jobs", "--threads", "--workers", "--num-threads"), "--jobs"),
-    **dict.fromkeys(("--random-state", "--random-seed", "--rng"), "--seed"),
-    **dict.fromkeys(("--stat-test", "--stattest", "--significance-test", "--method"), "--test"),
-    **dict.fromkeys(("--max-p", "--significance-level", "--confidence", "--conf"), "--alpha"),
-    **dict.fromkeys(("--permutations", "--n-permutations", "--n-samples", "-B"), "--samples"),
-    **dict.fromkeys(("--per-query", "--perquery", "--by-topic", "-q"), "--per-topic"),
-    **dict.fromkeys(("--multiple-testing", "--correct", "--adjust"), "--correction"),
-    **dict.fromkeys(("--precision", "--round", "--decimals"), "--digits"),
-    **dict.fromkeys(("--reference", "--ref", "--control"), "--baseline"),
-    **dict.fromkeys(("--silent", "--no-progress"), "--quiet"),
-}
+OPTIONS = _by_guess(
+    {
+        "-m, --measure": "--measures --metric --metrics --eval-metrics",
+        "-o": "--output --output-file --outfile",
+        "--format": "--csv --json --latex --markdown --output-format",
+        "--jobs": "--n-jobs --threads --workers --num-threads",
+        "--seed": "--random-state --random-seed --rng",
+        "--test": "--stat-test --stattest --significance-test --method",
+        "--alpha": "--max-p --significance-level --confidence --conf",
+        "--samples": "--permutations --n-permutations --n-samples -B",
+        "--per-topic": "--per-query --perquery --by-topic -q",
+        "--correction": "--multiple-testing --correct --adjust",
+        "--digits": "--precision --round --decimals",
+        "--baseline": "--reference --ref --control",
+        "--quiet": "--silent --no-progress",
+    }
+)
 """Options, and those of ours that stand for them."""
 
-WITHOUT_OPTION = {
-    **dict.fromkeys(
-        ("--qrels", "--qrel", "--run", "--runs"), "QRELS and RUN... are given without options"
-    ),
-    **dict.fromkeys(("--cutoff", "-k", "--depth-cutoff"), "a cutoff is part of a name: -m nDCG@10"),
-    **dict.fromkeys(
-        ("--relevance-level", "--rel", "--level", "-l"), "a level is part of a name: -m 'AP(rel=2)'"
-    ),
-    **dict.fromkeys(
-        ("-J", "--judged-only"), "condensed lists are part of a name: -m 'AP(judged_only=True)'"
-    ),
-    **dict.fromkeys(("-c", "--complete"), "every judged topic counts by default: --missing zero"),
-}
+WITHOUT_OPTION = _by_guess(
+    {
+        "QRELS and RUN... are given without options": "--qrels --qrel --run --runs",
+        "a cutoff is part of a name: -m nDCG@10": "--cutoff -k --depth-cutoff",
+        "a level is part of a name: -m 'AP(rel=2)'": "--relevance-level --rel --level -l",
+        "condensed lists are part of a name: -m 'AP(judged_only=True)'": "-J --judged-only",
+        "every judged topic counts by default: --missing zero": "-c --complete",
+    }
+)
 """Options that are something else here, with what to write."""
 
-NAMES = {
-    **dict.fromkeys(("load_run", "read_trec_run", "parse_trec_run", "parse_run"), "read_run"),
-    **dict.fromkeys(("load_runs", "read_trec_runs"), "read_runs"),
-    **dict.fromkeys(
-        ("load_qrels", "read_trec_qrels", "parse_trec_qrels", "parse_qrel", "read_qrel"),
-        "read_qrels",
-    ),
-    **dict.fromkeys(("load_topics", "read_queries", "load_queries"), "read_topics"),
-    **dict.fromkeys(
-        (
-            "calc",
-            "calc_aggregate",
-            "iter_calc",
-            "evaluator",
-            "RelevanceEvaluator",
-            "Evaluate",
-            "eval",
-            "score",
-        ),
-        "evaluate",
-    ),
-    **dict.fromkeys(
-        ("ttest", "t_test", "paired_t_test", "statistical_tests", "test", "significance"), "compare"
-    ),
-    **dict.fromkeys(("compare_runs", "fisher_randomization_test", "tukey_hsd", "rank"), "compare"),
-    **dict.fromkeys(("autorank", "create_report"), "report"),
-    **dict.fromkeys(("kendalltau", "kendall", "ktau"), "kendall_tau"),
-    **dict.fromkeys(("plot_stats", "draw", "figure"), "plot"),
-    **dict.fromkeys(("metrics", "Metric", "available_measures"), "Measure"),
-    **dict.fromkeys(("define", "define_byquery"), "register_measure"),
-    **dict.fromkeys(("convert_trec_name", "parse_trec_measure"), "parse_measure"),
-    **dict.fromkeys(("write_results", "save_run", "write_trec_run"), "write_run"),
-    **dict.fromkeys(("Rpl", "rpl", "reproduce_run"), "instances"),
-    **dict.fromkeys(("rbo_ext", "rank_biased_overlap"), "rbo"),
-}
+NAMES = _by_guess(
+    {
+        "read_run": "load_run read_trec_run parse_trec_run parse_run",
+        "read_runs": "load_runs read_trec_runs",
+        "read_qrels": "load_qrels read_trec_qrels parse_trec_qrels parse_qrel read_qrel",
+        "read_topics": "load_topics read_queries load_queries",
+        "evaluate": "calc calc_aggregate iter_calc evaluator RelevanceEvaluator Evaluate eval "
+        "score",
+        "compare": "ttest t_test paired_t_test statistical_tests test significance compare_runs "
+        "fisher_randomization_test tukey_hsd rank",
+        "report": "autorank create_report",
+        "kendall_tau": "kendalltau kendall ktau",
+        "plot": "plot_stats draw figure",
+        "Measure": "metrics Metric available_measures",
+        "register_measure": "define define_byquery",
+        "parse_measure": "convert_trec_name parse_trec_measure",
+        "write_run": "write_results save_run write_trec_run",
+        "instances": "Rpl rpl reproduce_run",
+        "rbo": "rbo_ext rank_biased_overlap",
+    }
+)
 """Names in Python, and those of ours."""
 
 MODULES = {"Experiment": "steadyrank.pyterrier", "pyterrier": "steadyrank.pyterrier"}

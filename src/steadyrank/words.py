@@ -144,6 +144,15 @@ def level_words(alpha: float, comparisons: int = 1) -> str:
     return f"alpha {alpha:g}" + (f" over {comparisons:,} comparisons" if comparisons > 1 else "")
 
 
+def count_or_share(n: int, total: int, few: int = 20) -> str:
+    """A number out of few, or a share of many.
+
+    >>> count_or_share(0, 3), count_or_share(2, 3), count_or_share(94, 325)
+    ('None', '2', '29%')
+    """
+    return f"{n / total:.0%}" if total >= few else f"{n}" if n else "None"
+
+
 def percent(rate: float) -> str:
     """A rate with two digits, in percent.
 
@@ -253,3 +262,31 @@ def exact(value: Any) -> str:
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return ""
     return repr(float(value)) if isinstance(value, float) else str(value)
+
+
+def filled(text: str, subject: Any) -> str:
+    """A text in which `{name}` is an attribute of the subject, and `{n_names}` how many it has.
+
+    `{sure}` is the level of its intervals.
+
+    >>> filled("slices of {n_args}, {args[0]} first", ValueError("red", "blue"))
+    'slices of 2, red first'
+    """
+    return text.format_map(_Attributes(subject))
+
+
+class _Attributes(dict[str, Any]):
+    """What a text may refer to."""
+
+    def __init__(self, subject: Any) -> None:
+        super().__init__()
+        self._subject = subject
+
+    def __missing__(self, key: str) -> Any:
+        subject = self._subject
+        if key == "sure":
+            level = getattr(subject, "confidence", None)
+            return f"{1.0 - subject.alpha if level is None else level:.0%}"
+        if key.startswith("n_") and not hasattr(subject, key):
+            return len(getattr(subject, key[2:]))
+        return getattr(subject, key)

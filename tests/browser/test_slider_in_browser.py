@@ -14,7 +14,7 @@ import pytest
 import steadyrank as sr
 from steadyrank.stats.planning.demands import check_demands
 from steadyrank.stats.planning.reversal import error_rate
-from steadyrank.studies.plan.certainty import standard_grid
+from steadyrank.studies.plan.slider import standard_grid
 
 pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 

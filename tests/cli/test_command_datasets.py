@@ -96,10 +96,10 @@ def test_the_page_of_a_leaderboard(capsys, table, tmp_path, drawn_nowhere):
     page = tmp_path / "page.html"
     code, out, err = call(capsys, "report", "--datasets", table, "--out", page, "--quiet")
     assert (code, err) == (0, "")
-    assert "m0 is the best of these runs" in out
+    assert out.startswith("m0 leads; with 95% confidence no other of the 3 runs could be first.")
     text = page.read_text("utf-8")
     assert "dataset-leaderboard" in text
-    assert "3 runs, 7 datasets" in text
+    assert "3 runs · 7 datasets" in text
     assert "requires scores per topic; a table of scores per dataset was given" in text
     code, _, err = call(capsys, "report", "q.txt", "r.txt", "--datasets", table, "--out", page)
     assert code == 2

@@ -9,7 +9,7 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.cli import COMMANDS, group
-from steadyrank.cli.formats import BY_SUFFIX, OF_SOME, choose_format
+from steadyrank.cli.output import BY_SUFFIX, OF_SOME, choose_format
 from tests.cli.commanding import call
 
 NEEDED = {"components": ("--factors", "stemmer"), "grid": ("--out", "made")}

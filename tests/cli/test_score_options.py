@@ -129,7 +129,7 @@ def test_a_report_names_all_score_files_and_how_to_make_it_again(capsys, folder,
     told, _ = printed(capsys, "report", *halves, "--samples", "5", "--out", page)
     assert f"--scores {folder / 'early.csv'} --scores {folder / 'late.csv'}" in told["command"]
     text = page.read_text()
-    assert "6 runs, 24 topics" in text
+    assert "6 runs · 24 topics" in text
     assert "early.csv" in text
     assert "late.csv" in text
 
@@ -145,5 +145,5 @@ def test_a_report_says_that_topics_were_numbered(capsys, folder, drawn_nowhere):
     _, err = printed(
         capsys, "report", "--scores", folder / "bare.csv", "--samples", "5", "--out", page
     )
-    assert "6 runs, 24 topics" in page.read_text()
+    assert "6 runs · 24 topics" in page.read_text()
     assert "so no column names the topics" in err

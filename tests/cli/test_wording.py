@@ -8,7 +8,7 @@ from commanding import call
 
 import steadyrank as sr
 from steadyrank.cli import COMMANDS, group
-from steadyrank.cli.wording import in_options
+from steadyrank.cli.command import in_options
 
 LINE = "1 Q0 {document} 1 {score} twin\n"
 

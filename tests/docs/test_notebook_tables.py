@@ -20,6 +20,7 @@ from steadyrank.notebook import Framed, shown_by
 from steadyrank.papers.model import Claim, Exhibit
 from steadyrank.present.json import to_json
 from steadyrank.present.run_names import names_of, shown_as
+from steadyrank.present.view import Finding
 from steadyrank.studies.compare.view import compare_text
 from steadyrank.studies.registry import all_plots
 from steadyrank.studies.stability.view import VIEW as STABILITY
@@ -131,7 +132,8 @@ def results(scores, tmp_path_factory):
     report = sr.ReportResult(
         page=None,
         path=folder / "page.html",
-        findings=(f"{NASTY} is first.",),
+        command="steadyrank report",
+        findings=(Finding("toy.first", f"{NASTY} is first."),),
         results={},
         left_out={},
         n_samples={},

@@ -197,7 +197,7 @@ def test_a_folder_that_vanishes_is_the_machines_failure(
     capsys, data, tmp_path, monkeypatch, name, option, file
 ):
     from steadyrank.compute import files, stores
-    from steadyrank.retrieval.makers import run_folders
+    from steadyrank.retrieval.makers import runs
 
     place = tmp_path / "place"
     place.mkdir()
@@ -207,7 +207,7 @@ def test_a_folder_that_vanishes_is_the_machines_failure(
         shutil.rmtree(place, ignore_errors=True)
         check(folder)
 
-    for module in (files, stores, run_folders):
+    for module in (files, stores, runs):
         monkeypatch.setattr(module, "check_still_there", vanished)
     assert run(words(name, data, option, place / file)) == 1
     assert "vanished since the work began" in told(capsys)

@@ -17,19 +17,21 @@ from steadyrank.papers.jayasinghe2015.agreement import (
 )
 from steadyrank.papers.jayasinghe2015.levels import TESTS, error_rates
 from steadyrank.papers.jayasinghe2015.pitfalls import (
+    contradictions,
     equivalence_intervals,
+    instance_spread,
     paper_scores,
     single_instance_shares,
 )
-from steadyrank.papers.jayasinghe2015.single_instances import contradictions, instance_spread
-from steadyrank.stats.instances.batches import (
+from steadyrank.stats.mixed.fit import MixedModel, fit
+from steadyrank.stats.mixed.two_way import (
+    nested_difference,
     nested_pvalues,
     t_pvalues,
+    two_way_difference,
     two_way_pvalues,
     welch_pvalues,
 )
-from steadyrank.stats.mixed.fit import MixedModel, fit
-from steadyrank.stats.mixed.two_way import nested_difference, two_way_difference
 
 BUDGET = int(os.environ.get("STEADYRANK_CELLS", "1"))
 """Multiplies the replications of the slow tests."""

@@ -11,10 +11,9 @@ from scipy import stats
 
 import steadyrank as sr
 from steadyrank.errors import InputError
-from steadyrank.papers.builtin import builtin_data
-from steadyrank.papers.data import PaperData
+from steadyrank.papers.data import PaperData, builtin_data
 from steadyrank.papers.ferro2018 import exhibits as ferro
-from steadyrank.papers.ferro2018 import printed
+from steadyrank.papers.ferro2018 import exhibits as printed
 from steadyrank.papers.model import Work
 
 GOLDEN = golden("ferro2018_tables_omega2")
@@ -166,7 +165,7 @@ def test_trends_are_told_apart():
     assert [claim.holds for claim in ferro._trend_claims(up)] == [True] * 4
     assert [claim.holds for claim in ferro._trend_claims(down)] == [False, True, False, True]
     flat = {"tau": rising.T, "tau_ap": rising.T}
-    assert not ferro._trend_claims(flat)[1].holds, "systems move it more"
+    assert not list(ferro._trend_claims(flat))[1].holds, "systems move it more"
     widths = {"tau": 1.0 - rising, "tau_ap": 2.0 - rising}
     assert [claim.holds for claim in ferro._width_claims(widths)] == [True, True, True]
     wider = {"tau": rising, "tau_ap": 0.5 * rising}

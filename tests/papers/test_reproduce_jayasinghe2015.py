@@ -1,6 +1,7 @@
 """Jayasinghe et al. (2015), made again: exhibits, verdicts, and the printed figures' arithmetic."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,25 +10,21 @@ from exhibiting import check_explained, check_verdicts, exhibit, values
 
 import steadyrank as sr
 from steadyrank.errors import InputError
-from steadyrank.papers.builtin import builtin_data
-from steadyrank.papers.data import PaperData
-from steadyrank.papers.jayasinghe2015 import observed
-from steadyrank.papers.jayasinghe2015.data import (
-    SIMULATED_RATES,
-    instance_data,
-    pools,
-    simulated_sweep,
-)
+from steadyrank.papers.data import SIMULATED_RATES, PaperData, builtin_data, simulated_sweep
+from steadyrank.papers.jayasinghe2015 import case_study
+from steadyrank.papers.jayasinghe2015.case_study import EFFECTS, instance_data, pools, size_word
 from steadyrank.papers.jayasinghe2015.exhibits import (
+    EQUAL_MEAN,
     EXHIBITS,
     FULL,
+    MEAN_AT_HALF,
     SMALL,
     _observed,
+    expected_score,
     jayasinghe2015,
 )
-from steadyrank.papers.jayasinghe2015.margins import EFFECTS, size_word
-from steadyrank.papers.jayasinghe2015.simulated import EQUAL_MEAN, MEAN_AT_HALF, expected_score
 from steadyrank.papers.model import Work
+from steadyrank.papers.output import reproduction_files
 
 VERDICTS = {
     # One draw for each cell agrees with the text, one for each instance does not; .5229, not .5.
@@ -82,6 +79,25 @@ def test_ids_are_unique(found):
         assert len(set(ids)) == len(ids)
 
 
+def test_a_folder_has_these_tables_and_pictures(found):
+    """Names of files, which others link to; with three measures there are -1 and -2, too."""
+    names = {Path(name) for name in reproduction_files(found)}
+    pictures = {path.stem for path in names if path.suffix == ".svg"}
+    assert pictures == {
+        *("figure-2-cell", "figure-2-instance", "figure-3", "figure-4-cell", "figure-4-instance"),
+        *("figure-6", "figure-7-0", "figure-7-1", "figure-8", "figure-9-0", "figure-9-1"),
+        *("figure-9-2", "figure-10-0", "figure-11-0", "figure-12-0", "figure-13"),
+    }
+    tables = {path.stem for path in names if path.suffix == ".csv"}
+    assert tables == {path.stem for path in names if path.suffix == ".tex"}
+    assert tables == {
+        *("figure-2-cell-data", "figure-2-instance-data", "equation-6", "table-1"),
+        *("figure-4-data", "algorithm-2", "equation-9", "section-3-2", "figure-6-data"),
+        *("figure-7-data", "figure-8-data", "figure-9-data", "figure-10-data", "figure-11-data"),
+        *("figure-12-0-data", "figure-12-smallest", "equation-8", "figure-13-data"),
+    }
+
+
 @pytest.mark.parametrize("name", VERDICTS)
 def test_verdicts_are_those_expected(found, name):
     check_verdicts(exhibit(found, name).claims, VERDICTS[name])
@@ -124,11 +140,11 @@ def test_levels_are_near_their_exact_values(found):
 
 
 def test_printed_shares_add_up(monkeypatch):
-    found = observed.printed_counts()
+    found = case_study.printed_counts()
     assert found.holds
     assert found.detail == "8 + 2 + 90 = 100; 3 of the 8 at 0.05"
-    monkeypatch.setitem(observed.FIGURE_7, "better, 0.1", 3)
-    assert observed.printed_counts().holds is False
+    monkeypatch.setitem(case_study.FIGURE_7, "better, 0.1", 3)
+    assert case_study.printed_counts().holds is False
 
 
 def test_printed_effect_sizes_have_their_words():

@@ -15,7 +15,7 @@ import steadyrank as sr
 from steadyrank.errors import InputError
 from steadyrank.papers.data import PaperData
 from steadyrank.papers.lin2005 import exhibits as lin
-from steadyrank.papers.lin2005.theory import rate_by_williams
+from steadyrank.papers.lin2005.exhibits import rate_by_williams
 from steadyrank.papers.model import Work
 
 WILLIAMS = golden("williams_erf")

@@ -17,10 +17,8 @@ import steadyrank as sr
 from steadyrank.errors import InputError, SteadyrankWarning, UnknownNameError
 from steadyrank.papers import output
 from steadyrank.papers import reproduce as workflow
-from steadyrank.papers.builtin import RATES, Kind, builtin_data
-from steadyrank.papers.data import paper_data, with_measures
-from steadyrank.papers.model import Claim, Exhibit, Reproduction, Work
-from steadyrank.papers.parts import cell, increases, page_table
+from steadyrank.papers.data import RATES, Kind, builtin_data, paper_data, with_measures
+from steadyrank.papers.model import Claim, Exhibit, Reproduction, Work, cell, increases, page_table
 from steadyrank.present.table import Cell, to_terminal
 
 

@@ -8,14 +8,14 @@ from exhibiting import check_explained, check_verdicts, exhibit, values
 import steadyrank as sr
 from steadyrank.papers.data import PaperData
 from steadyrank.papers.model import Work
-from steadyrank.papers.yang2018 import significance as yang2018_significance
-from steadyrank.papers.yang2018.exhibits import yang2018
-from steadyrank.papers.yang2018.significance import (
+from steadyrank.papers.yang2018 import exhibits
+from steadyrank.papers.yang2018.exhibits import (
     RAW_SHARE,
     SIZES,
     TABLE_1,
     n_pairs,
     printed_shares_are_counts,
+    yang2018,
 )
 
 SAMPLES = 300
@@ -130,7 +130,7 @@ def test_printed_shares_are_whole_numbers_of_pairs(monkeypatch):
     assert "0.8148 = 4885 of 5,995" in found.detail
     assert "0.1041 = 624 of 5,995" in found.detail
     assert "0.1756 = 1450 of 8,256" in found.detail
-    monkeypatch.setattr(yang2018_significance, "RAW_SHARE", 0.8149)
+    monkeypatch.setattr(exhibits, "RAW_SHARE", 0.8149)
     assert printed_shares_are_counts().holds is False
 
 

@@ -15,8 +15,8 @@ from rich.text import Text
 
 import steadyrank as sr
 from steadyrank.present.json import to_json
-from steadyrank.present.score_tables import means_table, topics_table
 from steadyrank.present.table import Cell, Table, full_header, render, text_rows
+from steadyrank.studies.evaluate.view import scores_table
 
 TRICKY = r"50%_of & $x$ #1 {~^\} |*`<b>"
 
@@ -29,7 +29,7 @@ def scores():
 
 
 def test_best_means_come_first_and_ties_for_the_best_are_all_bold():
-    table = means_table(scores(), digits=2)
+    table = scores_table(scores(), digits=2)
     assert [row[0].text for row in table.rows] == ["plain", TRICKY]
     assert table.rows[0] == [Cell("plain", "plain"), Cell("0.90", 0.9), Cell("0.25", 0.25)]
     assert table.best == {(0, 1), (0, 2), (1, 2)}
@@ -42,14 +42,14 @@ def test_a_mark_that_markdown_has_a_use_for_is_escaped():
 
 
 def test_latex_specials_are_escaped():
-    text = render(means_table(scores()), "latex")
+    text = render(scores_table(scores()), "latex")
     assert r"50\%\_of \& \$x\$ \#1 \{\textasciitilde{}\textasciicircum{}\textbackslash{}\}" in text
     assert text.count(r"\\") == 3
     assert r"\begin{tabular}{lrr}" in text
 
 
 def test_markdown_cells_stay_cells():
-    rows = render(means_table(scores()), "markdown").splitlines()
+    rows = render(scores_table(scores()), "markdown").splitlines()
     assert rows[1] == "| --- | ---: | ---: |"
     assert rows[3].replace(r"\|", "").count("|") == 4
     assert r"\<b\>" in rows[3]
@@ -64,7 +64,7 @@ def test_the_terminal_shows_every_column_in_full():
     assert all(name in text for name in names)
     assert text.count("0.1234") == 12
     assert "\x1b" not in text
-    assert "\x1b" in render(means_table(scores()), "table", colour=True)
+    assert "\x1b" in render(scores_table(scores()), "table", colour=True)
 
 
 def test_wide_characters_are_not_cut():
@@ -73,10 +73,10 @@ def test_wide_characters_are_not_cut():
 
 
 def test_topics_come_with_their_mean():
-    table = topics_table(scores().select(measures="AP"), digits=1)
+    table = scores_table(scores().select(measures="AP"), per_topic=True, digits=1)
     texts = [[cell.text for cell in row] for row in table.rows]
     assert texts == [["1", "0.5", "0.9"], ["2", "0.7", "–"], ["mean", "0.6", "0.9"]]
-    assert topics_table(scores()).header[1:] == [
+    assert scores_table(scores(), per_topic=True).header[1:] == [
         f"{TRICKY} AP",
         "plain AP",
         f"{TRICKY} P@5",
@@ -87,7 +87,7 @@ def test_topics_come_with_their_mean():
 def test_all_missing_columns_have_no_best():
     values = np.full((1, 2, 1), np.nan)
     empty = sr.Scores(measures=("m",), runs=("a", "b"), topics=("1",), values=values)
-    table = means_table(empty)
+    table = scores_table(empty)
     assert table.best == frozenset()
     assert [row[1] for row in table.rows] == [Cell("–"), Cell("–")]
 

@@ -53,7 +53,7 @@ def test_data_only_writes_files_that_other_commands_read(tmp_path, capsys):
     runs = sr.read_runs(out / "runs", run_info=out / "run-info.csv")
     assert len({each.info["team"] for each in runs}) == 7
     assert {each.info["model"] for each in runs} >= {"BM25", "PL2"}
-    assert {each.info["system"] for each in runs} == {"", "okapi_s8", "okapi_s14"}
+    assert {each.info["system"] for each in runs} == {"", "okapi_8_shards", "okapi_14_shards"}
     segments = ["--topic-info", str(out / "topic-info.csv"), "--cluster-from", "(.)"]
     asked = ["plan", *files, "-m", "AP", "--minimum-difference", "0.1", "--systems", "5"]
     assert run([*asked, *segments, "--format", "json", "--quiet"]) == 0
@@ -67,7 +67,9 @@ def test_every_study_of_one_collection_has_an_answer(tmp_path):
     assert result.results["components"].factors == ("shards",)
     assert result.results["components"].n_runs == 8
     compared = result.results["instances"].comparisons
-    assert {"okapi_s8", "okapi_s14"} <= {one.a for one in compared} | {one.b for one in compared}
+    assert {"okapi_8_shards", "okapi_14_shards"} <= {one.a for one in compared} | {
+        one.b for one in compared
+    }
     assert [judge.judge for judge in result.results["judges"].judges] == ["second"]
     assert result.results["judges"].of("second").confusion.n_documents > 400
     page = (out / "report.html").read_text("utf-8")

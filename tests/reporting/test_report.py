@@ -174,9 +174,7 @@ def test_the_section_on_measures_has_intervals_and_no_pvalues(whole):
     assert f"{found.n_interval_samples} resamples of topics and systems" in effects.caption
     words = " ".join([*shown.answer, *(each.caption for each in shown.tables)])
     assert "significan" not in words
-    svg = next(each.svg for each in shown.figures if each.id == "measure-effects")
-    assert "omega² 0." in svg
-    assert ", p " not in svg
+    assert not any(", p " in each.svg for each in shown.figures)
 
 
 def test_the_first_screen_is_the_first_of_the_findings(whole):
@@ -221,8 +219,9 @@ def test_provenance_has_hashes_versions_settings_and_samples(whole, folder):
     result, content = whole
     files, samples, settings, versions = result.page.provenance
     assert len(files.rows) == 11
+    there = {path.name: path for path in folder.rglob("*")}
     for row in files.rows:
-        data = (folder / row[1].text).read_bytes()
+        data = there[row[1].text].read_bytes()
         assert row[2].value == len(data)
         assert row[3].text == hashlib.sha256(data).hexdigest()
     assert [row[0].text for row in files.rows][:2] == ["qrels", "run"]
@@ -238,7 +237,7 @@ def test_provenance_has_hashes_versions_settings_and_samples(whole, folder):
         "numba",
         "matplotlib",
     }
-    text = content.decode()
+    text = re.sub("[A-Za-z0-9+/]{60,}", "", content.decode())  # packed numbers spell any word
     assert socket.gethostname() not in text
     assert not re.search(r"20\d\d-\d\d-\d\dT", text)
 
@@ -381,7 +380,8 @@ def test_files_of_scores_are_read_and_named(scores, tmp_path, drawn_nowhere):
     named = sr.report(scores={"mine": wide}, out=tmp_path / "b.html", n_samples=10)
     assert named.results["evaluate"].measures == ("mine",)
     assert named.page.provenance[0].rows[0][0].text == "scores of mine"
-    assert f"scores={{'mine': '{wide}'}}" in named.page.command
+    assert "scores={'mine': 'ap.csv'}" in named.page.command, "no folder of the maker"
+    assert f"scores={{'mine': '{wide}'}}" in named.command
     alone = sr.report(scores=wide, out=tmp_path / "c.html", measures="AP", n_samples=10)
     assert alone.results["evaluate"].measures == ("AP",)
 
@@ -390,7 +390,7 @@ def test_files_of_scores_are_read_and_named(scores, tmp_path, drawn_nowhere):
 def test_every_run_is_read_once_or_once_per_step_where_memory_is_short(
     folder, whole, tmp_path, drawn_nowhere, opened_files, monkeypatch, memory, most
 ):
-    monkeypatch.setattr("steadyrank.data.runs.MOST_KEPT", memory)
+    monkeypatch.setattr("steadyrank.data.read.runs.MOST_KEPT", memory)
     with opened_files() as opened, pytest.warns(sr.SteadyrankWarning):
         again = made(folder, tmp_path / "again.html")
     # Once more for the first line, whose tag another run may have.

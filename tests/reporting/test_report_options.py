@@ -89,8 +89,8 @@ def test_an_unknown_baseline_or_test_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("test", "correction", "words"),
     [
-        ("t", None, "paired t test, max-t correction over 3 comparisons, alpha 0.05"),
-        ("t", "none", "paired t test, alpha 0.05"),
+        ("t", None, "paired t test, max-t correction over 3 comparisons; alpha 0.05"),
+        ("t", "none", "paired t test; alpha 0.05"),
         ("wilcoxon", "holm", "Wilcoxon's signed-rank test, Holm's correction over 3 comparisons"),
         ("tukey", None, "Tukey's HSD"),
     ],

@@ -18,7 +18,7 @@ from written import WrittenPage, field_of, pair_of
 
 import steadyrank as sr
 from steadyrank.stats.run_means import SAME_MEAN
-from steadyrank.words import percent
+from steadyrank.words import count_or_share, percent
 
 ALPHA = 0.05
 
@@ -201,7 +201,7 @@ def assert_tiles_are_those_of_the_tables(made: Made, board: Rows) -> None:
     if n_pairs > 1:
         found = made.finding("compare.significant").values["n_significant"]
         figure = tiles.pop(f"of {n_pairs:,} pairs differ significantly")
-        assert figure == f"{found / n_pairs:.0%}"
+        assert figure == count_or_share(found, n_pairs)
     result = made.result.results["compare"][0]
     smallest = made.finding("compare.detectable").values["difference"]
     assert smallest == pytest.approx(float(np.nanmedian(result.smallest_difference)))

@@ -9,7 +9,7 @@ import click
 
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.options import name_option, output_options, qrels_argument, runs_argument
-from steadyrank.cli.output import Output, progress_bar, tell_if_compiling
+from steadyrank.cli.output import Output, tell_if_compiling
 
 
 @subcommand("check")
@@ -17,14 +17,7 @@ from steadyrank.cli.output import Output, progress_bar, tell_if_compiling
 @runs_argument
 @name_option
 @output_options
-def command(
-    qrels: str,
-    runs: tuple[str, ...],
-    name_from: Any,
-    output: Output,
-    jobs: int | None,
-    **unused: Any,
-) -> None:
+def command(qrels: str, runs: tuple[str, ...], name_from: Any, output: Output) -> None:
     """Check runs and judgments before computing with them.
 
     Shows, for each run, the topics that it lacks and those that nobody judged, its depth, the share
@@ -32,12 +25,12 @@ def command(
     code 2 if something would make results wrong.
     """
     # What reading warns about is among the results.
-    with warnings.catch_warnings(), progress_bar("runs", output.quiet) as progress:
+    with warnings.catch_warnings(), output.progress("runs") as progress:
         warnings.simplefilter("ignore")
         from steadyrank.measures.check import check
 
         tell_if_compiling(output.quiet)
-        result = check(list(runs), qrels, name_from=name_from, jobs=jobs, progress=progress)
+        result = check(list(runs), qrels, name_from=name_from, jobs=output.jobs, progress=progress)
     from steadyrank.studies.check.view import VIEW
 
     output.show(VIEW.text, result)

@@ -9,16 +9,19 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
+import shlex
 import sys
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
-from steadyrank.cli.output import told_on_stderr
-from steadyrank.cli.wording import in_options, option_meant
+from steadyrank.cli.output import tell
 from steadyrank.compute.memory import check_address_space
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, SteadyrankWarning
+from steadyrank.guesses import OPTIONS, WITHOUT_OPTION
 
 HelpRecord = tuple[str, str]
 
@@ -151,3 +154,112 @@ def _section_of(option: click.Option) -> str:
 
 
 subcommand = functools.partial(click.command, cls=Command, context_settings={"show_default": True})
+
+
+WITHOUT_EFFECT = (
+    *("form", "output", "jobs", "scheduler", "quiet", "store", "out", "force", "page", "card"),
+)
+"""Options that do not change the page, or only where it goes."""
+
+
+def same_command(*ending: str) -> str:
+    """The command that is being run, quoted for a shell, with another ending."""
+    context = click.get_current_context()
+    arguments: list[str] = []
+    options: list[str] = []
+    for parameter in context.command.params:
+        value = context.params.get(parameter.name or "")
+        if isinstance(parameter, click.Argument):
+            arguments += [value] if isinstance(value, str) else list(value or ())
+        elif parameter.name not in WITHOUT_EFFECT and _is_given(context, parameter):
+            options += _spelled(parameter, value)
+    command = ["steadyrank", str(context.info_name)]
+    if any(argument.startswith("-") for argument in arguments):
+        return shlex.join([*command, *options, *ending, "--", *arguments])
+    return shlex.join([*command, *arguments, *options, *ending])
+
+
+def _is_given(context: click.Context, parameter: click.Parameter) -> bool:
+    if parameter.name is None or not parameter.expose_value:
+        return False
+    source = context.get_parameter_source(parameter.name)
+    return source is not click.core.ParameterSource.DEFAULT
+
+
+def _spelled(parameter: click.Parameter, value: Any) -> list[str]:
+    """An option as it would be typed."""
+    option = max(parameter.opts, key=len)
+    if getattr(parameter, "is_flag", False):
+        return [option] if value else []
+    if parameter.multiple and isinstance(value, tuple):
+        return [word for part in value for word in (option, str(part))]
+    return [option, str(value)]
+
+
+# With a quoted value or none: anything else may be a factor and its level.
+KEYWORD = re.compile(r'\b([a-z]\w*)=("[^"]*"|(?=[\s,;:.)]|$))')
+# Names with an underscore are no English; in paths and quotations they are the user's own.
+PARAMETER = re.compile(r"(?<![\w/.'\"`-])[a-z]+(?:_[a-z]+)+(?![\w/'\"`-]|\.\w)")
+# Other names may be plain words, but not where something must hold of them.
+SUBJECT = re.compile(r"^[a-z]+(?= must\b|: expected\b)")
+
+
+def in_options(message: str, command: click.Command) -> str:
+    """The message with the parameters of a command as its options.
+
+    >>> from steadyrank.cli.evaluate import command
+    >>> in_options('name them with name_from="file", or give run_info=', command)
+    'name them with --name-from file, or give --run-info FILE'
+    """
+    options = {
+        parameter.name: parameter
+        for parameter in command.params
+        if isinstance(parameter, click.Option)
+    }
+
+    def keyword(match: re.Match[str]) -> str:
+        option = options.get(match[1])
+        if option is None:
+            return match[0]
+        value = match[2].strip('"') or option.metavar or ""
+        return f"{_flag(option)} {value}".strip()
+
+    def name(match: re.Match[str]) -> str:
+        return _flag(options[match[0]]) if match[0] in options else match[0]
+
+    return SUBJECT.sub(name, PARAMETER.sub(name, KEYWORD.sub(keyword, message)))
+
+
+def option_meant(name: str, command: click.Command) -> str | None:
+    """What to write in place of an option that other tools have; None for any other name.
+
+    >>> from steadyrank.cli.evaluate import command
+    >>> option_meant("--metrics", command)
+    'did you mean -m, --measure?'
+    """
+    if name in WITHOUT_OPTION:
+        return WITHOUT_OPTION[name]
+    meant = OPTIONS.get(name)
+    own = {flag for parameter in command.params for flag in parameter.opts}
+    if meant is None or not own & set(meant.split(", ")):
+        return None
+    return f"did you mean {meant}?"
+
+
+def _flag(option: click.Option) -> str:
+    return max(option.opts, key=len)
+
+
+@contextlib.contextmanager
+def told_on_stderr(quiet: bool, command: click.Command) -> Iterator[None]:
+    """Warnings as single lines on stderr, in the words of a command, or none at all."""
+
+    def show(message: Warning | str, *rest: Any, **more: Any) -> None:
+        tell(f"warning: {in_options(str(message), command)}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if not quiet:
+            warnings.filterwarnings("always", category=SteadyrankWarning)
+        warnings.showwarning = show
+        yield

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, scores_options
-from steadyrank.cli.output import Output, emit, progress_bar, tell
+from steadyrank.cli.output import Output, emit, tell
 from steadyrank.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,86 +22,57 @@ PAIR_BYTES = 500
 MANY_PAIRS = 500_000
 """Pairs whose tests take minutes."""
 
-test_options = opt.together(
-    opt.choice_option(
-        "--test",
-        TESTS,
-        "Compare each pair of runs by this test [default: t; randomized-tukey for "
-        "--discriminative-power; systems with several runs have a mixed model].",
-    ),
-    opt.choice_option(
-        "--correction",
-        CORRECTIONS,
-        "Correct for multiple comparisons [default: maxt for t tests of all pairs of three or more "
-        "runs; none for the Tukey tests; otherwise holm].",
-    ),
-    opt.choice_option(
-        "--family",
-        ["measure", "all"],
-        "Correct the comparisons of each measure together, or those of all measures.",
-        default="measure",
-    ),
-    opt.alpha_option(type=opt.STRICTLY_BETWEEN_0_AND_1),
-    click.option("--baseline", metavar="RUN", help="Compare every run with this one only."),
-    click.option(
-        "--by",
-        metavar="run|system|COLUMN",
-        help="Show one row per run, or per system with its runs as instances [default: system "
-        "where --system-from or --run-info name a system with several runs]; or compare the runs "
-        "in the segments by this column of --topic-info, too.",
-    ),
-    opt.choice_option(
-        "--interval",
-        ["t", "percentile", "bca", "studentized"],
-        "Compute intervals of the differences this way [default: the test's own, simultaneous].",
-    ),
-    opt.count_option(
-        "--samples", "n_samples", 10_000, "Draw this many samples in resampling tests and in maxt."
-    ),
-    opt.mode_option(
-        "Compute resampling p-values as (1 + count) / (1 + B), or as the papers' count / B."
-    ),
-    opt.choice_option(
-        "--alternative",
-        ["two-sided", "greater"],
-        "Test this alternative; one-sided for the bootstrap test only.",
-        default="two-sided",
-    ),
+test_options = opt.options(
+    {
+        f"--test [{'|'.join(TESTS)}]": "Compare each pair of runs by this test [default: t; "
+        "randomized-tukey for --discriminative-power; systems with several runs have a mixed "
+        "model].",
+        f"--correction [{'|'.join(CORRECTIONS)}]": "Correct for multiple comparisons [default: "
+        "maxt for t tests of all pairs of three or more runs; none for the Tukey tests; otherwise "
+        "holm].",
+        "--family [measure|all] = measure": "Correct the comparisons of each measure together, or "
+        "those of all measures.",
+        **opt.ALPHA,
+        "--baseline RUN": "Compare every run with this one only.",
+        "--by run|system|COLUMN": "Show one row per run, or per system with its runs as instances "
+        "[default: system where --system-from or --run-info name a system with several runs]; or "
+        "compare the runs in the segments by this column of --topic-info, too.",
+        "--interval [t|percentile|bca|studentized]": "Compute intervals of the differences this "
+        "way [default: the test's own, simultaneous].",
+        "--samples n_samples 1.. = 10000": "Draw this many samples in resampling tests and in "
+        "maxt.",
+        "--mode [sound|paper] = sound": "Compute resampling p-values as (1 + count) / (1 + B), or "
+        "as the papers' count / B.",
+        "--alternative [two-sided|greater] = two-sided": "Test this alternative; one-sided for the "
+        "bootstrap test only.",
+    }
 )
 
-other_questions = opt.together(
-    click.option(
-        "--discriminative-power",
-        is_flag=True,
-        help="Show the share of pairs that differ significantly by each measure instead.",
-    ),
-    click.option(
-        "--audit",
-        is_flag=True,
-        help="Check which tests, and which family of tests, hold their level on these scores.",
-    ),
+other_questions = opt.options(
+    {
+        "--discriminative-power": "Show the share of pairs that differ significantly by each "
+        "measure instead.",
+        "--audit": "Check which tests, and which family of tests, hold their level on these "
+        "scores.",
+    }
 )
 
 showing_options = opt.together(
-    opt.output_option(
-        "--show",
-        multiple=True,
-        type=click.Choice(["interval", "sd", "p", "d"]),
-        help="Show intervals, standard deviations, p-values or effect sizes beside the means; "
-        "repeat for more.",
-    ),
-    opt.output_option(
-        "--underline-second", is_flag=True, help="Underline the second highest mean in the table."
+    opt.output_options_of(
+        {
+            "--show [interval|sd|p|d] ...": "Show intervals, standard deviations, p-values or "
+            "effect sizes beside the means; repeat for more.",
+            "--underline-second": "Underline the second highest mean in the table.",
+        }
     ),
     opt.plot_option("the differences, or what --plot-kind names,"),
-    opt.output_option(
-        "--plot-kind",
-        type=click.Choice(
-            ["intervals", "topics", "heatmap", "differences", "ranks", "asl", "segments"]
-        ),
-        help="Draw differences with intervals, differences by topic, a matrix of p-values, "
-        "p-values against differences, ranks, sorted p-values, or differences in segments "
-        "[default: intervals; segments with --by COLUMN].",
+    opt.output_options_of(
+        {
+            "--plot-kind [intervals|topics|heatmap|differences|ranks|asl|segments]": "Draw "
+            "differences with intervals, differences by topic, a matrix of p-values, p-values "
+            "against differences, ranks, sorted p-values, or differences in segments [default: "
+            "intervals; segments with --by COLUMN]."
+        }
     ),
     opt.describe_option,
     opt.digits_option,
@@ -125,12 +94,8 @@ def command(
     audit: bool,
     discriminative_power: bool,
     plot_kind: str | None,
-    seed: int,
-    jobs: int | None,
-    scheduler: str | None,
     show: tuple[str, ...],
     underline_second: bool,
-    digits: int,
     **options: Any,
 ) -> None:
     """Compare runs by paired tests, corrected for multiple comparisons.
@@ -144,8 +109,8 @@ def command(
     in_segments = options["by"] not in (None, "run", "system")
     if plot_kind == "segments" and not in_segments:
         raise InputError("--plot-kind segments draws those of --by COLUMN: name a column")
-    scores = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)
-    options |= {"jobs": jobs, "rng": seed}
+    scores = load_scores(inputs, output)
+    options |= {"jobs": output.jobs, "rng": output.seed}
     if audit or discriminative_power:
         if plot_kind is not None or show or underline_second:
             raise InputError("--plot-kind, --show and --underline-second belong to comparisons")
@@ -156,15 +121,14 @@ def command(
 
     options["test"] = options["test"] or "t"
     _check_pairs(scores, options["baseline"], output.quiet)
-    with progress_bar("blocks of samples", output.quiet) as progress:
+    with output.progress("blocks of samples") as progress:
         result = compare(scores, progress=progress, **options)
     if output.format in ("csv", "json"):
-        with progress_bar("pairs", output.quiet) as progress:
+        with output.progress("pairs") as progress:
             pieces = pairs_text(result, output.format, progress=progress, describe=output.describe)
             emit(pieces, output.path)
     else:
-        about: Any = {"show": show, "underline_second": underline_second, "digits": digits}
-        output.show(compare_text, result, **about)
+        output.show(compare_text, result, show=show, underline_second=underline_second)
     output.draw(result, kind=plot_kind or ("segments" if in_segments else None))
 
 

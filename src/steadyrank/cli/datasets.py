@@ -7,35 +7,24 @@ from typing import Any
 import click
 
 from steadyrank.cli import options as opt
-from steadyrank.cli.command import ReadingOption, subcommand
+from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import READING, split_assignment
-from steadyrank.cli.output import Output, progress_bar, tell_if_compiling
+from steadyrank.cli.output import Output, tell_if_compiling
 from steadyrank.errors import InputError
 
 table_options = opt.together(
     click.argument("tables", type=click.Path(), nargs=-1, metavar="[TABLE... | MTEB_FOLDER]"),
-    opt.reading_option(
-        "--collection",
-        "collections",
-        metavar="NAME=QRELS,RUNS",
-        multiple=True,
-        help="Evaluate the runs of a collection, systems matched by name; repeat for each.",
-    ),
-    opt.once(
-        "--datasets",
-        "types",
-        cls=ReadingOption,
-        metavar="FILE",
-        type=opt.input_file,
-        help="Read the types of datasets from a CSV with columns dataset and type.",
-    ),
-    opt.reading_option(
-        "--subset",
-        "subsets",
-        metavar="NAME",
-        multiple=True,
-        help="Take this subset of an MTEB task; repeat for more [default: those that all models "
-        "have].",
+    opt.reading_options_of(
+        {
+            "--collection collections NAME=QRELS,RUNS ...": "Evaluate the runs of a collection, "
+            "systems matched by name; repeat for each.",
+            "--datasets types FILE": (
+                "Read the types of datasets from a CSV with columns dataset and type.",
+                opt.ONCE | opt.INPUT_FILE,
+            ),
+            "--subset subsets NAME ...": "Take this subset of an MTEB task; repeat for more "
+            "[default: those that all models have].",
+        }
     ),
     opt.missing_options,
     opt.ties_option,
@@ -43,37 +32,21 @@ table_options = opt.together(
     opt.measures_option,
 )
 
-study_options = opt.together(
-    opt.choice_option(
-        "--aggregate",
-        ["mean", "mean-of-types", "borda", "wins"],
-        "Rank runs by this aggregate over datasets.",
-        default="mean",
-    ),
-    opt.choice_option(
-        "--drawn",
-        ["datasets", "types", "topics", "both"],
-        "Resample datasets, whole types of them, topics, or datasets and topics.",
-        default="datasets",
-    ),
-    opt.choice_option(
-        "--gaps",
-        ["complete", "pairwise", "zero"],
-        "Use the datasets that every run has, compare pairs on those that both have, or count "
-        "a missing score as 0.",
-        default="complete",
-    ),
-    click.option("--a", metavar="RUN", help="Examine this run in depth [default: the best]."),
-    click.option("--b", metavar="RUN", help="Compare it with this one [default: the second]."),
-    click.option(
-        "--rope",
-        type=float,
-        metavar="X",
-        help="Treat differences up to X as practically equivalent [default: 0.01, or 1 for scores "
-        "in percent].",
-    ),
-    opt.alpha_option(type=opt.STRICTLY_BETWEEN_0_AND_1),
-    opt.count_option("--samples", "n_samples", 10_000, "Draw this many sign patterns."),
+study_options = opt.options(
+    {
+        "--aggregate [mean|mean-of-types|borda|wins] = mean": "Rank runs by this aggregate over "
+        "datasets.",
+        "--drawn [datasets|types|topics|both] = datasets": "Resample datasets, whole types of "
+        "them, topics, or datasets and topics.",
+        "--gaps [complete|pairwise|zero] = complete": "Use the datasets that every run has, "
+        "compare pairs on those that both have, or count a missing score as 0.",
+        "--a RUN": "Examine this run in depth [default: the best].",
+        "--b RUN": "Compare it with this one [default: the second].",
+        "--rope X float": "Treat differences up to X as practically equivalent [default: 0.01, or "
+        "1 for scores in percent].",
+        **opt.ALPHA,
+        "--samples n_samples 1.. = 10000": "Draw this many sign patterns.",
+    }
 )
 
 
@@ -89,11 +62,6 @@ def command(
     collections: tuple[str, ...],
     measures: tuple[str, ...],
     output: Output,
-    digits: int,
-    seed: int,
-    jobs: int | None,
-    scheduler: str | None,
-    alpha: float,
     **options: Any,
 ) -> None:
     """Show how far a leaderboard over several datasets can be trusted.
@@ -102,7 +70,7 @@ def command(
     any type and topic; wide: first column the runs), a folder of MTEB results, or collections. The
     rank intervals hold for all runs simultaneously, and are about other datasets of the same kind.
     """
-    opt.check_level("--alpha", alpha)
+    opt.check_level("--alpha", options["alpha"])
     tell_if_compiling(output.quiet)
     reading = {name: options.pop(name) for name in READING}
     from steadyrank.studies.datasets.study import datasets
@@ -110,10 +78,11 @@ def command(
 
     source: Any = _sources(tables, collections)
     if collections:
-        source = _evaluated(source, measures, reading, output.quiet, jobs, scheduler)
-    with progress_bar("blocks of samples", output.quiet) as progress:
-        result = datasets(source, alpha=alpha, jobs=jobs, progress=progress, rng=seed, **options)
-    output.show(VIEW.text, result, digits=digits)
+        source = _evaluated(source, measures, reading, output)
+    options |= {"jobs": output.jobs, "rng": output.seed}
+    with output.progress("blocks of samples") as progress:
+        result = datasets(source, progress=progress, **options)
+    output.show(VIEW.text, result)
     output.draw(result)
 
 
@@ -136,12 +105,7 @@ def _sources(tables: tuple[str, ...], collections: tuple[str, ...]) -> Any:
 
 
 def _evaluated(
-    files: dict[str, list[str]],
-    measures: tuple[str, ...],
-    reading: dict[str, Any],
-    quiet: bool,
-    jobs: int | None,
-    scheduler: str | None,
+    files: dict[str, list[str]], measures: tuple[str, ...], reading: dict[str, Any], output: Output
 ) -> Any:
     """The scores of every collection by one measure."""
     if len(measures) > 1:
@@ -150,14 +114,7 @@ def _evaluated(
 
     scores = {}
     for name, (qrels, *runs) in files.items():
-        with progress_bar(f"runs of {name}", quiet) as progress:
-            scores[name] = evaluate(
-                runs,
-                qrels,
-                measures or ("nDCG@10",),
-                progress=progress,
-                jobs=jobs,
-                scheduler=scheduler,
-                **reading,
-            )
+        with output.progress(f"runs of {name}") as progress:
+            reading |= {"progress": progress, **output.machine}
+            scores[name] = evaluate(runs, qrels, measures or ("nDCG@10",), **reading)
     return scores

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
+from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.options import choice_option, folder_option, measures_option, output_options
 from steadyrank.cli.output import Output, bars, emit, tell, tell_if_compiling
 
 if TYPE_CHECKING:
@@ -19,33 +17,19 @@ MOST = 3
 
 
 @subcommand("demo")
-@folder_option("--out", default="steadyrank-demo", help="Write the track and its report to DIR.")
-@choice_option(
-    "--data",
-    ["builtin", "simulated"],
-    "Use real text, or a simulated track whose truth is known.",
-    default="builtin",
+@opt.options(
+    {
+        "--out DIR = steadyrank-demo": "Write the track and its report to DIR.",
+        "--data [builtin|simulated] = builtin": "Use real text, or a simulated track whose truth "
+        "is known.",
+        "--data-only": "Write only the track, without a report.",
+        "--budget TIME = 45s": "Plan for this much time, such as 45s or 2m; more time means more "
+        "samples.",
+    }
 )
-@click.option("--data-only", is_flag=True, help="Write only the track, without a report.")
-@click.option(
-    "--budget",
-    metavar="TIME",
-    default="45s",
-    help="Plan for this much time, such as 45s or 2m; more time means more samples.",
-)
-@measures_option
-@output_options
-def command(
-    out: str,
-    data: Any,
-    data_only: bool,
-    budget: str,
-    measures: tuple[str, ...],
-    output: Output,
-    seed: int,
-    jobs: int | None,
-    **unused: Any,
-) -> None:
+@opt.measures_option
+@opt.output_options
+def command(out: str, measures: tuple[str, ...], output: Output, **options: Any) -> None:
     """Write a track as files, with a report on it, and print the main findings.
 
     The track is eighteen runs of six teams and eight instances of selective search on the
@@ -54,21 +38,19 @@ def command(
     """
     with bars(output.quiet) as progress:
         from steadyrank.cli.rehearsals import of_demo
-        from steadyrank.data.write.kernels import put_lines
+        from steadyrank.retrieval.engine.search_kernels import find_ranks
 
-        tell_if_compiling(output.quiet, put_lines, of_demo(measures))
+        tell_if_compiling(output.quiet, find_ranks, of_demo(measures))
         from steadyrank.reporting.demo import demo
 
         result = demo(
             out=out,
-            data=data,
             measures=measures,
-            budget=budget,
-            data_only=data_only,
-            jobs=jobs,
+            jobs=output.jobs,
             announce=None if output.quiet else tell,
             progress=progress,
-            rng=seed,
+            rng=output.seed,
+            **options,
         )
     if result is None:
         emit(f"The track: {Path(out) / 'qrels.txt'}, {Path(out) / 'runs'}\n", output.path)
@@ -82,4 +64,4 @@ def _text(result: ReportResult, form: str) -> str:
 
         return report_text(result, form)
     lines = [f"{place}. {words}" for place, words in enumerate(result.findings[:MOST], start=1)]
-    return "\n".join([*lines, "", f"The page: {result.path}", f"Again: {result.page.command}\n"])
+    return "\n".join([*lines, "", f"The page: {result.path}", f"Again: {result.command}\n"])

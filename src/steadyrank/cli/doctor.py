@@ -9,7 +9,7 @@ from steadyrank.cli.output import Output, emit
 
 @subcommand("doctor")
 @output_options
-def command(output: Output, **unused: object) -> None:
+def command(output: Output) -> None:
     """Show what is installed and check that it computes correctly."""
     from steadyrank.present.json import to_json
     from steadyrank.present.table import Table, render, text_rows

@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import click
-
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.formats import also_writes
-from steadyrank.cli.output import Output, emit, progress_bar, tell_if_compiling
+from steadyrank.cli.output import Output, also_writes, emit, tell_if_compiling
 from steadyrank.errors import InputError
 
 
@@ -19,22 +16,14 @@ from steadyrank.errors import InputError
 @opt.qrels_argument
 @opt.runs_argument
 @opt.measures_option
-@opt.output_option(
-    "--per-topic",
-    "-q",
-    is_flag=True,
-    help="Show every topic instead of means in tables, LaTeX and Markdown; in trec_eval's format, "
-    "show them before the summary.",
-)
-@opt.output_option(
-    "--wide", is_flag=True, help="Write CSV of one measure with topics down and runs across."
-)
-@opt.output_option(
-    "--by",
-    type=click.Choice(["run", "system"]),
-    default="run",
-    help="Show one row per run, or per system: means over its runs, which --run-info or "
-    "--system-from name.",
+@opt.output_options_of(
+    {
+        "--per-topic -q": "Show every topic instead of means in tables, LaTeX and Markdown; in "
+        "trec_eval's format, show them before the summary.",
+        "--wide": "Write CSV of one measure with topics down and runs across.",
+        "--by [run|system] = run": "Show one row per run, or per system: means over its runs, "
+        "which --run-info or --system-from name.",
+    }
 )
 @opt.digits_option
 @opt.ties_option
@@ -50,9 +39,7 @@ def command(
     per_topic: bool,
     wide: bool,
     by: str,
-    digits: int,
     output: Output,
-    seed: int,
     **options: Any,
 ) -> None:
     """Score runs against judgments, with trec_eval's ordering and tie breaking.
@@ -64,7 +51,7 @@ def command(
     """
     if output.format == "trec_eval" and options["no_relevant"] == "skip":
         raise InputError("trec_eval skips no judged topics: omit --no-relevant skip")
-    with progress_bar("runs", output.quiet) as progress:
+    with output.progress("runs") as progress:
         from steadyrank.cli.rehearsals import of_evaluate
         from steadyrank.measures.evaluate import evaluate
 
@@ -76,15 +63,16 @@ def command(
             by_measures,
             tie_bounds=output.format != "trec_eval",
             progress=progress,
+            **output.machine,
             **options,
         )
     if by == "system":
-        from steadyrank.stats.instances.pair_tests import scores_by_system
+        from steadyrank.stats.instances.mixed_tests import scores_by_system
 
         scores = scores_by_system(scores)
     if output.path is not None and output.format == "parquet":
         from steadyrank.compute.files import check_still_there
-        from steadyrank.data.read.score_files import write_scores
+        from steadyrank.data.write.files import write_scores
 
         check_still_there(Path(output.path).parent)
         write_scores(scores, output.path)
@@ -95,7 +83,9 @@ def command(
         text = trec_eval_text(scores, per_topic=per_topic, official=not measures)
         emit(text, output.path, exact=True)
         return
-    output.show(_text, scores, per_topic=per_topic, wide=wide, digits=digits)
+    from steadyrank.studies.evaluate.view import scores_text
+
+    output.show(scores_text, scores, per_topic=per_topic, wide=wide)
 
 
 def _default_measures(form: str) -> Sequence[str]:
@@ -103,15 +93,3 @@ def _default_measures(form: str) -> Sequence[str]:
     from steadyrank.present.trec_eval import OFFICIAL_MEASURES
 
     return OFFICIAL_MEASURES if form == "trec_eval" else DEFAULT_MEASURES
-
-
-def _text(scores: Any, form: str, *, wide: bool, **looks: Any) -> str:
-    from steadyrank.data.read.score_files import long_csv, wide_csv
-    from steadyrank.present.json import scores_json, to_json
-    from steadyrank.present.score_tables import scores_text
-
-    if form == "json":
-        return to_json(scores_json(scores))
-    if form == "csv":
-        return wide_csv(scores) if wide else long_csv(scores)
-    return scores_text(scores, form, **looks)

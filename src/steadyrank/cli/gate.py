@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steadyrank.cli import options as opt
-from steadyrank.cli.command import OutputFile, subcommand
+from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import split_assignment
 from steadyrank.cli.output import Output, check_folders, emit, hush_matplotlib, tell_if_compiling
 from steadyrank.errors import InputError
@@ -25,51 +25,40 @@ DEFAULT_MEASURES = ("nDCG@10",)
     "files", type=click.Path(), nargs=-1, required=True, metavar="QRELS BASELINE CANDIDATE"
 )
 @opt.measures_option
-@click.option(
-    "--margin", type=float, help="Accept a loss of this much on measures without -m M=MARGIN."
+@opt.options(
+    {
+        "--margin float": "Accept a loss of this much on measures without -m M=MARGIN.",
+        "--by COLUMN": "Check the segments by this column of --topic-info, too.",
+        **opt.ALPHA,
+        "--unjudged [bounded|not-relevant] = bounded": "Report holes where unjudged documents "
+        "could change the verdict, or count them as not relevant.",
+        "--guard-breakage": "Allow for one more topic at the lowest possible difference in the "
+        "lower limits.",
+        "--unsure [pass|fail]": "Exit as if the gate had passed or failed where the verdict is "
+        "undecided.",
+        "--history DIR": "Record this gate in DIR, and show how the differences recorded there add "
+        "up.",
+    }
 )
-@click.option(
-    "--by", metavar="COLUMN", help="Check the segments by this column of --topic-info, too."
+@opt.output_options_of(
+    {
+        "--summary FILE": (
+            "Write a Markdown summary to FILE, for a pull request.",
+            opt.WRITTEN_FILE,
+        ),
+        "--junit FILE": (
+            "Write a JUnit test report to FILE, for continuous integration.",
+            opt.WRITTEN_FILE,
+        ),
+    }
 )
-@opt.alpha_option(type=opt.STRICTLY_BETWEEN_0_AND_1)
-@opt.choice_option(
-    "--unjudged",
-    ["bounded", "not-relevant"],
-    "Report holes where unjudged documents could change the verdict, or count them as not "
-    "relevant.",
-    default="bounded",
-)
-@click.option(
-    "--guard-breakage",
-    is_flag=True,
-    help="Allow for one more topic at the lowest possible difference in the lower limits.",
-)
-@opt.choice_option(
-    "--unsure",
-    ["pass", "fail"],
-    "Exit as if the gate had passed or failed where the verdict is undecided.",
-)
-@opt.output_option(
-    "--summary",
-    metavar="FILE",
-    type=OutputFile(dir_okay=False),
-    help="Write a Markdown summary to FILE, for a pull request.",
-)
-@opt.output_option(
-    "--junit",
-    metavar="FILE",
-    type=OutputFile(dir_okay=False),
-    help="Write a JUnit test report to FILE, for continuous integration.",
-)
-@opt.folder_option(
-    "--history", help="Record this gate in DIR, and show how the differences recorded there add up."
-)
-@opt.reading_option(
-    "--scores",
-    "scores_file",
-    metavar="FILE",
-    type=click.Path(),
-    help="Read scores instead of runs; the arguments are then the names BASELINE CANDIDATE.",
+@opt.reading_options_of(
+    {
+        "--scores scores_file FILE": (
+            "Read scores instead of runs; the arguments are then the names BASELINE CANDIDATE.",
+            opt.ANY_FILE,
+        )
+    }
 )
 @opt.plot_option("differences and margins")
 @opt.digits_option
@@ -82,15 +71,11 @@ DEFAULT_MEASURES = ("nDCG@10",)
 def command(
     files: tuple[str, ...],
     measures: tuple[str, ...],
-    margin: float | None,
     unsure: Any,
     summary: str | None,
     junit: str | None,
     scores_file: str | None,
-    digits: int,
     output: Output,
-    seed: int,
-    scheduler: str | None,
     **options: Any,
 ) -> None:
     """Decide whether a candidate may replace a baseline: pass, fail, or cannot tell.
@@ -106,14 +91,14 @@ def command(
     from steadyrank.studies.gate.view import VIEW, junit_xml, summary_markdown
 
     sides = _sides(files, scores_file)
-    result = gate(*sides, measures=margins, margin=margin, **options)
+    result = gate(*sides, measures=margins, jobs=output.jobs, **options)
     if summary is not None:
         emit(summary_markdown(result), summary)
     if junit is not None:
         emit(junit_xml(result, unsure), junit)
     _draw_history(result, output.quiet)
     output.draw(result)
-    output.show(VIEW.text, result, digits=digits)
+    output.show(VIEW.text, result)
     click.get_current_context().exit(result.exit_code(unsure))
 
 

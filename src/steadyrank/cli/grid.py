@@ -5,18 +5,16 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import click
-
+from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.make_runs import (
     Maker,
     keeping_options,
     make_and_show,
-    names_option,
+    names,
     source_options,
     written_caption,
 )
-from steadyrank.cli.options import digits_option, output_option, output_options
 from steadyrank.words import counted
 
 if TYPE_CHECKING:
@@ -29,27 +27,33 @@ COMPONENTS = ("stop_list", "lexical", "model")
 
 @subcommand("grid")
 @source_options
-@names_option(
-    "--stop-lists",
-    "Combine these stop lists: none, lucene, snowball, smart, fox, ranksnl, or files.",
+@opt.options(
+    {
+        "--stop-lists A,B,… ...": (
+            "Combine these stop lists: none, lucene, snowball, smart, fox, ranksnl, or files.",
+            {"callback": names},
+        ),
+        "--lexical A,B,… ...": (
+            "Combine these lexical units: none, krovetz, lovins, porter, english, weakporter, "
+            "4grams … 10grams.",
+            {"callback": names},
+        ),
+        "--models A,B,… ...": (
+            "Combine these models, such as BM25, PL2 or 'BM25(k1=0.9,b=0.4)'.",
+            {"callback": names},
+        ),
+    }
 )
-@names_option(
-    "--lexical",
-    "Combine these lexical units: none, krovetz, lovins, porter, english, weakporter, 4grams … "
-    "10grams.",
-)
-@names_option("--models", "Combine these models, such as BM25, PL2 or 'BM25(k1=0.9,b=0.4)'.")
 @keeping_options
-@output_option(
-    "--top",
-    type=click.IntRange(min=1),
-    default=20,
-    metavar="K",
-    help="Show the best K runs in tables, LaTeX and Markdown; CSV and JSON have all.",
+@opt.output_options_of(
+    {
+        "--top K 1.. = 20": "Show the best K runs in tables, LaTeX and Markdown; CSV and JSON "
+        "have all."
+    }
 )
-@digits_option
-@output_options
-def command(top: int, digits: int, seed: int, **options: Any) -> None:
+@opt.digits_option
+@opt.output_options
+def command(top: int, **options: Any) -> None:
     """Make a run for every combination of stop list, lexical unit and model.
 
     CORPUS is a file of JSON lines (id, title, text) or of TREC's <DOC>, a folder of
@@ -57,25 +61,24 @@ def command(top: int, digits: int, seed: int, **options: Any) -> None:
     irds:NAME, or builtin. By default all 6 × 13 × 17 combinations; each run is named
     stoplist_lexical_model. With judgments the runs are scored, and need not be written.
     """
-    tables = (partial(_means, top=top, digits=digits), _written)
-    make_and_show(_maker, tables, **options)
+    make_and_show(partial(_maker, top), **options)
 
 
-def _maker() -> Maker:
+def _maker(top: int) -> Maker:
     from steadyrank.retrieval.engine.search_kernels import search_eight
     from steadyrank.retrieval.makers.grid import grid, write_grid
 
-    return Maker(grid, write_grid, search_eight)
+    return Maker(grid, write_grid, search_eight, partial(_means, top), _written)
 
 
-def _means(scores: Scores, top: int, digits: int) -> Table:
+def _means(top: int, scores: Scores, digits: int) -> Table:
     """The best runs, their components apart."""
     from dataclasses import replace
 
     from steadyrank.present.cells import name
-    from steadyrank.present.score_tables import means_table
+    from steadyrank.studies.evaluate.view import scores_table
 
-    table = means_table(scores, digits=digits)
+    table = scores_table(scores, digits=digits)
     info = dict(zip(scores.runs, zip(*scores.run_info.values(), strict=True), strict=True))
     rows = [[*map(name, info[row[0].text]), *row[1:]] for row in table.rows[:top]]
     n_runs = len(scores.runs)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.formats import also_writes
-from steadyrank.cli.inputs import one_measure_option, runs_only_options
-from steadyrank.cli.output import Output, emit, progress_bar, tell_if_compiling
+from steadyrank.cli.inputs import one_measure_option, run_study, runs_only_options
+from steadyrank.cli.output import Output, also_writes, emit, tell_if_compiling
 
 NO_SCORES = (
     "holes looks for unjudged documents, so it requires the runs and the judgments "
@@ -20,32 +17,25 @@ NO_SCORES = (
 
 study_options = opt.together(
     one_measure_option("holes", "nDCG@10", NO_SCORES, "Bound this measure [default: nDCG@10]."),
-    click.option(
-        "--more",
-        metavar="QRELS2",
-        type=opt.input_file,
-        help="Add the judgments of a second file, such as those of the documents that --ask names.",
+    opt.options(
+        {
+            "--more QRELS2": (
+                "Add the judgments of a second file, such as those of the documents that --ask "
+                "names.",
+                opt.INPUT_FILE,
+            ),
+            "--ask N = 0": "Print, or write to the file of -o, the N documents whose judgment "
+            "would settle most.",
+            "--topics FILE": (
+                "Read the texts of the topics from FILE, to show them beside the documents to "
+                "judge.",
+                opt.ANY_FILE,
+            ),
+            "--samples n_samples N = 1000": "Draw N completions from the prior; 0 omits "
+            "imputation.",
+            "--confidence = 0.95": "Compute imputed intervals at this level of confidence.",
+        }
     ),
-    opt.number_option(
-        "--ask",
-        "N",
-        "Print, or write to the file of -o, the N documents whose judgment would settle most.",
-        default=0,
-    ),
-    click.option(
-        "--topics",
-        metavar="FILE",
-        type=click.Path(),
-        help="Read the texts of the topics from FILE, to show them beside the documents to judge.",
-    ),
-    opt.number_option(
-        "--samples",
-        "N",
-        "Draw N completions from the prior; 0 omits imputation.",
-        "n_samples",
-        default=1000,
-    ),
-    opt.confidence_option("Compute imputed intervals at this level of confidence."),
 )
 
 
@@ -59,13 +49,7 @@ study_options = opt.together(
 @opt.output_options
 @also_writes(".tsv")
 def command(
-    qrels: str,
-    runs: tuple[str, ...],
-    topics: str | None,
-    output: Output,
-    digits: int,
-    seed: int,
-    **options: Any,
+    qrels: str, runs: tuple[str, ...], topics: str | None, output: Output, **options: Any
 ) -> None:
     """Bound and impute the effect of unjudged documents.
 
@@ -76,25 +60,16 @@ def command(
     row per run, JSON everything.
     """
     tell_if_compiling(output.quiet)
-    from steadyrank.data.interop.datasets import read_topics
+    from steadyrank.data.read.datasets import read_topics
     from steadyrank.studies.holes.study import holes
     from steadyrank.studies.holes.view import VIEW, ask_text
 
-    with (
-        progress_bar("runs read", output.quiet) as reading,
-        progress_bar("blocks of completions", output.quiet) as progress,
-    ):
-        result = holes(
-            list(runs),
-            qrels,
-            topic_texts=None if topics is None else read_topics(topics),
-            reading=reading,
-            progress=progress,
-            rng=seed,
-            **options,
-        )
+    texts = None if topics is None else read_topics(topics)
+    result = run_study(
+        holes, runs, qrels, output, "blocks of completions", topic_texts=texts, **options
+    )
     if options["ask"] and output.path is not None and output.format in ("table", "tsv"):
         emit(ask_text(result), output.path, exact=True)
     else:
-        output.show(VIEW.text, result, digits=digits)
+        output.show(VIEW.text, result)
     output.draw(result)

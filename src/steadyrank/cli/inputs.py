@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steadyrank.cli import options as opt
-from steadyrank.cli.output import progress_bar, tell_if_compiling
+from steadyrank.cli.output import Output, tell_if_compiling
 from steadyrank.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,17 +60,15 @@ READING = (
 
 scores_options = opt.together(
     click.argument("files", type=click.Path(), nargs=-1, metavar="[QRELS RUN...]"),
-    opt.reading_option(
-        "--scores",
-        "scores_files",
-        metavar="FILE",
-        type=click.Path(),
-        multiple=True,
-        help="Read scores instead of runs: long or wide CSV, Parquet, trec_eval -q, or another "
-        "tool's output; repeat to join.",
-    ),
-    opt.reading_option(
-        "--runs-in-rows", is_flag=True, help="Read a wide CSV with runs down and topics across."
+    opt.reading_options_of(
+        {
+            "--scores scores_files FILE ...": (
+                "Read scores instead of runs: long or wide CSV, Parquet, trec_eval -q, or another "
+                "tool's output; repeat to join.",
+                opt.ANY_FILE,
+            ),
+            "--runs-in-rows": "Read a wide CSV with runs down and topics across.",
+        }
     ),
     opt.missing_options,
     opt.ties_option,
@@ -107,24 +105,12 @@ def one_measure_option(command: str, default: str, refusal: str, text: str) -> o
             )
         return values[0] if values else default
 
-    return click.option(
-        "-m",
-        "--measure",
-        multiple=True,
-        callback=choose,
-        metavar="M",
-        shell_complete=opt.complete_measure,
-        help=text,
-    )
+    how = {"callback": choose, "shell_complete": opt.complete_measure}
+    return opt.options({"-m --measure M ...": (text, how)})
 
 
 def load_scores(
-    inputs: Inputs,
-    *,
-    quiet: bool,
-    jobs: int | None,
-    scheduler: str | None,
-    default_measures: tuple[str, ...] = ("AP",),
+    inputs: Inputs, output: Output, default_measures: tuple[str, ...] = ("AP",)
 ) -> Scores:
     """The scores that the arguments of a study command stand for."""
     files = score_files(inputs)
@@ -138,19 +124,27 @@ def load_scores(
     measures = inputs.measures or default_measures
     from steadyrank.cli.rehearsals import of_evaluate
 
-    tell_if_compiling(quiet, rehearsals=of_evaluate(measures))
+    tell_if_compiling(output.quiet, rehearsals=of_evaluate(measures))
     from steadyrank.measures.evaluate import evaluate
 
-    with progress_bar("runs", quiet) as progress:
+    with output.progress("runs") as progress:
         return evaluate(
-            runs,
-            qrels,
-            measures,
-            progress=progress,
-            jobs=jobs,
-            scheduler=scheduler,
-            **inputs.reading,
+            runs, qrels, measures, progress=progress, **output.machine, **inputs.reading
         )
+
+
+def run_study(
+    study: Callable[..., Any],
+    runs: tuple[str, ...],
+    qrels: str,
+    output: Output,
+    blocks: str,
+    **options: Any,
+) -> Any:
+    """The result of a study of runs and judgments, which works in `blocks` after it has read."""
+    with output.progress("runs read") as reading, output.progress(blocks) as progress:
+        options |= {"reading": reading, "progress": progress, "rng": output.seed}
+        return study(list(runs), qrels, **output.machine, **options)
 
 
 def qrels_and_runs(files: tuple[str, ...], least: str = "one RUN") -> tuple[str, list[str]]:
@@ -212,21 +206,13 @@ def files_by_measure(measures: Sequence[str]) -> dict[str, str]:
 
 def read_score_files(files: dict[str, str] | tuple[str, ...], inputs: Inputs) -> Scores:
     """The scores in these files, of the measures that are asked for."""
+    from steadyrank.data.read.score_files import DEFAULT_MEASURE, read_scores
     from steadyrank.data.scores import check_scores
 
-    scores = _read(files, inputs)
-    check_scores(scores.values)
-    return scores
-
-
-def _read(files: dict[str, str] | tuple[str, ...], inputs: Inputs) -> Scores:
-    from steadyrank.data.read.score_files import DEFAULT_MEASURE, read_scores
-
-    if isinstance(files, dict):
-        return read_scores(files, runs_in_rows=inputs.runs_in_rows)
-    measures = inputs.measures
+    measures = () if isinstance(files, dict) else inputs.measures
     label = measures[0] if len(measures) == 1 else None
     scores = read_scores(files, measure=label, runs_in_rows=inputs.runs_in_rows)
-    if not measures or scores.measures == (label or DEFAULT_MEASURE,):
-        return scores
-    return scores.select(measures=list(measures))
+    if measures and scores.measures != (label or DEFAULT_MEASURE,):
+        scores = scores.select(measures=list(measures))
+    check_scores(scores.values)
+    return scores

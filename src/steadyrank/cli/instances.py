@@ -5,115 +5,68 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import click
-
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, scores_options
-from steadyrank.cli.output import Output, progress_bar
+from steadyrank.cli.output import Output
 from steadyrank.errors import InputError
 
-pair_options = opt.together(
-    click.option(
-        "--a", metavar="SYSTEM", help="Compare this system, whose runs are its instances."
-    ),
-    click.option(
-        "--b", metavar="SYSTEM", help="Compare with this system: --a, or else every other system."
-    ),
-    click.option(
-        "--delta", type=float, default=0.01, help="Set the smallest difference that matters."
-    ),
-    opt.alpha_option(),
-    click.option(
-        "--sweep",
-        metavar="FACTOR",
-        help="Compare each setting of a run-info column with b, and find the smallest that is not "
-        "worse by delta.",
-    ),
-    opt.columns_option(
-        "--instance-factors", "Nest instances in these run-info columns, largest first."
-    ),
-    opt.mode_option("Decide by the sound mixed model, or by that of Jayasinghe et al. 2015."),
+pair_options = opt.options(
+    {
+        "--a SYSTEM": "Compare this system, whose runs are its instances.",
+        "--b SYSTEM": "Compare with this system: --a, or else every other system.",
+        "--delta = 0.01": "Set the smallest difference that matters.",
+        "--alpha = 0.05": "Test at this level of significance.",
+        "--sweep FACTOR": "Compare each setting of a run-info column with b, and find the smallest "
+        "that is not worse by delta.",
+        "--instance-factors F,F,…": "Nest instances in these run-info columns, largest first.",
+        "--mode [sound|paper] = sound": "Decide by the sound mixed model, or by that of Jayasinghe "
+        "et al. 2015.",
+    }
 )
 
-sampling_options = opt.together(
-    click.option(
-        "--posterior/--no-posterior",
-        default=True,
-        help="Sample from the posterior; takes seconds where instances lack topics.",
-    ),
-    opt.count_option("--draws", "n_draws", 4000, "Draw this often from the posterior.", least=100),
-    opt.count_option(
-        "--samples", "n_samples", 10_000, "Draw this many samples in the two-way bootstrap."
-    ),
-    opt.count_option(
-        "--samples-per-instance",
-        "samples_per_instance",
-        1000,
-        "Draw this many samples per instance in Algorithm 2 of Jayasinghe et al. 2015.",
-    ),
+sampling_options = opt.options(
+    {
+        "--posterior/--no-posterior": (
+            "Sample from the posterior; takes seconds where instances lack topics.",
+            {"default": True},
+        ),
+        "--draws n_draws 100.. = 4000": "Draw this often from the posterior.",
+        "--samples n_samples 1.. = 10000": "Draw this many samples in the two-way bootstrap.",
+        "--samples-per-instance 1.. = 1000": "Draw this many samples per instance in Algorithm 2 "
+        "of Jayasinghe et al. 2015.",
+    }
 )
 
 showing_options = opt.together(
     opt.plot_option(),
-    opt.output_option(
-        "--plot-kind",
-        type=click.Choice(["margin", "means", "topics"]),
-        default="margin",
-        help="Draw differences and margin, means of instances, or spread by topic.",
+    opt.output_options_of(
+        {
+            "--plot-kind [margin|means|topics] = margin": "Draw differences and margin, means of "
+            "instances, or spread by topic."
+        }
     ),
     opt.describe_option,
     opt.digits_option,
 )
 
-plan_options = opt.together(
-    click.option(
-        "--plan",
-        is_flag=True,
-        help="Plan how many topics and instances are required, by the variances of a and b.",
-    ),
-    opt.choice_option(
-        "--claim",
-        ["equivalent", "non_inferior", "different"],
-        "Plan to show this [default: equivalence within delta].",
-    ),
-    click.option(
-        "--difference",
-        type=float,
-        metavar="D",
-        help="Plan for this true difference [default: 0; required to plan for different].",
-    ),
-    click.option("--power", type=float, help="Plan for this power [default: 0.8]."),
-    click.option(
-        "--cost-per-topic", type=float, metavar="C", help="Count this cost per topic [default: 1]."
-    ),
-    click.option(
-        "--cost-per-instance",
-        type=float,
-        metavar="C",
-        help="Count this cost per instance [default: 1].",
-    ),
-    click.option(
-        "--topics", "n_topics", type=int, metavar="N", help="Plan instances alone, with N topics."
-    ),
-    click.option(
-        "--instances",
-        "n_instances",
-        type=int,
-        metavar="M",
-        help="Plan topics alone, with M instances.",
-    ),
+plan_options = opt.options(
+    {
+        "--plan": "Plan how many topics and instances are required, by the variances of a and b.",
+        "--claim [equivalent|non_inferior|different]": "Plan to show this [default: equivalence "
+        "within delta].",
+        "--difference D float": "Plan for this true difference [default: 0; required to plan for "
+        "different].",
+        "--power float": "Plan for this power [default: 0.8].",
+        "--cost-per-topic C float": "Count this cost per topic [default: 1].",
+        "--cost-per-instance C float": "Count this cost per instance [default: 1].",
+        "--topics n_topics N int": "Plan instances alone, with N topics.",
+        "--instances n_instances M int": "Plan topics alone, with M instances.",
+    }
 )
 
-PLAN = (
-    "claim",
-    "difference",
-    "power",
-    "cost_per_topic",
-    "cost_per_instance",
-    "n_topics",
-    "n_instances",
-)
+COSTS = ("cost_per_topic", "cost_per_instance")
+PLAN = ("claim", "difference", "power", *COSTS, "n_topics", "n_instances")
 
 
 @subcommand("instances")
@@ -123,17 +76,7 @@ PLAN = (
 @plan_options
 @showing_options
 @opt.output_options
-def command(
-    inputs: Inputs,
-    output: Output,
-    plan: bool,
-    plot_kind: str,
-    digits: int,
-    seed: int,
-    jobs: int | None,
-    scheduler: str | None,
-    **study: Any,
-) -> None:
+def command(inputs: Inputs, output: Output, plan: bool, plot_kind: str, **study: Any) -> None:
     """Compare systems whose runs are instances, such as seeds, samples or approximations.
 
     Takes QRELS RUN... or --scores FILE; --run-info or --system-from say which runs are instances of
@@ -143,13 +86,13 @@ def command(
     """
     asked = {name: value for name in PLAN if (value := study.pop(name)) is not None}
     _check_plan(plan, output.plot, study, asked)
-    study |= {"jobs": jobs, "rng": seed}
-    scores = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)
+    study |= {"jobs": output.jobs, "rng": output.seed}
+    scores = load_scores(inputs, output)
     if len(scores.measures) > 1 and (plan or output.plot is not None):
         raise InputError("--plan and --plot take one measure: name it with -m")
     from steadyrank.studies.instances.study import instances
 
-    with progress_bar("comparisons", output.quiet) as progress:
+    with output.progress("comparisons") as progress:
         study["progress"] = progress
         results = [instances(scores, measure=name, **study) for name in scores.measures]
     from steadyrank.studies.instances.view import PLAN_VIEW, VIEW
@@ -157,7 +100,7 @@ def command(
     if plan:
         output.show(PLAN_VIEW.text, _planned(results[0], asked))
     else:
-        output.show(VIEW.text, results, digits=digits)
+        output.show(VIEW.text, results)
     output.draw(results[0], kind=plot_kind)
 
 

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import Inputs, qrels_and_runs, score_files, scores_options
-from steadyrank.cli.output import Output, progress_bar, tell_if_compiling
+from steadyrank.cli.output import Output, tell_if_compiling
 from steadyrank.errors import InputError
 
 if TYPE_CHECKING:
@@ -59,64 +57,31 @@ def parse_grades(values: Sequence[str]) -> dict[Any, Any]:
 
 def judge_option(help: str) -> opt.Decorator:
     """--judge NAME=QRELS, as often as there are judges."""
-    return click.option("--judge", "judge_files", multiple=True, metavar="NAME=QRELS", help=help)
+    return opt.options({"--judge judge_files NAME=QRELS ...": help})
 
-
-grades_option = click.option(
-    "--judge-grades",
-    multiple=True,
-    metavar="[NAME:]G=G,…",
-    help="Map the judges' grades, or those of one judge, to people's, such as 0=0,1=2.",
-)
 
 study_options = opt.together(
     judge_option(
         "Correct and audit the judge with this name and these judgments; repeat for more."
     ),
-    click.option(
-        "--judge-scores",
-        "judge_scores",
-        multiple=True,
-        metavar="NAME=FILE",
-        help="Read a judge's scores instead, beside people's in --scores FILE.",
+    opt.options(
+        {
+            "--judge-scores NAME=FILE ...": "Read a judge's scores instead, beside people's in "
+            "--scores FILE.",
+            "--about [these|other] = other": "Rank the runs on these topics, of which people "
+            "judged a sample, or on others like these.",
+            "--judge-grades [NAME:]G=G,… ...": "Map the judges' grades, or those of one judge, to "
+            "people's, such as 0=0,1=2.",
+            "--kin REGEX": "Test whether the judges favour runs whose names match.",
+            "--kin-near": "Compare kin only with runs whose mean lies within the range of theirs.",
+            "--top N int": "Also show tau of the best N runs.",
+            "--width = 0.1": "Plan topics for intervals of a difference of this width.",
+            "--minimum-difference D = 0.05": "Plan topics to find this difference.",
+            "--power (0,1) = 0.8": "Plan topics for this power.",
+            **opt.ALPHA,
+            "--samples n_samples 1.. = 10000": "Draw this many sign flips.",
+        }
     ),
-    opt.choice_option(
-        "--about",
-        ["these", "other"],
-        "Rank the runs on these topics, of which people judged a sample, or on others like these.",
-        default="other",
-    ),
-    grades_option,
-    click.option(
-        "--kin", metavar="REGEX", help="Test whether the judges favour runs whose names match."
-    ),
-    click.option(
-        "--kin-near",
-        is_flag=True,
-        help="Compare kin only with runs whose mean lies within the range of theirs.",
-    ),
-    click.option("--top", type=int, metavar="N", help="Also show tau of the best N runs."),
-    click.option(
-        "--width",
-        type=float,
-        default=0.1,
-        help="Plan topics for intervals of a difference of this width.",
-    ),
-    click.option(
-        "--minimum-difference",
-        type=float,
-        default=0.05,
-        metavar="D",
-        help="Plan topics to find this difference.",
-    ),
-    click.option(
-        "--power",
-        type=opt.STRICTLY_BETWEEN_0_AND_1,
-        default=0.8,
-        help="Plan topics for this power.",
-    ),
-    opt.alpha_option(type=opt.STRICTLY_BETWEEN_0_AND_1),
-    opt.count_option("--samples", "n_samples", 10_000, "Draw this many sign flips."),
 )
 
 
@@ -133,9 +98,6 @@ def command(
     judge_files: tuple[str, ...],
     judge_scores: tuple[str, ...],
     judge_grades: tuple[str, ...],
-    alpha: float,
-    digits: int,
-    seed: int,
     **options: Any,
 ) -> None:
     """Correct judgments by language models, or by any other judge, by means of people's.
@@ -145,9 +107,9 @@ def command(
     Shows the corrected ranking beside those by people alone and by the judge alone, and how well
     the judge agrees with people. CSV holds the runs, JSON everything.
     """
-    opt.check_level("--alpha", alpha)
+    opt.check_level("--alpha", options["alpha"])
     tell_if_compiling(output.quiet)
-    options |= {"alpha": alpha, "rng": seed}
+    options |= {"rng": output.seed, "jobs": output.jobs}
     if inputs.has_scores:
         result = _from_scores(inputs, judge_files, judge_scores, options)
     else:
@@ -157,7 +119,7 @@ def command(
         result = _from_runs(inputs, judge_files, output, options)
     from steadyrank.studies.judges.view import VIEW
 
-    output.show(VIEW.text, result, digits=digits)
+    output.show(VIEW.text, result)
     output.draw(result)
 
 
@@ -173,10 +135,9 @@ def _from_runs(
     qrels, runs = qrels_and_runs(inputs.files, "two RUNs")
     files = named_files("--judge", judge_files)
     measure = inputs.measures[0] if inputs.measures else None
-    with progress_bar("runs", output.quiet) as progress:
-        return judges(
-            runs, qrels, files, measure=measure, progress=progress, **inputs.reading, **options
-        )
+    options |= {"measure": measure, "scheduler": output.scheduler, **inputs.reading}
+    with output.progress("runs") as progress:
+        return judges(runs, qrels, files, progress=progress, **options)
 
 
 def _from_scores(
@@ -201,6 +162,5 @@ def _from_scores(
         name: read_score_files((path,), named)
         for name, path in named_files("--judge-scores", judge_scores).items()
     }
-    del options["scheduler"]
     measure = measures[0] if measures else None
     return judges(read_score_files(files, inputs), of_judges, measure=measure, **options)

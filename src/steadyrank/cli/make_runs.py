@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from steadyrank.cli import options as opt
-from steadyrank.cli.command import OutputFile
-from steadyrank.cli.output import Output, check_folders, progress_bar, tell_if_compiling
+from steadyrank.cli.output import Output, check_folders, tell_if_compiling
 from steadyrank.errors import InputError
 from steadyrank.words import counted
 
@@ -35,50 +34,46 @@ def split_names(text: str) -> list[str]:
     return [name for name in names if name]
 
 
-def names_option(flag: str, help: str) -> Any:
-    """An option that takes names between commas, and can be repeated."""
-
-    def collect(
-        ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
-    ) -> list[str] | None:
-        return [name for value in values for name in split_names(value)] if values else None
-
-    return click.option(flag, multiple=True, callback=collect, metavar="A,B,…", help=help)
+def names(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> list[str] | None:
+    """Names between commas, of an option that can be repeated."""
+    return [name for value in values for name in split_names(value)] if values else None
 
 
 source_options = opt.together(
     click.argument("corpus", type=click.Path(), metavar="CORPUS"),
-    opt.folder_option(
-        "--out", help="Write runs/NAME.run and run-info.csv to DIR, keeping runs that are there."
-    ),
-    opt.once(
-        "--topics",
-        metavar="FILE",
-        type=click.Path(),
-        help="Read topics as id<TAB>text or in TREC's format [default: topics.tsv in CORPUS].",
-    ),
-    opt.once(
-        "--qrels",
-        metavar="FILE",
-        type=click.Path(),
-        help="Score the runs by these judgments [default: qrels.txt in CORPUS].",
+    opt.options(
+        {
+            "--out DIR": "Write runs/NAME.run and run-info.csv to DIR, keeping runs that are "
+            "there.",
+            "--topics FILE": (
+                "Read topics as id<TAB>text or in TREC's format [default: topics.tsv in CORPUS].",
+                opt.ONCE | opt.ANY_FILE,
+            ),
+            "--qrels FILE": (
+                "Score the runs by these judgments [default: qrels.txt in CORPUS].",
+                opt.ONCE | opt.ANY_FILE,
+            ),
+        }
     ),
     opt.measures_option,
-    opt.once(
-        "--scores",
-        "scores_file",
-        metavar="FILE",
-        type=OutputFile(dir_okay=False),
-        help="Write all scores to FILE (.parquet keeps the components, too).",
+    opt.options(
+        {
+            "--scores scores_file FILE": (
+                "Write all scores to FILE (.parquet keeps the components, too).",
+                opt.ONCE | opt.WRITTEN_FILE,
+            )
+        }
     ),
 )
 
 keeping_options = opt.together(
-    opt.count_option("--depth", "depth", 1000, "Rank this many documents for each topic."),
+    opt.options({"--depth 1.. = 1000": "Rank this many documents for each topic."}),
     opt.missing_options,
-    opt.folder_option("--store", help="Keep finished scores in DIR and resume from them."),
-    opt.folder_option(
-        "--cache", help="Keep the collection's word counts in DIR for the next time."
+    opt.options(
+        {
+            "--store DIR": "Keep finished scores in DIR and resume from them.",
+            "--cache DIR": "Keep the collection's word counts in DIR for the next time.",
+        }
     ),
 )
 
@@ -90,55 +85,47 @@ class Maker(NamedTuple):
     write: Callable[..., WrittenRuns]
     kernel: Any
     """The one that takes longest to compile."""
+    means: Callable[[Scores, Any], Table]
+    """What scores are shown as, with so many decimals."""
+    written: Callable[[WrittenRuns], Table]
 
 
 def make_and_show(
     load: Callable[[], Maker],
-    tables: tuple[Callable[[Scores], Table], Callable[[WrittenRuns], Table]],
     *,
     corpus: str,
     topics: str | None,
     out: str | None,
-    qrels: str | None,
-    measures: tuple[str, ...],
     scores_file: str | None,
-    missing: str,
-    no_relevant: str,
     store: str | None,
     output: Output,
     **options: Any,
 ) -> None:
-    """Make the runs, and show their scores, or what was written, by one of the two `tables`."""
+    """Make the runs, and show their scores, or what was written."""
     _check_places(out, output.path, scores_file)
-    scored = _wants_scores(out, qrels, measures, scores_file, store)
-    given = {key: value for key, value in options.items() if value is not None}
-    with (
-        progress_bar("bytes of documents", output.quiet) as reading,
-        progress_bar("runs", output.quiet) as progress,
-    ):
+    scoring = {name: options.pop(name) for name in ("qrels", "measures", "missing", "no_relevant")}
+    scored = bool(scoring["qrels"] or scoring["measures"] or scores_file or store)
+    if out is None and not scored:
+        raise InputError(
+            "nothing to make: name a folder for the runs (--out DIR), judgments to score them by "
+            "(--qrels FILE), or both"
+        )
+    given = {key: value for key, value in options.items() if value is not None} | output.machine
+    with output.progress("bytes of documents") as reading, output.progress("runs") as progress:
         from steadyrank.measures.evaluate import DEFAULT_MEASURES
 
         maker = load()
         tell_if_compiling(output.quiet, maker.kernel)
-        given |= {"reading": reading, "progress": progress}
+        given |= {"out": out, "reading": reading, "progress": progress}
         if scored:
-            scores = maker.score(
-                corpus,
-                topics,
-                qrels=qrels,
-                measures=measures or DEFAULT_MEASURES,
-                missing=missing,
-                no_relevant=no_relevant,
-                out=out,
-                store=store,
-                **given,
-            )
+            scoring["measures"] = scoring["measures"] or DEFAULT_MEASURES
+            scores = maker.score(corpus, topics, store=store, **scoring, **given)
             if scores_file is not None:
                 _keep_scores(scores, scores_file)
-            rows, table = _rows_of(scores), tables[0](scores)
+            rows, table = _rows_of(scores), maker.means(scores, output.digits)
         else:
-            result = maker.write(corpus, topics, out=str(out), **given)
-            rows, table = result.rows(), tables[1](result)
+            result = maker.write(corpus, topics, **given)
+            rows, table = result.rows(), maker.written(result)
     output.show(_text_of_rows, rows, table=table, out=out)
 
 
@@ -149,23 +136,6 @@ def written_caption(result: WrittenRuns) -> str:
         f"{counted(result.n_documents, 'document')} in {result.folder}, {result.written} of them "
         "made now."
     )
-
-
-def _wants_scores(
-    out: str | None,
-    qrels: str | None,
-    measures: Sequence[str],
-    scores_file: str | None,
-    store: str | None,
-) -> bool:
-    """Whether runs are to be scored; refuses a command that would leave nothing behind."""
-    scored = bool(qrels or measures or scores_file or store)
-    if out is None and not scored:
-        raise InputError(
-            "nothing to make: name a folder for the runs (--out DIR), judgments to score them by "
-            "(--qrels FILE), or both"
-        )
-    return scored
 
 
 def _check_places(out: str | None, output: str | None, scores_file: str | None) -> None:
@@ -181,8 +151,8 @@ def _check_places(out: str | None, output: str | None, scores_file: str | None) 
 def _keep_scores(scores: Scores, scores_file: str) -> None:
     """Write the scores; beside a CSV, which has no room for them, the components."""
     from steadyrank.compute.files import check_still_there, write_whole
-    from steadyrank.data.read.csv_cells import csv_line
-    from steadyrank.data.read.score_files import write_scores
+    from steadyrank.data.write.csv import csv_line
+    from steadyrank.data.write.files import write_scores
 
     path = Path(scores_file)
     check_still_there(path.parent)
@@ -208,10 +178,16 @@ def _rows_of(scores: Scores) -> list[dict[str, Any]]:
 
 
 def _text_of_rows(
-    rows: list[dict[str, Any]], form: str, *, table: Table, out: str | None, **looks: Any
+    rows: list[dict[str, Any]],
+    form: str,
+    *,
+    table: Table,
+    out: str | None,
+    digits: int,
+    **looks: Any,
 ) -> str:
     """The result: a table for people, all runs for programs."""
-    from steadyrank.data.read.csv_cells import csv_line
+    from steadyrank.data.write.csv import csv_line
     from steadyrank.present.json import to_json
     from steadyrank.present.table import render
 

@@ -1,9 +1,13 @@
-"""Options that several commands share, and what they stand for."""
+"""Options of commands: how they are written down, and those that several commands share.
+
+The options of a command are a table, much as `--help` shows them: on the left how an option is
+typed, on the right what it does (`options`).
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -11,14 +15,14 @@ import click
 
 from steadyrank._version import __version__
 from steadyrank.cli.command import OutputFile, OutputOption, ReadingOption
-from steadyrank.cli.formats import FORMATS
-from steadyrank.cli.output import gathered_output
+from steadyrank.cli.output import FORMATS, gathered_output
 from steadyrank.errors import InputError
 
 SMALLEST_LEVEL = 1e-9
-STRICTLY_BETWEEN_0_AND_1 = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+Help = str | tuple[str, dict[str, Any]]
+"""What an option does, and further settings of Click."""
 
 
 def together(*decorators: Decorator) -> Decorator:
@@ -32,89 +36,109 @@ def together(*decorators: Decorator) -> Decorator:
     return decorate
 
 
-def once(*names: str, **settings: Any) -> Decorator:
-    """An option that says what the data are: a second one is refused, not put in its place."""
+def options(table: Mapping[str, Help], cls: type[click.Option] = click.Option) -> Decorator:
+    """Options from a table of how they are typed and what they do, in the order of help.
 
-    def only_one(ctx: click.Context, param: click.Parameter, values: tuple[Any, ...]) -> Any:
-        if len(values) > 1:
-            given = ", ".join(map(str, values))
-            raise InputError(f"{param.opts[0]} takes one value, got {given}: give it once")
-        return values[0] if values else None
+    The left side has, between blanks: the names of an option; its name in Python where that is
+    another one; what stands for its value (`RUN`), a choice of words (`[a|b]`), or the numbers
+    that it takes: `int`, `float`, whole ones of at least 1 (`1..`) or from 0 to 15 (`0..15`), or
+    any strictly between 0 and 1 (`(0,1)`); `...` where it can be repeated; and its default behind
+    a single `=`, whose type it has. With names alone it is a flag.
 
-    return click.option(*names, multiple=True, callback=only_one, **settings)
-
-
-def choice_option(flag: str, choices: Sequence[str], help: str, **settings: Any) -> Decorator:
-    """An option that takes one of a few words."""
-    return click.option(flag, type=click.Choice(choices), help=help, **settings)
-
-
-def reading_choice(flag: str, choices: Sequence[str], help: str) -> Decorator:
-    """A choice of how files are read, the first unless given."""
-    return choice_option(flag, choices, help, default=choices[0], cls=ReadingOption)
-
-
-def count_option(flag: str, name: str, default: int, help: str, *, least: int = 1) -> Decorator:
-    """An option that takes a number of samples, trials or draws."""
-    return click.option(flag, name, type=click.IntRange(min=least), default=default, help=help)
+    >>> study_options = options(
+    ...     {
+    ...         "--mode [sound|paper] = sound": "Use sound defaults, or the paper's.",
+    ...         "--samples n_samples N 1.. = 1000": "Draw this many samples.",
+    ...         "--baseline RUN": "Compare every run with this one only.",
+    ...         "--audit": "Check which tests hold their level.",
+    ...     }
+    ... )
+    """
+    return together(*(_option(typed, about, cls) for typed, about in table.items()))
 
 
-def number_option(
-    flag: str, metavar: str | None, help: str, *names: str, type: Any = int, **settings: Any
-) -> Decorator:
-    """An option that takes a number, which the library checks."""
-    return click.option(flag, *names, metavar=metavar, type=type, help=help, **settings)
+def _option(typed: str, about: Help, cls: type[click.Option]) -> Decorator:
+    text, settings = (about, {}) if isinstance(about, str) else about
+    left, has_default, default = typed.partition(" = ")
+    names: list[str] = []
+    value: dict[str, Any] = {"default": _number_or_text(default)} if has_default else {}
+    for word in left.split():
+        if word not in NUMBERS and re.fullmatch(r"-[\w/-]+|[a-z]\w*", word):
+            names.append(word)
+        else:
+            value |= _value(word)
+    if not value and not settings:
+        value = {"is_flag": True}
+    return click.option(*names, help=text, cls=cls, **value, **settings)
 
 
-def columns_option(flag: str, help: str, *, required: bool = False) -> Decorator:
-    """Names of run-info columns between commas; given twice, those of both."""
-
-    def collect(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> Any:
-        names = (name.strip() for value in values for name in value.split(","))
-        return tuple(name for name in names if name)
-
-    return click.option(
-        flag, multiple=True, required=required, callback=collect, metavar="F,F,…", help=help
-    )
+NUMBERS = {"int": int, "float": float}
 
 
-def numbers_option(
-    flag: str,
-    *names: str,
-    help: str,
-    metavar: str,
-    number: type[int] | type[float] = int,
-    **settings: Any,
-) -> Decorator:
-    """An option that takes numbers between commas."""
-    kind = "whole numbers" if number is int else "numbers"
+def _value(word: str) -> dict[str, Any]:
+    """The setting of Click that a word on the left of a table stands for."""
+    if re.fullmatch(r"\[[\w-]+(\|[\w-]+)+\]", word):
+        return {"type": click.Choice(word[1:-1].split("|"))}
+    if match := re.fullmatch(r"(\d+)\.\.(\d+)?", word):
+        return {"type": click.IntRange(int(match[1]), int(match[2]) if match[2] else None)}
+    if match := re.fullmatch(r"\((.+),(.+)\)", word):
+        low, high = map(_number_or_text, match.groups())
+        return {"type": click.FloatRange(low, high, min_open=True, max_open=True)}
+    if word in NUMBERS:
+        return {"type": NUMBERS[word]}
+    return {"multiple": True} if word == "..." else {"metavar": word, **BY_METAVAR.get(word, {})}
 
+
+def _number_or_text(text: str) -> Any:
+    for kind in NUMBERS.values():
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+output_options_of = partial(options, cls=OutputOption)
+reading_options_of = partial(options, cls=ReadingOption)
+INPUT_FILE = {"type": click.Path(exists=True, dir_okay=False, allow_dash=True)}
+ANY_FILE = {"type": click.Path()}
+WRITTEN_FILE = {"type": OutputFile(dir_okay=False)}
+
+
+def _only_one(ctx: click.Context, param: click.Parameter, values: tuple[Any, ...]) -> Any:
+    if len(values) > 1:
+        given = ", ".join(map(str, values))
+        raise InputError(f"{param.opts[0]} takes one value, got {given}: give it once")
+    return values[0] if values else None
+
+
+ONCE = {"multiple": True, "callback": _only_one}
+"""Says what the data are: a second one is refused, not put in its place."""
+
+
+def _columns(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> Any:
+    """Names between commas; given twice, those of both."""
+    names = (name.strip() for value in values for name in value.split(","))
+    return tuple(name for name in names if name)
+
+
+def _numbers(number: type[int] | type[float], kind: str) -> dict[str, Any]:
     def convert(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
         try:
             return None if value is None else [number(text) for text in value.split(",") if text]
         except ValueError:
-            raise InputError(f"{flag} {value}: give {kind} with commas between") from None
+            raise InputError(f"{param.opts[0]} {value}: give {kind} with commas between") from None
 
-    return click.option(flag, *names, metavar=metavar, callback=convert, help=help, **settings)
+    return {"callback": convert}
 
 
-def plot_option(what: str = "a figure") -> Decorator:
-    """--plot FILE, where `what` is drawn, and how wide."""
-    return together(
-        output_option(
-            "--plot",
-            metavar="FILE",
-            type=OutputFile(dir_okay=False),
-            help=f"Draw {what} to FILE (.svg, .png or .pdf).",
-        ),
-        output_option(
-            "--figure-width",
-            metavar="WIDTH",
-            callback=_inches,
-            help="Make the figure this wide, such as 3.3in, 84mm, 8.4cm or 240pt [default: as wide "
-            "as necessary].",
-        ),
-    )
+BY_METAVAR: Mapping[str, dict[str, Any]] = {
+    "DIR": {"type": click.Path(file_okay=False)},
+    "F,F,…": {"multiple": True, "callback": _columns},
+    **dict.fromkeys(("N,N,…", "K,K,…", "10,20,…"), _numbers(int, "whole numbers")),
+    "L,L,…": _numbers(float, "numbers"),
+}
+"""What stands for a value says what it is: a folder; columns or numbers between commas."""
 
 
 INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72.27}
@@ -141,24 +165,18 @@ def _inches(ctx: click.Context, param: click.Parameter, value: str | None) -> fl
     return width
 
 
-input_file = click.Path(exists=True, dir_okay=False, allow_dash=True)
-output_option = partial(click.option, cls=OutputOption)
-reading_option = partial(click.option, cls=ReadingOption)
-folder_option = partial(click.option, metavar="DIR", type=click.Path(file_okay=False))
-mode_option = partial(choice_option, "--mode", ["sound", "paper"], default="sound")
-alpha_option = partial(
-    click.option, "--alpha", type=float, default=0.05, help="Test at this level of significance."
-)
-beta_option = partial(number_option, "--beta", None, type=float, default=0.2)
-confidence_option = partial(number_option, "--confidence", None, type=float, default=0.95)
-level_option = partial(number_option, "--level", None, type=STRICTLY_BETWEEN_0_AND_1, default=0.95)
-power_option = partial(choice_option, "--power", ["observed", "omega"])
-store_option = folder_option("--store", help="Keep finished samples in DIR and resume from them.")
-pool_depth_option = number_option(
-    "--pool-depth", "N", "Assume that the first N documents of each run were pooled.", default=10
-)
-minimum_difference_option = partial(number_option, "--minimum-difference", "D", type=float)
-samples_option = partial(number_option, "--samples", "N", type=click.IntRange(min=2))
+def plot_option(what: str = "a figure") -> Decorator:
+    """--plot FILE, where `what` is drawn, and how wide."""
+    width = (
+        "Make the figure this wide, such as 3.3in, 84mm, 8.4cm or 240pt [default: as wide as "
+        "necessary]."
+    )
+    return output_options_of(
+        {
+            "--plot FILE": (f"Draw {what} to FILE (.svg, .png or .pdf).", WRITTEN_FILE),
+            "--figure-width WIDTH": (width, {"callback": _inches}),
+        }
+    )
 
 
 def _allow_input(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
@@ -176,41 +194,30 @@ def output_options_with(*formats: str) -> Decorator:
     They come last, next to the function that is given its `Output`.
     """
     return together(
-        output_option(
-            "--format",
-            "form",
-            type=click.Choice((*FORMATS, *formats)),
-            help="Print the result in this format [default: table, or by the extension of -o "
-            "FILE].",
+        output_options_of(
+            {
+                f"--format form [{'|'.join((*FORMATS, *formats))}]": "Print the result in this "
+                "format [default: table, or by the extension of -o FILE].",
+                "-o output FILE": (
+                    "Write the result to FILE, whole or not at all (.txt, .csv, .json, .tex, .md, "
+                    ".html).",
+                    WRITTEN_FILE,
+                ),
+                "--seed = 0": "Seed the random numbers with this integer.",
+                "--jobs 1..": "Use this many threads [default: all processors].",
+                "--scheduler ADDRESS": "Use a Dask scheduler, such as tcp://host:8786.",
+            }
         ),
-        output_option(
-            "-o",
-            "output",
-            metavar="FILE",
-            type=OutputFile(dir_okay=False),
-            help="Write the result to FILE, whole or not at all (.txt, .csv, .json, .tex, .md, "
-            ".html).",
+        reading_options_of(
+            {
+                "--max-input SIZE": (
+                    "Read files of up to SIZE when unpacked, such as 20GB [default: an eighth of "
+                    "the memory, and 100 times the size of a packed file].",
+                    {"expose_value": False, "callback": _allow_input},
+                )
+            }
         ),
-        output_option(
-            "--seed", type=int, default=0, help="Seed the random numbers with this integer."
-        ),
-        output_option(
-            "--jobs",
-            type=click.IntRange(min=1),
-            help="Use this many threads [default: all processors].",
-        ),
-        output_option(
-            "--scheduler", metavar="ADDRESS", help="Use a Dask scheduler, such as tcp://host:8786."
-        ),
-        reading_option(
-            "--max-input",
-            metavar="SIZE",
-            expose_value=False,
-            callback=_allow_input,
-            help="Read files of up to SIZE when unpacked, such as 20GB [default: an eighth of the "
-            "memory, and 100 times the size of a packed file].",
-        ),
-        output_option("--quiet", is_flag=True, help="Hide progress and warnings, but not errors."),
+        output_options_of({"--quiet": "Hide progress and warnings, but not errors."}),
         click.version_option(__version__, prog_name="steadyrank", cls=OutputOption),
         gathered_output,
     )
@@ -218,85 +225,62 @@ def output_options_with(*formats: str) -> Decorator:
 
 output_options = output_options_with()
 
-describe_option = output_option(
-    "--describe",
-    is_flag=True,
-    help="End with a paragraph for a paper: what was compared, how, and what was found.",
+describe_option = output_options_of(
+    {"--describe": "End with a paragraph for a paper: what was compared, how, and what was found."}
 )
+digits_option = output_options_of({"--digits 0..15 = 4": "Print this many decimals in tables."})
 
-digits_option = output_option(
-    "--digits", type=click.IntRange(0, 15), default=4, help="Print this many decimals in tables."
+name_option = reading_options_of(
+    {"--name-from [tag|file] = tag": "Name runs by their tag column or by their files."}
 )
-
-name_option = reading_choice(
-    "--name-from", ["tag", "file"], "Name runs by their tag column or by their files."
-)
-
 reading_options = together(
     name_option,
-    reading_choice(
-        "--duplicates",
-        ["error", "first", "best"],
-        "Refuse a document listed twice for a topic, or keep its first or its best line.",
+    reading_options_of(
+        {
+            "--duplicates [error|first|best] = error": "Refuse a document listed twice for a "
+            "topic, or keep its first or its best line."
+        }
     ),
 )
 
 
-def info_option(axis: str, columns: str) -> Decorator:
-    """--run-info or --topic-info: a table with a row for each of them."""
-    return once(
-        f"--{axis}-info",
-        cls=ReadingOption,
-        metavar="FILE",
-        type=input_file,
-        help=f"Read information about the {axis}s from a CSV with a column {axis} and any of "
-        f"{columns}.",
+def info_options(axis: str, columns: str, *named: str) -> Decorator:
+    """--run-info or --topic-info, a table with a row for each; --COLUMN-from, what names tell."""
+    table = f"Read information about the {axis}s from a CSV with a column {axis} and any of "
+    name = f"Take a {axis}'s {{}} from its name, by the first group of REGEX."
+    return reading_options_of(
+        {
+            f"--{axis}-info FILE": (f"{table}{columns}.", ONCE | INPUT_FILE),
+            **{f"--{column}-from REGEX": (name.format(column), ONCE) for column in named},
+        }
     )
 
 
-def from_option(column: str, axis: str) -> Decorator:
-    """--COLUMN-from: what is known of a run or a topic by its name."""
-    return once(
-        f"--{column}-from",
-        cls=ReadingOption,
-        metavar="REGEX",
-        help=f"Take a {axis}'s {column} from its name, by the first group of REGEX.",
-    )
+RUN_COLUMNS = "team, system, factors"
+team_options = info_options("run", RUN_COLUMNS, "team")
+run_options = together(reading_options, info_options("run", RUN_COLUMNS, "team", "system"))
+topic_options = info_options("topic", "cluster, weight, segments", "cluster")
 
-
-team_options = together(info_option("run", "team, system, factors"), from_option("team", "run"))
-
-run_options = together(reading_options, team_options, from_option("system", "run"))
-
-topic_options = together(
-    info_option("topic", "cluster, weight, segments"), from_option("cluster", "topic")
-)
-
-ties_option = reading_choice(
-    "--ties",
-    ["trec_eval", "float32", "average"],
-    "Break ties by document id, by id after rounding scores to 32 bits as pytrec_eval does, "
-    "or average over all orders.",
+ties_option = reading_options_of(
+    {
+        "--ties [trec_eval|float32|average] = trec_eval": "Break ties by document id, by id after "
+        "rounding scores to 32 bits as pytrec_eval does, or average over all orders."
+    }
 )
 
 
 def missing_option(*choices: str) -> Decorator:
-    """--missing, of those `choices` that a command has."""
+    """--missing, of those `choices` that a command has, the first unless given."""
     skip = ", skip them" if "skip" in choices else ""
-    return reading_choice(
-        "--missing",
-        choices,
-        f"Score judged topics that a run lacks as 0{skip}, or stop with an error.",
-    )
+    typed = f"--missing [{'|'.join(choices)}] = {choices[0]}"
+    text = f"Score judged topics that a run lacks as 0{skip}, or stop with an error."
+    return reading_options_of({typed: text})
 
 
 def no_relevant_option(where: str = "") -> Decorator:
     """--no-relevant, in all that a command does or only `where` it says."""
-    return reading_choice(
-        "--no-relevant",
-        ["zero", "skip"],
-        f"Score topics without relevant documents as 0, or skip them{where}.",
-    )
+    text = f"Score topics without relevant documents as 0, or skip them{where}."
+    return reading_options_of({"--no-relevant [zero|skip] = zero": text})
 
 
 missing_options = together(missing_option("zero", "skip", "error"), no_relevant_option())
@@ -313,14 +297,13 @@ def complete_measure(ctx: click.Context, param: click.Parameter, incomplete: str
     return [name for name in names if name.lower().startswith(incomplete.lower())]
 
 
-measures_option = click.option(
-    "-m",
-    "--measure",
-    "measures",
-    multiple=True,
-    metavar="M",
-    shell_complete=complete_measure,
-    help="Compute this measure, such as AP, nDCG@10 or AP(rel=2); repeat for more.",
+measures_option = options(
+    {
+        "-m --measure measures M ...": (
+            "Compute this measure, such as AP, nDCG@10 or AP(rel=2); repeat for more.",
+            {"shell_complete": complete_measure},
+        )
+    }
 )
 
 
@@ -335,32 +318,25 @@ def check_level(option: str, level: float) -> None:
 qrels_argument = click.argument("qrels", type=click.Path(), metavar="QRELS")
 runs_argument = click.argument("runs", type=click.Path(), nargs=-1, required=True, metavar="RUN...")
 
-planning_options = together(
-    minimum_difference_option(
-        "Plan to show this difference between the best and the worst system, or between two."
+STORE = {"--store DIR": "Keep finished samples in DIR and resume from them."}
+ALPHA = {"--alpha (0,1) = 0.05": "Test at this level of significance."}
+POOL_DEPTH = {"--pool-depth N = 10": "Assume that the first N documents of each run were pooled."}
+
+PLANNING: Mapping[str, Help] = {
+    "--minimum-difference D float": "Plan to show this difference between the best and the worst "
+    "system, or between two.",
+    "--systems M int": "Plan for an ANOVA of M systems.",
+    "--method [anova|ttest|interval] = anova": "Plan for one-way ANOVA of M systems, a t test or "
+    "an interval of two.",
+    "--formula [exact|nagata] = exact": "Use exact distributions, or the published approximations.",
+    "--paired/--unpaired": (
+        "Plan a ttest or interval of systems on the same topics, or on different ones [default: "
+        "paired].",
+        {"default": None},
     ),
-    number_option("--systems", "M", "Plan for an ANOVA of M systems."),
-    choice_option(
-        "--method",
-        ["anova", "ttest", "interval"],
-        "Plan for one-way ANOVA of M systems, a t test or an interval of two.",
-        default="anova",
-    ),
-    choice_option(
-        "--formula",
-        ["exact", "nagata"],
-        "Use exact distributions, or the published approximations.",
-        default="exact",
-    ),
-    click.option(
-        "--paired/--unpaired",
-        default=None,
-        help="Plan a ttest or interval of systems on the same topics, or on different ones "
-        "[default: paired].",
-    ),
-    number_option("--width", "W", "Plan an interval of this expected full width.", type=float),
-    alpha_option(),
-    beta_option("Plan for this probability of missing the minimum difference: 1 - power."),
-    confidence_option("Compute intervals of pilot data at this level of confidence."),
-)
+    "--width W float": "Plan an interval of this expected full width.",
+    "--alpha = 0.05": "Test at this level of significance.",
+    "--beta = 0.2": "Plan for this probability of missing the minimum difference: 1 - power.",
+    "--confidence = 0.95": "Compute intervals of pilot data at this level of confidence.",
+}
 """Of the commands that plan topics: what is to be shown, by which test, how surely."""

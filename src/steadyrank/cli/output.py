@@ -10,22 +10,87 @@ import os
 import shutil
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import click
-
-from steadyrank.cli.formats import choose_format, suffixes_of
-from steadyrank.cli.wording import in_options
 from steadyrank.compute.executors import Progress
-from steadyrank.errors import InputError, MachineError, SteadyrankWarning
+from steadyrank.errors import InputError, MachineError
 from steadyrank.visible import for_terminal, one_line
 
 if TYPE_CHECKING:
     from steadyrank.compute.ahead import Rehearsal
+
+FORMATS = ("table", "csv", "json", "latex", "markdown", "html")
+
+TEXT = ".txt"
+"""Says nothing about a format: whatever is written is text."""
+
+BY_SUFFIX = {
+    TEXT: "table",
+    ".csv": "csv",
+    ".json": "json",
+    ".tex": "latex",
+    ".md": "markdown",
+    ".html": "html",
+    ".htm": "html",
+    ".parquet": "parquet",
+    ".tsv": "tsv",
+}
+OF_SOME = (".parquet", ".tsv")
+"""Suffixes that a command must say it has (`also_writes`)."""
+FIGURES = (".svg", ".png", ".pdf", ".eps", ".jpg", ".jpeg")
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def also_writes(*suffixes: str) -> Callable[[_Function], _Function]:
+    """Let a command write files that not every command writes; stands below its output options."""
+
+    def decorate(function: _Function) -> _Function:
+        function.__dict__["suffixes"] = suffixes
+        return function
+
+    return decorate
+
+
+def suffixes_of(function: Callable[..., Any]) -> list[str]:
+    """The suffixes of the files that a command writes its result to."""
+    own = getattr(function, "suffixes", ())
+    return [suffix for suffix in BY_SUFFIX if suffix in own or suffix not in OF_SOME]
+
+
+def choose_format(
+    form: str | None, output: str | None, suffixes: Sequence[str], *, draws: bool
+) -> str:
+    """The format asked for, or the one that the name of the output file says.
+
+    `draws` is whether the command has --plot.
+
+    >>> choose_format(None, "table.tex", [".tex"], draws=False)
+    'latex'
+    """
+    suffix = Path(output).suffix.lower() if output else ""
+    by_name = BY_SUFFIX[suffix] if suffix in suffixes else None
+    if suffix in FIGURES or (suffix and by_name is None and (form is None or suffix in OF_SOME)):
+        figures = ", and draw figures with --plot FILE" if draws else ""
+        raise InputError(
+            f"-o {output}: name a file that ends in {_listed(suffixes)} for the result{figures}"
+        )
+    if form and by_name and suffix != TEXT and form != by_name:
+        raise InputError(
+            f"-o {output}: the name says {by_name}, but --format says {form}: omit --format, "
+            "or name another file"
+        )
+    return form or by_name or "table"
+
+
+def _listed(suffixes: Sequence[str]) -> str:
+    names = [suffix for suffix in suffixes if suffix != ".htm"]
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
 
 PATIENCE = 2.0
 """Seconds of silence before progress is shown."""
@@ -33,7 +98,7 @@ PATIENCE = 2.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """Where a command's result and figure go, and in which format."""
+    """Where a command's result and figure go, in which format; with which seed, and who works."""
 
     format: str
     path: str | None
@@ -43,10 +108,25 @@ class Output:
     """Inches."""
     describe: bool = False
     """Whether a paragraph for a paper ends the text."""
+    digits: int | None = None
+    """Decimals in tables; None of a command that does not let them be chosen."""
+    seed: int
+    jobs: int | None
+    scheduler: str | None
+
+    @property
+    def machine(self) -> dict[str, Any]:
+        """Who does the work, for functions that take both."""
+        return {"jobs": self.jobs, "scheduler": self.scheduler}
+
+    def progress(self, what: str) -> AbstractContextManager[Progress | None]:
+        """A callback that shows how far the work is, unless --quiet."""
+        return progress_bar(what, self.quiet)
 
     def show(self, text_of: Callable[..., str], result: Any, **how: Any) -> None:
         """Emit the text of a result in the format that was chosen."""
         how |= {"describe": True} if self.describe else {}
+        how |= {} if self.digits is None else {"digits": self.digits}
         from steadyrank.present.run_names import names_of, shown_as
 
         with shown_as(names_of(result)):
@@ -73,37 +153,24 @@ class Output:
 
 
 def gathered_output(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command its output options as one `Output`, after they were checked."""
-
+    """Give a command its options of output and execution as one `Output`, checked."""
     suffixes = suffixes_of(function)
+    names = ("quiet", "figure_width", "describe", "digits", "seed", "jobs", "scheduler")
 
     @functools.wraps(function)
-    def command(
-        *,
-        form: str | None,
-        output: str | None,
-        quiet: bool,
-        figure_width: float | None = None,
-        describe: bool = False,
-        **options: Any,
-    ) -> Any:
+    def command(*, form: str | None, output: str | None, **options: Any) -> Any:
         output = None if output == "-" else output
         draws = "plot" in options
         plot = options.pop("plot", None)
         check_files(output, plot)
-        if figure_width is not None and plot is None:
+        given: Any = {name: options.pop(name) for name in names if name in options}
+        if given.get("figure_width") is not None and plot is None:
             raise InputError("--figure-width is that of --plot FILE: give that as well")
-        given = Output(
-            format=choose_format(form, output, suffixes, draws=draws),
-            path=output,
-            plot=plot,
-            quiet=quiet,
-            figure_width=figure_width,
-            describe=describe,
-        )
-        if describe and given.format == "csv":
+        chosen = choose_format(form, output, suffixes, draws=draws)
+        if given.get("describe") and chosen == "csv":
             raise InputError("--describe ends a text in words, which CSV has none of: omit it")
-        return function(output=given, **options)
+        about = Output(format=chosen, path=output, plot=plot, **given)
+        return function(output=about, **options)
 
     return command
 
@@ -192,21 +259,6 @@ def hush_matplotlib(quiet: bool) -> None:
         logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
 
-@contextlib.contextmanager
-def told_on_stderr(quiet: bool, command: click.Command) -> Iterator[None]:
-    """Warnings as single lines on stderr, in the words of a command, or none at all."""
-
-    def show(message: Warning | str, *rest: Any, **more: Any) -> None:
-        tell(f"warning: {in_options(str(message), command)}")
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        if not quiet:
-            warnings.filterwarnings("always", category=SteadyrankWarning)
-        warnings.showwarning = show
-        yield
-
-
 def tell_if_compiling(
     quiet: bool, kernel: Any = None, rehearsals: Sequence[Rehearsal] | None = None
 ) -> None:
@@ -218,7 +270,7 @@ def tell_if_compiling(
     from steadyrank.cli.rehearsals import of_evaluate
     from steadyrank.compute.ahead import compile_ahead
     from steadyrank.compute.numba_cache import can_be_kept, is_kept, load_compiler
-    from steadyrank.data.read.blocks import n_ranked
+    from steadyrank.data.order import n_ranked
 
     if is_kept(kernel or n_ranked):
         return

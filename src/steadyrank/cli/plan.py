@@ -8,75 +8,45 @@ from typing import Any
 import click
 
 from steadyrank.cli import options as opt
-from steadyrank.cli.again import same_command
-from steadyrank.cli.command import OutputFile, subcommand
+from steadyrank.cli.command import same_command, subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, scores_options, split_assignment
 from steadyrank.cli.output import Output, check_folders, emit
 from steadyrank.errors import InputError
 
 PAGE = "planner.html"
 
-design_options = opt.together(
-    click.option(
-        "--variance",
-        "variances",
-        multiple=True,
-        metavar="[M=]V",
-        help="Give the variance of a system's scores over topics instead of pilot data; for "
-        "several measures, give NAME=V once for each.",
-    ),
-    opt.planning_options,
-    click.option(
-        "--difference-variance",
-        metavar="V|pilot|twice",
-        help="Use this variance of paired differences per topic; pilot: the mean over the pilot's "
-        "pairs of runs; twice: two times the variance [default: pilot where it has pairs].",
-    ),
-    opt.number_option(
-        "--comparisons", "K", "Control alpha over K comparisons by ttest or interval.", default=1
-    ),
-    opt.number_option(
-        "--topics",
-        "N",
-        "Show the power and the smallest detectable difference with N topics.",
-        "n_topics",
-    ),
-)
-
-budget_options = opt.together(
-    opt.number_option(
-        "--minutes-per-document",
-        "T",
-        "Compute assessors' hours and the cheapest measure, at T minutes per document.",
-        type=float,
-    ),
-    click.option(
-        "--documents-per-topic",
-        multiple=True,
-        metavar="[M=]K",
-        help="Judge K documents per topic; M=K for one measure.",
-    ),
-    click.option(
-        "--pool-depth",
-        multiple=True,
-        metavar="[M=]K",
-        help="Judge at most systems × K documents per topic instead.",
-    ),
+design_options = opt.options(
+    {
+        "--variance variances [M=]V ...": "Give the variance of a system's scores over topics "
+        "instead of pilot data; for several measures, give NAME=V once for each.",
+        **opt.PLANNING,
+        "--difference-variance V|pilot|twice": "Use this variance of paired differences per topic; "
+        "pilot: the mean over the pilot's pairs of runs; twice: two times the variance [default: "
+        "pilot where it has pairs].",
+        "--comparisons K = 1": "Control alpha over K comparisons by ttest or interval.",
+        "--topics n_topics N int": "Show the power and the smallest detectable difference with N "
+        "topics.",
+        "--minutes-per-document T float": "Compute assessors' hours and the cheapest measure, at T "
+        "minutes per document.",
+        "--documents-per-topic [M=]K ...": "Judge K documents per topic; M=K for one measure.",
+        "--pool-depth [M=]K ...": "Judge at most systems × K documents per topic instead.",
+    }
 )
 
 
 @subcommand("plan")
 @scores_options
 @design_options
-@budget_options
 @opt.topic_options
 @opt.plot_option("topics by difference and systems, and power by topics,")
-@opt.output_option(
-    "--page",
-    metavar="FILE",
-    type=OutputFile(dir_okay=False),
-    help="Write a page to FILE (.html) with a slider from topics to certainty; without data, for "
-    "paired t tests and any variance.",
+@opt.output_options_of(
+    {
+        "--page FILE": (
+            "Write a page to FILE (.html) with a slider from topics to certainty; without data, "
+            "for paired t tests and any variance.",
+            opt.WRITTEN_FILE,
+        )
+    }
 )
 @opt.describe_option
 @opt.digits_option
@@ -85,16 +55,9 @@ def command(
     inputs: Inputs,
     output: Output,
     variances: tuple[str, ...],
-    difference_variance: str | None,
-    documents_per_topic: tuple[str, ...],
-    pool_depth: tuple[str, ...],
     topic_info: str | None,
     cluster_from: str | None,
     page: str | None,
-    digits: int,
-    seed: int,
-    jobs: int | None,
-    scheduler: str | None,
     **demands: Any,
 ) -> None:
     """Compute how many topics a collection requires.
@@ -106,9 +69,9 @@ def command(
     """
     demands |= {
         "variance": _named_variances(variances, inputs.measures),
-        "difference_variance": _number_or_pilot(difference_variance),
-        "documents_per_topic": _by_name("--documents-per-topic", documents_per_topic),
-        "pool_depth": _by_name("--pool-depth", pool_depth),
+        "difference_variance": _number_or_pilot(demands["difference_variance"]),
+        "documents_per_topic": _by_name("--documents-per-topic", demands["documents_per_topic"]),
+        "pool_depth": _by_name("--pool-depth", demands["pool_depth"]),
     }
     _check_page(page, output)
     if page is not None and _has_nothing(inputs, demands):
@@ -117,15 +80,15 @@ def command(
         return
     pilot = None
     if _has_pilot(inputs, demands):
-        from steadyrank.data.read.topic_info import describe_topics
+        from steadyrank.data.read.run_info import describe_topics
 
-        scores = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)
+        scores = load_scores(inputs, output)
         pilot = describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)
     from steadyrank.studies.plan.study import plan
     from steadyrank.studies.plan.view import VIEW
 
     result = plan(pilot, **demands)
-    output.show(VIEW.text, result, digits=digits)
+    output.show(VIEW.text, result)
     output.draw(result)
     if page is not None:
         from steadyrank.studies.plan.planner_page import planner_page

@@ -6,8 +6,8 @@ from typing import Any
 
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.inputs import names_files, runs_only_options
-from steadyrank.cli.output import Output, progress_bar, tell_if_compiling
+from steadyrank.cli.inputs import names_files, run_study, runs_only_options
+from steadyrank.cli.output import Output, tell_if_compiling
 from steadyrank.errors import InputError
 
 NO_SCORES = (
@@ -16,23 +16,17 @@ NO_SCORES = (
 )
 
 
-study_options = opt.together(
-    opt.pool_depth_option,
-    opt.number_option(
-        "--trials", "N", "Leave out N random sets of teams for each k.", "n_trials", default=10
-    ),
-    opt.numbers_option(
-        "--ks",
-        metavar="K,K,…",
-        help="Leave out this many teams [default: 1 to all but one, at most 15].",
-    ),
-    opt.mode_option("Report ranges of the trials, or also the paper's interval of their mean."),
-    opt.numbers_option(
-        "--pilot-topics",
-        metavar="N,N,…",
-        help="Cut the pilot to this many topics, such as 50,25,10 [default: all].",
-    ),
-    opt.planning_options,
+study_options = opt.options(
+    {
+        **opt.POOL_DEPTH,
+        "--trials n_trials N = 10": "Leave out N random sets of teams for each k.",
+        "--ks K,K,…": "Leave out this many teams [default: 1 to all but one, at most 15].",
+        "--mode [sound|paper] = sound": "Report ranges of the trials, or also the paper's interval "
+        "of their mean.",
+        "--pilot-topics N,N,…": "Cut the pilot to this many topics, such as 50,25,10 [default: "
+        "all].",
+        **opt.PLANNING,
+    }
 )
 
 reading = opt.together(
@@ -52,13 +46,7 @@ showing_options = opt.together(opt.plot_option("variances against k"), opt.digit
 @reading
 @opt.output_options
 def command(
-    qrels: str,
-    runs: tuple[str, ...],
-    measures: tuple[str, ...],
-    output: Output,
-    digits: int,
-    seed: int,
-    **options: Any,
+    qrels: str, runs: tuple[str, ...], measures: tuple[str, ...], output: Output, **options: Any
 ) -> None:
     """Leave out teams and topics, and show what the pilot would have said.
 
@@ -73,18 +61,7 @@ def command(
     from steadyrank.studies.pools.study import pools
     from steadyrank.studies.pools.view import VIEW
 
-    with (
-        progress_bar("runs read", output.quiet) as reading,
-        progress_bar("blocks of trials", output.quiet) as progress,
-    ):
-        result = pools(
-            list(runs),
-            qrels,
-            measures=measures or ("AP",),
-            reading=reading,
-            progress=progress,
-            rng=seed,
-            **options,
-        )
-    output.show(VIEW.text, result, digits=digits)
+    options["measures"] = measures or ("AP",)
+    result = run_study(pools, runs, qrels, output, "blocks of trials", **options)
+    output.show(VIEW.text, result)
     output.draw(result)

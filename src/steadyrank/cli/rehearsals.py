@@ -15,7 +15,7 @@ DEMO_MEASURES = ("nDCG@10", "AP", "P@10", "RR")
 """Those of the demo, which would have to be imported to say them."""
 
 RANKING = Rehearsal(
-    "steadyrank.data.read.rehearsal:rank_two_documents", frozenset({"steadyrank.data.read.blocks"})
+    "steadyrank.data.read.rehearsal:rank_two_documents", frozenset({"steadyrank.data.order"})
 )
 
 RATING = Rehearsal(
@@ -44,7 +44,7 @@ SPLITTING = Rehearsal(
 
 INSTANCES = Rehearsal(
     "steadyrank.studies.instances.rehearsal:compare_two_systems",
-    frozenset({"steadyrank.stats.instances.kernels", "steadyrank.stats.mixed.kernels"}),
+    frozenset({"steadyrank.stats.instances.kernels", "steadyrank.stats.mixed.sampling"}),
 )
 
 FONTS = Rehearsal("steadyrank.present.figures:list_fonts", frozenset())

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from steadyrank.cli import options as opt
-from steadyrank.cli.again import same_command
-from steadyrank.cli.command import OutputFile, subcommand
+from steadyrank.cli.command import OutputFile, same_command, subcommand
 from steadyrank.cli.compare import CORRECTIONS, TESTS
 from steadyrank.cli.inputs import Inputs, qrels_and_runs, score_files, scores_options
 from steadyrank.cli.judges import judge_option, named_files
@@ -18,74 +17,68 @@ from steadyrank.errors import InputError
 
 PAGE = "report.html"
 PAGES = (".html", ".htm")
+TABLES = (".csv", ".tsv", ".parquet")
+"""A single file of these is a leaderboard over datasets."""
 
 report_options = opt.together(
-    opt.reading_option(
-        "--datasets",
-        metavar="TABLE",
-        type=click.Path(exists=True, allow_dash=True),
-        help="Report on a leaderboard instead: scores of runs on several datasets.",
+    opt.reading_options_of(
+        {
+            "--datasets TABLE": (
+                "Report on a leaderboard instead: scores of runs on several datasets.",
+                {"type": click.Path(exists=True, allow_dash=True)},
+            )
+        }
     ),
-    click.option(
-        "--out",
-        metavar="FILE",
-        type=OutputFile(),
-        show_default=PAGE,
-        help="Write the page to FILE (.html), whole or not at all; -o FILE.html does the same.",
+    opt.options(
+        {
+            "--out FILE": (
+                "Write the page to FILE (.html), whole or not at all; -o FILE.html does the same.",
+                {"type": OutputFile(), "show_default": PAGE},
+            ),
+            "--force": "Write the page also to a FILE of another kind.",
+            "--budget TIME = 2m": "Plan for this much time, such as 90s, 2m or 1h; more time means "
+            "more samples.",
+            "--samples n_samples N 2..": "Draw N samples in every study, whatever the budget.",
+            "--title TEXT": "Give the page this title.",
+            "--names FILE": (
+                "Show runs under the names in FILE, which has two columns: the name of the run or "
+                "its file, and the name to show.",
+                {"type": click.Path(exists=True, dir_okay=False)},
+            ),
+            "--card FILE": (
+                "Write a picture of the first screen to FILE (.png), for previews of links.",
+                {"type": OutputFile()},
+            ),
+            "--keep-paths": "Show files on the page with their folders.",
+            "--top N = 25": "Show this many rows of each table at first.",
+            **opt.STORE,
+        }
     ),
-    click.option("--force", is_flag=True, help="Write the page also to a FILE of another kind."),
-    click.option(
-        "--budget",
-        metavar="TIME",
-        default="2m",
-        help="Plan for this much time, such as 90s, 2m or 1h; more time means more samples.",
-    ),
-    opt.samples_option("Draw N samples in every study, whatever the budget.", "n_samples"),
-    click.option("--title", metavar="TEXT", help="Give the page this title."),
-    click.option(
-        "--names",
-        metavar="FILE",
-        type=click.Path(exists=True, dir_okay=False),
-        help="Show runs under the names in FILE, which has two columns: the name of the run or its "
-        "file, and the name to show.",
-    ),
-    opt.number_option("--top", "N", "Show this many rows of each table at first.", default=25),
-    opt.store_option,
 )
 
 study_options = opt.together(
-    opt.choice_option(
-        "--test", TESTS, "Compare each pair of runs by this test.", default="t", show_default=True
+    opt.options(
+        {
+            f"--test [{'|'.join(TESTS)}] = t": "Compare each pair of runs by this test.",
+            f"--correction [{'|'.join(CORRECTIONS)}]": "Correct for multiple comparisons [default: "
+            "as in compare].",
+            "--baseline RUN": "Compare every run with this one only.",
+            "--alpha (0,1) = 0.05": "Test and compute intervals at this level of significance.",
+            "--delta = 0.01": "Set the margin of equivalence for systems with instances.",
+            "--minimum-difference D = 0.05": "Plan topics to show this difference.",
+            **opt.POOL_DEPTH,
+        }
     ),
-    opt.choice_option(
-        "--correction", CORRECTIONS, "Correct for multiple comparisons [default: as in compare]."
-    ),
-    click.option("--baseline", metavar="RUN", help="Compare every run with this one only."),
-    opt.alpha_option(
-        type=opt.STRICTLY_BETWEEN_0_AND_1,
-        help="Test and compute intervals at this level of significance.",
-    ),
-    opt.number_option(
-        "--delta",
-        None,
-        "Set the margin of equivalence for systems with instances.",
-        type=float,
-        default=0.01,
-    ),
-    opt.minimum_difference_option("Plan topics to show this difference.", default=0.05),
-    opt.pool_depth_option,
     judge_option("Correct and audit another judge, with this name and these judgments."),
-    opt.columns_option(
-        "--factors",
-        "Take the components from these run-info columns [default: those that make a full grid].",
-    ),
-    opt.columns_option(
-        "--instance-factors", "Nest instances in these run-info columns, largest first."
+    opt.options(
+        {
+            "--factors F,F,…": "Take the components from these run-info columns [default: those "
+            "that make a full grid].",
+            "--instance-factors F,F,…": "Nest instances in these run-info columns, largest first.",
+        }
     ),
     opt.topic_options,
-    click.option(
-        "--by", metavar="COLUMN", help="Show the segments by this column of --topic-info, too."
-    ),
+    opt.options({"--by COLUMN": "Show the segments by this column of --topic-info, too."}),
 )
 
 
@@ -100,7 +93,6 @@ def command(
     out: str | None,
     force: bool,
     judge_files: tuple[str, ...],
-    seed: int,
     datasets: str | None,
     **options: Any,
 ) -> None:
@@ -134,7 +126,8 @@ def command(
             command=same_command("--out", PAGE),
             announce=None if output.quiet else tell,
             progress=progress,
-            rng=seed,
+            rng=output.seed,
+            **output.machine,
             runs_in_rows=inputs.runs_in_rows,
             **inputs.reading,
             **options,
@@ -158,6 +151,8 @@ def _sources(inputs: Inputs, datasets: str | None) -> dict[str, Any]:
             raise InputError("give either --datasets TABLE or QRELS RUN... or scores, not both")
         return {"datasets": datasets}
     files = score_files(inputs)
+    if files is None and len(inputs.files) == 1 and Path(inputs.files[0]).suffix in TABLES:
+        return {"datasets": inputs.files[0]}
     if files is None:
         qrels, runs = qrels_and_runs(inputs.files, "two RUNs")
         return {"runs": runs, "qrels": qrels, "measures": inputs.measures}

@@ -7,10 +7,9 @@ from typing import Any
 import click
 
 from steadyrank.cli import options as opt
-from steadyrank.cli.again import same_command
-from steadyrank.cli.command import subcommand
+from steadyrank.cli.command import same_command, subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, qrels_and_runs, scores_options
-from steadyrank.cli.output import Output, hush_matplotlib, progress_bar, tell_if_compiling
+from steadyrank.cli.output import Output, hush_matplotlib, tell_if_compiling
 from steadyrank.errors import InputError, check_choice
 
 NAMES = ("yang2018", "lin2005", "ferro2018", "jayasinghe2015", "sakai2016")
@@ -22,16 +21,13 @@ def _paper(ctx: click.Context, param: click.Parameter, value: str) -> str:
     return value
 
 
-budget_options = opt.together(
-    opt.folder_option(
-        "--out", help="Write index.html, tables (CSV, LaTeX), figures (SVG) and claims.json to DIR."
-    ),
-    opt.choice_option(
-        "--budget", ["small", "full"], "Take a quick look, or run everything.", default="full"
-    ),
-    opt.samples_option(
-        "Draw N samples, trials or splits instead of the budget's number.", "n_samples"
-    ),
+budget_options = opt.options(
+    {
+        "--out DIR": "Write index.html, tables (CSV, LaTeX), figures (SVG) and claims.json to DIR.",
+        "--budget [small|full] = full": "Take a quick look, or run everything.",
+        "--samples n_samples N 2..": "Draw N samples, trials or splits instead of the budget's "
+        "number.",
+    }
 )
 
 
@@ -40,15 +36,7 @@ budget_options = opt.together(
 @scores_options
 @budget_options
 @opt.output_options
-def command(
-    paper: str,
-    inputs: Inputs,
-    output: Output,
-    seed: int,
-    jobs: int | None,
-    scheduler: str | None,
-    **options: Any,
-) -> None:
+def command(paper: str, inputs: Inputs, output: Output, **options: Any) -> None:
     """Reproduce a paper's tables and figures, beside the published ones.
 
     PAPER is yang2018, lin2005, ferro2018, jayasinghe2015 or sakai2016. Uses built-in data, or QRELS
@@ -56,17 +44,17 @@ def command(
     do; a claim that does not hold on other data is a finding. Open DIR/index.html for the rest.
     """
     hush_matplotlib(output.quiet)
-    data = _data(inputs, {"quiet": output.quiet, "jobs": jobs, "scheduler": scheduler})
+    data = _data(inputs, output)
     from steadyrank.papers.output import reproduction_text
     from steadyrank.papers.reproduce import reproduce
 
     tell_if_compiling(output.quiet)
-    with progress_bar(paper, output.quiet) as progress:
+    with output.progress(paper) as progress:
         made = reproduce(
             paper,
-            jobs=jobs,
+            jobs=output.jobs,
             progress=progress,
-            rng=seed,
+            rng=output.seed,
             command=same_command("--out", "DIR"),
             **options,
             **data,
@@ -74,10 +62,10 @@ def command(
     output.show(reproduction_text, made)
 
 
-def _data(inputs: Inputs, loading: dict[str, Any]) -> dict[str, Any]:
+def _data(inputs: Inputs, output: Output) -> dict[str, Any]:
     """What `reproduce` takes for these arguments: scores, runs and judgments, or nothing."""
     if inputs.has_scores:
-        return {"scores": load_scores(inputs, **loading)}
+        return {"scores": load_scores(inputs, output)}
     if not inputs.files:
         for name in ("run_info", "team_from", "system_from"):
             if inputs.reading[name]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +15,7 @@ from steadyrank.cli.make_runs import (
     source_options,
     written_caption,
 )
+from steadyrank.cli.output import Output
 from steadyrank.words import counted
 
 if TYPE_CHECKING:
@@ -45,51 +45,31 @@ def _rates(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
         raise click.BadParameter(message, ctx, param) from None
 
 
-design_options = opt.together(
-    opt.number_option("--shards", "K", "Split the collection into K shards.", default=50),
-    click.option(
-        "--sample-rate",
-        multiple=True,
-        default=("0.01",),
-        callback=_rates,
-        metavar="R,…",
-        help="Put this share of each shard into a central sample.",
-    ),
-    opt.number_option("--cluster-samples", "S", "Cluster S samples of the documents.", default=2),
-    opt.number_option(
-        "--partitions", "P", "Partition the collection P times by each of these samples.", default=5
-    ),
-    opt.number_option("--csi", "C", "Draw C central samples per partition and rate.", default=10),
-    click.option(
-        "--sample",
-        "cluster_share",
-        callback=_share,
-        default="1%",
-        metavar="SHARE",
-        help="Cluster this share of the documents in a sample.",
-    ),
-    opt.number_option("--top-shards", "T", "Search at most T shards for a topic.", default=5),
-    opt.number_option(
-        "--csi-depth", "N", "Select shards by the best N documents of a central sample.", default=50
-    ),
-    opt.choice_option(
-        "--distance",
-        ["cosine", "kl"],
-        "Cluster by this distance between documents and centres.",
-        default="cosine",
-    ),
-    click.option(
-        "--random-shards", is_flag=True, help="Assign documents to shards at random, for contrast."
-    ),
-    opt.choice_option(
-        "--statistics",
-        ["global", "shard"],
-        "Take term statistics from the whole collection, or from each shard.",
-        default="global",
-    ),
-    click.option("--model", default="BM25", help="Rank documents by this model."),
-    click.option("--stop-list", default="lucene", help="Remove the words of this list or file."),
-    click.option("--lexical", default="porter", help="Reduce words by this stemmer or to n-grams."),
+design_options = opt.options(
+    {
+        "--shards K = 50": "Split the collection into K shards.",
+        "--sample-rate R,… ...": (
+            "Put this share of each shard into a central sample.",
+            {"default": ("0.01",), "callback": _rates},
+        ),
+        "--cluster-samples S = 2": "Cluster S samples of the documents.",
+        "--partitions P = 5": "Partition the collection P times by each of these samples.",
+        "--csi C = 10": "Draw C central samples per partition and rate.",
+        "--sample cluster_share SHARE = 1%": (
+            "Cluster this share of the documents in a sample.",
+            {"callback": _share},
+        ),
+        "--top-shards T = 5": "Search at most T shards for a topic.",
+        "--csi-depth N = 50": "Select shards by the best N documents of a central sample.",
+        "--distance [cosine|kl] = cosine": "Cluster by this distance between documents and "
+        "centres.",
+        "--random-shards": "Assign documents to shards at random, for contrast.",
+        "--statistics [global|shard] = global": "Take term statistics from the whole collection, "
+        "or from each shard.",
+        "--model = BM25": "Rank documents by this model.",
+        "--stop-list = lucene": "Remove the words of this list or file.",
+        "--lexical = porter": "Reduce words by this stemmer or to n-grams.",
+    }
 )
 
 
@@ -99,7 +79,7 @@ design_options = opt.together(
 @keeping_options
 @opt.digits_option
 @opt.output_options
-def command(digits: int, seed: int, **options: Any) -> None:
+def command(output: Output, **options: Any) -> None:
     """Make instances of selective search, and exhaustive search beside them.
 
     CORPUS is a file of JSON lines (id, title, text) or of TREC's <DOC>, a folder of them or of text
@@ -107,14 +87,14 @@ def command(digits: int, seed: int, **options: Any) -> None:
     clustered into shards, and ReDDE selects those that are searched for a topic. There are S × P ×
     C instances per rate, which `steadyrank instances` compares.
     """
-    make_and_show(_maker, (partial(_summary, digits=digits), _written), rng=seed, **options)
+    make_and_show(_maker, output=output, rng=output.seed, **options)
 
 
 def _maker() -> Maker:
     from steadyrank.retrieval.engine.search_kernels import search_one
     from steadyrank.retrieval.makers.shard import shard, write_shards
 
-    return Maker(shard, write_shards, search_one)
+    return Maker(shard, write_shards, search_one, _summary, _written)
 
 
 def _summary(scores: Scores, digits: int) -> Table:

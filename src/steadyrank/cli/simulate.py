@@ -8,8 +8,8 @@ import click
 
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.inputs import one_measure_option, runs_only_options
-from steadyrank.cli.output import Output, progress_bar, tell_if_compiling
+from steadyrank.cli.inputs import one_measure_option, run_study, runs_only_options
+from steadyrank.cli.output import Output, tell_if_compiling
 
 NO_SCORES = (
     "simulate resamples documents, so it requires the runs and the judgments themselves: give "
@@ -43,64 +43,48 @@ study_options = opt.together(
         "Simulate AP (default), nDCG, P@k, R@k, Rprec, RR, RBP, ERR, nERR, Q or Success@k; "
         "AP(rel=2) counts grades of at least 2 as relevant.",
     ),
-    opt.choice_option(
-        "--documents",
-        ["shared", "independent"],
-        "Resample one collection that all runs rank, or the scores of each run separately, as "
-        "in the paper.",
-        show_default="shared; independent with --mode paper, --model kde or --denominator",
+    opt.options(
+        {
+            "--documents [shared|independent]": (
+                "Resample one collection that all runs rank, or the scores of each run separately, "
+                "as in the paper.",
+                {
+                    "show_default": "shared; independent with --mode paper, --model kde or "
+                    "--denominator"
+                },
+            ),
+            "--mode [sound|paper] = sound": "Use sound defaults, or the paper's.",
+            "--model [bootstrap|kde] = bootstrap": "Resample documents, or sample scores from "
+            "kernel densities of each run.",
+            "--samples n_samples 1.. = 10000": "Simulate this many collections.",
+            "--depth retrieved|N": (
+                "Rank this many documents in a simulated ranking.",
+                {
+                    "callback": _word_or(int, "retrieved"),
+                    "show_default": "retrieved; 1000 with --mode paper",
+                },
+            ),
+            "--bandwidth scott|silverman|robust|NUMBER = scott": (
+                "Set the kernel bandwidth.",
+                {"callback": _word_or(float, "scott", "silverman", "robust")},
+            ),
+            "--denominator [judged|sampled|poisson]": (
+                "Divide AP, R@k and nDCG of independent runs by this number of relevant documents.",
+                {"show_default": "poisson; judged with --mode paper"},
+            ),
+            "--score-source [score|rank] = score": "Use scores, with ties broken at random, or "
+            "ranks in place of scores.",
+            **opt.ALPHA,
+            "--device [cpu|cuda] = cpu": "Sample on this device; both draw the same shared "
+            "documents, but use different random streams for independent ones.",
+            **opt.STORE,
+        }
     ),
-    opt.mode_option("Use sound defaults, or the paper's."),
-    opt.choice_option(
-        "--model",
-        ["bootstrap", "kde"],
-        "Resample documents, or sample scores from kernel densities of each run.",
-        default="bootstrap",
-    ),
-    opt.count_option("--samples", "n_samples", 10_000, "Simulate this many collections."),
-    click.option(
-        "--depth",
-        metavar="retrieved|N",
-        callback=_word_or(int, "retrieved"),
-        show_default="retrieved; 1000 with --mode paper",
-        help="Rank this many documents in a simulated ranking.",
-    ),
-    click.option(
-        "--bandwidth",
-        metavar="scott|silverman|robust|NUMBER",
-        callback=_word_or(float, "scott", "silverman", "robust"),
-        default="scott",
-        help="Set the kernel bandwidth.",
-    ),
-    opt.choice_option(
-        "--denominator",
-        ["judged", "sampled", "poisson"],
-        "Divide AP, R@k and nDCG of independent runs by this number of relevant documents.",
-        show_default="poisson; judged with --mode paper",
-    ),
-    opt.choice_option(
-        "--score-source",
-        ["score", "rank"],
-        "Use scores, with ties broken at random, or ranks in place of scores.",
-        default="score",
-    ),
-    opt.alpha_option(type=opt.STRICTLY_BETWEEN_0_AND_1),
-    opt.choice_option(
-        "--device",
-        ["cpu", "cuda"],
-        "Sample on this device; both draw the same shared documents, but use different random "
-        "streams for independent ones.",
-        default="cpu",
-    ),
-    opt.store_option,
 )
 
 showing_options = opt.together(
-    opt.output_option(
-        "--top",
-        type=click.IntRange(min=1),
-        metavar="K",
-        help="Show the probability that each run is among the top K [default: 3].",
+    opt.output_options_of(
+        {"--top K 1..": "Show the probability that each run is among the top K [default: 3]."}
     ),
     opt.plot_option("error rates"),
     opt.digits_option,
@@ -116,13 +100,7 @@ showing_options = opt.together(
 @opt.reading_options
 @opt.output_options
 def command(
-    qrels: str,
-    runs: tuple[str, ...],
-    output: Output,
-    top: int | None,
-    digits: int,
-    seed: int,
-    **options: Any,
+    qrels: str, runs: tuple[str, ...], output: Output, top: int | None, **options: Any
 ) -> None:
     """Simulate other document collections and see whether the ranking survives.
 
@@ -140,14 +118,8 @@ def command(
     from steadyrank.studies.simulate.study import simulate
     from steadyrank.studies.simulate.view import VIEW
 
-    with (
-        progress_bar("runs read", output.quiet) as reading,
-        progress_bar("blocks of samples", output.quiet) as progress,
-    ):
-        result = simulate(
-            list(runs), qrels, reading=reading, progress=progress, rng=seed, **options
-        )
-    output.show(VIEW.text, result, top=top, digits=digits)
+    result = run_study(simulate, runs, qrels, output, "blocks of samples", **options)
+    output.show(VIEW.text, result, top=top)
     output.draw(result)
 
 

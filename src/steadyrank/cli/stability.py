@@ -4,41 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, scores_options
 from steadyrank.cli.output import Output
 
-study_options = opt.together(
-    opt.numbers_option(
-        "--topics",
-        "n_topics",
-        metavar="N,N,…",
-        help="Estimate stability for these numbers of topics.",
-    ),
-    opt.numbers_option(
-        "--levels",
-        metavar="L,L,…",
-        number=float,
-        default="0.8,0.9,0.95",
-        help="Find the topics that these levels of stability require.",
-    ),
-    click.option(
-        "--facet",
-        metavar="COLUMN",
-        default="auto",
-        help="Add a third facet: a run-info column whose values all systems have, such as "
-        "assessor; auto: the runs of a system are its instances; none.",
-    ),
-    opt.numbers_option(
-        "--instances",
-        "n_instances",
-        metavar="K,K,…",
-        help="Estimate stability for these numbers of instances [default: 1,2,5,10].",
-    ),
-    opt.confidence_option("Compute intervals at this level of confidence."),
+study_options = opt.options(
+    {
+        "--topics n_topics N,N,…": "Estimate stability for these numbers of topics.",
+        "--levels L,L,… = 0.8,0.9,0.95": "Find the topics that these levels of stability require.",
+        "--facet COLUMN = auto": "Add a third facet: a run-info column whose values all systems "
+        "have, such as assessor; auto: the runs of a system are its instances; none.",
+        "--instances n_instances K,K,…": "Estimate stability for these numbers of instances "
+        "[default: 1,2,5,10].",
+        "--confidence = 0.95": "Compute intervals at this level of confidence.",
+    }
 )
 
 
@@ -48,16 +28,7 @@ study_options = opt.together(
 @opt.plot_option("coefficients against topics")
 @opt.digits_option
 @opt.output_options
-def command(
-    inputs: Inputs,
-    output: Output,
-    n_topics: list[int] | None,
-    digits: int,
-    seed: int,
-    jobs: int | None,
-    scheduler: str | None,
-    **options: Any,
-) -> None:
+def command(inputs: Inputs, output: Output, **options: Any) -> None:
     """Decompose the variance of scores into systems, topics and the rest.
 
     Takes QRELS RUN... or --scores FILE. E rho² says how reliably the topics order systems like
@@ -66,13 +37,11 @@ def command(
     instances of systems, instances are a third facet, and both coefficients depend on their number
     as well. CSV holds the coefficients by number of topics and instances.
     """
-    scores = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)
+    scores = load_scores(inputs, output)
     from steadyrank.studies.stability.study import StabilityTable, stability
     from steadyrank.studies.stability.view import VIEW
 
-    results = tuple(
-        stability(scores, measure=name, n_topics=n_topics or [], rng=seed, **options)
-        for name in scores.measures
-    )
-    output.show(VIEW.text, results, digits=digits)
+    options |= {"n_topics": options["n_topics"] or [], "rng": output.seed}
+    results = tuple(stability(scores, measure=name, **options) for name in scores.measures)
+    output.show(VIEW.text, results)
     output.draw(results[0] if len(results) == 1 else StabilityTable(results=results))

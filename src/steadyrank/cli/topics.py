@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, scores_options
-from steadyrank.cli.output import Output, progress_bar
+from steadyrank.cli.output import Output
 from steadyrank.errors import InputError
 
 ELLIPSES = ("…", "...")
@@ -51,40 +49,23 @@ def _number(word: str) -> int:
         ) from None
 
 
-study_options = opt.together(
-    click.option(
-        "--sizes", metavar="5,10,…", help="Split off this many topics [default: 5,10,… to half]."
-    ),
-    opt.count_option("--trials", "n_trials", 1000, "Split the topics at random this often."),
-    click.option(
-        "--target",
-        type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
-        default=0.05,
-        help="Count the pairs that are reversed more often than this.",
-    ),
-    opt.alpha_option(help="Test at this level of significance over all comparisons together."),
-    opt.beta_option(
-        "Compute the topics required for this probability of missing a difference: 1 - power."
-    ),
-    click.option(
-        "--comparisons",
-        type=click.IntRange(min=1),
-        metavar="K",
-        help="Control alpha over K comparisons [default: all pairs shown].",
-    ),
-    click.option("--baseline", metavar="RUN", help="Show every run against this one only."),
-    opt.choice_option(
-        "--binning",
-        ["first", "both"],
-        "Take the difference level of a pair in a split from the first set, or from each in turn.",
-        default="first",
-    ),
+study_options = opt.options(
+    {
+        "--sizes 5,10,…": "Split off this many topics [default: 5,10,… to half].",
+        "--trials n_trials 1.. = 1000": "Split the topics at random this often.",
+        "--target (0,0.5) = 0.05": "Count the pairs that are reversed more often than this.",
+        "--alpha = 0.05": "Test at this level of significance over all comparisons together.",
+        "--beta = 0.2": "Compute the topics required for this probability of missing a difference: "
+        "1 - power.",
+        "--comparisons K 1..": "Control alpha over K comparisons [default: all pairs shown].",
+        "--baseline RUN": "Show every run against this one only.",
+        "--binning [first|both] = first": "Take the difference level of a pair in a split from the "
+        "first set, or from each in turn.",
+    }
 )
 
 showing_options = opt.together(
-    opt.output_option(
-        "--levels", is_flag=True, help="Write CSV of rates by level and size instead of pairs."
-    ),
+    opt.output_options_of({"--levels": "Write CSV of rates by level and size instead of pairs."}),
     opt.plot_option("error rates against topics"),
     opt.digits_option,
 )
@@ -97,15 +78,7 @@ showing_options = opt.together(
 @showing_options
 @opt.output_options
 def command(
-    inputs: Inputs,
-    output: Output,
-    sizes: str | None,
-    levels: bool,
-    digits: int,
-    seed: int,
-    jobs: int | None,
-    scheduler: str | None,
-    **options: Any,
+    inputs: Inputs, output: Output, sizes: str | None, levels: bool, **options: Any
 ) -> None:
     """Estimate how often other topics would reverse the order of two runs.
 
@@ -114,12 +87,13 @@ def command(
     detect it, and how often disjoint sets of these topics contradict each other, by the size of the
     difference. The results are about other topics, not about other documents or judgments.
     """
-    scores = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)
+    scores = load_scores(inputs, output)
     from steadyrank.studies.topics.study import topics
     from steadyrank.studies.topics.view import LEVELS, PAIRS, VIEW
 
     chosen = parse_sizes(sizes, len(scores.topics) // 2) if sizes is not None else None
-    with progress_bar("blocks of splits", output.quiet) as progress:
-        result = topics(scores, sizes=chosen, jobs=jobs, progress=progress, rng=seed, **options)
-    output.show(VIEW.text, result, digits=digits, csv=LEVELS.id if levels else PAIRS.id)
+    options |= {"sizes": chosen, "jobs": output.jobs, "rng": output.seed}
+    with output.progress("blocks of splits") as progress:
+        result = topics(scores, progress=progress, **options)
+    output.show(VIEW.text, result, csv=LEVELS.id if levels else PAIRS.id)
     output.draw(result)

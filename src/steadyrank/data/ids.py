@@ -14,7 +14,6 @@ import numpy as np
 
 from steadyrank.compute.kernels import (
     WORD,
-    high_product,
     inlined,
     kernel,
     lean_kernel,
@@ -85,34 +84,6 @@ def hash_id(data, start, end):
         position += 16
         if position >= end:
             return (state * _FINISHER) ^ (state >> WORD(29))
-
-
-@inlined
-def both_ends(data, start, end):
-    """The first and the last eight bytes of an id: up to sixteen bytes, its length and they are it.
-
-    Of a shorter id both are all of it.
-    """
-    if end - start < 8:
-        word = low_bytes(load_word(data, start), end - start)
-        return word, word
-    return load_word(data, start), load_word(data, end - 8)
-
-
-@inlined
-def glance(data, start, end):
-    """A number that two ids hardly share unless they are equal, sooner at hand than the hash.
-
-    The product of two words, folded, mixes all of their bits (as in wyhash).
-    """
-    first, last = both_ends(data, start, end)
-    position = start + 8
-    while position < end - 8:
-        first = _mix(first, load_word(data, position))
-        position += 8
-    first ^= _MULTIPLIER
-    last ^= _FINISHER + WORD(end - start)
-    return high_product(first, last) ^ (first * last)
 
 
 @kernel

@@ -16,12 +16,10 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 
 from steadyrank.compute.executors import Progress, map_in_order, workers
-from steadyrank.data.oddities import counted_oddity
 from steadyrank.data.qrels import JudgedRun, Qrels
 from steadyrank.data.read.qrels import judgments_of
-from steadyrank.data.read.runs import ReadingOptions, known_options, read_runs
-from steadyrank.data.run import Run
-from steadyrank.data.runs import Source
+from steadyrank.data.read.runs import ReadingOptions, Source, known_options, read_runs
+from steadyrank.data.run import Run, counted_oddity
 from steadyrank.errors import InputError
 from steadyrank.measures.scoring import find_judged_documents
 from steadyrank.notebook import Exhibit, made_frame, shown_by
@@ -34,7 +32,7 @@ DEPTHS = (10, 100)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class CheckFinding:
     """One thing to know: `wrong` would make results wrong, `odd` is worth a look."""
 
     level: Literal["wrong", "odd"]
@@ -79,7 +77,7 @@ class CheckResult(Exhibit):
     n_topics: int
     n_judgments: int
     runs: tuple[RunCheck, ...]
-    findings: tuple[Finding, ...] = field(default=())
+    findings: tuple[CheckFinding, ...] = field(default=())
 
     @property
     def is_sound(self) -> bool:
@@ -165,7 +163,7 @@ def check(
     )
 
 
-def _check_one(source: Source, *, qrels: Qrels) -> tuple[RunCheck | None, list[Finding]]:
+def _check_one(source: Source, *, qrels: Qrels) -> tuple[RunCheck | None, list[CheckFinding]]:
     try:
         with source.opened() as run:
             return _check_run(run, qrels)
@@ -173,14 +171,14 @@ def _check_one(source: Source, *, qrels: Qrels) -> tuple[RunCheck | None, list[F
         path = source.given
         if not isinstance(path, Path):
             raise
-        return None, [Finding(level="wrong", where=str(path), what=_without_name(error, path))]
+        return None, [CheckFinding(level="wrong", where=str(path), what=_without_name(error, path))]
 
 
 def _without_name(error: InputError, path: Path) -> str:
     return str(error).removeprefix(f"{path}").lstrip(": ")
 
 
-def _check_run(run: Run, qrels: Qrels) -> tuple[RunCheck, list[Finding]]:
+def _check_run(run: Run, qrels: Qrels) -> tuple[RunCheck, list[CheckFinding]]:
     judged = find_judged_documents(run, qrels)
     there = judged.lengths >= 0
     sizes = np.diff(run.blocks)
@@ -197,7 +195,7 @@ def _check_run(run: Run, qrels: Qrels) -> tuple[RunCheck, list[Finding]]:
     )
     found = [*_odd_reading(run), *_odd_topics(run, row, qrels), *_odd_scores(run, row)]
     found += [*_odd_documents(run, row, qrels), *_odd_lines(run)]
-    return row, [Finding(level=level, where=run.name, what=what) for level, what in found]
+    return row, [CheckFinding(level=level, where=run.name, what=what) for level, what in found]
 
 
 def _judged_share(judged: JudgedRun, depth: int) -> float:
@@ -304,36 +302,38 @@ def _odd_lines(run: Run) -> Iterator[Found]:
         )
 
 
-def _check_qrels(qrels: Qrels) -> Iterator[Finding]:
+def _check_qrels(qrels: Qrels) -> Iterator[CheckFinding]:
     for what, count in qrels.oddities.items():
-        yield Finding(level="odd", where="qrels", what=counted_oddity(what, count))
+        yield CheckFinding(level="odd", where="qrels", what=counted_oddity(what, count))
     barren = int((qrels.best_grades < 1).sum())
     if barren == len(qrels.topics):
-        yield Finding(level="wrong", where="qrels", what="no topic has a relevant document")
+        yield CheckFinding(level="wrong", where="qrels", what="no topic has a relevant document")
     elif barren:
         have, score = by_number(barren, "has", "have"), by_number(barren, "it scores", "they score")
         what = f"{barren} of {len(qrels.topics)} topics {have} no relevant document: {score} 0"
-        yield Finding(level="odd", where="qrels", what=what)
+        yield CheckFinding(level="odd", where="qrels", what=what)
     if len(qrels) and (qrels.grades > 0).all():
         what = "no document is judged non-relevant: unjudged and non-relevant look alike"
-        yield Finding(level="odd", where="qrels", what=what)
+        yield CheckFinding(level="odd", where="qrels", what=what)
 
 
-def _check_names(sources: Sequence[Source]) -> Iterator[Finding]:
+def _check_names(sources: Sequence[Source]) -> Iterator[CheckFinding]:
     """Runs that are named by their files, as another run has the same name."""
     names = [s.name for s in sources if isinstance(s.given, Path) and s.name is not None]
     if names:
         what = f"share their names with others, so that files name them ({some(names, 3)})"
-        yield Finding(level="odd", where="all runs", what=f"{counted(len(names), 'run')} {what}")
+        yield CheckFinding(
+            level="odd", where="all runs", what=f"{counted(len(names), 'run')} {what}"
+        )
 
 
-def _check_together(rows: list[RunCheck]) -> Iterator[Finding]:
+def _check_together(rows: list[RunCheck]) -> Iterator[CheckFinding]:
     """What only several runs side by side can show."""
     names = [row.run for row in rows]
     for name in dict.fromkeys(names):
         if names.count(name) > 1:
             what = f"{names.count(name)} runs have this name: rename all but one"
-            yield Finding(level="wrong", where=name, what=what)
+            yield CheckFinding(level="wrong", where=name, what=what)
     depths = sorted({row.deepest for row in rows})
     if len(depths) > 1 and depths[0] < 0.9 * depths[-1]:
         shallow = [row.run for row in rows if row.deepest < 0.9 * depths[-1]]
@@ -341,4 +341,4 @@ def _check_together(rows: list[RunCheck]) -> Iterator[Finding]:
         who = counted(len(shallow), "run is", "runs are")
         their = by_number(len(shallow), "its", "their")
         what = f"{who} shallower than {depths[-1]} ({shown}): so is {their} recall"
-        yield Finding(level="odd", where="all runs", what=what)
+        yield CheckFinding(level="odd", where="all runs", what=what)

@@ -11,36 +11,31 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.compute.executors import Progress
-from steadyrank.data.ids import Ids
+from steadyrank.data.order import rank_blocks
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.blocks import rank_blocks
 from steadyrank.data.read.qrels import judgments_of
-from steadyrank.data.read.run_info import info_columns
-from steadyrank.data.read.runs import ReadingOptions, known_options, read_runs
+from steadyrank.data.read.run_info import describe_topics, info_columns
+from steadyrank.data.read.runs import ReadingOptions, Runs, header_of, known_options, read_runs
 from steadyrank.data.read.sources import PathLike
-from steadyrank.data.read.topic_info import describe_topics
 from steadyrank.data.run import Run
-from steadyrank.data.runs import Runs, Source, header, header_of
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.names import Measure, parse_measures
 from steadyrank.measures.scoring import (
     ANY_GRADE,
     Recipe,
-    entries_with_gain,
     find_judged_documents,
     prepare,
-    score_entries,
     score_topics,
 )
-from steadyrank.measures.ties.expected import check_expectations, expected_scores
-from steadyrank.measures.ties.expected import tie_bounds as scores_of_extreme_orders
+from steadyrank.measures.tie_orders import check_expectations, expected_scores
+from steadyrank.measures.tie_orders import tie_bounds as scores_of_extreme_orders
 from steadyrank.words import by_number, counted
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10")
@@ -159,9 +154,8 @@ def evaluate(
     """
     _check_order(runs, qrels)
     parsed = parse_measures(measures)
-    check_choice("way to treat missing topics", missing, ("zero", "skip", "error"))
-    check_choice("way to treat topics without relevant documents", no_relevant, ("zero", "skip"))
-    check_choice("way to break ties", ties, ("trec_eval", "float32", "average"))
+    check_treatment(missing, no_relevant)
+    check_choice("way to break ties", ties, get_args(Ties))
     to_read = read_runs(runs, **known_options(reading_options))
     judged = judgments_of(qrels)
     if len(judged) == 0:
@@ -178,7 +172,6 @@ def evaluate(
         check_expectations(job.recipes)
     outcomes = to_read.map(
         partial(_evaluate_run, job=job),
-        before_reading=partial(_evaluate_file, job=job) if ties == "trec_eval" else None,
         jobs=jobs,
         scheduler=scheduler,
         executor=executor,
@@ -209,36 +202,19 @@ def evaluate(
     return _with_bounds(scores, outcomes) if tie_bounds else scores
 
 
+def check_treatment(missing: str, no_relevant: str) -> None:
+    """Refuse ways to treat missing topics, and topics without relevant documents, that are none."""
+    check_choice("way to treat missing topics", missing, get_args(Missing))
+    without = "way to treat topics without relevant documents"
+    check_choice(without, no_relevant, get_args(NoRelevant))
+
+
 def _check_order(runs: Any, qrels: Any) -> None:
     """Refuse judgments before runs, as some tools take them."""
     first = qrels[0] if isinstance(qrels, (list, tuple)) and qrels else qrels
     of_runs = isinstance(first, (Run, Runs)) or (first is not qrels and isinstance(first, PATHS))
     if isinstance(runs, Qrels) or of_runs:
         raise InputError("evaluate takes runs first, then judgments: evaluate(runs, qrels)")
-
-
-def _evaluate_file(source: Source, job: _Job) -> _Outcome | None:
-    """The scores of a run that need not be read as a whole; None for one that must."""
-    found = source.judged(job.qrels, relevant_only=job.relevant_only, may_tie=not job.with_bounds)
-    if found is None:
-        return None
-    few = found.entries if job.relevant_only else entries_with_gain(found.entries)
-    values = score_entries(
-        few,
-        found.entries,
-        found.lengths,
-        job.qrels,
-        job.recipes,
-        missing=job.missing,
-        no_relevant=job.no_relevant,
-    )
-    return _Outcome(
-        run=header(found.name, source.given),
-        values=values,
-        lacking=int((found.lengths < 0).sum()),
-        unknown=found.n_strangers,
-        bounds=(values, values) if job.with_bounds else None,
-    )
 
 
 def _evaluate_run(run: Run, job: _Job) -> _Outcome:
@@ -280,9 +256,7 @@ def rounded_to_float32(run: Run) -> Run:
     """The run ranked as if its scores had been stored in 32 bits, as pytrec_eval stores them."""
     with np.errstate(over="ignore"):
         scores = run.scores.astype(np.float32).astype(np.float64)
-    documents = Ids(
-        run.documents.data.copy(), run.documents.offsets.copy(), run.documents.hashes.copy()
-    )
+    documents = run.documents.take(np.arange(len(run)))
     rank_blocks(documents, scores, run.blocks)
     return replace(run, documents=documents, scores=scores)
 
@@ -297,33 +271,45 @@ def _report(outcomes: Sequence[_Outcome], job: _Job, missing: Missing) -> None:
             f"{job.qrels.topics[0]!r})?"
         )
     report_unknown([o.unknown for o in outcomes])
-    for level in sorted({recipe.level for recipe in job.recipes} - {ANY_GRADE}):
-        barren = int((job.qrels.best_grades < level).sum())
+    score = "NaN" if np.isnan(job.no_relevant) else "0"
+    report_no_relevant(job.qrels, job.recipes, score, stacklevel=5)
+
+
+def report_no_relevant(
+    qrels: Qrels, recipes: Iterable[Recipe], score: str, *, stacklevel: int
+) -> None:
+    """Say how many topics have no document that is relevant to a measure, and what they score."""
+    for level in sorted({recipe.level for recipe in recipes} - {ANY_GRADE}):
+        barren = int((qrels.best_grades < level).sum())
         if barren:
-            done = "NaN" if np.isnan(job.no_relevant) else "0"
             of_grade = "" if level == 1 else f" of grade {level}"
             warn(
-                f"{barren} of {counted(n_topics, 'topic')} {by_number(barren, 'has', 'have')} "
-                f"no relevant document{of_grade}: "
-                f"{by_number(barren, 'it scores', 'they score')} {done}"
+                f"{barren} of {counted(len(qrels.topics), 'topic')} "
+                f"{by_number(barren, 'has', 'have')} no relevant document{of_grade}: "
+                f"{by_number(barren, 'it scores', 'they score')} {score}",
+                stacklevel=stacklevel,
             )
 
 
 def report_missing(
-    lacking: Iterable[tuple[str, int]], n_topics: int, missing: str, *, may_skip: bool = True
+    lacking: Iterable[tuple[str, int]],
+    n_topics: int,
+    missing: str,
+    *,
+    may_skip: bool = True,
+    verbs: tuple[str, str] = ("run lacks", "runs lack"),
+    remedy: str | None = None,
 ) -> None:
     """Say what is done about runs that lack so many of the judged topics; refuse with "error"."""
     short = [(name, count) for name, count in lacking if count]
     if not short:
         return
-    who = counted(len(short), "run lacks", "runs lack")
+    who = counted(len(short), *verbs)
     first = f"{short[0][0]!r} lacks {short[0][1]} of {n_topics}"
     if missing == "error":
         remedies = 'missing="zero" or missing="skip"' if may_skip else 'missing="zero"'
-        raise InputError(
-            f"{who} judged topics ({first}): complete {by_number(len(short), 'it', 'them')}, or "
-            f"choose {remedies}"
-        )
+        remedy = remedy or f"complete {by_number(len(short), 'it', 'them')}, or choose {remedies}"
+        raise InputError(f"{who} judged topics ({first}): {remedy}")
     zero = by_number(len(short), "it scores", "they score") + " 0 there"
     done = zero if missing == "zero" else "these cells are omitted"
     warn(f"{who} judged topics ({first}): {done}", stacklevel=5)

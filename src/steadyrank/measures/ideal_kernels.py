@@ -1,5 +1,9 @@
 """Measures that hold a ranking against the ideal list, position by position: Twist and Compat.
 
+The ideal list has the judged documents by falling grades; documents of one grade fill an interval
+of its ranks. Twist walks down the ranking and adds up how far each document stands from the
+interval of its grade. Compat asks at each depth how many documents both tops share; as documents
+of equal grade may stand in any order, counts of grades say that, and no document is looked up.
 Their signature is that of `measures.kernels`.
 """
 
@@ -70,7 +74,7 @@ def twist(ranks, grades, length, ideal, gain, level, cutoff, parameter):
         recovery = relevant / max(relevant, turn)
     worst_forward, worst_backward = 0.0, 0.0
     judged = len(ideal)
-    for rank in range(1, judged + 1):
+    for rank in range(1, judged + 1):  # the worst list: the ideal one upside down
         moved = _misplaced(ideal, level, relevant, ideal[judged - rank], rank)
         worst_forward += max(moved, 0)
         worst_backward -= min(moved, 0)
@@ -107,12 +111,13 @@ def _rank_biased_overlap(ranks, grades, ideal, level, depth, persistence):
     first = 1
     for d in range(1, depth + 1):
         if d <= relevant and (d == 1 or ideal[d - 1] != ideal[d - 2]):
+            # The next grade begins: the last one is complete in the ideal top.
             first = d
             higher += alike
             alike = 0
             for i in range(position):
                 alike += grades[i] == ideal[d - 1]
-        elif d == relevant + 1:
+        elif d == relevant + 1:  # from here on the ideal top holds every relevant document
             higher = n_found(ranks, grades, level, d - 1)
         while position < len(ranks) and ranks[position] <= d:
             if d > relevant:

@@ -11,7 +11,9 @@ All share one signature:
 - `cutoff`: only ranks up to it count;
 - `parameter`: the measure's own constant, where it has one.
 
-A topic without relevant documents never reaches these kernels, except Judged and counts.
+A topic without relevant documents never reaches these kernels, except Judged and counts: these are
+given the lowest grade that they count in `parameter`. A grade of 0 or above is a judgment; to Bpref
+and infAP a negative one says that a document was in the pool and was not judged, as in trec_eval.
 """
 
 from __future__ import annotations
@@ -305,3 +307,118 @@ def interpolated_precision(ranks, grades, length, ideal, gain, level, cutoff, pa
             if found >= needed:
                 best = max(best, found / ranks[i])
     return best
+
+
+_EPSILON = 0.00001
+"""trec_eval's, which keeps the estimated precision defined above the first judged document."""
+
+
+@inlined
+def n_judged_other(ideal, level):
+    """How many documents were judged and are not relevant."""
+    count = 0
+    for i in range(len(ideal)):
+        count += 0 <= ideal[i] < level
+    return count
+
+
+@part
+def binary_preference(ranks, grades, length, ideal, gain, level, cutoff, parameter):
+    """Bpref = (1/R) sum over relevant documents of 1 - min(others above, R) / min(N, R).
+
+    N documents were judged and are not relevant; others above are those of them that stand higher.
+    Buckley & Voorhees, SIGIR 2004, doi:10.1145/1008992.1009000, as trec_eval corrected it.
+    """
+    relevant = n_relevant(ideal, level)
+    most = min(n_judged_other(ideal, level), relevant)
+    above = 0
+    total = 0.0
+    for i in range(len(ranks)):
+        if grades[i] >= level:
+            total += 1.0 - min(above, relevant) / most if above > 0 else 1.0
+        elif grades[i] >= 0:
+            above += 1
+    return total / relevant
+
+
+@part
+def inferred_ap(ranks, grades, length, ideal, gain, level, cutoff, parameter):
+    """infAP = AP with the precision at a relevant document inferred from those judged above it.
+
+    Of the documents above rank k, those outside the pool are not relevant; those of the pool are
+    relevant in the proportion of the judged ones. Yilmaz & Aslam, CIKM 2006,
+    doi:10.1145/1183614.1183633.
+    """
+    total = 0.0
+    found = 0
+    other = 0
+    unjudged = 0
+    for i in range(len(ranks)):
+        if grades[i] >= level:
+            rank = float(ranks[i])
+            pooled = found + other + unjudged
+            share = (found + _EPSILON) / (found + other + 2.0 * _EPSILON)
+            total += 1.0 / rank + pooled / rank * share
+            found += 1
+        elif grades[i] >= 0:
+            other += 1
+        else:
+            unjudged += 1
+    return total / n_relevant(ideal, level)
+
+
+@part
+def set_precision(ranks, grades, length, ideal, gain, level, cutoff, parameter):
+    """SetP = relevant retrieved / retrieved."""
+    return n_found(ranks, grades, level, cutoff) / length if length > 0 else 0.0
+
+
+@part
+def relative_set_precision(ranks, grades, length, ideal, gain, level, cutoff, parameter):
+    """SetP(relative=True) = SetP over the largest that so many documents can have."""
+    largest = min(length, n_relevant(ideal, level))
+    return n_found(ranks, grades, level, cutoff) / largest if largest > 0 else 0.0
+
+
+@part
+def set_recall(ranks, grades, length, ideal, gain, level, cutoff, parameter):
+    """SetR = relevant retrieved / R."""
+    return n_found(ranks, grades, level, cutoff) / n_relevant(ideal, level)
+
+
+@part
+def set_f(ranks, grades, length, ideal, gain, level, cutoff, parameter):
+    """SetF = (beta + 1) P R / (beta P + R), beta = `parameter` as trec_eval has it, not squared."""
+    found = n_found(ranks, grades, level, cutoff)
+    if found == 0:
+        return 0.0
+    p = found / length
+    r = found / n_relevant(ideal, level)
+    return (parameter + 1.0) * p * r / (parameter * p + r)
+
+
+@part
+def set_average_precision(ranks, grades, length, ideal, gain, level, cutoff, parameter):
+    """SetAP = SetP SetR."""
+    if length == 0:
+        return 0.0
+    found = n_found(ranks, grades, level, cutoff)
+    return found / length * (found / n_relevant(ideal, level))
+
+
+@part
+def n_retrieved(ranks, grades, length, ideal, gain, level, cutoff, parameter):
+    """NumRet: how many documents were retrieved."""
+    return float(length)
+
+
+@part
+def n_relevant_retrieved(ranks, grades, length, ideal, gain, level, cutoff, parameter):
+    """NumRelRet: how many relevant documents were retrieved."""
+    return float(n_found(ranks, grades, parameter, cutoff))
+
+
+@part
+def n_judged_relevant(ranks, grades, length, ideal, gain, level, cutoff, parameter):
+    """NumRel = R, whatever was retrieved."""
+    return float(n_relevant(ideal, parameter))

@@ -172,21 +172,17 @@ def is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _is_flag(value: object) -> bool:
-    return isinstance(value, bool)
-
-
 RULES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
-    "rel": ("a grade of at least 1", lambda v: is_whole(v) and 1 <= v <= 1000),
+    **dict.fromkeys(
+        ("rel", "max_rel"), ("a grade of at least 1", lambda v: is_whole(v) and 1 <= v <= 1000)
+    ),
     "p": ("a number between 0 and 1", lambda v: _is_number(v) and 0 < v < 1),
     "beta": ("a number of at least 0", lambda v: _is_number(v) and 0 <= v < float("inf")),
     "recall": ("a number from 0 to 1", lambda v: _is_number(v) and 0 <= v <= 1),
-    "max_rel": ("a grade of at least 1", lambda v: is_whole(v) and 1 <= v <= 1000),
-    "graded": ("True or False", _is_flag),
-    "judged_only": ("True or False", _is_flag),
-    "relative": ("True or False", _is_flag),
-    "residual": ("True or False", _is_flag),
-    "normalize": ("True or False", _is_flag),
+    **dict.fromkeys(
+        ("graded", "judged_only", "relative", "residual", "normalize"),
+        ("True or False", lambda v: isinstance(v, bool)),
+    ),
     "dcg": ("'log2' or 'exp-log2'", lambda v: v in ("log2", "exp-log2")),
     "gains": (
         "one gain per grade from grade 0, worth 0, upward, such as (0,1,3)",

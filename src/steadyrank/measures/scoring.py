@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.compute.kernels import kernel, lean_kernel, specialised
+from steadyrank.compute.kernels import lean_kernel, specialised
 from steadyrank.data.qrels import JudgedRun, Qrels, find_judged
 from steadyrank.data.run import Run
 from steadyrank.errors import InputError
-from steadyrank.measures import ideal_kernels, incomplete_kernels, set_kernels
+from steadyrank.measures import ideal_kernels
 from steadyrank.measures import kernels as k
 from steadyrank.measures.names import Measure
 from steadyrank.measures.own import Function, own_function, score_own
@@ -41,17 +41,17 @@ KERNELS = {
     "Twist": ideal_kernels.twist,
     "Success": k.success,
     "Judged": k.judged_share,
-    "Bpref": incomplete_kernels.binary_preference,
-    "infAP": incomplete_kernels.inferred_ap,
+    "Bpref": k.binary_preference,
+    "infAP": k.inferred_ap,
     "IPrec": k.interpolated_precision,
-    "SetP": set_kernels.set_precision,
-    "SetP relative": set_kernels.relative_set_precision,
-    "SetR": set_kernels.set_recall,
-    "SetF": set_kernels.set_f,
-    "SetAP": set_kernels.set_average_precision,
-    "NumRet": set_kernels.n_retrieved,
-    "NumRel": set_kernels.n_judged_relevant,
-    "NumRelRet": set_kernels.n_relevant_retrieved,
+    "SetP": k.set_precision,
+    "SetP relative": k.relative_set_precision,
+    "SetR": k.set_recall,
+    "SetF": k.set_f,
+    "SetAP": k.set_average_precision,
+    "NumRet": k.n_retrieved,
+    "NumRel": k.n_judged_relevant,
+    "NumRelRet": k.n_relevant_retrieved,
     "Compat": ideal_kernels.compatibility,
     "Compat raw": ideal_kernels.raw_compatibility,
 }
@@ -119,10 +119,10 @@ def find_judged_documents(run: Run, qrels: Qrels, *, relevant_only: bool = False
     """
     positions = {topic: t for t, topic in enumerate(run.topics)}
     run_topic = np.array([positions.get(topic, -1) for topic in qrels.topics], np.int64)
-    slot_bounds, slots = qrels.relevant_slots if relevant_only else qrels.all_slots
+    among = qrels.relevant if relevant_only else qrels
+    slot_bounds, slots = among.slots
     lengths = np.append(np.diff(run.blocks), -1)[run_topic]  # the last, where there is none
-    # A table is at most a quarter full.
-    room = int(np.minimum(np.maximum(lengths, 0), np.diff(slot_bounds) // 4).sum())
+    room = int(np.minimum(np.maximum(lengths, 0), among.sizes).sum())
     blocks = np.zeros(len(run_topic) + 1, np.int64)
     ranks, rows = np.empty((2, room), np.int32)
     _match(
@@ -131,16 +131,19 @@ def find_judged_documents(run: Run, qrels: Qrels, *, relevant_only: bool = False
         run.documents.hashes,
         run.blocks,
         run_topic,
-        qrels.documents.data,
-        qrels.documents.offsets,
-        qrels.blocks,
+        among.documents.data,
+        among.documents.offsets,
+        among.blocks,
         slots,
         slot_bounds,
         blocks,
         ranks,
         rows,
     )
-    return JudgedRun(blocks, ranks[: blocks[-1]], rows[: blocks[-1]], lengths)
+    rows = rows[: blocks[-1]]
+    if relevant_only:
+        rows = qrels.relevant_rows[rows]
+    return JudgedRun(blocks, ranks[: blocks[-1]], rows, lengths)
 
 
 def _score_topics(
@@ -291,45 +294,24 @@ def _max_rel(measure: Measure, max_grade: int) -> int:
     return int(top)  # type: ignore[arg-type]
 
 
-@lean_kernel
-def _keep_with_gain(blocks, ranks, rows, all_grades, new_blocks, new_ranks, grades):
-    n = 0
-    for t in range(len(blocks) - 1):
-        for i in range(blocks[t], blocks[t + 1]):
-            grade = all_grades[rows[i]]
-            new_ranks[n] = ranks[i]
-            grades[n] = grade
-            n += np.int64(grade > 0)
-        new_blocks[t + 1] = n
+def _only(entries: Entries, kept: np.ndarray) -> Entries:
+    blocks, ranks, grades = entries
+    return np.concatenate([[0], np.cumsum(kept)])[blocks], ranks[kept], grades[kept]
 
 
-def _with_gain(judged: JudgedRun, grades: np.ndarray) -> Entries:
-    """The entries whose grade is above 0, all that most measures look at."""
-    blocks = np.zeros(len(judged.blocks), np.int64)
-    kept_ranks, kept_grades = np.empty((2, len(judged.ranks)), judged.ranks.dtype)
-    _keep_with_gain(
-        judged.blocks, judged.ranks, judged.rows, grades, blocks, kept_ranks, kept_grades
-    )
-    return blocks, kept_ranks[: blocks[-1]], kept_grades[: blocks[-1]]
+def entries_with_gain(entries: Entries) -> Entries:
+    """Those of the entries whose grade is above 0, all that most measures look at."""
+    return _only(entries, entries[2] > 0)
 
 
-@kernel
-def _condensed(blocks, ranks, grades, lengths):
-    """The entries as they stand once unjudged documents are gone; a negative grade is none."""
-    new_blocks = np.zeros_like(blocks)
-    new_ranks = np.empty_like(ranks)
-    new_grades = np.empty_like(grades)
-    new_lengths = np.empty_like(lengths)
-    n = 0
-    for t in range(len(blocks) - 1):
-        start = n
-        for i in range(blocks[t], blocks[t + 1]):
-            new_ranks[n] = n - start + 1
-            new_grades[n] = grades[i]
-            n += np.int64(grades[i] >= 0)
-        new_blocks[t + 1] = n
-        new_lengths[t] = n - start if lengths[t] >= 0 else -1
-    return new_blocks, new_ranks[:n], new_grades[:n], new_lengths
+def _condensed(entries: Entries, lengths: np.ndarray) -> tuple[Entries, np.ndarray]:
+    """Entries and lengths once unjudged documents are gone; a negative grade is no judgment."""
+    blocks, ranks, grades = entries
+    here = slice(blocks[0], blocks[-1])  # the entries may be those of many runs, the blocks of one
+    blocks, _, grades = _only((blocks - blocks[0], ranks[here], grades[here]), grades[here] >= 0)
+    sizes = np.diff(blocks)
+    new_ranks = np.arange(1, len(grades) + 1) - np.repeat(blocks[:-1], sizes)
+    return (blocks, new_ranks.astype(ranks.dtype), grades), np.where(lengths >= 0, sizes, -1)
 
 
 def score_recipe(
@@ -352,7 +334,7 @@ def score_recipe(
         score_own(recipe.function, recipe.measure, entries, lengths, ideal, **without, out=out)
         return
     if recipe.judged_only:
-        *entries, lengths = _condensed(*entries, lengths)
+        entries, lengths = _condensed(entries, lengths)
     if not recipe.lengths_matter:
         lengths = np.maximum(lengths, 0)
     scoring_kernel(recipe.kernel)(
@@ -378,42 +360,17 @@ def score_topics(
     no_relevant: float = 0.0,
 ) -> np.ndarray:
     """Scores [measure, topic] of one run; `missing` and `no_relevant` stand for cells without."""
-    few = _with_gain(judged, qrels.grades)
-    everything = few
-    if any(recipe.needs_all for recipe in recipes):
-        everything = (judged.blocks, judged.ranks, qrels.grades[judged.rows])
-    return score_entries(
-        few, everything, judged.lengths, qrels, recipes, missing=missing, no_relevant=no_relevant
-    )
-
-
-def score_entries(
-    few: Entries,
-    everything: Entries,
-    lengths: np.ndarray,
-    qrels: Qrels,
-    recipes: list[Recipe],
-    *,
-    missing: float,
-    no_relevant: float,
-) -> np.ndarray:
-    """Scores [measure, topic] from the entries with gain, and from all that were looked for."""
+    everything = (judged.blocks, judged.ranks, qrels.grades[judged.rows])
+    few = entries_with_gain(everything)
     scores = np.empty((len(recipes), len(qrels.topics)))
     for row, recipe in zip(scores, recipes, strict=True):
         score_recipe(
             recipe,
             everything if recipe.needs_all else few,
-            lengths,
+            judged.lengths,
             (qrels.blocks, qrels.ideal),
             no_relevant=no_relevant,
             missing=missing,
             out=row,
         )
     return scores
-
-
-def entries_with_gain(entries: Entries) -> Entries:
-    """Those of the entries whose grade is above 0."""
-    blocks, ranks, grades = entries
-    kept = grades > 0
-    return np.concatenate([[0], np.cumsum(kept)])[blocks], ranks[kept], grades[kept]

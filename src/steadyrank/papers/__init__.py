@@ -30,9 +30,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'steadyrank.papers' has no attribute {name!r}")
-    from steadyrank.papers.jayasinghe2015 import agreement, levels, pitfalls, single_instances
+    from steadyrank.papers.jayasinghe2015 import agreement, levels, pitfalls
 
-    homes = (pitfalls, single_instances, levels, agreement)
+    homes = (pitfalls, levels, agreement)
     home = next(module for module in homes if hasattr(module, name))
     return getattr(home, name)
 
@@ -51,14 +51,12 @@ if TYPE_CHECKING:
     )
     from steadyrank.papers.jayasinghe2015.levels import ErrorRates, error_rates
     from steadyrank.papers.jayasinghe2015.pitfalls import (
-        EquivalenceIntervals,
-        SingleInstanceShares,
-        equivalence_intervals,
-        single_instance_shares,
-    )
-    from steadyrank.papers.jayasinghe2015.single_instances import (
         Contradictions,
+        EquivalenceIntervals,
         InstanceSpread,
+        SingleInstanceShares,
         contradictions,
+        equivalence_intervals,
         instance_spread,
+        single_instance_shares,
     )

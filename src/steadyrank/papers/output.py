@@ -17,7 +17,7 @@ from typing import Any
 from steadyrank.compute.files import write_whole
 from steadyrank.data.read.sources import PathLike
 from steadyrank.errors import InputError
-from steadyrank.papers.model import Claim, Exhibit, Reproduction, summary
+from steadyrank.papers.model import Claim, Exhibit, Reproduction, page_table, summary
 from steadyrank.present.json import to_json
 from steadyrank.present.page import Page, Section
 from steadyrank.present.page_html import page_html
@@ -27,7 +27,6 @@ HOLDS = {True: "holds", False: "does not hold", None: "cannot tell"}
 
 CLAIMS = "claims.json"
 """The file that tells a folder of a reproduction from any other."""
-
 
 WIDTH = 100
 """Of a table where nobody is looking."""
@@ -130,11 +129,8 @@ def reproduction_page(reproduction: Reproduction, *, command: str = "") -> Page:
 
 
 def _section(exhibit: Exhibit) -> Section:
-    head: dict[str, Any] = {
-        "id": f"exhibit-{exhibit.id}",
-        "title": _title(exhibit),
-        "question": exhibit.title,
-    }
+    head: dict[str, Any] = {"title": _title(exhibit), "question": exhibit.title}
+    head["id"] = f"exhibit-{exhibit.id}"
     if not (exhibit.tables or exhibit.figures or exhibit.claims):
         return Section(**head, why_not=exhibit.explanation)
     return Section(
@@ -152,25 +148,15 @@ def _title(exhibit: Exhibit) -> str:
 
 
 def _claims(exhibit: Exhibit) -> Table:
-    return Table(
-        id=f"{exhibit.id}-claims",
-        caption="What must agree with the paper, and whether it does",
-        header=("claim", "outcome", "figures"),
-        rows=tuple(
-            (Cell(claim.text), Cell(HOLDS[claim.holds]), Cell(claim.detail))
-            for claim in exhibit.claims
-        ),
-    )
+    caption = "What must agree with the paper, and whether it does"
+    rows = [(claim.text, HOLDS[claim.holds], claim.detail) for claim in exhibit.claims]
+    return page_table(f"{exhibit.id}-claims", caption, ("claim", "outcome", "figures"), rows)
 
 
 def _settings(reproduction: Reproduction) -> Table:
     known = {"data": reproduction.data, **reproduction.settings}
-    return Table(
-        id="settings",
-        caption="What this page was made from",
-        header=("setting", "value"),
-        rows=tuple((Cell(name), Cell(_in_words(value))) for name, value in known.items()),
-    )
+    rows = [(name, _in_words(value)) for name, value in known.items()]
+    return page_table("settings", "What this page was made from", ("setting", "value"), rows)
 
 
 def _in_words(value: Any) -> str:
@@ -195,13 +181,12 @@ def reproduction_files(reproduction: Reproduction, *, command: str = "") -> dict
 
 
 def _plain(table: Table, *, exact: bool) -> Table:
-    names = [
-        not any(isinstance(row[j].value, float) for row in table.rows)
-        for j in range(len(table.header))
+    """A table as files have it, the columns before the first of numbers being names."""
+    numbers = [
+        j for row in table.rows for j, cell in enumerate(row) if isinstance(cell.value, float)
     ]
-    n_names = names.index(False) if False in names else len(names)
     rows = text_rows((_exact(cell) if exact else cell.text for cell in row) for row in table.rows)
-    return replace(table, rows=rows, n_names=max(1, n_names))
+    return replace(table, rows=rows, n_names=max(1, min(numbers, default=len(table.header))))
 
 
 def _exact(cell: Cell) -> str:

@@ -21,8 +21,7 @@ from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning, check_choice, warn
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
-from steadyrank.papers.builtin import Kind, builtin_data
-from steadyrank.papers.data import PaperData, paper_data, with_measures
+from steadyrank.papers.data import Kind, PaperData, builtin_data, paper_data, with_measures
 from steadyrank.papers.model import Reproduction, Work
 from steadyrank.present.figures import own_style
 

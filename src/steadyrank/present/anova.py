@@ -26,22 +26,11 @@ def power_words(table: Anova | None) -> list[str]:
 
 
 def anova_lines(subject: Any, rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Rows of ANOVA tables as they are shown: sources in words, intervals as their ends.
+    """Rows of ANOVA tables as they are shown: with sources in words.
 
     One size, or one pair, is no source of variation: it has no degree of freedom.
     """
-    return [
-        {
-            **row,
-            "source": source_words(row["source"]),
-            **dict(zip(OMEGA_ENDS, row.get("omega_squared_interval") or (None, None), strict=True)),
-        }
-        for row in rows
-        if row["df"]
-    ]
-
-
-OMEGA_ENDS = ("omega_squared_low", "omega_squared_high")
+    return [{**row, "source": source_words(row["source"])} for row in rows if row["df"]]
 
 
 def _effect(row: Row) -> Cell:
@@ -58,7 +47,7 @@ ANOVA = (
     Col("pvalue", "p", "pvalue", "known"),
     Col("omega_squared", "omega²"),
     Col(
-        OMEGA_ENDS,
+        "omega_squared_interval",
         "{sure} interval",
         when="known",
         about="one that begins at 0 is compatible with no effect",

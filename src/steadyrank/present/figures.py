@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from steadyrank.compute.files import write_whole
 from steadyrank.errors import InputError
+from steadyrank.words import filled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,10 +44,15 @@ class Plot:
     draw: Callable[..., None]
     size: Callable[[Any], tuple[float, float]]
     """The inches that it needs."""
-    words: Callable[[Any], str]
-    """What the figure shows, in a sentence with the main numbers, for those who do not see it."""
+    words: str | Callable[[Any], str]
+    """What the figure shows, in a sentence with the main numbers, for those who do not see it; a
+    text as `filled` takes it, or a function of the result."""
     height: Callable[[Any, float], float] | None = None
     """The inches of height that a result needs at a given width; else they are in proportion."""
+
+    def alt(self, result: Any) -> str:
+        """Its words about a result."""
+        return filled(self.words, result) if isinstance(self.words, str) else self.words(result)
 
 
 @contextlib.contextmanager

@@ -6,42 +6,27 @@ import itertools
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from steadyrank.data.scores import Scores
 from steadyrank.visible import HIDDEN
 
 PART = 10_000
 """Rows that are made into text at a time."""
 
 
-def scores_json(scores: Scores) -> dict[str, Any]:
-    """The cube and its means, keyed by measure and run."""
-    means = scores.mean().tolist()
-    return {
-        "measures": scores.measures,
-        "runs": scores.runs,
-        "topics": scores.topics,
-        "values": scores.values,
-        "mean": {
-            measure: dict(zip(scores.runs, row, strict=True))
-            for measure, row in zip(scores.measures, means, strict=True)
-        },
-        "run_info": scores.run_info,
-        "topic_info": scores.topic_info,
-        "meta": scores.meta,
-    }
-
-
 def picked(result: Any, keys: str) -> dict[str, Any]:
     """Some attributes of a result by their names, which are written in a row.
 
-    >>> picked(1 + 2j, "real imag")
-    {'real': 1.0, 'imag': 2.0}
+    `key=path` gives an attribute, or one of an attribute, another name.
+
+    >>> picked(1 + 2j, "real i=imag one=real.real")
+    {'real': 1.0, 'i': 2.0, 'one': 1.0}
     """
-    return {key: getattr(result, key) for key in keys.split()}
+    pairs = (key.partition("=") for key in keys.split())
+    return {key: attrgetter(path or key)(result) for key, _, path in pairs}
 
 
 def to_json(value: Any) -> str:

@@ -131,6 +131,8 @@ class Page:
     first: FirstScreen | None = None
     description: str = ""
     """One line for whoever links to the page."""
+    preview: bytes = b""
+    """A PNG of the first screen, for the same."""
     provenance: tuple[Table, ...] = ()
     command: str = ""
     """The command that rebuilds the page."""

@@ -25,7 +25,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from steadyrank.data.read.csv_cells import csv_line
+from steadyrank.data.write.csv import csv_line
 from steadyrank.errors import InputError
 from steadyrank.present.packing import packed_numbers
 from steadyrank.present.page import Bar, BoardRow, Page, PageFigure
@@ -102,6 +102,7 @@ def _environment(page: Page) -> Environment:
         named=lambda text: without_terms(text, set()),
         note=lambda name: page.notes.get(name, ""),
         number_columns=_number_columns,
+        png=lambda picture: f"data:image/png;base64,{base64.b64encode(picture).decode()}",
         row_links=_row_links,
         share_bar=_share_bar,
         track=_track,

@@ -162,6 +162,11 @@ def fixed(width: float, height: float) -> Size:
     return lambda result: (width, height)
 
 
+def with_rows(names: str, *, width: float = 6.4, least: float = 1.2, each: float = 0.2) -> Size:
+    """The inches of a figure with a row for each of what this attribute of a result holds."""
+    return lambda result: (width, rows_height(len(getattr(result, names)), least=least, each=each))
+
+
 def rows_height(n: int, *, least: float = 1.2, each: float = 0.2) -> float:
     """Inches of a figure with n rows of names."""
     return least + each * max(3, min(n, MOST_NAMES))
@@ -300,6 +305,21 @@ def heat(
     return mesh
 
 
+BRIGHT = 0.6
+"""Cells of a heat map above this share of its range are bright enough for dark text."""
+
+
+def write_in_cells(
+    ax: Axes, values: np.ndarray, texts: Sequence[str], *, low: float = 0.0, **looks: Any
+) -> None:
+    """Texts in the cells of a heat map from `low` to 1, in a shade that stands out."""
+    looks = {"ha": "center", "va": "center", "fontsize": "x-small", **looks}
+    for ((i, j), value), text in zip(np.ndenumerate(values), texts, strict=True):
+        if not math.isnan(value):
+            shade = DARK if value - low > BRIGHT * (1.0 - low) else "white"
+            ax.text(j, i, text, color=shade, **looks)
+
+
 def dots(ax: Axes, x: Any, y: Any, texts: Sequence[str], **options: Any) -> None:
     """Markers that tell their texts, as `plot` draws them, without a line unless one is given."""
     (markers,) = ax.plot(x, y, **{"linestyle": "none", "markersize": 4, **options})
@@ -330,8 +350,6 @@ def draw_rank_rows(
     what: str,
 ) -> None:
     """A row for each run: its rank as a dot, and between which ranks it may be as a line."""
-    from matplotlib.ticker import MaxNLocator
-
     rows, style = np.arange(len(names)), look(place)
     middle, arm = (low + high) / 2, (high - low) / 2
     ax.errorbar(middle, rows, xerr=arm, fmt="none", ecolor=style["color"], elinewidth=2.5)
@@ -339,9 +357,16 @@ def draw_rank_rows(
     texts = [f"{name}: rank {rank:g}, {first:g} to {last:g}" for name, rank, first, last in figures]
     dots(ax, ranks, rows, texts, color=COLOURS[-1], marker=style["marker"])
     name_rows(ax, names)
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    whole_numbers(ax)
     ax.set_xlim(0.5, max(len(names), float(np.max(high))) + 0.5)
     label(ax, x=what)
+
+
+def whole_numbers(ax: Axes, most: int = 10) -> None:
+    """Ticks of the horizontal axis at whole numbers, at most so many."""
+    from matplotlib.ticker import MaxNLocator
+
+    ax.xaxis.set_major_locator(MaxNLocator(most, integer=True))
 
 
 def pvalue_axis(ax: Axes) -> None:

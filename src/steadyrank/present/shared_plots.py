@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
     from steadyrank.stats.anova.balanced import Anova, AnovaSource
 
-BRIGHT = 0.6
-"""Cells of a heat map above this share of its range are bright enough for dark text."""
-
 
 def draw_taus(ax: Axes, tau: np.ndarray, names: Sequence[str]) -> None:
     """Correlations of measures as a heat map with their values; NaN stays blank."""
@@ -28,10 +25,7 @@ def draw_taus(ax: Axes, tau: np.ndarray, names: Sequence[str]) -> None:
         f"{a} – {b}: tau {tau[i, j]:.4f}" for i, a in enumerate(names) for j, b in enumerate(names)
     ]
     style.heat(ax, tau, low=low, high=1.0, texts=texts)
-    for (i, j), value in np.ndenumerate(tau):
-        if not math.isnan(value):
-            shade = style.DARK if value - low > BRIGHT * (1.0 - low) else "white"
-            ax.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize="x-small", color=shade)
+    style.write_in_cells(ax, tau, [f"{value:.2f}" for value in tau.flat], low=low)
     style.name_columns(ax, names)
     style.name_rows(ax, names)
 

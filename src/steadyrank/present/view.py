@@ -16,13 +16,14 @@ from typing import Any
 
 from steadyrank._version import __version__
 from steadyrank.compute.executors import Progress
-from steadyrank.data.read.csv_cells import frame_csv
+from steadyrank.data.write.csv import frame_csv
 from steadyrank.errors import InputError
 from steadyrank.notebook import frame_of
 from steadyrank.present import cells, json
 from steadyrank.present.latex import escape_latex
 from steadyrank.present.run_names import names_shown
 from steadyrank.present.table import Cell, Table, exact_csv, with_words
+from steadyrank.words import filled
 
 Row = Mapping[str, Any]
 
@@ -38,9 +39,9 @@ class Finding:
 
 
 Form = str | Callable[[Row], Cell]
-"""How a cell is shown: "name", "score" and "change" (as many decimals as `digits`), "percent",
-"pvalue", "count", "size", "yes"; a format of Python's; "row", for the one that the row's `form`
-names; or a function of the row."""
+"""How a cell is shown: "name"; "score", "plain" and "change" (as many decimals as `digits`);
+"percent", "pvalue", "count", "size", "yes"; a format of Python's; "row", for the one that the
+row's `form` names; or a function of the row."""
 
 When = str | Callable[[Any], bool]
 """Whether a column is shown: "always"; "known", where some row has a value; "varies", where rows
@@ -52,14 +53,16 @@ class Col:
     """A column over exact rows. Two keys, or one whose value is a pair, are an interval."""
 
     key: str | tuple[str, str]
-    title: str = ""
-    """The key unless given; `{name}` stands for an attribute of the subject."""
+    title: str | None = None
+    """The key unless given; `{name}` stands for an attribute of the subject, as in `filled`."""
     form: Form = "score"
     when: When = "always"
     about: str | Callable[[Any], str] = ""
     """What it is, for the caption of a page; a terminal has no room for it."""
     star: str = ""
     """Key of what is told by an asterisk behind the figure, such as "significant"."""
+    spread: str = ""
+    """Key of a deviation that stands behind the figure, where it is known."""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -76,11 +79,12 @@ class TableSpec:
     rows: Callable[[Any], Iterable[Row]]
     columns: tuple[Col, ...] | Callable[[Any], tuple[Col, ...]]
     caption: str | Callable[[Any], str] = ""
+    """A text is filled as titles are."""
     shown: Callable[[Any, Any], Iterable[Row]] = lambda subject, rows: rows
     """Which rows are shown, in which order; exact rows stay as they are."""
     when: Callable[[Any], bool] = lambda subject: True
-    best: str | Callable[[Any], str] = ""
-    """Key whose highest value is set in bold."""
+    best: str | Callable[[Any], str | Sequence[str]] = ""
+    """Key whose highest value is set in bold, or several."""
     marks: Callable[[Any, Row], str] = lambda subject, row: ""
     """What stands raised behind the figure of `marked`."""
     marked: str = ""
@@ -113,7 +117,6 @@ class FigureSpec:
     kind: str
     of: Callable[[Any], Any] = lambda subject: subject
     """The result that is drawn."""
-    when: Callable[[Any], bool] = lambda subject: True
     options: Mapping[str, Any] = field(default_factory=dict)
     """What `plot` takes besides the kind."""
 
@@ -130,7 +133,8 @@ class View:
     fields: Callable[[Any], dict[str, Any]]
     """The promised keys of the JSON output, which the view's findings complete; an iterator for
     rows of which there may be millions."""
-    figures: Sequence[FigureSpec] | Callable[[Any], Sequence[FigureSpec]] = ()
+    figure: FigureSpec | Callable[[Any], FigureSpec | None] | None = None
+    """The one of its section; `plot` draws more kinds."""
     csv: str = ""
     """Id of the table whose exact rows CSV holds; the first unless given."""
     options: tuple[str, ...] = ()
@@ -244,6 +248,8 @@ def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = F
     kept = [col for col in columns if _is_shown(col, subject, rows)]
     shown = [[_cell(col, row, digits, page) for col in kept] for row in rows]
     caption = asked(spec.caption, subject)
+    if isinstance(spec.caption, str):
+        caption = _filled(spec.caption, subject)
     if page:
         about = [_about(col, subject) for col in kept if col.about]
         caption = " ".join(filter(None, [caption, *about]))
@@ -262,7 +268,9 @@ def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = F
         if spec.marked in places and (mark := spec.marks(subject, row))
     }
     named = next((j for j, col in enumerate(kept) if col.form != "name"), len(kept))
-    best = _best(asked(spec.best, subject), rows, places)
+    bold = asked(spec.best, subject)
+    keys = [bold] if isinstance(bold, str) else bold
+    best = frozenset(cell for key in keys for cell in _best(key, rows, places))
     return replace(table, n_names=max(spec.n_names, named), marks=marks, best=best)
 
 
@@ -271,10 +279,10 @@ def asked(value: Any, subject: Any) -> Any:
     return value(subject) if callable(value) else value
 
 
-def _best(key: str, rows: Sequence[Row], places: Mapping[str, int]) -> frozenset[tuple[int, int]]:
+def _best(key: str, rows: Sequence[Row], places: Mapping[str, int]) -> list[tuple[int, int]]:
     values = [row[key] for row in rows] if key in places else []
-    known = [value for value in values if _is_known(value)]
-    return frozenset((i, places[key]) for i, value in enumerate(values) if value == max(known))
+    highest = max((value for value in values if _is_known(value)), default=None)
+    return [(i, places[key]) for i, value in enumerate(values) if value == highest is not None]
 
 
 def _is_shown(col: Col, subject: Any, rows: Sequence[Row]) -> bool:
@@ -288,12 +296,18 @@ def _is_shown(col: Col, subject: Any, rows: Sequence[Row]) -> bool:
 
 
 def _is_known(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any(map(_is_known, value))
     return value is not None and not (isinstance(value, float) and math.isnan(value))
 
 
 def _title(col: Col, subject: Any) -> str:
-    first = subject[0] if isinstance(subject, (tuple, list)) else subject
-    return (col.title or col.keys[0].replace("_", " ")).format_map(_Attributes(first))
+    return _filled(col.keys[0].replace("_", " ") if col.title is None else col.title, subject)
+
+
+def _filled(text: str, subject: Any) -> str:
+    """With attributes of the subject; of several results, of the first."""
+    return filled(text, subject[0] if isinstance(subject, (tuple, list)) else subject)
 
 
 def literal(title: str) -> str:
@@ -308,20 +322,6 @@ def _about(col: Col, subject: Any) -> str:
     return f"{title}: {col.about(subject) if callable(col.about) else col.about}."
 
 
-class _Attributes(dict[str, Any]):
-    """What a title may refer to: attributes of the subject, and how sure its intervals are."""
-
-    def __init__(self, subject: Any) -> None:
-        super().__init__()
-        self._subject = subject
-
-    def __missing__(self, key: str) -> Any:
-        if key == "sure":
-            level = getattr(self._subject, "confidence", None)
-            return f"{1.0 - self._subject.alpha if level is None else level:.0%}"
-        return getattr(self._subject, key)
-
-
 def _cell(col: Col, row: Row, digits: int, page: bool) -> Cell:
     if callable(col.form):
         return col.form(row)
@@ -334,7 +334,9 @@ def _cell(col: Col, row: Row, digits: int, page: bool) -> Cell:
     else:
         shape = _format(form, digits)
         cell = (cells.signed if shape.startswith("+") else cells.number)(value, shape)
-    return replace(cell, text=f"{cell.text}*") if row.get(col.star) else cell
+        if col.spread and _is_known(row.get(col.spread)):
+            cell = replace(cell, text=f"{cell.text} ± {row[col.spread]:{shape}}")
+    return replace(cell, text=f"{cell.text}*") if col.star and row[col.star] else cell
 
 
 def _interval(ends: list[Any], form: str, digits: int, page: bool) -> Cell:
@@ -348,7 +350,8 @@ def _interval(ends: list[Any], form: str, digits: int, page: bool) -> Cell:
 
 
 def _format(form: str, digits: int) -> str:
-    return {"score": f"z,.{digits}f", "change": f"+z.{digits}f"}.get(form, form)
+    forms = {"score": f"z,.{digits}f", "plain": f".{digits}f", "change": f"+z.{digits}f"}
+    return forms.get(form, form)
 
 
 _FORMS: Mapping[str, Callable[[Any], Cell]] = {

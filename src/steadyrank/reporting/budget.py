@@ -63,7 +63,7 @@ class ReportPlan:
 
     def lines(self) -> list[str]:
         """What somebody who waits wants to know."""
-        named = {study.name for study in studies_by_turn() if study.turn and study.is_command}
+        named = {s.name for s in studies_by_turn() if s.is_command and not s.part.is_read}
         studies = {name: plan for name, plan in self.studies.items() if name in named}
         run = [
             f"{name} ({plan.drawn})" if plan.drawn else name

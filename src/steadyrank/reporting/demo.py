@@ -19,8 +19,7 @@ from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.reporting.budget import Budget
 from steadyrank.reporting.run import ReportResult, report
 from steadyrank.retrieval.builtin.collection import builtin_collection
-from steadyrank.retrieval.builtin.instances import builtin_instances
-from steadyrank.retrieval.builtin.runs import POOL_DEPTH, builtin_runs
+from steadyrank.retrieval.builtin.runs import POOL_DEPTH, builtin_instances, builtin_runs
 from steadyrank.studies.material import Told
 
 Data = Literal["builtin", "simulated"]

@@ -14,7 +14,6 @@ from steadyrank.present.view import Finding
 from steadyrank.studies.material import Material
 from steadyrank.studies.part import Findings, Front
 from steadyrank.studies.registry import Study, studies_by_place, studies_by_turn
-from steadyrank.words import percent
 
 Fronts = Mapping[str, Front]
 """By study, in the order in which they ran."""
@@ -67,12 +66,7 @@ def _leading(fronts: Fronts) -> Front:
 def _bars(fronts: Fronts) -> tuple[Bar, ...]:
     """The shares that are known, the largest first."""
     made = [
-        Bar(
-            about=study.part.varies,
-            share=share,
-            text=percent(share).replace("less than", "<"),
-            link=study.name,
-        )
+        Bar(about=study.part.varies, share=share, text=_percent(share), link=study.name)
         for study in studies_by_turn()
         if study.name in fronts
         for share in [_share(fronts[study.name])]
@@ -81,23 +75,36 @@ def _bars(fronts: Fronts) -> tuple[Bar, ...]:
     return tuple(sorted(made, key=lambda bar: -bar.share))
 
 
+def _percent(share: float) -> str:
+    """As wide as the others, so that digits stand below digits."""
+    if share >= 0.0995:
+        return f"{share:.0%}"
+    return f"{share:.1%}" if share >= 0.0005 else "< 0.1%"
+
+
 def _share(front: Front) -> float:
     return math.nan if front.swap is None else float(front.swap.values["share"])
 
 
 def _not_examined(findings: Findings, examined: Iterable[str]) -> str:
     """What could vary and has no bar, with the option that would vary it."""
-    left = []
-    for study in studies_by_place():
-        if study.part.varies and study.name in findings.why_not and study.name not in examined:
-            left += _how_to_examine(study, findings.material)
-    return f"Not examined: {', '.join(left)}." if left else ""
+    material = findings.material
+    unknown = [
+        study
+        for study in studies_by_place()
+        if study.part.varies and study.name not in examined and study.name in findings.why_not
+    ]
+    if material.leaderboard is not None:
+        left = ", ".join(map(_lower, unknown))
+        return f"Not examined: {left} (report QRELS RUN... on one collection)."
+    named = ", ".join(text for study in unknown for text in _how_to_examine(study, material))
+    return f"Not examined: {named}." if named else ""
 
 
 def _how_to_examine(study: Study, material: Material) -> list[str]:
     """A study that did not run, with its option if one would make it; none if nothing varies."""
-    if not study.part.why_not(material) or material.unit == "dataset":
-        return [_lower(study)]  # the budget is short, or topics are: no option of its own helps
+    if not study.part.why_not(material):
+        return [_lower(study)]  # the budget is short: no option of its own helps
     how = study.part.examine(material)
     return [f"{_lower(study)} ({how})"] if how else []
 

@@ -1,7 +1,7 @@
 """Where the numbers of a report come from, and the call that makes it again.
 
-Files by the names that the user gave, with their hashes; versions, settings and samples. No date,
-no host, no folder of this machine: the same data give the same page everywhere.
+Files by their names, unless folders are asked for, with their hashes; versions, settings and
+samples. No date, no host, no folder of this machine: the same data give the same page everywhere.
 """
 
 from __future__ import annotations
@@ -9,7 +9,11 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+import re
+import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from steadyrank._version import __version__
@@ -42,6 +46,38 @@ def provenance(plan: ReportPlan, findings: Findings) -> tuple[Table, ...]:
         files_table = table("files-read", "Input files.", header, files, shown=_SHOWN_FILES)
         tables.insert(0, files_table)
     return tuple(tables)
+
+
+def with_names_alone(material: Material) -> Material:
+    """The material whose files are known without their folders."""
+    files = tuple(replace(file, path=Path(file.path).name) for file in material.files)
+    settings = material.settings
+    reading = replace(settings.reading, run_info=_name_of(settings.reading.run_info))
+    topic_info = _name_of(settings.topic_info)
+    settings = replace(settings, reading=reading, topic_info=topic_info)
+    return replace(material, files=files, settings=settings)
+
+
+def _name_of(path: Any) -> Any:
+    return Path(path).name if _is_path(path) else path
+
+
+def without_folders(command: str) -> str:
+    """A command or call whose files have no folders: it works where they lie side by side.
+
+    >>> without_folders("steadyrank report /a/qrels.txt 'b/*.run' --judge x=c/d.txt -m P@10")
+    "steadyrank report qrels.txt '*.run' --judge x=d.txt -m P@10"
+    """
+    if command.startswith("steadyrank "):
+        return shlex.join(map(_name_alone, shlex.split(command)))
+    return re.sub(r"'([^'()^]*/[^'()^]*)'", lambda found: repr(Path(found[1]).name), command)
+
+
+def _name_alone(word: str) -> str:
+    """A file, alone or behind NAME=, without its folder; patterns of names stay."""
+    head, equals, path = word.rpartition("=")
+    is_file = "/" in path and not re.search(r"[\^()$]", path)
+    return f"{head}{equals}{Path(path).name}" if is_file else word
 
 
 def _samples_table(plan: ReportPlan, why_not: Mapping[str, str]) -> Table:

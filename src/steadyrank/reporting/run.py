@@ -22,6 +22,7 @@ from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.notebook import Framed, shown_by
+from steadyrank.present.card import card_png
 from steadyrank.present.json import to_json
 from steadyrank.present.page import Page
 from steadyrank.present.page_html import page_html
@@ -32,7 +33,7 @@ from steadyrank.reporting.budget import DEFAULT_BUDGET, Budget, make_plan, parse
 from steadyrank.reporting.inputs import read_material, source_file
 from steadyrank.reporting.names import chosen_names, read_names
 from steadyrank.reporting.page import make_page
-from steadyrank.reporting.provenance import library_call
+from steadyrank.reporting.provenance import library_call, with_names_alone, without_folders
 from steadyrank.reporting.studies import run_studies, shape_of, why_not
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.instances.equivalence import check_delta
@@ -63,6 +64,8 @@ class ReportResult(Framed):
 
     page: Page
     path: Path
+    command: str
+    """What makes the page again, with the files as they were given."""
     findings: tuple[Finding, ...]
     """All that the page says: the first screen's first, then each section's; no id twice."""
     results: Mapping[str, Any]
@@ -109,6 +112,8 @@ def report(
     n_samples: int | None = None,
     title: str | None = None,
     names: Mapping[str, str] | PathLike | None = None,
+    card: PathLike | None = None,
+    keep_paths: bool = False,
     top: int = 25,
     test: str = "t",
     correction: str | None = None,
@@ -172,6 +177,10 @@ def report(
         What the page calls runs: `{run: name}`, or a file of two columns, the name of a run or of
         its file and the name to show. No number depends on it. By default, what the names of all
         runs have in common is omitted.
+    card : path, optional
+        A picture of the first screen (PNG), for whoever links to the page.
+    keep_paths : bool
+        Whether the page shows files as they were given, or by their names without folders.
     top : int
         Rows of each table that are shown at first.
     test, correction, baseline : str, optional
@@ -293,17 +302,24 @@ def report(
         for line in planned.lines():
             announce(line)
     findings = run_studies(material, planned, lacking, machine)
+    again = call if keep_paths else without_folders(call)
+    if not keep_paths:
+        findings = replace(findings, material=with_names_alone(material))
     page, said = make_page(
-        planned, findings, title=title or TITLE, names=shown, command=call, machine=machine
+        planned, findings, title=title or TITLE, names=shown, command=again, machine=machine
     )
+    page = replace(page, preview=card_png(page))
     chosen_only = shown if chosen else RunNames()
     check_still_there(target.parent)
+    if card is not None:
+        write_whole(Path(card), page.preview)
     write_whole(target, page_html(page))
     for sentence in material.warnings:
         warnings.warn(sentence, SteadyrankWarning, stacklevel=2)
     return ReportResult(
         page=page,
         path=target,
+        command=call,
         findings=tuple(replace(one, text=chosen_only.text(one.text)) for one in said),
         results=findings.results,
         left_out=findings.why_not,
@@ -331,7 +347,7 @@ def report_text(result: ReportResult, form: str, **looks: Any) -> str:
                 "studies": list(result.results),
                 "n_samples": dict(result.n_samples),
                 "left_out": dict(result.left_out),
-                "command": result.page.command,
+                "command": result.command,
             }
         )
     findings = enumerate(result.sentences, start=1)

@@ -184,13 +184,12 @@ def part_of(
         subject = subject_of(result)
         said = list(view.findings(subject))
         said[1:1] = beside(subject, findings)
+        spec = asked(view.figure, subject)
         return Body(
             answer=tuple(said),
-            figures=tuple(
-                Drawing(figure.id, figure.caption, figure.of(subject), figure.kind, figure.options)
-                for figure in asked(view.figures, subject)
-                if figure.when(subject)
-            ),
+            figures=()
+            if spec is None
+            else (Drawing(spec.id, spec.caption, spec.of(subject), spec.kind, spec.options),),
             tables=tuple(view.made(subject, page=True, only=tables)),
             sliders=tuple(sliders(result, findings)),
             notes=tuple(notes(result, findings)),
@@ -216,6 +215,8 @@ class Part:
     cost: Callable[[Shape], Cost] = lambda shape: Cost(fixed=0.0, is_free=True)
     works_on: str = "topics"
     """What the scores that it takes are by: topics of one collection, or "datasets"."""
+    is_read: bool = False
+    """Whether reading the data makes its result: it costs nothing more."""
     is_required: bool = False
     """Whether there is no page without it: its errors are the report's."""
     is_open: bool = False

@@ -107,7 +107,7 @@ def drawing_of(result: Any, kind: str | None = None) -> Plot:
 
 def alt_text(result: Any, kind: str | None = None) -> str:
     """What a figure of a result shows, in a sentence, for those who do not see it."""
-    return clean(drawing_of(result, kind).words(result))
+    return clean(drawing_of(result, kind).alt(result))
 
 
 def figure(id: str, caption: str, result: Any, kind: str, **options: Any) -> list[PageFigure]:

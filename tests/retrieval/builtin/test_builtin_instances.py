@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.retrieval.builtin import instances
-from steadyrank.retrieval.shards.search import all_shards
+from steadyrank.retrieval.builtin import runs as instances
+from steadyrank.retrieval.engine.shard_search import all_shards
 
 
 def ranking(run: sr.Run, topic: str) -> list[str]:
@@ -18,8 +18,8 @@ def ranking(run: sr.Run, topic: str) -> list[str]:
 
 def test_four_instances_of_two_systems(builtin_instances):
     systems = Counter(run.info["system"] for run in builtin_instances)
-    assert systems == {"okapi_s8": 4, "okapi_s14": 4}
-    assert [run.name for run in builtin_instances][:2] == ["okapi_s8_1", "okapi_s8_2"]
+    assert systems == {"okapi_8_shards": 4, "okapi_14_shards": 4}
+    assert [run.name for run in builtin_instances][:2] == ["okapi_8_shards_1", "okapi_8_shards_2"]
     assert {run.info["shards"] for run in builtin_instances} == {"8", "14"}
     assert len({run.name for run in builtin_instances}) == 8
 

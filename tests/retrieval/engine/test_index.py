@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from steadyrank.errors import InputError, UnknownNameError
 from steadyrank.retrieval.engine.index import build_index
-from steadyrank.retrieval.engine.lexical import UNITS, map_units, stem_words, units_of
-from steadyrank.retrieval.engine.stop_lists import stop_words
-from steadyrank.retrieval.engine.tokens import split_words
+from steadyrank.retrieval.engine.lexical import UNITS, lexical_units, map_units, stem_words
+from steadyrank.retrieval.engine.tokens import split_words, stop_words
 from steadyrank.retrieval.engine.word_counts import count_words
 
 HERE = [unit for unit in UNITS if unit != "krovetz"]
@@ -138,7 +137,7 @@ def test_a_stop_list_of_ones_own(write):
 
 
 def test_ngrams_within_words():
-    assert units_of(["banana", "ana", "a", "größen"], "4grams") == [
+    assert lexical_units(["banana", "ana", "a", "größen"], "4grams") == [
         ["bana", "anan", "nana"],
         ["ana"],
         ["a"],

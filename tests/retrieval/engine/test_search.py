@@ -19,7 +19,7 @@ from steadyrank.retrieval.engine.search import (
     order_documents,
     search,
     search_all,
-    spelled,
+    spelled_model,
 )
 from steadyrank.retrieval.engine.word_counts import count_words
 
@@ -172,7 +172,7 @@ def test_parameters_count(texts, topics, index):
     assert usual.scores.tolist() != other.scores.tolist()
     assert search(index, parse_model("bm25(b=0.75)")).scores.tolist() == usual.scores.tolist()
     odd = parse_model("BM25(k1=1.2345678901234567)")
-    assert parse_model(spelled(odd)).parameters == odd.parameters
+    assert parse_model(spelled_model(odd)).parameters == odd.parameters
 
 
 @pytest.mark.parametrize("depth", [3, 1000])

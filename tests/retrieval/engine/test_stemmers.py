@@ -9,9 +9,8 @@ import Stemmer
 from golden_cases import golden
 
 from steadyrank.errors import MachineError, UnknownNameError
-from steadyrank.retrieval.engine import lovins as rules
-from steadyrank.retrieval.engine.lexical import STEMMERS, stem_words, weak_porter
-from steadyrank.retrieval.engine.lovins import lovins
+from steadyrank.retrieval.engine import lexical as rules
+from steadyrank.retrieval.engine.lexical import STEMMERS, lovins, stem_words, weak_porter
 
 GOLDEN = golden("stems")
 WORDS = [word for word, _, _ in GOLDEN["expected"]]
@@ -35,7 +34,7 @@ def test_weak_porter_as_nltk_has_it():
 
 def test_lovins_has_all_of_its_rules():
     assert len(rules.ENDINGS) == 294
-    assert len(rules._CONDITIONS) == 29
+    assert len(rules._BEFORE) == 29
     assert 1 + len(rules._RESPELLED) == 35
     assert len(GOLDEN["expected"]) > 1500
 

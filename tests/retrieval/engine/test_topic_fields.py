@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steadyrank.errors import FormatError, InputError, UnknownNameError
-from steadyrank.retrieval.engine.topics import read_topics
+from steadyrank.retrieval.makers.inputs import topic_texts
 
 TREC = """<top>
 <num> Number: 301
@@ -23,12 +23,12 @@ All of them.
 
 def test_fields_of_trec_topics(write):
     path = write("topics", TREC)
-    assert read_topics(path) == {"301": "Organized Crime", "302": "Polio"}
-    assert read_topics(path, fields=["desc"]) == {
+    assert topic_texts(path) == {"301": "Organized Crime", "302": "Polio"}
+    assert topic_texts(path, fields=["desc"]) == {
         "301": "Which bands are there?",
         "302": "Is it over?",
     }
-    assert read_topics(path, fields=("title", "desc", "narr")) == {
+    assert topic_texts(path, fields=("title", "desc", "narr")) == {
         "301": "Organized Crime Which bands are there? All of them.",
         "302": "Polio Is it over?",
     }
@@ -36,10 +36,10 @@ def test_fields_of_trec_topics(write):
 
 def test_tabs_and_dictionaries(write):
     path = write("topics.tsv", "1\tfirst topic\n2\tsecond\n")
-    assert read_topics(path) == {"1": "first topic", "2": "second"}
-    assert read_topics({"1": "first topic"}) == {"1": "first topic"}
+    assert topic_texts(path) == {"1": "first topic", "2": "second"}
+    assert topic_texts({"1": "first topic"}) == {"1": "first topic"}
     with pytest.raises(FormatError, match="have no desc or narr: use title alone"):
-        read_topics(path, fields=["title", "desc"])
+        topic_texts(path, fields=["title", "desc"])
 
 
 def test_fields_of_a_dataset(write):
@@ -51,12 +51,12 @@ def test_fields_of_a_dataset(write):
     register("steadyrank-topics", ir_datasets.Dataset(topics))
     register("steadyrank-tabs", ir_datasets.Dataset(tabs))
     try:
-        texts = read_topics("irds:steadyrank-topics", fields=["title", "narr"])
+        texts = topic_texts("irds:steadyrank-topics", fields=["title", "narr"])
         assert {name: text.split() for name, text in texts.items()} == {
             "301": ["Organized", "Crime", "All", "of", "them."]
         }
         with pytest.raises(InputError, match="irds:steadyrank-tabs: its topics have no narrative"):
-            read_topics("irds:steadyrank-tabs", fields=["narr"])
+            topic_texts("irds:steadyrank-tabs", fields=["narr"])
     finally:
         del ir_datasets.registry._registered["steadyrank-topics"]
         del ir_datasets.registry._registered["steadyrank-tabs"]
@@ -64,6 +64,6 @@ def test_fields_of_a_dataset(write):
 
 def test_no_such_field(write):
     with pytest.raises(UnknownNameError, match="unknown topic field 'titel': did you mean 'title'"):
-        read_topics(write("topics", TREC), fields=["titel"])
+        topic_texts(write("topics", TREC), fields=["titel"])
     with pytest.raises(InputError, match="name at least one topic field"):
-        read_topics(write("topics", TREC), fields=[])
+        topic_texts(write("topics", TREC), fields=[])

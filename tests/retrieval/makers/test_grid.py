@@ -13,7 +13,7 @@ import steadyrank as sr
 from steadyrank.errors import InputError, SteadyrankWarning, UnknownNameError
 from steadyrank.retrieval.engine.lexical import UNITS
 from steadyrank.retrieval.engine.models import MODELS
-from steadyrank.retrieval.engine.stop_lists import STOP_LISTS
+from steadyrank.retrieval.engine.tokens import STOP_LISTS
 from steadyrank.retrieval.makers import grid as grid_module
 
 SMALL = {

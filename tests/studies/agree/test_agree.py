@@ -13,8 +13,7 @@ from scipy import stats
 
 import steadyrank as sr
 from steadyrank.stats.anova.balanced import anova
-from steadyrank.studies.agree.effects import FACTORS, STRATA
-from steadyrank.studies.agree.samples import DRAWS, draws, resampled_draws
+from steadyrank.studies.agree.correlations import DRAWS, FACTORS, STRATA, draws, resampled_draws
 from steadyrank.studies.agree.view import VIEW
 from steadyrank.studies.compare.power import discriminative_power
 

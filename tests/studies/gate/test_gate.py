@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 import steadyrank as sr
-from steadyrank.stats.pairs.clustered import mean_difference
+from steadyrank.stats.pairs.topic_design import mean_difference
 from steadyrank.studies.gate.view import VIEW
 
 pytestmark = pytest.mark.filterwarnings("ignore::steadyrank.SteadyrankWarning")
@@ -515,7 +515,7 @@ END_TOGETHER = """
 import os, signal, sys
 import numpy as np, steadyrank as sr
 from steadyrank.compute.files import locked
-from steadyrank.studies.gate.history import LOCK
+from steadyrank.studies.gate.result import LOCK
 
 folder = sys.argv[1]
 base = np.random.default_rng(0).uniform(0.3, 0.6, 20)

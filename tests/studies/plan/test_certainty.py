@@ -11,7 +11,7 @@ import pytest
 import steadyrank as sr
 from steadyrank.stats.planning.demands import check_demands
 from steadyrank.stats.planning.reversal import error_rate
-from steadyrank.studies.plan.certainty import (
+from steadyrank.studies.plan.slider import (
     COARSE_STEPS,
     Grid,
     plan_grid,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from steadyrank.data.ids import PADDING, Ids
-from steadyrank.data.read.blocks import rank_blocks, repeated_rows
+from steadyrank.data.order import rank_blocks, repeated_rows
 
 
 def two_documents() -> tuple[Ids, np.ndarray]:

@@ -7,7 +7,7 @@ they share, and says nothing about their level: see `steadyrank.papers.jayasingh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -16,10 +16,12 @@ import numpy as np
 
 from steadyrank.compute.random import Rng, block_stream, seed_from
 from steadyrank.errors import InputError, check_choice
-from steadyrank.notebook import Exhibit, shown_by
-from steadyrank.papers.jayasinghe2015.pitfalls import Effects, paper_scores
+from steadyrank.notebook import Exhibit, made_frame, shown_by
+from steadyrank.papers.jayasinghe2015.levels import CLOSED
+from steadyrank.papers.jayasinghe2015.pitfalls import Effects, long_frame, paper_scores
+from steadyrank.papers.model import Claim, claim, page_table
+from steadyrank.present.table import Table
 from steadyrank.stats.inputs import check_open_unit, check_samples
-from steadyrank.stats.instances.batches import nested_pvalues, t_pvalues, two_way_pvalues
 from steadyrank.stats.instances.bootstrap import algorithm_two
 from steadyrank.stats.pairs.tests import in_threads
 
@@ -34,6 +36,14 @@ TOGETHER = 256
 """Comparisons that are held at a time."""
 
 POOL_SIZES = (2, 3, 5, 10, 20, 50, 100)
+
+OMISSION = (
+    "Both tests of the paper divide the mean difference by its standard error over topics, the "
+    "instances averaged. That leaves out s_a²/M, what M other instances would add, so both are "
+    "about these instances alone: the variance is 1 + N s_a² / (M s_u² + s_e²) times what they "
+    "assume, and more topics make it worse. They agree with each other because they share this "
+    "statistic, which says nothing about their level."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +85,7 @@ class MethodPvalues(Exhibit):
 
     def to_frame(self) -> pd.DataFrame:
         """One row per comparison, one column per test."""
-        import pandas as pd
-
-        return pd.DataFrame(self.pvalues.T, columns=list(self.methods))
+        return made_frame(dict(zip(self.methods, self.pvalues, strict=True)))
 
     def of(self, method: str) -> np.ndarray:
         """The p-values of one test."""
@@ -137,18 +145,13 @@ class PoolPvalues(Exhibit):
 
     def to_frame(self) -> pd.DataFrame:
         """One row per test and pool size: the quartiles over pools, and p of all instances."""
-        import pandas as pd
-
         low, median, high = np.quantile(self.pvalues, [0.25, 0.5, 0.75], axis=2)
-        return pd.DataFrame(
-            {
-                "method": np.repeat(np.array(self.methods, object), len(self.sizes)),
-                "instances": np.tile(self.sizes, len(self.methods)),
-                "lower_quartile": low.ravel(),
-                "median": median.ravel(),
-                "upper_quartile": high.ravel(),
-                "all_instances": np.repeat(self.whole, len(self.sizes)),
-            }
+        return long_frame(
+            {"method": self.methods, "instances": self.sizes},
+            lower_quartile=low,
+            median=median,
+            upper_quartile=high,
+            all_instances=np.repeat(self.whole, len(self.sizes)),
         )
 
     def spread(self, level: float = 0.9) -> np.ndarray:
@@ -190,11 +193,8 @@ def paper_comparisons(
     ((3, 5), (5,))
     """
     # Not itself a generator: `rng` is refused, or drawn from, now and not at the first comparison.
-    seed = seed_from(rng)
-    return (
-        paper_comparison(seed, number, size=(n_instances, n_topics))
-        for number in range(n_comparisons)
-    )
+    seed, size = seed_from(rng), (n_instances, n_topics)
+    return (paper_comparison(seed, number, size=size) for number in range(n_comparisons))
 
 
 def paper_comparison(
@@ -253,8 +253,9 @@ def method_pvalues(
     check_samples(n_samples)
 
     def test(task: tuple[int, tuple[np.ndarray, np.ndarray]]) -> list[float]:
-        number, (scores, baseline) = task
-        return _all_methods(_differences(scores, baseline), n_samples, seed, number)
+        number, comparison = task
+        first, second, _ = _shared_topics(*comparison)
+        return _all_methods(first - second, n_samples, seed, number)
 
     tasks, rows = enumerate(comparisons), []
     while some := list(islice(tasks, TOGETHER)):
@@ -346,18 +347,9 @@ def _all_methods(d: np.ndarray, n_samples: int, seed: int, number: int) -> list[
     own = seed * 1_000_003 + number
     single = algorithm_two(d[[one]], n_samples=10 * n_samples, mode="paper", seed=own, jobs=1)
     every = algorithm_two(d, n_samples=n_samples, mode="paper", seed=own, jobs=1)
-    return [
-        float(t_pvalues(d[one])),
-        single.pvalue,
-        float(_paper_pvalues(d)),
-        every.pvalue,
-        float(two_way_pvalues(d)),
-    ]
-
-
-def _paper_pvalues(d: np.ndarray) -> np.ndarray:
-    """Eq. (9), crossed and balanced, on the number of observations less one."""
-    return t_pvalues(d.mean(axis=-2), df=2.0 * d.shape[-2] * d.shape[-1] - 1.0)
+    closed = {name: float(CLOSED["crossed"][name](d)) for name in ("mixed_paper", "mixed")}
+    by_t = float(CLOSED["crossed"]["t_single"](d[[one]]))
+    return [by_t, single.pvalue, closed["mixed_paper"], every.pvalue, closed["mixed"]]
 
 
 def _pool_tests(
@@ -367,14 +359,16 @@ def _pool_tests(
     if not deterministic:
         if first.shape != second.shape:
             return np.full((2, len(first)), np.nan)
-        df = first[0].size + second[0].size - 1.0
-        return np.stack([nested_pvalues(first, second, df=df), nested_pvalues(first, second)])
+        return np.stack(
+            [CLOSED["nested"][name](first, second) for name in ("mixed_paper", "mixed")]
+        )
     d = first - second
     resampled = [
         algorithm_two(pool, n_samples=n_samples, mode="paper", seed=seed, jobs=1).pvalue
         for pool in d
     ]
-    return np.stack([_paper_pvalues(d), np.array(resampled), two_way_pvalues(d)])
+    tests = CLOSED["crossed"]
+    return np.stack([tests["mixed_paper"](d), np.array(resampled), tests["mixed"](d)])
 
 
 def _drawn_pools(
@@ -401,6 +395,25 @@ def _shared_topics(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return first[:, whole], second[:, whole], int((~whole).sum())
 
 
-def _differences(scores: np.ndarray, baseline: np.ndarray) -> np.ndarray:
-    first, second, _ = _shared_topics(scores, baseline)
-    return np.asarray(first - second)
+def agreement_table(name: str, pvalues: Mapping[str, MethodPvalues]) -> Table:
+    """How far the paper's two tests, and the sound one, say the same."""
+    rows = []
+    for label, result in pvalues.items():
+        for second in ("bootstrap", "mixed"):
+            found = result.agreement("mixed_paper", second)
+            alike = (found.correlation, found.mean_absolute_difference, found.same_decision)
+            rows.append((label, second, *alike))
+    header = ("", "mixed paper and", "correlation", "mean distance", "same decision at 0.05")
+    return page_table(name, "Agreement of p-values", header, rows)
+
+
+def agreement_claim(pvalues: MethodPvalues, where: str, *, least: float) -> Claim:
+    """The paper's claim that its two tests agree."""
+    tests = pvalues.agreement("mixed_paper", "bootstrap")
+    return claim(
+        f"The bootstrap and the mixed model give similar p-values{where}: their correlation is "
+        f"above {least:g}, or their mean distance below {1 - least:.2g}.",
+        tests.correlation > least or tests.mean_absolute_difference < 1 - least,
+        f"correlation {tests.correlation:.4f}, mean distance {tests.mean_absolute_difference:.4f}, "
+        f"same decision at 0.05 in {tests.same_decision:.3f}",
+    )

@@ -9,7 +9,7 @@ exact rate for normal effects.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -18,17 +18,11 @@ from scipy import special
 
 from steadyrank.compute.random import Rng, block_stream, blocks_of, seed_from
 from steadyrank.errors import InputError, check_choice
-from steadyrank.notebook import Exhibit, shown_by
+from steadyrank.notebook import Exhibit, made_frame, shown_by
 from steadyrank.stats.inputs import check_samples
-from steadyrank.stats.instances.batches import (
-    nested_pvalues,
-    t_pvalues,
-    two_way_pvalues,
-    welch_pvalues,
-)
-from steadyrank.stats.instances.bootstrap import algorithm_two
+from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
 from steadyrank.stats.instances.power import Design, InstanceTest, InstanceVariances
-from steadyrank.stats.instances.two_way_bootstrap import two_way_bootstrap
+from steadyrank.stats.mixed.two_way import nested_pvalues, t_pvalues, two_way_pvalues, welch_pvalues
 from steadyrank.stats.pairs.tests import in_threads
 
 if TYPE_CHECKING:
@@ -44,8 +38,30 @@ TESTS = {
 mixed model with Satterthwaite's degrees of freedom. mixed_paper: on observations less one. welch:
 on instances' means over topics."""
 
+CLOSED: dict[str, dict[str, Callable[..., np.ndarray]]] = {
+    "crossed": {
+        "t_single": lambda d: t_pvalues(d[..., 0, :]),
+        "t_on_means": lambda d: t_pvalues(d.mean(axis=-2)),
+        "mixed_paper": lambda d: t_pvalues(d.mean(axis=-2), df=_observations(d) - 1.0),
+        "mixed": two_way_pvalues,
+    },
+    "nested": {
+        "t_on_means": lambda a, b: t_pvalues(a.mean(axis=-2) - b.mean(axis=-2)),
+        "mixed_paper": lambda a, b: nested_pvalues(a, b, df=_observations(a) - 1.0),
+        "mixed": nested_pvalues,
+        "welch": welch_pvalues,
+    },
+}
+"""p of the tests that do not resample, of systems [..., instance, topic]: of the difference to a
+deterministic system, or of two systems that vary."""
+
 BATCH = 50
 """Replications that are made together."""
+
+
+def _observations(scores: np.ndarray) -> float:
+    """Scores of both systems in a comparison [..., instance, topic]."""
+    return 2.0 * float(np.prod(scores.shape[-2:]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -96,10 +112,8 @@ class ErrorRates(Exhibit):
 
     def to_frame(self) -> pd.DataFrame:
         """One row a test."""
-        import pandas as pd
-
         columns = {"rate": self.rate, "rate_error": self.rate_error, "exact": self.exact}
-        return pd.DataFrame(columns, index=list(self.tests))
+        return made_frame(columns).set_axis(list(self.tests))
 
 
 def error_rates(
@@ -178,10 +192,12 @@ def error_rates(
     def count(block: tuple[int, int, int]) -> np.ndarray:
         number, first, stop = block
         stream = block_stream(seed, "simulated systems", number)
-        size = (stop - first, n_instances, n_topics)
-        systems = _systems(stream, test, size, effects)
+        systems = _systems(stream, test, (stop - first, n_instances, n_topics), effects)
+        samples = {"bootstrap": n_samples, "two_way_bootstrap": n_two_way_samples}
         rejected = [
-            _pvalues(name, systems, n_samples, n_two_way_samples, (seed, first)) < alpha
+            CLOSED[design][name](*systems) < alpha
+            if name in CLOSED[design]
+            else _resampled(name, systems, samples[name], seed * 1_000_003 + first) < alpha
             for name in chosen
         ]
         return np.array([calls.sum() for calls in rejected])
@@ -250,13 +266,13 @@ def _systems(
     stream: np.random.Generator, test: InstanceTest, size: tuple[int, int, int], effects: Effects
 ) -> list[np.ndarray]:
     """Scores [replication, instance, topic] of the first system, and of the second if it varies."""
+    replications, m, n = size
+    shapes = {"instance": (replications, m, 1), "system_topic": (replications, 1, n)}
     systems = []
     for k in range(test.systems):
-        scores = math.sqrt(test.variances.instance) * _drawn(stream, (*size[:2], 1), effects)
-        scores = scores + math.sqrt(test.variances.system_topic) * _drawn(
-            stream, (size[0], 1, size[2]), effects
-        )
-        scores += math.sqrt(test.variances.residual) * _drawn(stream, size, effects)
+        scores = np.zeros(size)
+        for name, shape in (shapes | {"residual": size}).items():
+            scores += math.sqrt(getattr(test.variances, name)) * _drawn(stream, shape, effects)
         systems.append(scores + (test.difference if k == 0 else 0.0))
     return systems
 
@@ -268,45 +284,20 @@ def _drawn(stream: np.random.Generator, size: tuple[int, ...], effects: Effects)
     return stream.standard_normal(size)
 
 
-def _pvalues(
-    name: str,
-    systems: Sequence[np.ndarray],
-    n_samples: int,
-    n_two_way_samples: int,
-    numbers: tuple[int, int],
-) -> np.ndarray:
-    """p of one test on every replication; `numbers` are the seed and the first replication's."""
+def _resampled(name: str, systems: Sequence[np.ndarray], n_samples: int, seed: int) -> np.ndarray:
+    """p of a bootstrap on every replication, each with a seed of its own."""
     first, second = systems[0], systems[-1]
-    df = 2.0 * first[0].size - 1.0
-    if name == "two_way_bootstrap":
-        others = second if len(systems) == 2 else np.zeros((len(first), 1, first.shape[-1]))
-        options = {"n_samples": n_two_way_samples, "jobs": 1}
-        return np.array(
-            [
-                two_way_bootstrap(a, b, seed=_own(numbers, k), **options).pvalue
-                for k, (a, b) in enumerate(zip(first, others, strict=True))
-            ]
-        )
     if name == "bootstrap":
-        return np.array(
-            [
-                algorithm_two(d, n_samples=n_samples, seed=_own(numbers, k), jobs=1).pvalue
-                for k, d in enumerate(first)
-            ]
-        )
-    if len(systems) == 2:
-        if name == "t_on_means":
-            return t_pvalues(first.mean(axis=-2) - second.mean(axis=-2))
-        if name == "welch":
-            return welch_pvalues(first, second)
-        return nested_pvalues(first, second, df=df if name == "mixed_paper" else None)
-    if name == "t_single":
-        return t_pvalues(first[:, 0])
-    if name == "mixed":
-        return two_way_pvalues(first)
-    return t_pvalues(first.mean(axis=-2), df=df if name == "mixed_paper" else None)
-
-
-def _own(numbers: tuple[int, int], k: int) -> int:
-    """A seed for each replication."""
-    return numbers[0] * 1_000_003 + numbers[1] + k
+        tests = [
+            algorithm_two(d, n_samples=n_samples, seed=seed + k, jobs=1)
+            for k, d in enumerate(first)
+        ]
+        return np.array([test.pvalue for test in tests])
+    others = second if len(systems) == 2 else np.zeros((len(first), 1, first.shape[-1]))
+    pairs = enumerate(zip(first, others, strict=True))
+    return np.array(
+        [
+            two_way_bootstrap(a, b, n_samples=n_samples, seed=seed + k, jobs=1).pvalue
+            for k, (a, b) in pairs
+        ]
+    )

@@ -2,25 +2,25 @@
 
 The simulations and counts behind the figures of Jayasinghe, Webber, Sanderson, Dharmasena &
 Culpepper (2015, doi:10.1016/j.ipm.2015.06.005), as functions with results to plot: the paper's own
-simulation (Figures 2 and 3). `single_instances` has what the instances of anyone's scores say one
-by one (Figures 6 to 8), and `agreement` what compares tests.
+simulation (Figures 2 and 3), and what the instances of anyone's scores say one by one (Figures 6 to
+8). `agreement` and `levels` compare tests.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from scipy import special
 
 from steadyrank.compute.random import Rng, block_stream, seed_from
 from steadyrank.errors import InputError, check_choice
-from steadyrank.notebook import Exhibit, shown_by
+from steadyrank.notebook import Exhibit, made_frame, shown_by
 from steadyrank.stats.inputs import check_open_unit, check_samples
-from steadyrank.stats.instances.batches import means_and_errors
-from steadyrank.stats.pairs.tests import in_threads
+from steadyrank.stats.mixed.two_way import means_and_errors
+from steadyrank.stats.pairs.tests import in_threads, paired_t
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +29,14 @@ Effects = Literal["instance", "cell"]
 
 GRID = tuple(np.round(np.arange(21) * 0.05, 2).tolist())
 """Means and standard deviations of the instance effect: the paper does not give its own."""
+
+
+def long_frame(axes: Mapping[str, Sequence[Any] | np.ndarray], **columns: Any) -> pd.DataFrame:
+    """One row per combination of the axes' values, with that cell of each array."""
+    values = [np.array(axis, object) for axis in axes.values()]
+    grid = np.meshgrid(*values, indexing="ij")
+    keys = {name: cells.ravel().tolist() for name, cells in zip(axes, grid, strict=True)}
+    return made_frame(keys | {name: array.ravel() for name, array in columns.items()})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -68,16 +76,8 @@ class SingleInstanceShares(Exhibit):
 
     def to_frame(self) -> pd.DataFrame:
         """One row per mean and spread of the instance effect."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "mean": np.repeat(self.means, len(self.spreads)),
-                "spread": np.tile(self.spreads, len(self.means)),
-                "share": self.share.ravel(),
-                "share_error": self.share_error.ravel(),
-            }
-        )
+        axes = {"mean": self.means, "spread": self.spreads}
+        return long_frame(axes, share=self.share, share_error=self.share_error)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -111,10 +111,97 @@ class EquivalenceIntervals(Exhibit):
 
     def to_frame(self) -> pd.DataFrame:
         """One row per number of topics."""
-        import pandas as pd
+        columns = {"low": self.low, "high": self.high, "inside": self.inside}
+        return long_frame({"topics": self.sizes}, **columns)
 
-        keys = {"topics": self.sizes, "low": self.low, "high": self.high, "inside": self.inside}
-        return pd.DataFrame(keys)
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by()
+class Contradictions(Exhibit):
+    """Figure 7: instances that differ significantly from a baseline, by direction.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from steadyrank import papers
+    >>> baseline = np.array([0.2, 0.3, 0.5, 0.4])
+    >>> sampled = baseline[None] + [[0.1, 0.12, 0.1, 0.1]]
+    >>> counts = papers.contradictions({"sampled": sampled}, baseline)
+    >>> counts.systems, counts.better.tolist()
+    (('sampled',), [[1, 1]])
+    """
+
+    systems: tuple[str, ...]
+    alphas: tuple[float, ...]
+    better: np.ndarray
+    worse: np.ndarray
+    """Numbers of instances, [system, alpha]."""
+    n_instances: np.ndarray
+    """[system]: with at least two topics in common with the baseline."""
+
+    @property
+    def disagreement(self) -> np.ndarray:
+        """Chance that two instances lead to different conclusions, [system, alpha]."""
+        whole = self.n_instances[:, None]
+        none = whole - self.better - self.worse
+        pairs = sum(counts * (counts - 1) for counts in (self.better, self.worse, none))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(1.0 - pairs / (whole * (whole - 1)))
+
+    def caption(self) -> str:
+        """What is counted."""
+        return (
+            "Instances that are significantly better or worse than the baseline, by paired t tests"
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per system and alpha."""
+        return long_frame(
+            {"system": self.systems, "alpha": self.alphas},
+            instances=np.repeat(self.n_instances, len(self.alphas)),
+            better=self.better,
+            worse=self.worse,
+            disagreement=self.disagreement,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by()
+class InstanceSpread(Exhibit):
+    """Figures 6 and 8: how instances' means, and each topic's scores, vary between instances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from steadyrank import papers
+    >>> spread = papers.instance_spread({"sampled": np.array([[0.2, 0.4], [0.3, 0.8]])})
+    >>> spread.systems, spread.means[0].round(2).tolist()
+    (('sampled',), [0.3, 0.55])
+    """
+
+    systems: tuple[str, ...]
+    means: tuple[np.ndarray, ...]
+    """Of each system: the mean over topics of each instance."""
+    topics: np.ndarray
+    """[system, topic, 5]: least, quartiles and largest score over instances."""
+
+    def caption(self) -> str:
+        """What varies."""
+        return f"Means of instances over {self.topics.shape[1]} topics"
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per system: how the means of its instances spread."""
+        return made_frame(
+            {
+                "system": system,
+                "instances": len(means),
+                "mean": float(means.mean()),
+                "sd": float(means.std(ddof=1)) if len(means) > 1 else np.nan,
+                "least": float(means.min()),
+                "largest": float(means.max()),
+            }
+            for system, means in zip(self.systems, self.means, strict=True)
+        )
 
 
 def paper_scores(
@@ -191,11 +278,11 @@ def single_instance_shares(
     for number in (n_topics, n_instances, n_trials):
         check_samples(number)
     cells = [(float(mean), float(spread)) for mean in means for spread in spreads]
-    size = (n_trials, n_instances, n_topics)
     critical = float(special.stdtrit(n_topics - 1.0, 1.0 - 0.5 * alpha))
 
     def shares(cell: int) -> tuple[float, float]:
         stream = block_stream(seed, "instances tested one by one", cell)
+        size = (n_trials, n_instances, n_topics)
         scores = paper_scores(stream, *cells[cell], size=size, effects=effects)
         scores -= stream.random((n_trials, 1, n_topics))
         difference, error = means_and_errors(scores)
@@ -270,13 +357,94 @@ def equivalence_intervals(
     error = np.array([sample.std(ddof=1) for sample in samples]) / np.sqrt(n)
     half = special.stdtrit(n - 1.0, 0.5 + 0.5 * confidence) * error
     low, high = mean - half, mean + half
-    return EquivalenceIntervals(
-        sizes=n,
-        low=low,
-        high=high,
-        inside=(low > -delta) & (high < delta),
-        sd=sd,
-        delta=delta,
-        confidence=confidence,
-        seed=seed,
+    inside = (low > -delta) & (high < delta)
+    made = {"sizes": n, "low": low, "high": high, "inside": inside}
+    return EquivalenceIntervals(**made, sd=sd, delta=delta, confidence=confidence, seed=seed)
+
+
+def contradictions(
+    systems: Mapping[str, np.ndarray],
+    baseline: np.ndarray,
+    *,
+    alphas: Sequence[float] = (0.1, 0.05),
+) -> Contradictions:
+    """Figure 7: paired t tests of each instance of each system against one baseline, counted.
+
+    Parameters
+    ----------
+    systems : mapping of str to array
+        Scores [instance, topic] by system; NaN where missing.
+    baseline : array
+        Scores [topic].
+    alphas : sequence of float
+        Levels of the tests.
+
+    Returns
+    -------
+    Contradictions
+        How many instances are significantly better and worse than the baseline, per system and
+        level.
+
+    References
+    ----------
+    - Jayasinghe, Webber, Sanderson, Dharmasena & Culpepper (2015). Statistical comparisons of non-
+      deterministic IR systems using two dimensional variance. IP&M. doi:10.1016/j.ipm.2015.06.005
+
+    Examples
+    --------
+    >>> baseline = np.array([0.2, 0.3, 0.5, 0.4])
+    >>> shifts = [[-0.1, -0.1, -0.12, -0.1], [0.1, -0.1, 0.1, -0.1], [0.1, 0.12, 0.1, 0.1]]
+    >>> counts = contradictions({"sampled": baseline + np.array(shifts)}, baseline)
+    >>> counts.worse.tolist(), counts.better.tolist(), counts.disagreement.tolist()
+    ([[1, 1]], [[1, 1]], [[1.0, 1.0]])
+    """
+    for alpha in alphas:
+        check_open_unit("alpha", alpha)
+    better, worse = np.zeros((2, len(systems), len(alphas)), np.int64)
+    n_instances = np.zeros(len(systems), np.int64)
+    for place, scores in enumerate(systems.values()):
+        rows = np.vstack([scores, baseline])
+        pairs = np.stack([np.arange(len(scores)), np.full(len(scores), len(scores))], axis=1)
+        test = paired_t(rows, pairs)
+        n_instances[place] = (test.n > 1).sum()
+        significant = test.pvalue[:, None] < np.array(alphas)
+        better[place] = (significant & (test.difference > 0.0)[:, None]).sum(axis=0)
+        worse[place] = (significant & (test.difference < 0.0)[:, None]).sum(axis=0)
+    return Contradictions(
+        systems=tuple(systems),
+        alphas=tuple(alphas),
+        better=better,
+        worse=worse,
+        n_instances=n_instances,
     )
+
+
+def instance_spread(systems: Mapping[str, np.ndarray]) -> InstanceSpread:
+    """Figures 6 and 8: means of instances, and the range of each topic's scores over instances.
+
+    Parameters
+    ----------
+    systems : mapping of str to array
+        Scores [instance, topic] by system; NaN where missing.
+
+    Returns
+    -------
+    InstanceSpread
+        Per system, the spread of its instances on every topic.
+
+    References
+    ----------
+    - Jayasinghe, Webber, Sanderson, Dharmasena & Culpepper (2015). Statistical comparisons of non-
+      deterministic IR systems using two dimensional variance. IP&M. doi:10.1016/j.ipm.2015.06.005
+
+    Examples
+    --------
+    >>> instance_spread({"sampled": np.array([[0.2, 0.4], [0.3, 0.8]])}).means[0].round(2).tolist()
+    [0.3, 0.55]
+    """
+    for name, scores in systems.items():
+        if np.isnan(scores).all(axis=0).any() or np.isnan(scores).all(axis=1).any():
+            raise InputError(f"{name}: an instance or a topic has no score at all; leave it out")
+    ranges = [np.nanquantile(y, [0.0, 0.25, 0.5, 0.75, 1.0], axis=0).T for y in systems.values()]
+    means = tuple(np.nanmean(scores, axis=1) for scores in systems.values())
+    return InstanceSpread(systems=tuple(systems), means=means, topics=np.array(ranges))

@@ -6,7 +6,7 @@ user's data; levels of tests.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,33 +21,23 @@ if TYPE_CHECKING:
 
     from steadyrank.papers.jayasinghe2015.agreement import MethodPvalues, PoolPvalues
     from steadyrank.papers.jayasinghe2015.levels import ErrorRates
-    from steadyrank.papers.jayasinghe2015.pitfalls import EquivalenceIntervals, SingleInstanceShares
-    from steadyrank.papers.jayasinghe2015.single_instances import Contradictions, InstanceSpread
+    from steadyrank.papers.jayasinghe2015.pitfalls import (
+        Contradictions,
+        EquivalenceIntervals,
+        InstanceSpread,
+        SingleInstanceShares,
+    )
 
 
 def draw_shares(result: SingleInstanceShares, ax: Axes) -> None:
     """Share of significant instances over mean and spread of the instance effect: Figure 2."""
     import matplotlib as mpl
 
-    grid = ax.pcolormesh(
-        result.spreads,
-        result.means,
-        result.share,
-        cmap=mpl.colormaps["cividis"].resampled(style.SHADES),
-        vmin=0,
-        vmax=1,
-        shading="nearest",
-    )
-    tell(
-        grid,
-        [
-            f"mean {mean:g}, sd {spread:g}: {share:.1%} ± {error:.1%} of the instances"
-            for mean, row, errors in zip(
-                result.means, result.share, result.share_error, strict=True
-            )
-            for spread, share, error in zip(result.spreads, row, errors, strict=True)
-        ],
-    )
+    shades = mpl.colormaps["cividis"].resampled(style.SHADES)
+    looks: dict[str, Any] = {"cmap": shades, "vmin": 0, "vmax": 1, "shading": "nearest"}
+    grid = ax.pcolormesh(result.spreads, result.means, result.share, **looks)
+    words = "mean {:g}, sd {:g}: {:.1%} ± {:.1%} of the instances"
+    tell(grid, [words.format(*row) for row in result.to_frame().itertuples(index=False)])
     ax.grid(visible=False)
     ax.figure.colorbar(grid, ax=ax, label=f"instances significant at {result.alpha:g}")
     style.label(ax, x="standard deviation of the instance effect", y="mean of the instance effect")
@@ -73,16 +63,12 @@ def draw_agreement(
     """
     x, y = first or _method(result, "mixed_paper", 0), second or _method(result, "bootstrap", 1)
     ax.plot([0, 1], [0, 1], color=style.QUIET, lw=0.8)
-    (dots,) = ax.plot(
-        result.of(x), result.of(y), ".", markersize=3, color=style.COLOURS[0], alpha=0.5
-    )
-    tell(
-        dots,
-        [
-            f"comparison {i + 1}: {x} {p:.4f}, {y} {q:.4f}".replace("_", " ")
-            for i, (p, q) in enumerate(zip(result.of(x), result.of(y), strict=True))
-        ],
-    )
+    looks: dict[str, Any] = {"marker": ".", "markersize": 3, "color": style.COLOURS[0]}
+    texts = [
+        f"comparison {i + 1}: {x} {p:.4f}, {y} {q:.4f}".replace("_", " ")
+        for i, (p, q) in enumerate(zip(result.of(x), result.of(y), strict=True))
+    ]
+    style.dots(ax, result.of(x), result.of(y), texts, alpha=0.5, **looks)
     style.label(ax, x=f"p, {x.replace('_', ' ')}", y=f"p, {y.replace('_', ' ')}")
 
 
@@ -93,16 +79,12 @@ def _method(result: MethodPvalues, wanted: str, otherwise: int) -> str:
 def draw_descending(result: MethodPvalues, ax: Axes) -> None:
     """Each test's p-values from the largest down: Figure 10."""
     styles = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
-    for place, (method, values) in enumerate(zip(result.methods, result.descending(), strict=True)):
+    # There are as many lines as tests, and as many styles.
+    curves = zip(result.methods, result.descending(), style.COLOURS, styles, strict=False)
+    for method, values, colour, dashes in curves:
         words = method.replace("_", " ")
-        (line,) = ax.plot(
-            np.arange(1, len(values) + 1),
-            values,
-            label=words,
-            linewidth=1.3,
-            color=style.COLOURS[place % len(style.COLOURS)],
-            linestyle=styles[place % len(styles)],
-        )
+        looks: Any = {"color": colour, "linestyle": dashes}
+        (line,) = ax.plot(range(1, len(values) + 1), values, label=words, linewidth=1.3, **looks)
         tell(line, [words])
     ax.set_ylim(0, 1)
     style.label(ax, x="comparisons, by p", y="p")
@@ -118,31 +100,17 @@ def draw_contradictions(result: Contradictions, ax: Axes, *, level: float | None
         raise unknown_name("level", f"{level:g}", [f"{alpha:g}" for alpha in result.alphas])
     chosen = [k for k in np.argsort(result.alphas)[::-1] if level in (None, result.alphas[k])]
     rows = np.arange(len(result.systems))
-    for shade, k in enumerate(chosen):
-        alpha = (shade + 1) / len(chosen)
-        for sign, counts, colour, words in (
-            (1, result.better, style.COLOURS[0], "better"),
-            (-1, result.worse, style.COLOURS[1], "worse"),
-        ):
-            bars = ax.barh(
-                rows,
-                sign * counts[:, k],
-                color=colour,
-                alpha=alpha,
-                height=0.7,
-                hatch="" if sign > 0 else "//",
-                edgecolor="white",
-                label=f"{words}, p < {result.alphas[k]:g}",
-            )
-            tell(
-                bars,
-                [
-                    f"{name}: {count} of {n} instances {words} at {result.alphas[k]:g}"
-                    for name, count, n in zip(
-                        result.systems, counts[:, k], result.n_instances, strict=True
-                    )
-                ],
-            )
+    directions = ((1, result.better, "better", ""), (-1, result.worse, "worse", "//"))
+    for shade, k in enumerate(chosen, 1):
+        at = result.alphas[k]
+        for place, (sign, counts, words, hatch) in enumerate(directions):
+            looks: dict[str, Any] = {"color": style.COLOURS[place], "alpha": shade / len(chosen)}
+            looks |= {"height": 0.7, "hatch": hatch, "edgecolor": "white"}
+            label = f"{words}, p < {at:g}"
+            bars = ax.barh(rows, sign * counts[:, k], label=label, **looks)
+            found = zip(result.systems, counts[:, k], result.n_instances, strict=True)
+            texts = [f"{name}: {i} of {n} instances {words} at {at:g}" for name, i, n in found]
+            tell(bars, texts)
     ax.axvline(0, color=style.QUIET, lw=0.8)
     style.name_rows(ax, result.systems)
     ax.xaxis.set_major_formatter(lambda value, _: f"{abs(value):g}")
@@ -156,16 +124,11 @@ def draw_pools(result: PoolPvalues, ax: Axes, *, method: str | None = None) -> N
         raise unknown_name("method", method, result.methods)
     place = 0 if method is None else result.methods.index(method)
     values = [pool[~np.isnan(pool)] for pool in result.pvalues[place]]
-    ax.boxplot(
-        values,
-        tick_labels=[str(size) for size in result.sizes],
-        flierprops={"markersize": 3},
-        medianprops={"color": style.COLOURS[0]},
-    )
-    if not np.isnan(result.whole[place]):
-        ax.axhline(
-            result.whole[place], color=style.COLOURS[1], linestyle="--", lw=1, label="all instances"
-        )
+    looks: Any = {"flierprops": {"markersize": 3}, "medianprops": {"color": style.COLOURS[0]}}
+    ax.boxplot(values, tick_labels=list(map(str, result.sizes)), **looks)
+    whole = result.whole[place]
+    if not np.isnan(whole):
+        ax.axhline(whole, color=style.COLOURS[1], linestyle="--", lw=1, label="all instances")
         style.legend(ax)
     ax.set_ylim(0, 1)
     style.label(ax, x="instances in a pool", y=f"p, {result.methods[place].replace('_', ' ')}")
@@ -186,11 +149,8 @@ def draw_levels(result: ErrorRates, ax: Axes) -> None:
     style.name_rows(ax, [test.replace("_", " ") for test in result.tests])
     ax.set_xlim(left=0)
     kind = "no difference" if result.difference == 0 else f"a difference of {result.difference:g}"
-    style.label(
-        ax,
-        x=f"share of rejections with {kind}\n"
-        f"({result.n_instances} instances, {result.n_topics} topics)",
-    )
+    sizes = f"({result.n_instances} instances, {result.n_topics} topics)"
+    style.label(ax, x=f"share of rejections with {kind}\n{sizes}")
     style.legend(ax)
 
 

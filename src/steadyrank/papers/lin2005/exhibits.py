@@ -1,14 +1,14 @@
 """Lin & Hauptmann (SIGIR 2005) made again: when do two experiments contradict each other?
 
 Table 1 with the variances of the data at hand, paired and not; what follows from the printed ones;
-the error rate (eq. 8) beside disjoint topic sets; the exponential law (eq. 9) and its derivation
-(eqs. 12 and 13).
+the error rate (eq. 8) beside disjoint topic sets; the exponential law (eq. 9); its derivation by
+Williams' approximation of the normal distribution, as it must be and as eq. 12 prints it (eq. 13).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -16,18 +16,24 @@ from steadyrank._version import __version__
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError
 from steadyrank.papers.data import PaperData, without_empty
-from steadyrank.papers.lin2005.theory import equation_13
-from steadyrank.papers.model import Claim, Exhibit, Reproduction, Work
-from steadyrank.papers.parts import (
+from steadyrank.papers.model import (
+    Claim,
+    Part,
+    Reproduction,
+    Work,
     claim,
+    exhibit,
     increases,
+    page_figure,
     page_table,
     result_figure,
     scientific,
     share_claim,
 )
+from steadyrank.present.page import PageFigure
+from steadyrank.present.plot_style import COLOURS
 from steadyrank.present.table import Table
-from steadyrank.stats.planning.reversal import error_rate
+from steadyrank.stats.planning.reversal import approximate_error_rate, error_rate
 from steadyrank.studies.topics.levels import TopicLevel
 from steadyrank.studies.topics.result import TopicsResult
 from steadyrank.studies.topics.study import topics
@@ -49,6 +55,12 @@ TOPICS = 50
 
 ENOUGH = 200
 """Pairs in splits from which on an empirical rate counts as known."""
+
+LARGEST_GAP = 0.0058
+"""Between eq. 8 and eq. 13."""
+
+Results = Mapping[str, TopicsResult]
+"""What `topics` found on each collection."""
 
 
 def lin2005(data: PaperData, work: Work) -> Reproduction:
@@ -99,24 +111,30 @@ def _at_fifty(result: TopicsResult, variance: float) -> float:
     return variance * result.n_topics / TOPICS
 
 
-def _table_1(results: Mapping[str, TopicsResult]) -> Exhibit:
-    return Exhibit(
-        id="table-1",
-        title="Variances of the mean difference, by its level",
-        tables=(_variance_table(results), _printed_rates()),
-        claims=(*printed_claims(), *_variance_claims(results)),
-        explanation=(
-            "The paper does not say how Table 1 was estimated. By eq. 3, which takes the two runs "
-            "of a pair for independent, variances come out several times too large; the mean over "
-            "the pairs of a level of var(a − b) / n, the variance of runs that share their topics, "
-            "gives the printed size. So the table is of paired differences, against eq. 3. Figures "
-            "here are brought to 50 topics, as many as TREC-3 and TREC-6 have."
-        ),
-        results={"topics": dict(results)},
+@exhibit("table-1", "Variances of the mean difference, by its level")
+def _table_1(results: Results) -> Iterator[Part]:
+    yield _variance_table(results)
+    caption = (
+        "What the printed variances mean: error rate by eq. 8, difference in the middle of a level"
     )
+    rows = [(f"{low + 0.005:.3f}", *rates) for low, rates in _rates_of_printed().items()]
+    yield page_table("table-1-rates", caption, ("difference", *PRINTED[0.01]), rows)
+    yield from printed_claims()
+    for name, result in results.items():
+        yield from _variance_claims(name, result)
+    if len(results) > 1:
+        yield _two_collections(*list(results.items())[:2])
+    yield (
+        "The paper does not say how Table 1 was estimated. By eq. 3, which takes the two runs of a "
+        "pair for independent, variances come out several times too large; the mean over the pairs "
+        "of a level of var(a − b) / n, the variance of runs that share their topics, gives the "
+        "printed size. So the table is of paired differences, against eq. 3. Figures here are "
+        "brought to 50 topics, as many as TREC-3 and TREC-6 have."
+    )
+    yield {"topics": dict(results)}
 
 
-def _variance_table(results: Mapping[str, TopicsResult]) -> Table:
+def _variance_table(results: Results) -> Table:
     rows: list[tuple[object, ...]] = []
     for place, (low, printed) in enumerate(PRINTED.items()):
         level_name = f"{low:.2f}–{low + 0.01:.2f}"
@@ -142,15 +160,6 @@ def _rates_of_printed() -> dict[float, list[float]]:
     }
 
 
-def _printed_rates() -> Table:
-    return page_table(
-        "table-1-rates",
-        "What the printed variances mean: error rate by eq. 8, difference in the middle of a level",
-        ("difference", *PRINTED[0.01]),
-        [(f"{low + 0.005:.3f}", *rates) for low, rates in _rates_of_printed().items()],
-    )
-
-
 def printed_claims() -> list[Claim]:
     """What must agree within the printed Table 1."""
     larger = [printed["TREC-6"] > printed["TREC-3"] for printed in PRINTED.values()]
@@ -161,30 +170,26 @@ def printed_claims() -> list[Claim]:
     ]
 
 
-def _variance_claims(results: Mapping[str, TopicsResult]) -> list[Claim]:
+def _variance_claims(name: str, result: TopicsResult) -> Iterator[Claim]:
     printed = _log_mean([value for row in PRINTED.values() for value in row.values()])
-    claims = []
-    for name, result in results.items():
-        levels = [level for level in _levels(result) if level.pairs]
-        paired, independent = (
-            _log_mean([_at_fifty(result, getattr(level, key)) for level in levels])
-            for key in ("variance", "variance_independent")
-        )
-        detail = (
-            f"geometric means: paired {math.exp(paired):.2e}, eq. 3 {math.exp(independent):.2e}, "
-            f"printed {math.exp(printed):.2e}"
-        )
-        nearer = abs(paired - printed) < abs(independent - printed)
-        text = f"{name}: paired variances are nearer to the printed ones than those of eq. 3"
-        claims.append(claim(text, nearer, detail) if levels else claim(text, None))
-        claims.append(
-            share_claim(
-                f"{name}: independence (eq. 3) overstates the variance",
-                [level.variance_independent > level.variance for level in levels],
-                of="levels",
-            )
-        )
-    return [*claims, *_two_collections(results)]
+    levels = [level for level in _levels(result) if level.pairs]
+    paired, independent = (
+        _log_mean([_at_fifty(result, getattr(level, key)) for level in levels])
+        for key in ("variance", "variance_independent")
+    )
+    yield claim(
+        f"{name}: paired variances are nearer to the printed ones than those of eq. 3",
+        abs(paired - printed) < abs(independent - printed) if levels else None,
+        f"geometric means: paired {math.exp(paired):.2e}, eq. 3 {math.exp(independent):.2e}, "
+        f"printed {math.exp(printed):.2e}"
+        if levels
+        else "",
+    )
+    yield share_claim(
+        f"{name}: independence (eq. 3) overstates the variance",
+        [level.variance_independent > level.variance for level in levels],
+        of="levels",
+    )
 
 
 def _log_mean(values: Sequence[float]) -> float:
@@ -192,11 +197,9 @@ def _log_mean(values: Sequence[float]) -> float:
         return float(np.mean(np.log(values))) if values else math.nan
 
 
-def _two_collections(results: Mapping[str, TopicsResult]) -> list[Claim]:
+def _two_collections(one: tuple[str, TopicsResult], other: tuple[str, TopicsResult]) -> Claim:
     """Where eq. 8 has more reversals, so have splits: what TREC-6 was to TREC-3."""
-    if len(results) < 2:
-        return []
-    (one, first), (other, second) = list(results.items())[:2]
+    first, second = one[1], other[1]
     shared = sorted(set(first.sizes) & set(second.sizes))
     places = [result.sizes.index(shared[-1]) for result in (first, second)] if shared else []
     agrees, rates = [], []
@@ -214,37 +217,24 @@ def _two_collections(results: Mapping[str, TopicsResult]) -> list[Claim]:
             f"{splits[0]:.3f} and {splits[1]:.3f}"
         )
     size = f" of {shared[-1]} topics" if shared else ""
-    text = f"{one} and {other}: splits{size} are reversed more where eq. 8 says so"
-    return [share_claim(text, agrees, "; ".join(rates), of="levels")]
+    text = f"{one[0]} and {other[0]}: splits{size} are reversed more where eq. 8 says so"
+    return share_claim(text, agrees, "; ".join(rates), of="levels")
 
 
-def _equation_8(results: Mapping[str, TopicsResult]) -> Exhibit:
-    tables, figures, claims = [], [], []
+@exhibit("equation-8", "Error rates by theory and by disjoint sets of topics")
+def _equation_8(results: Results) -> Iterator[Part]:
     for number, (name, result) in enumerate(results.items(), 1):
         mark = f"-{number}" if len(results) > 1 else ""
-        tables.append(_rates_table(f"equation-8{mark}", name, result))
-        figures.append(
-            result_figure(
-                f"equation-8-figure{mark}",
-                f"{name}: reversals in disjoint sets of topics, with theory",
-                result,
-                "error_rate",
-            )
-        )
-        claims += _rate_claims(name, result)
-    return Exhibit(
-        id="equation-8",
-        title="Error rates by theory and by disjoint sets of topics",
-        tables=tuple(tables),
-        figures=tuple(figures),
-        claims=tuple(claims),
-        explanation=(
-            "Eq. 8 is about a pair whose true difference is known. Splits sort pairs by the "
-            "difference that their first set happened to show, which is partly luck; so at small "
-            "sizes splits reverse more often than eq. 8 says. The predictive rate counts the luck "
-            "of both sets, but takes large and small true differences for equally likely: where "
-            "systems are much alike, it is too low as well."
-        ),
+        yield _rates_table(f"equation-8{mark}", name, result)
+        caption = f"{name}: reversals in disjoint sets of topics, with theory"
+        yield result_figure(f"equation-8-figure{mark}", caption, result, "error_rate")
+        yield from _rate_claims(name, result)
+    yield (
+        "Eq. 8 is about a pair whose true difference is known. Splits sort pairs by the difference "
+        "that their first set happened to show, which is partly luck; so at small sizes splits "
+        "reverse more often than eq. 8 says. The predictive rate counts the luck of both sets, but "
+        "takes large and small true differences for equally likely: where systems are much alike, "
+        "it is too low as well."
     )
 
 
@@ -314,8 +304,9 @@ def _distance(levels: Sequence[TopicLevel], kind: str) -> float:
     return sum(gaps) / sum(counts) if sum(counts) else math.nan
 
 
-def _equation_9(results: Mapping[str, TopicsResult]) -> Exhibit:
-    rows, claims = [], []
+@exhibit("equation-9", "Reversals decay exponentially with topics")
+def _equation_9(results: Results) -> Iterator[Part]:
+    rows = []
     for name, result in results.items():
         fitted = [
             (level, level.fit)
@@ -325,42 +316,96 @@ def _equation_9(results: Mapping[str, TopicsResult]) -> Exhibit:
         residuals = [
             float(np.sqrt(np.nanmean(fit.residuals[_known(level)] ** 2))) for level, fit in fitted
         ]
-        rows += [
-            (name, _name(level), fit.b1, fit.b2, off)
-            for (level, fit), off in zip(fitted, residuals, strict=True)
-        ]
-        claims.append(
-            share_claim(
-                f"{name}: the exponential law fits the splits (residuals within .02)",
-                [off <= 0.02 for off in residuals],
-                f"largest {max(residuals):.4f}" if residuals else "",
-                of="levels",
-            )
-        )
         first = [fit.b1 for _, fit in fitted]
-        claims.append(
-            share_claim(
-                f"{name}: the law's first parameter is 1/2, as eq. 13 has it (within .05)",
-                [abs(b1 - 0.5) <= 0.05 for b1 in first],
-                f"between {min(first):.2f} and {max(first):.2f}" if first else "",
-                of="levels",
-            )
+        for (level, fit), off in zip(fitted, residuals, strict=True):
+            rows.append((name, _name(level), fit.b1, fit.b2, off))
+        yield share_claim(
+            f"{name}: the exponential law fits the splits (residuals within .02)",
+            [off <= 0.02 for off in residuals],
+            f"largest {max(residuals):.4f}" if residuals else "",
+            of="levels",
         )
-    return Exhibit(
-        id="equation-9",
-        title="Reversals decay exponentially with topics",
-        tables=(
-            page_table(
-                "equation-9",
-                "b1 exp(−b2 n) fitted to the rates of reversals",
-                ("collection", "difference", "b1", "b2", "root mean square residual"),
-                rows,
-            ),
-        ),
-        claims=tuple(claims),
-        explanation=(
-            "That eq. 9 fits follows from eq. 13 only for pairs of one difference and variance, "
-            "and then b1 is 1/2. A level of observed differences mixes pairs, and with more topics "
-            "their true differences come nearer to the observed, so the fitted b1 need not be 1/2."
-        ),
+        yield share_claim(
+            f"{name}: the law's first parameter is 1/2, as eq. 13 has it (within .05)",
+            [abs(b1 - 0.5) <= 0.05 for b1 in first],
+            f"between {min(first):.2f} and {max(first):.2f}" if first else "",
+            of="levels",
+        )
+    header = ("collection", "difference", "b1", "b2", "root mean square residual")
+    caption = "b1 exp(−b2 n) fitted to the rates of reversals"
+    yield page_table("equation-9", caption, header, rows)
+    yield (
+        "That eq. 9 fits follows from eq. 13 only for pairs of one difference and variance, and "
+        "then b1 is 1/2. A level of observed differences mixes pairs, and with more topics their "
+        "true differences come nearer to the observed, so the fitted b1 need not be 1/2."
     )
+
+
+@exhibit("equation-13", "Why the decay is exponential")
+def equation_13() -> Iterator[Part]:
+    """Eq. 13 and its derivation, with eq. 12 as it is printed and as it must be."""
+    z = np.arange(0.0, 4.001, 0.01)
+    exact, approximate = error_rate(z, 1.0, 1.0), approximate_error_rate(z, 1.0, 1.0)
+    derived, misprinted = rate_by_williams(z, 2.0 / math.pi), rate_by_williams(z, 1.0 / math.pi)
+    gap = float(np.max(np.abs(exact - approximate)))
+    tabled = np.isin(np.round(z, 2), (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0))
+    rows = np.stack([z, exact, approximate, derived, misprinted], axis=1)[tabled].tolist()
+    header = ("z", "eq. 8", "eq. 13", "from eq. 12 corrected", "from eq. 12 as printed")
+    caption = "Error rates at a difference of z standard errors"
+    yield page_table("equation-13", caption, header, rows)
+    yield _curves(z, exact, approximate, misprinted)
+    yield claim(
+        f"Eq. 13 is within {LARGEST_GAP} of eq. 8",
+        gap <= LARGEST_GAP,
+        f"largest distance {gap:.5f}",
+    )
+    yield claim(
+        "Eq. 13 follows from Williams' approximation",
+        np.allclose(derived, approximate, rtol=0, atol=1e-12),
+        "erf(x) ≈ sqrt(1 − exp(−4x²/π))",
+    )
+    yield claim(
+        "Eq. 13 follows from eq. 12 as printed",
+        np.allclose(misprinted, approximate, rtol=0, atol=1e-12),
+        f"off by up to {float(np.max(np.abs(misprinted - approximate))):.3f}",
+    )
+    within = bool((exact >= 0).all() and (exact <= 0.5).all())
+    yield claim("Error rates lie between 0 and 1/2", within)
+    yield (
+        "Eq. 12 prints 2x²/π where Williams has 4x²/π; eq. 13 rests on the latter. Where rates are "
+        "tiny eq. 13 is too small by orders of magnitude, which matters to nobody."
+    )
+    yield {"z": z, "eq. 8": exact, "eq. 13": approximate, "eq. 12": derived}
+
+
+def rate_by_williams(z: np.ndarray, factor: float) -> np.ndarray:
+    """2 p (1 - p) with p = Phi(-z) by (1 + sqrt(1 - exp(-factor z²))) / 2 for Phi(z).
+
+    >>> rate_by_williams(np.array([0.0, 1.0]), 2 / math.pi).round(4).tolist()
+    [0.5, 0.2645]
+    """
+    right = 0.5 * (1.0 + np.sqrt(-np.expm1(-factor * z**2)))
+    return np.asarray(2.0 * right * (1.0 - right))
+
+
+def _curves(z: np.ndarray, *curves: np.ndarray) -> PageFigure:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 3.6), layout="constrained")
+    ax = figure.add_subplot()
+    labels = ("eq. 8", "eq. 13", "from eq. 12 as printed")
+    for place, (label, curve) in enumerate(zip(labels, curves, strict=True)):
+        style = ("-", "--", ":")[place]
+        ax.plot(z, curve, label=label, color=COLOURS[place], linestyle=style, linewidth=1.4)
+    ax.set_xlabel("difference in standard errors")
+    ax.set_ylabel("error rate")
+    ax.set_xlim(0, 4)
+    ax.set_ylim(0, 0.52)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(color="#dddddd", linewidth=0.6)
+    ax.legend(frameon=False, fontsize="small")
+    alt = (
+        "Error rate against the difference in standard errors, from one half down to zero: eq. 8 "
+        "and eq. 13 almost coincide, the curve from eq. 12 as printed lies above them."
+    )
+    return page_figure("equation-13-figure", "Eq. 8 and its approximation", figure, alt=alt)

@@ -8,7 +8,7 @@ scores at hand. Figures 1 and 2 leave teams out, which takes runs, judgments and
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -17,20 +17,53 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank.data.scores import Scores
 from steadyrank.papers.data import PaperData
-from steadyrank.papers.model import Claim, Exhibit, Reproduction, Work
-from steadyrank.papers.parts import claim, increases, page_table, share_claim
-from steadyrank.papers.sakai2016.figures import MEASURES, NEAR, PILOTS, PRINTED_PLANS, pool_figure
+from steadyrank.papers.model import (
+    Claim,
+    Exhibit,
+    Part,
+    Reproduction,
+    Work,
+    claim,
+    exhibit,
+    exhibit_of,
+    increases,
+    page_table,
+    result_figure,
+    share_claim,
+)
 from steadyrank.present.table import Table
 from steadyrank.stats.planning.demands import Demands, check_demands
-from steadyrank.stats.ranks.intervals import TauInterval, bootstrap_tau_interval, kendall_interval
+from steadyrank.stats.ranks.correlation import TauInterval, bootstrap_tau_interval, kendall_interval
 from steadyrank.studies.pools.result import PoolsResult
 from steadyrank.studies.pools.study import pools
 from steadyrank.studies.pools.trials import draw_trials, pilot_subsets, variance_or_nan
+from steadyrank.words import listed
 
 REFERENCE = (
     "T. Sakai and L. Shang: On estimating variances for topic set size design. EVIA 2016, a "
     "workshop of NTCIR-12."
 )
+
+MEASURES = ("nG@1", "P+", "nERR@10", "nDCG@10", "Q@10")
+ONE_ANSWER, MANY_ANSWERS = MEASURES[:3], MEASURES[3:]
+"""Official measures, which look for one good document, and those added for comparison."""
+
+PILOTS = (100, 75, 50, 25, 10)
+
+PRINTED_PLANS: dict[str, tuple[tuple[float, int], ...]] = {
+    "nG@1": ((0.114, 159), (0.114, 159), (0.118, 164), (0.121, 168), (0.113, 157)),
+    "P+": ((0.094, 131), (0.094, 131), (0.095, 132), (0.097, 135), (0.095, 132)),
+    "nERR@10": ((0.087, 121), (0.086, 120), (0.089, 124), (0.090, 125), (0.091, 127)),
+    "nDCG@10": ((0.034, 48), (0.032, 45), (0.034, 48), (0.035, 49), (0.043, 60)),
+    "Q@10": ((0.029, 41), (0.028, 40), (0.030, 42), (0.029, 41), (0.041, 58)),
+}
+"""Table 3: variance and topics by measure, a pair for each number of pilot topics."""
+
+PRINTED_MISSES = {"nG@1": 9, "P+": 14, "nERR@10": 14, "nDCG@10": 10, "Q@10": 11}
+"""Section 5.1, on Figure 1: the first k whose interval misses the variance by all teams."""
+
+NEAR, ROUGHLY = 0.10, 0.25
+"""How far, relatively, variances may be apart that a pilot should tell alike."""
 
 SPELLED = ("nG{}@1", "Pplus{}@10", "nERR@10", "nDCG{}@10", "Q{}@10")
 GAINS = "(gains=(0,1,3))"
@@ -88,9 +121,9 @@ def sakai2016(data: PaperData, work: Work) -> Reproduction:
         data=data.words,
         exhibits=(
             _table_2(scores, work.seed, work.jobs),
-            pool_figure(pooled, 1, sizes[0]),
+            _pool_figure(pooled, 1, sizes[0]),
             _table_3(draws),
-            pool_figure(pooled, 2, sizes[-1]),
+            _pool_figure(pooled, 2, sizes[-1]),
         ),
         settings={
             "measures": list(spelled if data.given is None else scores.measures),
@@ -121,38 +154,25 @@ def _renamed(result: PoolsResult, names: Sequence[str]) -> PoolsResult:
     )
 
 
-def _table_2(scores: Scores, seed: int, jobs: int | None) -> Exhibit:
+@exhibit("table-2", "Do the measures rank runs alike?")
+def _table_2(scores: Scores, seed: int, jobs: int | None) -> Iterator[Part]:
     pairs = [
         (a, b, bootstrap_tau_interval(scores.matrix(a), scores.matrix(b), seed=seed, jobs=jobs))
         for a, b in combinations(scores.measures, 2)
         if len(scores.runs) > 1
     ]
-    header = (
-        "measures",
-        "tau",
-        "interval as printed",
-        "interval over topics",
-        "tau printed",
-        "interval printed",
-    )
-    table = page_table(
-        "table-2",
-        f"Kendall's tau of the rankings of {len(scores.runs)} runs, with 95% intervals",
-        header,
-        [_tau_row(a, b, over_topics) for a, b, over_topics in pairs],
-        digits=3,
-    )
-    return Exhibit(
-        id="table-2",
-        title="Do the measures rank runs alike?",
-        tables=(table,),
-        claims=(*tau_claims(), *_own_tau_claims(pairs)),
-        explanation=(
-            "The printed intervals are tau ± 1.96 sqrt(2(2n + 5) / (9n(n − 1))), whose standard "
-            "error is that of unrelated rankings: it says how far from 0 a tau must be, not how "
-            "well this tau is known. So limits pass 1, and that a limit passes 1 does not make two "
-            "rankings equivalent. The other interval resamples topics."
-        ),
+    caption = f"Kendall's tau of the rankings of {len(scores.runs)} runs, with 95% intervals"
+    here = ("tau", "interval as printed", "interval over topics")
+    header = ("measures", *here, "tau printed", "interval printed")
+    rows = [_tau_row(a, b, over_topics) for a, b, over_topics in pairs]
+    yield page_table("table-2", caption, header, rows, digits=3)
+    yield from tau_claims()
+    yield from _own_tau_claims(pairs)
+    yield (
+        "The printed intervals are tau ± 1.96 sqrt(2(2n + 5) / (9n(n − 1))), whose standard error "
+        "is that of unrelated rankings: it says how far from 0 a tau must be, not how well this "
+        "tau is known. So limits pass 1, and that a limit passes 1 does not make two rankings "
+        "equivalent. The other interval resamples topics."
     )
 
 
@@ -170,50 +190,36 @@ def _tau_row(a: str, b: str, over_topics: TauInterval) -> tuple[object, ...]:
     )
 
 
-def tau_claims() -> list[Claim]:
+def tau_claims() -> Iterator[Claim]:
     """What must agree within the printed Table 2."""
     agrees = []
     for tau, low, high in PRINTED_TAU.values():
         interval = kendall_interval(tau, RUNS)
         # The printed tau is rounded, too.
         agrees.append(max(abs(interval.low - low), abs(interval.high - high)) <= 2 * HALF)
+    text = "Printed intervals are tau ± 1.96 standard errors of unrelated rankings of 44 runs"
+    yield share_claim(text, agrees, of="intervals")
     above = sum(high > 1.0 for _, _, high in PRINTED_TAU.values())
-    return [
-        share_claim(
-            "Printed intervals are tau ± 1.96 standard errors of unrelated rankings of 44 runs",
-            agrees,
-            of="intervals",
-        ),
-        claim(
-            "Printed intervals say how well tau is known",
-            False,
-            f"{above} of {len(PRINTED_TAU)} reach above 1, the largest tau there is",
-        ),
-    ]
+    detail = f"{above} of {len(PRINTED_TAU)} reach above 1, the largest tau there is"
+    yield claim("Printed intervals say how well tau is known", False, detail)
 
 
-def _own_tau_claims(pairs: Sequence[tuple[str, str, TauInterval]]) -> list[Claim]:
+def _own_tau_claims(pairs: Sequence[tuple[str, str, TauInterval]]) -> Iterator[Claim]:
     known = {(a, b): tau for a, b, tau in pairs if not math.isnan(tau.tau)}
-    claims = []
     best = sorted(known, key=lambda pair: -known[pair].tau)[:2]
-    comparable = set(PRINTED_TAU) <= set(known)
-    claims.append(
-        claim(
-            "Most alike are P+ with nERR@10, and nDCG@10 with Q@10",
-            set(best) == {("P+", "nERR@10"), ("nDCG@10", "Q@10")} if comparable else None,
-            "here " + " and ".join(f"{a} with {b} {known[a, b].tau:.3f}" for a, b in best),
-        )
+    expected = {("P+", "nERR@10"), ("nDCG@10", "Q@10")}
+    yield claim(
+        "Most alike are P+ with nERR@10, and nDCG@10 with Q@10",
+        set(best) == expected if set(PRINTED_TAU) <= set(known) else None,
+        "here " + " and ".join(f"{a} with {b} {known[a, b].tau:.3f}" for a, b in best),
     )
     widths = [tau.high - tau.low for tau in known.values() if not math.isnan(tau.low)]
     normal = [2.0 * (kendall_interval(0.0, tau.n).high) for tau in known.values()]
-    claims.append(
-        claim(
-            "Resampling topics gives narrower intervals than the formula",
-            np.mean(widths) < np.mean(normal) if widths else None,
-            f"mean widths {np.mean(widths):.3f} and {np.mean(normal):.3f}" if widths else "",
-        )
+    yield claim(
+        "Resampling topics gives narrower intervals than the formula",
+        np.mean(widths) < np.mean(normal) if widths else None,
+        f"mean widths {np.mean(widths):.3f} and {np.mean(normal):.3f}" if widths else "",
     )
-    return claims
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -248,20 +254,20 @@ def _demands(formula: str = "nagata") -> Demands:
     )
 
 
-def _table_3(draws: _Draws) -> Exhibit:
-    return Exhibit(
-        id="table-3",
-        title="Variances by fewer pilot topics, and the topics they require",
-        tables=(_draw_table(draws), _spread_table(draws), _plan_table()),
-        claims=(*plan_claims(), *_own_plan_claims(draws)),
-        explanation=(
-            "Topics are those of the linear approximation of the noncentrality that the published "
-            "tool uses, for alpha .05, beta .20, a difference of .15 and 10 systems. Two printed "
-            "numbers (Q@10, variances .028 and .041) need the digits that the printed variances "
-            "lack. Exact noncentral F requires up to two topics more, so the printed numbers keep "
-            "their promise of power .80 only nearly. As printed, a table holds one draw of topics; "
-            "how much draws differ is in the table after it."
-        ),
+@exhibit("table-3", "Variances by fewer pilot topics, and the topics they require")
+def _table_3(draws: _Draws) -> Iterator[Part]:
+    yield _draw_table(draws)
+    yield _spread_table(draws)
+    yield _plan_table()
+    yield from plan_claims()
+    yield from _own_plan_claims(draws)
+    yield (
+        "Topics are those of the linear approximation of the noncentrality that the published tool "
+        "uses, for alpha .05, beta .20, a difference of .15 and 10 systems. Two printed numbers "
+        "(Q@10, variances .028 and .041) need the digits that the printed variances lack. Exact "
+        "noncentral F requires up to two topics more, so the printed numbers keep their promise of "
+        "power .80 only nearly. As printed, a table holds one draw of topics; how much draws "
+        "differ is in the table after it."
     )
 
 
@@ -272,15 +278,11 @@ def _draw_table(draws: _Draws) -> Table:
     for size in draws.sizes:
         header += [f"{size} topics", "requires"]
     rows = [
-        [name, *(value for v in draws.variances[0, m].tolist() for value in (v, _ask(demands, v)))]
-        for m, name in enumerate(draws.measures)
+        [name, *(value for v in by_size for value in (v, demands.topics(v) if v > 0.0 else None))]
+        for name, by_size in zip(draws.measures, draws.variances[0].tolist(), strict=True)
     ]
     caption = "One draw of pilot topics, all teams: variance, and topics for a new collection"
     return page_table("table-3", caption, header, rows)
-
-
-def _ask(demands: Demands, variance: float) -> int | None:
-    return demands.topics(variance) if variance > 0.0 else None
 
 
 def _spread_table(draws: _Draws) -> Table:
@@ -291,12 +293,9 @@ def _spread_table(draws: _Draws) -> Table:
             if np.isnan(values).any():
                 continue
             rows.append((name, size, values.mean(), *np.quantile(values, [0.025, 0.975]).tolist()))
-    return page_table(
-        "table-3-spread",
-        f"The same over {len(draws.variances)} draws: mean and middle 95%",
-        ("measure", "topics", "mean variance", "2.5%", "97.5%"),
-        rows,
-    )
+    caption = f"The same over {len(draws.variances)} draws: mean and middle 95%"
+    header = ("measure", "topics", "mean variance", "2.5%", "97.5%")
+    return page_table("table-3-spread", caption, header, rows)
 
 
 def _plan_table() -> Table:
@@ -315,24 +314,13 @@ def _plan_table() -> Table:
         for name, plans in PRINTED_PLANS.items()
         for size, (variance, topics) in zip(PILOTS, plans, strict=True)
     ]
-    return page_table(
-        "table-3-printed",
-        "The printed variances, and the topics that they require",
-        (
-            "measure",
-            "pilot topics",
-            "variance printed",
-            "n printed",
-            "n approximate",
-            "n exact",
-            "power of printed n",
-        ),
-        rows,
-        digits=3,
-    )
+    given = ("measure", "pilot topics", "variance printed", "n printed")
+    header = (*given, "n approximate", "n exact", "power of printed n")
+    caption = "The printed variances, and the topics that they require"
+    return page_table("table-3-printed", caption, header, rows, digits=3)
 
 
-def plan_claims() -> list[Claim]:
+def plan_claims() -> Iterator[Claim]:
     """What must agree within the printed Table 3."""
     nagata, exact = _demands(), _demands("exact")
     printed = [plan for plans in PRINTED_PLANS.values() for plan in plans]
@@ -341,51 +329,190 @@ def plan_claims() -> list[Claim]:
         nagata.topics(variance - HALF) <= topics <= nagata.topics(variance + HALF)
         for variance, topics in printed
     ]
+    yield share_claim(
+        "Printed topics follow from the printed variances, within their rounding",
+        within,
+        f"{direct} from the rounded variance itself",
+        of="numbers",
+    )
     powers = [exact.power(variance, topics) for variance, topics in printed]
+    yield claim(
+        "The printed topics have power .80",
+        min(powers) >= 0.8,
+        f"exactly, between {min(powers):.3f} and {max(powers):.3f}",
+    )
     more = [exact.topics(variance) - nagata.topics(variance) for variance, _ in printed]
-    return [
-        share_claim(
-            "Printed topics follow from the printed variances, within their rounding",
-            within,
-            f"{direct} from the rounded variance itself",
-            of="numbers",
-        ),
-        claim(
-            "The printed topics have power .80",
-            min(powers) >= 0.8,
-            f"exactly, between {min(powers):.3f} and {max(powers):.3f}",
-        ),
-        claim(
-            "The approximation is at most two topics short of the exact number",
-            min(more) >= 0 and max(more) <= 2,
-            f"{min(more)} to {max(more)} topics short",
-        ),
-    ]
+    yield claim(
+        "The approximation is at most two topics short of the exact number",
+        min(more) >= 0 and max(more) <= 2,
+        f"{min(more)} to {max(more)} topics short",
+    )
 
 
-def _own_plan_claims(draws: _Draws) -> list[Claim]:
+def _own_plan_claims(draws: _Draws) -> Iterator[Claim]:
     if len(draws.sizes) < 2:
-        return [claim("A quarter of the topics gives nearly the same variance", None)]
-    best = draws.variances[:1, :, :1]
-    ratios = draws.variances / best
+        yield claim("A quarter of the topics gives nearly the same variance", None)
+        return
+    ratios = draws.variances / draws.variances[:1, :, :1]
     gaps = np.abs(ratios - 1.0)
-    by_size = np.nanmean(gaps, axis=(0, 1))
     quarter = min(range(1, len(draws.sizes)), key=lambda s: abs(draws.sizes[s] - 25))
-    near = gaps[0, :, quarter] <= NEAR
-    return [
-        share_claim(
-            f"{draws.sizes[quarter]} topics give nearly the same variance (within 10%), one draw",
-            near.tolist(),
-            "; ".join(
-                f"{name} {ratio - 1.0:+.1%}"
-                for name, ratio in zip(draws.measures, ratios[0, :, quarter], strict=True)
-            ),
-            of="measures",
-        ),
-        claim(
-            "Fewer topics give less accurate variances",
-            increases(by_size[1:].tolist()),
-            "mean distances "
-            + ", ".join(f"{n}: {gap:.1%}" for n, gap in zip(draws.sizes, by_size, strict=True)),
-        ),
+    yield share_claim(
+        f"{draws.sizes[quarter]} topics give nearly the same variance (within 10%), one draw",
+        (gaps[0, :, quarter] <= NEAR).tolist(),
+        _ratios(dict(zip(draws.measures, ratios[0, :, quarter], strict=True))),
+        of="measures",
+    )
+    by_size = np.nanmean(gaps, axis=(0, 1))
+    pairs = zip(draws.sizes, by_size, strict=True)
+    yield claim(
+        "Fewer topics give less accurate variances",
+        increases(by_size[1:].tolist()),
+        "mean distances " + ", ".join(f"{n}: {gap:.1%}" for n, gap in pairs),
+    )
+
+
+def _pool_figure(pools: PoolsResult | None, number: int, size: int) -> Exhibit:
+    """Variances against the number of teams left out: Figure 1 or 2."""
+    title = f"Variances with k teams left out, {size} topics"
+    return exhibit_of(f"figure-{number}", title, _pool_parts(pools, number, size))
+
+
+def _pool_parts(pools: PoolsResult | None, number: int, size: int) -> Iterator[Part]:
+    if pools is None:
+        yield (
+            "To leave teams out takes runs, judgments and the teams of the runs: give QRELS RUN... "
+            "with --run-info FILE or --team-from REGEX."
+        )
+        return
+    yield _misses_table(pools, number, size)
+    yield _cells_table(pools, number, size)
+    caption = (
+        f"Variance by the remaining teams, mean and 95% interval over {pools.n_trials} trials; "
+        "dashed, by all teams and topics"
+    )
+    shown = replace(pools, pilot_topics=(size,))
+    yield result_figure(f"figure-{number}", caption, shown, "variance")
+    yield from _pool_claims(pools, size) if number == 1 else _few_topics_claims(pools, size)
+    yield (
+        "Documents that only the teams left out had within pool depth lose their judgments, and "
+        "topics on which no remaining run scores are dropped. The interval is that of the mean "
+        "over trials: more trials narrow it, so the first k whose interval misses says more about "
+        "their number than about teams."
+    )
+    yield {"pools": pools}
+
+
+def _misses_table(pools: PoolsResult, number: int, size: int) -> Table:
+    rows = []
+    for row in pools.references:
+        printed = PRINTED_PLANS.get(row.measure, ((math.nan, 0),))[0][0]
+        miss = PRINTED_MISSES.get(row.measure) if number == 1 else None
+        rows.append((row.measure, row.variance, printed, row.first_miss.get(size), miss))
+    caption = (
+        f"Variance by all {len(pools.teams)} teams, and the first k whose interval misses it "
+        "(printed: 16 teams)"
+    )
+    header = ("measure", "variance", "variance printed", "first k", "first k printed")
+    return page_table(f"figure-{number}-first-miss", caption, header, rows)
+
+
+def _cells_table(pools: PoolsResult, number: int, size: int) -> Table:
+    rows = [
+        (cell.measure, cell.k, cell.mean, cell.interval, len(cell.variances), min(cell.topics_left))
+        for cell in pools.leave_out
+        if cell.pilot_topics == size
     ]
+    caption = "Variance with k teams left out: mean over trials and its 95% interval"
+    header = ("measure", "k", "mean variance", "interval", "trials", "fewest topics")
+    return page_table(f"figure-{number}-data", caption, header, rows)
+
+
+def _widths(pools: PoolsResult, size: int) -> dict[str, list[float]]:
+    """Of the intervals by measure, a figure for each k."""
+    widths: dict[str, list[float]] = {name: [] for name in pools.measures}
+    for cell in pools.leave_out:
+        if cell.pilot_topics == size and cell.k > 0:
+            low, high = cell.interval or (math.nan, math.nan)
+            widths[cell.measure].append(high - low)
+    return widths
+
+
+def _pool_claims(pools: PoolsResult, size: int) -> Iterator[Claim]:
+    widths = _widths(pools, size)
+    variance = {row.measure: row.variance for row in pools.references}
+    wider = [bool(increases(w)) for w in widths.values()]
+    yield share_claim("Intervals widen as teams leave", wider, of="measures")
+    widest = [w[-1] == np.nanmax(w) for w in widths.values()]
+    yield share_claim("The interval is widest with the fewest teams", widest, of="measures")
+    half = len(pools.teams) // 2
+    means = {name: pools.cell(name, half, size).mean / variance[name] for name in pools.measures}
+    yield _half_claim(pools, "variances are nearly the same", means, NEAR)
+    last = max(pools.ks)
+    left = len(pools.teams) - last
+    alone = {name: pools.cell(name, last, size).mean / variance[name] for name in pools.measures}
+    yield share_claim(
+        f"With {left} team{'s' * (left > 1)} left, variances are overestimated",
+        [ratio > 1.0 for ratio in alone.values()],
+        _ratios(alone),
+        of="measures",
+    )
+    yield from _kind_claims(variance, widths)
+
+
+def _kind_claims(
+    variance: Mapping[str, float], widths: Mapping[str, Sequence[float]]
+) -> Iterator[Claim]:
+    """Measures of one document against measures of many."""
+    known = set(MEASURES) <= set(variance)
+    width = {name: float(np.nanmean(w)) for name, w in widths.items()}
+    order = (
+        f"from the largest variance: {listed(sorted(variance, key=lambda name: -variance[name]))}"
+    )
+    tight = f"from the tightest: {listed(sorted(width, key=lambda name: width[name]))}"
+
+    def below(some: Sequence[str], others: Sequence[str], of: Mapping[str, float]) -> bool | None:
+        return max(of[a] for a in some) < min(of[b] for b in others) if known else None
+
+    text = "nDCG@10 and Q@10 vary less than the measures for one good answer"
+    yield claim(text, below(MANY_ANSWERS, ONE_ANSWER, variance), order)
+    text = "nDCG@10 and Q@10 have tighter intervals than the measures for one good answer"
+    yield claim(text, below(MANY_ANSWERS, ONE_ANSWER, width), tight)
+    text = "P+ and nERR@10 have tighter intervals than nG@1"
+    yield claim(text, below(("P+", "nERR@10"), ("nG@1",), width), tight)
+
+
+def _few_topics_claims(pools: PoolsResult, size: int) -> Iterator[Claim]:
+    most = max(pools.pilot_topics)
+    if size == most:
+        yield claim("With few topics variances are less stable", None, "there are no fewer")
+        return
+    many, few = _widths(pools, most), _widths(pools, size)
+    wider = {name: float(np.nanmean(few[name]) / np.nanmean(many[name])) for name in few}
+    yield share_claim(
+        f"With {size} topics variances are less stable: wider intervals",
+        [ratio > 1.0 for ratio in wider.values()],
+        "; ".join(f"{name} × {ratio:.1f}" for name, ratio in wider.items()),
+        of="measures",
+    )
+    half = len(pools.teams) // 2
+    means = {
+        name: pools.cell(name, half, size).mean / pools.cell(name, 0, size).mean
+        for name in pools.measures
+    }
+    yield _half_claim(pools, "they are still roughly the same", means, ROUGHLY)
+
+
+def _half_claim(
+    pools: PoolsResult, text: str, ratios: Mapping[str, float], tolerance: float
+) -> Claim:
+    return share_claim(
+        f"Without {len(pools.teams) // 2} of {len(pools.teams)} teams, {text} "
+        f"(within {tolerance:.0%})",
+        [abs(ratio - 1.0) <= tolerance for ratio in ratios.values()],
+        _ratios(ratios),
+        of="measures",
+    )
+
+
+def _ratios(ratios: Mapping[str, float]) -> str:
+    return "; ".join(f"{name} {ratio - 1.0:+.1%}" for name, ratio in ratios.items())

@@ -41,7 +41,6 @@ SCIENTIFIC = ("arrays", "plots", "science", "statistics", "tables")
 
 # One more whenever the same packages would give other documents than before.
 _FORMAT = 1
-_DIGEST = 32
 _DATA = Path(__file__).parent
 
 
@@ -248,27 +247,19 @@ def _read_or_make(versions: dict[str, str], file: str, progress: Progress | None
 def _read_cache(path: Path) -> list[DocstringDocument] | None:
     """What was kept; None where nothing was, or what is there is damaged."""
     try:
-        content = path.read_bytes()
-        data = content[_DIGEST:]
-        if _checksum(data) != content[:_DIGEST]:
-            return None
-        return [DocstringDocument(*row) for row in json.loads(zlib.decompress(data))] or None
+        content = zlib.decompress(path.read_bytes())  # which has a checksum of its own
+        return [DocstringDocument(*row) for row in json.loads(content)] or None
     except (OSError, ValueError, TypeError, zlib.error):
         return None
 
 
 def _write_cache(path: Path, documents: list[DocstringDocument]) -> None:
     """Keep the documents for the next time, where that is possible."""
-    data = zlib.compress(json.dumps(documents).encode(), 3)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, _checksum(data) + data)
+        write_whole(path, zlib.compress(json.dumps(documents).encode(), 3))
     except (OSError, SteadyrankError):
         return  # read-only or full: then it is read from the sources each time
-
-
-def _checksum(data: bytes) -> bytes:
-    return hashlib.blake2b(data, digest_size=_DIGEST).digest()
 
 
 def _manifest(documents: Mapping[str, str], versions: dict[str, str]) -> dict[str, Any]:

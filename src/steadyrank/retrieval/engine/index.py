@@ -2,7 +2,9 @@
 
 The index of a stop list and a lexical unit is the product X U of the word counts X with the map U
 from words to units, in which stopped words have no units; lengths are X (U 1). Only the columns
-that topics use are formed, so that an index costs one pass over the counts.
+that topics use are formed, so that an index costs one pass over the counts. The postings of a unit
+are those of its words added up; a bit for each document says which have any, and reading the bits
+in order sorts them.
 """
 
 from __future__ import annotations
@@ -15,11 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steadyrank.compute.kernels import WORD, lean_kernel, trailing_zeros
 from steadyrank.errors import InputError
-from steadyrank.retrieval.engine import index_kernels
 from steadyrank.retrieval.engine.lexical import UnitMap, map_units
-from steadyrank.retrieval.engine.stop_lists import stop_words
-from steadyrank.retrieval.engine.tokens import split_words
+from steadyrank.retrieval.engine.tokens import split_words, stop_words
 from steadyrank.retrieval.engine.word_counts import WordCounts, words_first
 
 
@@ -76,7 +77,7 @@ def build_index(
     is_stopped = _is_stopped(counts.words, stopped)
     lengths = np.empty(len(counts.documents))
     weight = np.where(is_stopped, 0, used.total).astype(np.int32)
-    index_kernels.weighted_lengths(counts.starts, counts.word, counts.count, weight, lengths)
+    weighted_lengths(counts.starts, counts.word, counts.count, weight, lengths)
     starts, document, count = _postings(counts, used, is_stopped, _is_asked(asked, used))
     df = np.diff(starts)
     present = np.flatnonzero(df)
@@ -150,7 +151,7 @@ def _postings(
     starts = np.zeros(len(used.units) + 1, np.int64)
     document, count = np.empty(most, np.int32), np.empty(most, np.int32)
     n_documents = len(counts.documents)
-    index_kernels.merge_postings(
+    merge_postings(
         word_starts,
         by_word,
         word_count,
@@ -174,3 +175,55 @@ def _queries(
     starts = np.concatenate([[0], np.cumsum([len(query) for query in known])]).astype(np.int64)
     pairs = np.array([pair for query in known for pair in query], np.int32).reshape(-1, 2)
     return starts, np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+
+
+@lean_kernel
+def weighted_lengths(starts, word, count, weight, lengths):
+    """Units of each document; `weight` is how many a word stands for, 0 where it is stopped."""
+    for document in range(len(starts) - 1):
+        length = 0
+        for pair in range(starts[document], starts[document + 1]):
+            length += count[pair] * weight[word[pair]]
+        lengths[document] = length
+
+
+@lean_kernel
+def merge_postings(
+    word_starts,
+    document,
+    count,
+    unit_starts,
+    unit_word,
+    times,
+    sums,
+    marks,
+    starts,
+    documents,
+    counts,
+):
+    """The postings of each unit, from those of its words.
+
+    Entry e says that a unit occurs times[e] times in the word unit_word[e]. `sums` (one for each
+    document) and `marks` (one bit for each document) start as zeros and end so: a set bit says
+    that the document has the unit, and the bits in order give the documents in order.
+    """
+    end = 0
+    for unit in range(len(unit_starts) - 1):
+        for entry in range(unit_starts[unit], unit_starts[unit + 1]):
+            word = unit_word[entry]
+            for posting in range(word_starts[word], word_starts[word + 1]):
+                number = np.int64(document[posting])
+                sums[number] += count[posting] * times[entry]
+                marks[number >> 6] |= WORD(1) << WORD(number & 63)
+        if unit_starts[unit] < unit_starts[unit + 1]:
+            for block in range(len(marks)):
+                bits = marks[block]
+                marks[block] = WORD(0)
+                while bits != WORD(0):
+                    number = 64 * block + np.int64(trailing_zeros(bits))
+                    bits &= bits - WORD(1)  # without its lowest one
+                    documents[end] = number
+                    counts[end] = sums[number]
+                    sums[number] = 0
+                    end += 1
+        starts[unit + 1] = end

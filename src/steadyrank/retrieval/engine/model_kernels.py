@@ -244,10 +244,3 @@ def tf_idf(tf, dl, df, cf, n_documents, tokens, avgdl, qtf, k1, b):
 def weight(tf, dl, df, cf, n_documents, tokens, avgdl, qtf):
     """Stands for a model's kernel until `specialised` puts one in its place."""
     return 0.0
-
-
-def weigh_template(tf, dl, df, cf, qtf, collection, parameters, out):
-    """One model over many postings; `collection` is (n_documents, tokens, avgdl)."""
-    n_documents, tokens, avgdl = collection
-    for i in range(len(out)):
-        out[i] = weight(tf[i], dl[i], df[i], cf[i], n_documents, tokens, avgdl, qtf[i], *parameters)

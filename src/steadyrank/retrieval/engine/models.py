@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from steadyrank.compute.kernels import specialised
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.retrieval.engine import model_kernels as k
+from steadyrank.retrieval.engine.search_kernels import fill_weights
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -35,6 +36,11 @@ class Model:
     kernel: Any
     parameters: Mapping[str, float]
     says: str
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The values of its parameters, as its kernel takes them."""
+        return tuple(map(float, self.parameters.values()))
 
     def __str__(self) -> str:
         usual = MODELS[self.name].parameters
@@ -149,8 +155,11 @@ def weigh(
     _check_postings(columns, n_documents, tokens)
     collection = (float(n_documents), float(tokens), tokens / n_documents)
     out = np.empty(columns[0].shape)
-    flat = [column.ravel() for column in columns]
-    _weigher(model.name)(*flat, collection, tuple(model.parameters.values()), out.ravel())
+    tf, dl, df, cf, count = (column.ravel() for column in columns)
+    unit, rows = np.arange(out.size), np.arange(out.size + 1)  # every posting is a unit's only one
+    weights_kernel(model.name)(
+        unit, rows, count, rows, tf, dl, df, cf, collection, model.numbers, out.ravel()
+    )
     return out
 
 
@@ -171,5 +180,6 @@ def _check_postings(columns: list[np.ndarray], n_documents: int, tokens: float) 
 
 
 @functools.cache
-def _weigher(name: str) -> Any:
-    return specialised(k.weigh_template, f"weigh_{name}", weight=MODELS[name].kernel)
+def weights_kernel(model: str) -> Any:
+    """The compiled weights of one model; only models in use are ever compiled."""
+    return specialised(fill_weights, f"weights_{model}", weight=MODELS[model].kernel)

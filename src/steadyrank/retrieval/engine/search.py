@@ -8,7 +8,6 @@ postings serves eight models.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,21 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.compute.kernels import specialised
 from steadyrank.data.ids import Ids, make_ids
 from steadyrank.data.qrels import JudgedRun, Qrels
 from steadyrank.data.run import Run
-from steadyrank.errors import InputError
+from steadyrank.errors import check_count
 from steadyrank.retrieval.engine import search_kernels
 from steadyrank.retrieval.engine.index import Index
-from steadyrank.retrieval.engine.models import MODELS, Model, parse_model
+from steadyrank.retrieval.engine.models import Model, parse_model, weights_kernel
 from steadyrank.retrieval.engine.simd_scores import EIGHT
 
 DEPTH = 1000
 FEW = 3
 """Models that are served faster one by one than together."""
-
-LARGEST_DEPTH = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +54,7 @@ def order_documents(documents: Sequence[str]) -> DocumentOrder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Ranking:
+class ModelRanking:
     """The best documents of every topic by one model.
 
     The upper half of a key is the score, the lower half the document's place among all ids;
@@ -122,12 +118,12 @@ def search_all(
     *,
     depth: int = DEPTH,
     order: DocumentOrder | None = None,
-) -> Iterator[Ranking]:
+) -> Iterator[ModelRanking]:
     """The rankings by each of several models, in their order; eight are computed together.
 
     `order` is that of the index's documents, for whoever searches many indexes of them.
     """
-    check_depth(depth)
+    check_count("depth", depth)
     chosen = [parse_model(model) for model in models]
     order = order_documents(index.documents) if order is None else order
     weights = prepare_weights(index)
@@ -147,25 +143,19 @@ def search_all(
             n_ranked,
         )
         for model, its_keys, its_sizes in zip(group, keys, n_ranked, strict=True):
-            yield Ranking(
+            yield ModelRanking(
                 model=model, topics=index.topics, keys=its_keys, n_ranked=its_sizes, order=order
             )
 
 
-def spelled(model: Model) -> str:
+def spelled_model(model: Model) -> str:
     """A model as text that `parse_model` reads back to the last bit.
 
-    >>> spelled(parse_model("LGD(c=0.1)"))
+    >>> spelled_model(parse_model("LGD(c=0.1)"))
     'LGD(c=0.1)'
     """
     given = ",".join(f"{key}={value!r}" for key, value in model.parameters.items())
     return f"{model.name}({given})" if given else model.name
-
-
-def check_depth(depth: int) -> None:
-    """Refuse a depth that is no number of documents."""
-    if not isinstance(depth, (int, np.integer)) or not 1 <= depth <= LARGEST_DEPTH:
-        raise InputError(f"depth must be a whole number of at least 1, got {depth!r}")
 
 
 def _groups(models: list[Model]) -> Iterator[list[Model]]:
@@ -187,9 +177,8 @@ class Weights:
     def column(self, model: Model) -> np.ndarray:
         """The weights of every row of every term by one model."""
         column = np.empty(int(self.terms.rows[-1]))
-        parameters = tuple(map(float, model.parameters.values()))
         unit, rows = self.terms.unit, self.terms.rows
-        weights_kernel(model.name)(unit, rows, *self.statistics, parameters, column)
+        weights_kernel(model.name)(unit, rows, *self.statistics, model.numbers, column)
         return column
 
     def table(self, models: Sequence[Model]) -> np.ndarray:
@@ -200,12 +189,6 @@ class Weights:
         for column, model in zip(columns, models, strict=False):
             column[:] = self.column(model)
         return np.ascontiguousarray(columns.T).ravel()
-
-
-@functools.cache
-def weights_kernel(model: str) -> Any:
-    """The compiled weights of one model; only models in use are ever compiled."""
-    return specialised(search_kernels.fill_weights, f"weights_{model}", weight=MODELS[model].kernel)
 
 
 def prepare_weights(index: Index) -> Weights:
@@ -255,20 +238,12 @@ def find_wanted(
     """The judged documents of a collection, topic by topic; others can never be retrieved."""
     place = {order.ids.raw(i): i for i in range(len(order))}
     position = {topic: q for q, topic in enumerate(topics)}
-    ranks: list[int] = []
-    rows: list[int] = []
-    sizes: list[int] = []
-    for first, stop in pairwise(qrels.blocks.tolist()):
-        size = len(rows)
-        for row in range(first, stop):
-            rank = place.get(qrels.documents.raw(row))
-            if rank is not None and (qrels.grades[row] > 0 or not relevant_only):
-                ranks.append(rank)
-                rows.append(row)
-        sizes.append(len(rows) - size)
+    raw = qrels.documents.raw
+    id_rank = np.array([place.get(raw(row), -1) for row in range(len(qrels))], np.int64)
+    kept = (id_rank >= 0) & ((qrels.grades > 0) | (not relevant_only))
     return search_kernels.Wanted(
         topic=np.array([position.get(topic, -1) for topic in qrels.topics], np.int64),
-        starts=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        id_rank=np.array(ranks, np.int64),
-        row=np.array(rows, np.int32),
+        starts=np.concatenate([[0], np.cumsum(kept)])[qrels.blocks],
+        id_rank=id_rank[kept],
+        row=np.flatnonzero(kept).astype(np.int32),
     )

@@ -3,6 +3,11 @@
 A posting's weight depends on the document only through tf and the document's length, so that
 weights are computed once for each distinct pair of a unit, and looked up for each posting. A
 score and a document's place among all ids make one 64-bit key: the larger key ranks first.
+
+Documents are scored in blocks whose sums stay in a core's cache, all topics' postings being in
+order of documents. Of each model the keys above the smallest one kept are gathered until there is
+no more room, and then cut to the best. Indices in hot loops are unsigned (`WORD`): of signed ones
+Numba checks whether they are negative.
 """
 
 from __future__ import annotations
@@ -103,6 +108,7 @@ def keep_largest(keys, size, depth, spare):
         if high == depth:
             # The keys of the last round are all below those of earlier ones.
             return least
+        # The leading eight bits of what the keys span: as many values as there are buckets.
         shift = WORD(max(0, 56 - np.int64(leading_zeros((most - least) | WORD(1)))))
         counts[:] = WORD(0)
         for i in range(len(some)):
@@ -131,6 +137,7 @@ def _move_above(some, least, shift, edge, spare):
     for i in range(len(some)):
         key = some[i]
         bucket = (key - least) >> shift
+        # Written in any case, and kept where the place moves on: a branch would be guessed wrong.
         some[place] = key
         spare[tied] = key
         place += WORD(bucket > edge)
@@ -196,7 +203,7 @@ def _harvest(first, size, sums, touched, chosen, id_rank, best, depth):
     """Offer the sums of a block's touched documents to the best so far."""
     n = WORD(0)
     for i in range(size):
-        chosen[n] = i
+        chosen[n] = i  # without a branch, as in `_move_above`
         above = which_above(sums, i * LANES, best.limits)  # noqa: F821
         n += WORD(touched[i]) & WORD(above != WORD(0))
     for c in range(np.int64(n)):

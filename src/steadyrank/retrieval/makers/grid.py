@@ -19,24 +19,31 @@ from typing import Any, NamedTuple, Unpack
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, check_choice, warn
-from steadyrank.measures.evaluate import DEFAULT_MEASURES
+from steadyrank.measures.evaluate import DEFAULT_MEASURES, Missing, NoRelevant
 from steadyrank.measures.names import Measure
 from steadyrank.retrieval.engine.index import build_index
 from steadyrank.retrieval.engine.lexical import UNITS
 from steadyrank.retrieval.engine.models import MODELS, Model, parse_model
-from steadyrank.retrieval.engine.search import DocumentOrder, order_documents, search_all, spelled
+from steadyrank.retrieval.engine.search import (
+    DocumentOrder,
+    order_documents,
+    search_all,
+    spelled_model,
+)
 from steadyrank.retrieval.engine.search_kernels import Wanted
-from steadyrank.retrieval.engine.stop_lists import STOP_LISTS, stop_words
+from steadyrank.retrieval.engine.tokens import STOP_LISTS, stop_words
 from steadyrank.retrieval.engine.word_counts import WordCounts
-from steadyrank.retrieval.makers.inputs import Evaluation, Missing, NoRelevant
-from steadyrank.retrieval.makers.run_folders import Info, Made, Task
+from steadyrank.retrieval.makers.inputs import Evaluation
 from steadyrank.retrieval.makers.runs import (
+    Info,
+    Made,
+    Making,
     MakingOptions,
-    Study,
+    Task,
     WrittenRuns,
     keep_and_score,
-    make_study,
-    score_runs,
+    lay_out_runs,
+    score_made_runs,
     wanted_by,
     write_runs,
 )
@@ -142,9 +149,9 @@ def grid(
     >>> scores.runs[:3], scores.run_info["lexical"][:3]
     (('none_none_BM25', 'none_none_PL2', 'none_porter_BM25'), ('none', 'none', 'porter'))
     """
-    _, study = _prepare(corpus, topics, **options)
-    return score_runs(
-        study,
+    _, making = _prepare(corpus, topics, **options)
+    return score_made_runs(
+        making,
         corpus=corpus,
         qrels=qrels,
         measures=measures,
@@ -152,7 +159,7 @@ def grid(
         no_relevant=no_relevant,
         out=out,
         store=store,
-        grid={"depth": study.depth},
+        grid={"depth": making.depth},
     )
 
 
@@ -194,8 +201,8 @@ def write_grid(
     >>> result.runs, (result.folder / "runs").is_dir()
     (('none_none_BM25',), True)
     """
-    components, study = _prepare(corpus, topics, **options)
-    return GridResult(**components._asdict(), **write_runs(study, out))
+    components, making = _prepare(corpus, topics, **options)
+    return GridResult(**components._asdict(), **write_runs(making, out))
 
 
 class _Components(NamedTuple):
@@ -214,7 +221,7 @@ def _prepare(
     lexical: Names | None = None,
     models: str | Model | Iterable[str | Model] = tuple(MODELS),
     **options: Unpack[MakingOptions],
-) -> tuple[_Components, Study]:
+) -> tuple[_Components, Making]:
     """Check everything that can be checked before the work begins."""
     stops, units = _listed(stop_lists), _units(lexical)
     several = [models] if isinstance(models, (str, Model)) else models
@@ -223,11 +230,11 @@ def _prepare(
         if not names:
             raise InputError(f"name at least one {what}")
     stopped = {stop: sorted(stop_words(stop)) for stop in stops}
-    spellings = tuple(map(spelled, parsed))
+    spellings = tuple(map(spelled_model, parsed))
     tasks, info = _tasks(stops, units, parsed)
     settings = {"makes": "grid", "stop_lists": stopped, "lexical": units, "models": spellings}
     components = _Components(stops, units, spellings)
-    study = make_study(
+    making = lay_out_runs(
         corpus,
         topics,
         make=_make,
@@ -237,7 +244,7 @@ def _prepare(
         settings=settings,
         **options,
     )
-    return components, study
+    return components, making
 
 
 def _listed(names: Names) -> tuple[str, ...]:
@@ -286,16 +293,16 @@ class _Plan:
     wanted: Wanted | None
 
 
-def _plan(components: _Components, study: Study, evaluation: Evaluation | None) -> _Plan:
-    order = order_documents(study.counts.documents)
+def _plan(components: _Components, making: Making, evaluation: Evaluation | None) -> _Plan:
+    order = order_documents(making.counts.documents)
     return _Plan(
-        counts=study.counts,
-        topics=study.topics,
+        counts=making.counts,
+        topics=making.topics,
         models=components.models,
-        depth=study.depth,
+        depth=making.depth,
         order=order,
         evaluation=evaluation,
-        wanted=wanted_by(evaluation, study.topics, order),
+        wanted=wanted_by(evaluation, making.topics, order),
     )
 
 

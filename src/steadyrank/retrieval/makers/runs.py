@@ -6,46 +6,221 @@ written into a folder, scored without being written, or both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from steadyrank._version import __version__
-from steadyrank.compute.executors import Machine, Progress, workers
-from steadyrank.compute.stores import open_store
+from steadyrank.compute.executors import Machine, Progress, is_elsewhere, shared, workers
+from steadyrank.compute.files import check_still_there, sweep, write_whole
+from steadyrank.compute.stores import Store, open_store
 from steadyrank.data.qrels import JudgedRun
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, warn
+from steadyrank.data.write.csv import csv_line
+from steadyrank.data.write.files import run_text
+from steadyrank.errors import InputError, check_count
+from steadyrank.measures.evaluate import Missing, NoRelevant, report_missing
 from steadyrank.measures.names import Measure
 from steadyrank.notebook import Framed, shown_by
-from steadyrank.retrieval.engine.search import DEPTH, DocumentOrder, check_depth, find_wanted
+from steadyrank.retrieval.engine.search import DEPTH, DocumentOrder, find_wanted
 from steadyrank.retrieval.engine.search_kernels import Wanted
 from steadyrank.retrieval.engine.word_counts import WordCounts
 from steadyrank.retrieval.makers.inputs import (
     Evaluation,
-    Missing,
-    NoRelevant,
-    digest_of,
+    collection_topics,
+    digest_of_counts,
     load_counts,
     load_judgments,
-    load_topics,
     make_evaluation,
 )
-from steadyrank.retrieval.makers.run_folders import (
-    Harvest,
-    Info,
-    Made,
-    Task,
-    check_run_names,
-    make_runs,
-    open_run_folder,
-)
-from steadyrank.words import by_number, counted
+
+Info = Mapping[str, str]
+"""What is known of a run: name of a column to its value."""
+
+WINDOW = 64
+"""Tasks that are with the workers at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """A folder that fills with runs."""
+
+    root: Path
+
+    def path(self, name: str) -> Path:
+        """Where a run lies."""
+        return self.root / "runs" / f"{name}.run"
+
+    def lacks(self, name: str) -> bool:
+        """Whether a run is still to be made."""
+        return not self.path(name).exists()
+
+    def save(self, name: str, content: bytes) -> None:
+        """Keep a run, whole or not at all."""
+        check_still_there(self.root / "runs")
+        write_whole(self.path(name), content)
+
+    def finish(self, runs: Sequence[str], info: Sequence[Info]) -> None:
+        """Say what the runs are, once all are there."""
+        columns = list(dict.fromkeys(key for row in info for key in row))
+        rows = [
+            [run, *(row.get(key, "") for key in columns)]
+            for run, row in zip(runs, info, strict=True)
+        ]
+        check_still_there(self.root)
+        write_whole(self.root / "run-info.csv", "".join(map(csv_line, [["run", *columns], *rows])))
+
+
+def open_run_folder(folder: PathLike, settings: Mapping[str, Any]) -> RunFolder:
+    """The folder of runs that these settings make; refused if others made it."""
+    root = open_store(folder, settings).folder
+    (root / "runs").mkdir(exist_ok=True)
+    sweep(root / "runs")
+    return RunFolder(root)
+
+
+def check_run_names(names: Sequence[str]) -> None:
+    """Refuse names that no file or TREC line can hold, or that two runs would share."""
+    for name in names:
+        if not name or name.split() != [name] or Path(name).name != name:
+            raise InputError(f"a run cannot be named {name!r}: no blanks, and no slashes")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"two systems would be named {twice!r}: name each component once")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """Runs that are made together."""
+
+    name: str
+    """Under which a store keeps their scores."""
+    runs: tuple[str, ...]
+    what: Any
+    """What the function that makes them must know."""
+    write: frozenset[str] = frozenset()
+    """The runs to write."""
+    score: bool = False
+    folder: RunFolder | None = None
+    """Where the runs go; None if they are handed back as text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Made:
+    """What a task has made."""
+
+    values: np.ndarray | None = None
+    """[run, measure, topic]"""
+    lacking: np.ndarray | None = None
+    """[run]: judged topics without documents."""
+    texts: dict[str, bytes] = field(default_factory=dict)
+
+    def keep(self, task: Task, run: Run) -> None:
+        """Write a run, here or, from another machine, there."""
+        if not len(run):
+            raise InputError(
+                f"{run.name} retrieves nothing for any topic: no unit of the topics occurs in "
+                "the collection"
+            )
+        if task.folder is None:
+            self.texts[run.name] = run_text(run)
+        else:
+            task.folder.save(run.name, run_text(run))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Harvest:
+    """The scores of all runs, empty if nobody asked, and how many runs were written now."""
+
+    values: np.ndarray
+    """[run, measure, topic]"""
+    lacking: np.ndarray
+    """[run]: judged topics without documents."""
+    written: int
+
+
+def make_runs(
+    function: Callable[[Any, Task], Made],
+    plan: Any,
+    tasks: Sequence[Task],
+    pool: Executor,
+    *,
+    folder: RunFolder | None = None,
+    store: Store | None = None,
+    score: bool = False,
+    progress: Progress | None = None,
+) -> Harvest:
+    """Let `function(plan, task)` make all runs that are not there yet.
+
+    `progress` is told of runs, those that were there included.
+    """
+    values: dict[str, np.ndarray] = {}
+    lacking: dict[str, np.ndarray] = {}
+    total, written = sum(len(task.runs) for task in tasks), 0
+
+    def tell() -> None:
+        if progress is not None:
+            progress(total - sum(len(task.runs) for task in left.values()), total)
+
+    left: dict[str, Task] = {}
+    for task in tasks:
+        kept = store.load(task.name) if score and store is not None else None
+        if kept is not None:
+            values[task.name], lacking[task.name] = kept["values"], kept["lacking"]
+        write = frozenset(run for run in task.runs if folder is not None and folder.lacks(run))
+        if write or (score and kept is None):
+            target = None if is_elsewhere(pool) else folder
+            scoring = score and kept is None
+            left[task.name] = replace(task, write=write, score=scoring, folder=target)
+    tell()
+    for task, answer in finished_tasks(function, plan, list(left.values()), pool):
+        for name, text in answer.texts.items():
+            folder.save(name, text)  # type: ignore[union-attr]
+        if answer.values is not None and answer.lacking is not None:
+            values[task.name], lacking[task.name] = answer.values, answer.lacking
+            if store is not None:
+                store.save(task.name, {"values": answer.values, "lacking": answer.lacking})
+        written += len(task.write)
+        del left[task.name]
+        tell()
+    if not score:
+        return Harvest(values=np.empty((0, 0, 0)), lacking=np.empty(0, int), written=written)
+    return Harvest(
+        values=np.concatenate([values[task.name] for task in tasks]),
+        lacking=np.concatenate([lacking[task.name] for task in tasks]),
+        written=written,
+    )
+
+
+def finished_tasks(
+    function: Callable[[Any, Task], Made], plan: Any, tasks: Iterable[Task], pool: Executor
+) -> Iterator[tuple[Task, Made]]:
+    """(task, function(plan, task)) as they are done, a limited number at a time.
+
+    Answers are handed on and let go, so that memory does not grow with the number of tasks.
+    """
+    there = shared(pool, plan)
+    waiting: dict[Future[Made], Task] = {}
+    try:
+        for task in tasks:
+            waiting[pool.submit(function, there, task)] = task
+            if len(waiting) >= WINDOW:
+                wait(waiting, return_when=FIRST_COMPLETED)
+            for future in [future for future in waiting if future.done()]:
+                yield waiting.pop(future), future.result()
+        while waiting:
+            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                yield waiting.pop(future), future.result()
+    finally:
+        for future in waiting:
+            future.cancel()
+
 
 MadeRun = tuple[str, Callable[[], Run], Callable[[], JudgedRun]]
 """A run's name, the run, and where judged documents stand in it, the latter two on demand."""
@@ -79,7 +254,7 @@ class WrittenRuns(Framed):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Study:
+class Making:
     """A collection and its topics, the runs to make of them, by which tasks, and who does it."""
 
     depth: int
@@ -87,7 +262,7 @@ class Study:
     topics: Mapping[str, str]
     make: Callable[[Any, Task], Made]
     """Makes the runs of a task by a plan."""
-    plan: Callable[[Study, Evaluation | None], Any]
+    plan: Callable[[Making, Evaluation | None], Any]
     """Makes the plan: all that the tasks depend on, and what judgments ask of them."""
     tasks: tuple[Task, ...]
     info: tuple[Info, ...]
@@ -103,12 +278,12 @@ class Study:
         return tuple(run for task in self.tasks for run in task.runs)
 
 
-def make_study(
+def lay_out_runs(
     corpus: Any,
     topics: PathLike | Mapping[str, str] | None,
     *,
     make: Callable[[Any, Task], Made],
-    plan: Callable[[Study, Evaluation | None], Any],
+    plan: Callable[[Making, Evaluation | None], Any],
     tasks: tuple[Task, ...],
     info: tuple[Info, ...],
     settings: Mapping[str, Any],
@@ -117,13 +292,13 @@ def make_study(
     reading: Progress | None = None,
     progress: Progress | None = None,
     **pool: Any,
-) -> Study:
+) -> Making:
     """Read a collection and its topics; `settings` are what the runs depend on beside them."""
-    check_depth(depth)
-    texts = load_topics(corpus, topics)
+    check_count("depth", depth)
+    texts = collection_topics(corpus, topics)
     counts = load_counts(corpus, cache=cache, progress=reading)
-    common = {"version": __version__, "depth": depth, "data": digest_of(counts, texts)}
-    return Study(
+    common = {"version": __version__, "depth": depth, "data": digest_of_counts(counts, texts)}
+    return Making(
         depth=depth,
         counts=counts,
         topics=texts,
@@ -137,8 +312,8 @@ def make_study(
     )
 
 
-def score_runs(
-    study: Study,
+def score_made_runs(
+    making: Making,
     *,
     corpus: Any,
     qrels: Any,
@@ -153,19 +328,25 @@ def score_runs(
     evaluation = make_evaluation(
         load_judgments(corpus, qrels),
         measures,
-        study.topics,
+        making.topics,
         missing=missing,
         no_relevant=no_relevant,
     )
-    harvest = _carry_out(study, evaluation=evaluation, out=out, store=store)
-    _warn_of_lacking_topics(study.runs, harvest.lacking, evaluation)
-    columns = dict.fromkeys(key for row in study.info for key in row)
+    harvest = _carry_out(making, evaluation=evaluation, out=out, store=store)
+    report_missing(
+        zip(making.runs, harvest.lacking.tolist(), strict=True),
+        len(evaluation.qrels.topics),
+        missing,
+        verbs=("run finds nothing for", "runs find nothing for"),
+        remedy='choose missing="zero" or missing="skip", or remove these topics from the qrels',
+    )
+    columns = dict.fromkeys(key for row in making.info for key in row)
     return Scores(
         measures=tuple(map(str, evaluation.measures)),
-        runs=study.runs,
+        runs=making.runs,
         topics=evaluation.qrels.topics,
         values=harvest.values.transpose(1, 0, 2),
-        run_info={key: tuple(row.get(key, "") for row in study.info) for key in columns},
+        run_info={key: tuple(row.get(key, "") for row in making.info) for key in columns},
         meta={
             "steadyrank": __version__,
             "settings": {"missing": missing, "no_relevant": no_relevant},
@@ -174,16 +355,16 @@ def score_runs(
     )
 
 
-def write_runs(study: Study, out: PathLike) -> dict[str, Any]:
+def write_runs(making: Making, out: PathLike) -> dict[str, Any]:
     """Write all runs; returns the fields of `WrittenRuns`."""
-    harvest = _carry_out(study, out=out)
+    harvest = _carry_out(making, out=out)
     return {
-        "depth": study.depth,
-        "n_documents": len(study.counts.documents),
-        "n_topics": len(study.topics),
+        "depth": making.depth,
+        "n_documents": len(making.counts.documents),
+        "n_topics": len(making.topics),
         "folder": Path(out),
-        "runs": study.runs,
-        "run_info": study.info,
+        "runs": making.runs,
+        "run_info": making.info,
         "written": harvest.written,
     }
 
@@ -215,50 +396,30 @@ def keep_and_score(task: Task, evaluation: Evaluation | None, runs: Iterable[Mad
 
 
 def _carry_out(
-    study: Study,
+    making: Making,
     *,
     evaluation: Evaluation | None = None,
     out: PathLike | None = None,
     store: PathLike | None = None,
 ) -> Harvest:
     """Make the runs that are not there yet: write them to `out`, score them by `evaluation`."""
-    plan = study.plan(study, evaluation)
-    check_run_names(study.runs)
-    with workers(**study.pool) as pool:
-        folder = None if out is None else open_run_folder(out, study.settings)
+    plan = making.plan(making, evaluation)
+    check_run_names(making.runs)
+    with workers(**making.pool) as pool:
+        folder = None if out is None else open_run_folder(out, making.settings)
         kept = None
         if store is not None and evaluation is not None:
-            kept = open_store(store, {**study.settings, **evaluation.settings()})
+            kept = open_store(store, {**making.settings, **evaluation.settings()})
         harvest = make_runs(
-            study.make,
+            making.make,
             plan,
-            study.tasks,
+            making.tasks,
             pool,
             folder=folder,
             store=kept,
             score=evaluation is not None,
-            progress=study.progress,
+            progress=making.progress,
         )
     if folder is not None:
-        folder.finish(study.runs, study.info)
+        folder.finish(making.runs, making.info)
     return harvest
-
-
-def _warn_of_lacking_topics(
-    runs: Sequence[str], lacking: np.ndarray, evaluation: Evaluation
-) -> None:
-    """Say which runs found nothing for a judged topic, or refuse, as `missing` says."""
-    places = np.flatnonzero(lacking)
-    if not len(places):
-        return
-    who = counted(len(places), "run finds", "runs find")
-    first = f"{runs[places[0]]!r} lacks {lacking[places[0]]} of {len(evaluation.qrels.topics)}"
-    if evaluation.missing == "error":
-        raise InputError(
-            f'{who} nothing for judged topics ({first}): choose missing="zero" or '
-            'missing="skip", or remove these topics from the qrels'
-        )
-    zero = by_number(len(places), "it scores", "they score") + " 0 there"
-    done = zero if evaluation.missing == "zero" else "these cells are omitted"
-    message = f"{who} nothing for judged topics ({first}): {done}"
-    warn(message, stacklevel=5)

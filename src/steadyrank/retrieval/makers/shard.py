@@ -20,25 +20,21 @@ import numpy as np
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
-from steadyrank.measures.evaluate import DEFAULT_MEASURES
+from steadyrank.measures.evaluate import DEFAULT_MEASURES, Missing, NoRelevant
 from steadyrank.measures.names import Measure
 from steadyrank.retrieval.engine.index import build_index
 from steadyrank.retrieval.engine.models import Model, parse_model
-from steadyrank.retrieval.engine.search import order_documents, spelled
-from steadyrank.retrieval.engine.stop_lists import stop_words
-from steadyrank.retrieval.makers.inputs import Evaluation, Missing, NoRelevant
-from steadyrank.retrieval.makers.run_folders import Info, Made, Task
-from steadyrank.retrieval.makers.runs import (
-    MakingOptions,
-    Study,
-    WrittenRuns,
-    keep_and_score,
-    make_study,
-    score_runs,
-    wanted_by,
-    write_runs,
+from steadyrank.retrieval.engine.search import order_documents, spelled_model
+from steadyrank.retrieval.engine.shard_search import (
+    Engine,
+    all_shards,
+    choose_shards,
+    judge,
+    make_engine,
+    make_shards,
+    run_of,
 )
-from steadyrank.retrieval.shards.partition import (
+from steadyrank.retrieval.engine.shards import (
     Distance,
     Partition,
     ShardDesign,
@@ -50,14 +46,20 @@ from steadyrank.retrieval.shards.partition import (
     random_shards,
     topical_shards,
 )
-from steadyrank.retrieval.shards.search import (
-    Engine,
-    all_shards,
-    choose_shards,
-    judge,
-    make_engine,
-    make_shards,
-    run_of,
+from steadyrank.retrieval.engine.tokens import stop_words
+from steadyrank.retrieval.makers.inputs import Evaluation
+from steadyrank.retrieval.makers.runs import (
+    Info,
+    Made,
+    Making,
+    MakingOptions,
+    Task,
+    WrittenRuns,
+    keep_and_score,
+    lay_out_runs,
+    score_made_runs,
+    wanted_by,
+    write_runs,
 )
 from steadyrank.words import counted
 
@@ -227,16 +229,16 @@ def shard(
     >>> scores.values.shape, scores.run_info["system"][:2], scores.run_info["rate"][-1]
     ((1, 41, 1), ('exhaustive', 'topical'), '0.2')
     """
-    system, study = _prepare(corpus, topics, **options)
+    system, making = _prepare(corpus, topics, **options)
     about = {
         "model": system.model,
         "stop_list": system.stop_list,
         "lexical": system.lexical,
-        "depth": study.depth,
+        "depth": making.depth,
         "seed": system.seed,
     }
-    return score_runs(
-        study,
+    return score_made_runs(
+        making,
         corpus=corpus,
         qrels=qrels,
         measures=measures,
@@ -283,8 +285,8 @@ def write_shards(
     >>> result.runs
     ('exhaustive', 'topical_r0.5_s1_p1_c1')
     """
-    system, study = _prepare(corpus, topics, **options)
-    return ShardResult(**system._asdict(), **write_runs(study, out))
+    system, making = _prepare(corpus, topics, **options)
+    return ShardResult(**system._asdict(), **write_runs(making, out))
 
 
 class _System(NamedTuple):
@@ -306,12 +308,12 @@ def _prepare(
     lexical: str = "porter",
     rng: Rng = 0,
     **options: Any,
-) -> tuple[_System, Study]:
+) -> tuple[_System, Making]:
     """Check everything that can be checked before the work begins."""
     seed = seed_from(rng)
-    making = {key: options.pop(key) for key in MakingOptions.__optional_keys__ & options.keys()}
+    common = {key: options.pop(key) for key in MakingOptions.__optional_keys__ & options.keys()}
     design = ShardDesign(**options)
-    model = spelled(parse_model(model))
+    model = spelled_model(parse_model(model))
     stopped = stop_words(stop_list)
     tasks, info = _tasks(design)
     settings = {
@@ -323,7 +325,7 @@ def _prepare(
         **asdict(design),
     }
     system = _System(design, model, stop_list, lexical, seed)
-    study = make_study(
+    making = lay_out_runs(
         corpus,
         topics,
         make=_make,
@@ -331,10 +333,10 @@ def _prepare(
         tasks=tasks,
         info=info,
         settings=settings,
-        **making,
+        **common,
     )
-    check_sample(len(study.counts.documents), design)
-    return system, study
+    check_sample(len(making.counts.documents), design)
+    return system, making
 
 
 def _tasks(design: ShardDesign) -> tuple[tuple[Task, ...], tuple[Info, ...]]:
@@ -352,21 +354,23 @@ def _tasks(design: ShardDesign) -> tuple[tuple[Task, ...], tuple[Info, ...]]:
     return tuple(tasks), tuple(info)
 
 
-def _plan(system: _System, study: Study, evaluation: Evaluation | None) -> _Plan:
+def _plan(system: _System, making: Making, evaluation: Evaluation | None) -> _Plan:
     """The index, searched exhaustively, and the documents as vectors."""
     design = system.design
-    index = build_index(study.counts, study.topics, stop_list=system.stop_list, unit=system.lexical)
-    order = order_documents(study.counts.documents)
+    index = build_index(
+        making.counts, making.topics, stop_list=system.stop_list, unit=system.lexical
+    )
+    order = order_documents(making.counts.documents)
     wanted = wanted_by(evaluation, index.topics, order)
     vectors = None
     if not design.random_shards:
         stopped = stop_words(system.stop_list)
-        vectors = make_vectors(study.counts, distance=design.distance, without=stopped)
+        vectors = make_vectors(making.counts, distance=design.distance, without=stopped)
     engine = make_engine(index, order, system.model, statistics=design.statistics, wanted=wanted)
     return _Plan(
         design=design,
         seed=system.seed,
-        depth=study.depth,
+        depth=making.depth,
         engine=engine,
         vectors=vectors,
         evaluation=evaluation,

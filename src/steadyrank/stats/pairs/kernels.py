@@ -1,4 +1,9 @@
-"""The inner loops of the paired tests: ranks, sign flips, resamples, counted for many pairs."""
+"""The inner loops of the paired tests: ranks, sign flips, resamples, counted for many pairs.
+
+Tests of many pairs under thousands of sign patterns or resamples are counted, never stored: a
+matrix product has the sums of all runs, a pair's is the difference of two of these, and what is
+kept of it is whether it reaches what was observed.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,9 @@ from steadyrank.compute.kernels import WORD, high_product, kernel, lean_kernel
 
 CANCELLED = 1e-3
 """Below this share of G_ii + G_jj, a variance from the Gram matrix has lost too many digits."""
+
+NOTHING = 1e-12
+"""Share of a sum of squares below which what is left of it is rounding."""
 
 RESTART = 1024
 """Sign flips after which the running sum is taken afresh, so that rounding cannot add up."""
@@ -238,20 +246,55 @@ def topic_weights(drawn, weights):
 
 
 @lean_kernel
-def resampled_t(sums, squares, n, shift, largest):
-    """Turn sums of resampled centred differences into t*, in place; `squares` are their squares'.
+def resampled_t(sums, squares, cross, along, total, spread, n, shift, largest):
+    """Turn sums [replicate, pair] of the residuals of drawn units into t*, in place.
 
-    A resample without variance has t* = ±inf, or 0 if its mean is 0 too.
+    With e the residuals and s the shares of the n units that a replicate draws, `squares` are the
+    sums of e², `along` times `cross` those of e s, `total` [replicate] those of s and `spread`
+    those of s². The mean of a resample is m = sum(e) / sum(s), and its variance
+    n / (n - 1) sum (e - m s)² / sum(s)². Of plain topics, whose share is 1/n, this is Student's. A
+    resample without variance has t* = ±inf, or 0 if its mean is 0 too.
     """
     for b in range(sums.shape[0]):
+        inverse = 1.0 / total[b]
         for p in range(sums.shape[1]):
-            mean = sums[b, p] / n
-            spread = squares[b, p] - n * mean * mean
+            mean = sums[b, p] * inverse
+            left = squares[b, p] + mean * (mean * spread[b] - 2.0 * along * cross[b, p])
             centre = mean - shift[p]
-            t = centre * np.sqrt(n * (n - 1.0) / spread)
-            if spread <= 1e-12 * squares[b, p] or spread <= n * (1e-12 * largest[p]) ** 2:
-                t = 0.0 if abs(centre) <= 1e-12 * largest[p] else np.copysign(np.inf, centre)
+            t = centre * total[b] * np.sqrt((n - 1.0) / (n * left))
+            # What rounding has left of equal terms.
+            least = 1e-12 * largest[p]
+            if left <= 1e-12 * squares[b, p] or left * n <= least * least:
+                t = 0.0 if abs(centre) <= least else np.copysign(np.inf, centre)
             sums[b, p] = t
+
+
+@lean_kernel
+def unit_statistics(sums, cross, pairs, squares, spread, out):
+    """t of each pair (i, j) under each sign pattern b, numerator and standard error recomputed.
+
+    `sums` [pattern, stratum, run] are of the units' signed values v; `cross` the same, each times
+    f s, with s the share of its unit and f = m / (m - 1) of the m units of its stratum; `squares`
+    [stratum, pair] are f sum v² of the pairs, which no sign changes, and `spread` [stratum] is
+    f sum s². A stratum's mean M has the variance f sum (v - M s)², here multiplied out. Infinite
+    where a pattern leaves a difference without spread, 0 where it leaves neither.
+    """
+    for b in range(sums.shape[0]):
+        for p in range(pairs.shape[0]):
+            i, j = pairs[p, 0], pairs[p, 1]
+            total, variance, most = 0.0, 0.0, 0.0
+            for k in range(sums.shape[1]):
+                mean = sums[b, k, i] - sums[b, k, j]
+                along = cross[b, k, i] - cross[b, k, j]
+                total += mean
+                variance += squares[k, p] - 2.0 * mean * along + mean * mean * spread[k]
+                most += squares[k, p]
+            if most <= 0.0:
+                out[b, p] = 0.0
+            elif variance <= NOTHING * most:
+                out[b, p] = np.copysign(np.inf, total) if total * total > NOTHING * most else 0.0
+            else:
+                out[b, p] = total / np.sqrt(variance)
 
 
 @lean_kernel

@@ -10,8 +10,8 @@ from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.present.view import Finding
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.run_means import adjusted_means, share_turned
+from steadyrank.studies.agree.correlations import DRAWS, RESAMPLES, SYSTEM_SIZES, TOPIC_SIZES
 from steadyrank.studies.agree.result import AgreeResult
-from steadyrank.studies.agree.samples import DRAWS, RESAMPLES, SYSTEM_SIZES, TOPIC_SIZES
 from steadyrank.studies.agree.study import agree
 from steadyrank.studies.agree.view import VIEW
 from steadyrank.studies.material import Material

@@ -46,8 +46,6 @@ def draw_topic_sizes(result: AgreeResult, ax: Axes, *, pair: Sequence[str] | Non
 def _draw_sizes(
     result: AgreeResult, ax: Axes, pair: Sequence[str] | None, *, swapped: bool
 ) -> None:
-    from matplotlib.ticker import MaxNLocator
-
     chosen = 0 if pair is None else result.pair(*pair)
     sizes = {"topics": result.topic_sizes, "systems": result.system_sizes}
     over, along = ("systems", "topics") if swapped else ("topics", "systems")
@@ -69,7 +67,7 @@ def _draw_sizes(
         panel.set_title(f"{sizes[over][t]} {over}", fontsize="medium")
         panel.set_ylim(low, 1.0)
         panel.set_xlim(0, 1.05 * x[-1])
-        panel.xaxis.set_major_locator(MaxNLocator(4, integer=True))
+        style.whole_numbers(panel, 4)
         if t + ACROSS >= len(made):
             style.label(panel, x=along)
         if t % ACROSS == 0:
@@ -211,59 +209,45 @@ def _panels_size(n: int) -> tuple[float, float]:
     return 1.2 + 2.4 * min(n, ACROSS), 0.9 + 2.2 * math.ceil(n / ACROSS)
 
 
-def _rows_size(result: AgreeResult) -> tuple[float, float]:
-    return 6.8, style.rows_height(len(result.pairs), least=1.4)
-
+_rows_size = style.with_rows("pairs", width=6.8, least=1.4)
 
 PLOTS = {
     "AgreeResult": {
         "sizes": Plot(
             draw_sizes,
             lambda result: _panels_size(len(result.topic_sizes)),
-            lambda result: (
-                "Mean tau and tau_AP of two measures with intervals and bands against the number "
-                f"of systems, in {len(result.topic_sizes)} panels by the number of topics."
-            ),
+            "Mean tau and tau_AP of two measures with intervals and bands against the number of "
+            "systems, in {n_topic_sizes} panels by the number of topics.",
         ),
         "pairs": Plot(
             draw_pairs,
             _rows_size,
-            lambda result: (
-                f"Mean tau and tau_AP of {len(result.pairs)} pairs of measures, each centred: the "
-                f"two curves differ by {result.rmse:.4f} (root mean square)."
-            ),
+            "Mean tau and tau_AP of {n_pairs} pairs of measures, each centred: the two curves "
+            "differ by {rmse:.4f} (root mean square).",
         ),
         "measures": Plot(
             draw_measures,
             lambda r: (3.4 + 0.45 * len(r.measures), 2.6 + 0.42 * len(r.measures)),
-            lambda result: (
-                f"Heat map of tau between {len(result.measures)} measures with a dendrogram and "
-                "bars of how many pairs of systems differ significantly by each."
-            ),
+            "Heat map of tau between {n_measures} measures with a dendrogram and bars of how many "
+            "pairs of systems differ significantly by each.",
         ),
         "topics": Plot(
             draw_topic_sizes,
             lambda result: _panels_size(len(result.system_sizes)),
-            lambda result: (
-                "Mean tau and tau_AP of two measures with intervals and bands against the number "
-                f"of topics, in {len(result.system_sizes)} panels by the number of systems."
-            ),
+            "Mean tau and tau_AP of two measures with intervals and bands against the number of "
+            "topics, in {n_system_sizes} panels by the number of systems.",
         ),
         "ranks": Plot(
             draw_ranks,
             _rows_size,
-            lambda result: (
-                f"Ranks of {len(result.pairs)} pairs of measures by tau on the left and by tau_AP "
-                f"on the right, joined by lines, of which {len(result.swaps)} pairs cross."
-            ),
+            "Ranks of {n_pairs} pairs of measures by tau on the left and by tau_AP on the right, "
+            "joined by lines, of which {n_swaps} pairs cross.",
         ),
         "effects": Plot(
             draw_effects,
             style.fixed(6.4, style.rows_height(7, each=0.34)),
-            lambda result: (
-                "Bars of the share of variance in tau and tau_AP that measure pair, topic size, "
-                "system size and their interplay explain."
-            ),
+            "Bars of the share of variance in tau and tau_AP that measure pair, topic size, "
+            "system size and their interplay explain.",
         ),
     }
 }

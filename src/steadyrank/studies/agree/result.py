@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -12,24 +12,25 @@ from scipy import special
 from steadyrank._version import __version__
 from steadyrank.data.scores import mean_of_present
 from steadyrank.errors import InputError, check_choice
-from steadyrank.notebook import Exhibit, frame_of, shown_by
+from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.anova.balanced import Anova
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.studies.agree.effects import Coefficient, Mode, Reference, Strata
-from steadyrank.studies.agree.likeness import MeasureLikeness
+from steadyrank.studies.agree.correlations import (
+    Coefficient,
+    MeasureLikeness,
+    Mode,
+    Reference,
+    Strata,
+)
 from steadyrank.words import counted
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 COEFFICIENTS: Mapping[str, str] = {"tau": "Kendall's tau", "tau_ap": "AP correlation tau_AP"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.agree.view:VIEW.text")
-class AgreeResult(Exhibit):
+class AgreeResult(Framed):
     """What `agree` found: correlations on samples, and what drives them.
 
     Examples
@@ -195,9 +196,9 @@ class AgreeResult(Exhibit):
             f"{systems} of {self.n_systems} systems; seed {self.seed}; steadyrank {__version__}."
         )
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row per cell."""
-        return frame_of(self.cells())
+    def rows(self) -> list[dict[str, Any]]:
+        """Those of `cells`."""
+        return self.cells()
 
     def __repr__(self) -> str:
         return (

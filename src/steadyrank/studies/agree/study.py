@@ -18,22 +18,28 @@ from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, check_choice, warn
+from steadyrank.errors import InputError, check_choice, check_count, warn
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.anova.balanced import Power
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.studies.agree import effects
-from steadyrank.studies.agree.effects import DEFAULT_STRATA, Coefficient, Mode, Reference, Strata
-from steadyrank.studies.agree.likeness import measure_likeness
-from steadyrank.studies.agree.result import AgreeResult
-from steadyrank.studies.agree.samples import (
+from steadyrank.studies.agree.correlations import (
+    DEFAULT_STRATA,
     RESAMPLES,
     SYSTEM_SIZES,
     TOPIC_SIZES,
+    Coefficient,
+    Mode,
+    Reference,
+    Strata,
+    by_coefficient,
+    effect_intervals,
+    effects_table,
     fitting_sizes,
+    measure_likeness,
     sample_correlations,
 )
+from steadyrank.studies.agree.result import AgreeResult
 from steadyrank.words import by_number
 
 LEAST_RESAMPLES = 20
@@ -143,7 +149,9 @@ def agree(
     True
     """
     seed = seed_from(rng)
-    _check(n_samples, n_interval_samples, confidence)
+    check_count("n_samples", n_samples, 2)
+    check_open_unit("confidence", confidence)
+    _check_resamples(n_interval_samples)
     _check_choices(coefficient, reference, mode, strata, power)
     asked = MEASURES if measures is None and qrels is not None else measures
     chosen = scores_in_order(scores_of(scores, qrels, asked, jobs=jobs), runs=True)
@@ -174,12 +182,10 @@ def agree(
         executor=executor,
         progress=progress,
     )
-    samples = effects.by_coefficient(correlations, reference)
+    samples = by_coefficient(correlations, reference)
     _warn_undefined(samples[coefficient], coefficient, pairs, chosen.measures)
     strata = strata or DEFAULT_STRATA[mode]
-    anovas = {
-        name: effects.effects_table(drawn, mode, strata, power) for name, drawn in samples.items()
-    }
+    anovas = {name: effects_table(drawn, mode, strata, power) for name, drawn in samples.items()}
     return AgreeResult(
         coefficient=coefficient,
         measures=chosen.measures,
@@ -199,23 +205,18 @@ def agree(
         tau=samples["tau"],
         tau_ap=samples["tau_ap"],
         anovas=anovas,
-        omega_squared_intervals=effects.effect_intervals(
-            correlations, reference, anovas, confidence
-        ),
+        omega_squared_intervals=effect_intervals(correlations, reference, anovas, confidence),
         likeness=likeness,
     )
 
 
-def _check(n_samples: Any, n_interval_samples: Any, confidence: float) -> None:
-    if not isinstance(n_samples, (int, np.integer)) or n_samples < 2:
-        raise InputError(f"n_samples must be a whole number of at least 2, got {n_samples!r}")
+def _check_resamples(n_interval_samples: Any) -> None:
     is_whole = isinstance(n_interval_samples, (int, np.integer))
     if not is_whole or 0 != n_interval_samples < LEAST_RESAMPLES:
         raise InputError(
             f"n_interval_samples must be a whole number of at least {LEAST_RESAMPLES}, or 0 for no "
             f"intervals, got {n_interval_samples!r}"
         )
-    check_open_unit("confidence", confidence)
 
 
 def _check_choices(coefficient: Any, reference: Any, mode: Any, strata: Any, power: Any) -> None:

@@ -168,14 +168,6 @@ def _notes(result: AgreeResult) -> list[str]:
     return [note, *power_words(result.anova)]
 
 
-def _likeness_caption(result: AgreeResult) -> str:
-    return (
-        f"All {result.n_systems:,} systems and {result.n_topics:,} topics, similar measures side "
-        f"by side. Pairs of systems differ by Tukey's HSD at {result.likeness.alpha:g} where their "
-        "means do by the difference needed."
-    )
-
-
 LIKENESS = TableSpec(
     id="measure-tau",
     rows=_likeness_rows,
@@ -187,7 +179,9 @@ LIKENESS = TableSpec(
         Col("discriminative_power", "pairs that differ", "percent"),
         Col("needed_difference", "difference needed"),
     ),
-    caption=_likeness_caption,
+    caption="All {n_systems:,} systems and {n_topics:,} topics, similar measures side by side. "
+    "Pairs of systems differ by Tukey's HSD at {likeness.alpha:g} where their means do by the "
+    "difference needed.",
 )
 TABLE = TableSpec(
     id="measure-anova",
@@ -210,10 +204,8 @@ PAIRS = TableSpec(
         Col("tau_ap", "mean tau_AP"),
         Col("tau_all", "tau on all"),
     ),
-    caption=lambda result: (
-        "Pairs of measures: means over all sizes and samples, and tau on all topics and systems. "
-        f"RMSE of the centred means: {result.rmse:.4f}."
-    ),
+    caption="Pairs of measures: means over all sizes and samples, and tau on all topics and "
+    "systems. RMSE of the centred means: {rmse:.4f}.",
     printed=lambda result: 45,
 )
 CELLS = TableSpec(
@@ -237,12 +229,10 @@ def fields(result: AgreeResult) -> dict[str, Any]:
         "rmse": result.rmse,
         "anovas": {key: result.anova_rows(key) for key in result.anovas},
         "power_convention": result.anova.power if result.anova else None,
-        **picked(result, "mode strata"),
-        "n_resamples": result.n_interval_samples,
+        **picked(result, "mode strata n_resamples=n_interval_samples"),
         "swaps": [[_pair(result, p) for p in swap] for swap in result.swaps.tolist()],
         "likeness": {
-            "tau": like.tau,
-            "tau_ap": like.tau_ap,
+            **picked(like, "tau tau_ap"),
             "dendrogram_order": names,
             "linkage": like.linkage,
             **{
@@ -251,8 +241,7 @@ def fields(result: AgreeResult) -> dict[str, Any]:
             },
             "alpha": like.alpha,
         },
-        **picked(result, "topic_sizes system_sizes n_samples"),
-        "level": result.confidence,
+        **picked(result, "topic_sizes system_sizes n_samples level=confidence"),
         **picked(result, "reference ties n_topics n_systems n_dropped seed"),
         "answer": [finding.text for finding in findings(result)],
         "notes": _notes(result),
@@ -279,22 +268,7 @@ VIEW = View(
     tables=(LIKENESS, TABLE, PAIRS, CELLS),
     csv=TABLE.id,
     fields=fields,
-    figures=(
-        FigureSpec(
-            id="measure-likeness",
-            caption="How similarly the measures rank the runs.",
-            kind="measures",
-        ),
-        FigureSpec(
-            id="measure-sizes",
-            caption="Agreement of the first pair of measures by numbers of topics and runs.",
-            kind="sizes",
-        ),
-        FigureSpec(
-            id="measure-effects",
-            caption="What the agreement depends on.",
-            kind="effects",
-            when=lambda result: result.anova is not None,
-        ),
+    figure=FigureSpec(
+        id="measure-likeness", caption="How similarly the measures rank the runs.", kind="measures"
     ),
 )

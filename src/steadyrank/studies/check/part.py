@@ -23,6 +23,7 @@ def _front(result: CheckResult, findings: Findings) -> Front:
 PART = part_of(
     VIEW,
     run=lambda job: job.material.check,
+    is_read=True,
     front=_front,
     why_not=lambda material: (
         "" if material.runs is not None else f"{NO_RUNS}: there are no files of runs to check"

@@ -18,7 +18,7 @@ from steadyrank.stats.run_means import SAME_MEAN
 from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.compare.view import cautions, detectable, significant
 from steadyrank.studies.part import Front
-from steadyrank.words import counted, listed, number_word, typeset
+from steadyrank.words import count_or_share, counted, listed, number_word, typeset
 
 ROWS = 10
 """Rows of the board."""
@@ -134,7 +134,10 @@ def lead(result: CompareResult, study: str = "compare") -> Finding | None:
     if len(order) < 2:
         return None
     pivot = order[0] if result.baseline is None else result.runs.index(result.baseline)
-    nearest = next(run for run in order if run != pivot)
+    others = [run for run in order if run != pivot]
+    # Of several that share the first place, the next below says more.
+    below = [run for run in others if result.mean[pivot] - result.mean[run] > SAME_MEAN]
+    nearest = below[0] if result.baseline is None and below else others[0]
     a, b = sorted((pivot, nearest), key=order.index)
     place = _pair(result, a, b)
     sign = 1.0 if int(result.pairs[place, 0]) == a else -1.0
@@ -208,7 +211,7 @@ def _tiles(result: CompareResult, study: str) -> list[Tile]:
         made.append(
             Tile(
                 id=f"{study}.significant",
-                figure=f"{result.significant_share:.0%}",
+                figure=count_or_share(found.values["n_significant"], len(result.pairs)),
                 text=f"of {len(result.pairs):,} pairs differ significantly",
                 values=found.values,
             )

@@ -11,8 +11,13 @@ from steadyrank.data.scores import Scores
 from steadyrank.present.cells import name, number, span, table, whole
 from steadyrank.present.table import Cell, Table
 from steadyrank.present.view import Finding
-from steadyrank.stats.run_means import SAME_MEAN, adjusted_means, ranks_of
-from steadyrank.stats.selection import expected_means, intervals_as_picked
+from steadyrank.stats.run_means import (
+    SAME_MEAN,
+    adjusted_means,
+    expected_means,
+    intervals_as_picked,
+    ranks_of,
+)
 from steadyrank.studies.compare.front import against_baseline
 from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.compare.view import first
@@ -136,5 +141,6 @@ PART = Part(
     ),
     body=_body,
     run=lambda job: job.material.scores,
+    is_read=True,
     is_required=True,
 )

@@ -7,10 +7,10 @@ from typing import cast
 from steadyrank.compute.random import seed_from
 from steadyrank.present.view import Finding
 from steadyrank.studies.compare.audit import audited
+from steadyrank.studies.compare.correcting import CompareSettings
 from steadyrank.studies.compare.front import beside_systems, front
 from steadyrank.studies.compare.result import CompareResult, Correction, Test
 from steadyrank.studies.compare.study import compare_each
-from steadyrank.studies.compare.tested import Settings
 from steadyrank.studies.compare.two_runs import tested_words, two_runs
 from steadyrank.studies.compare.view import RUNS, VIEW, Results
 from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
@@ -20,7 +20,7 @@ def _run(job: Job) -> tuple[CompareResult, ...]:
     """One result per measure, the measure that ranks the runs first."""
     scores, progress = job.material.compared, job.machine.progress("measures compared")
     given = job.material.settings
-    settings = Settings(
+    settings = CompareSettings(
         test=cast(Test, given.test),
         correction=cast("Correction | None", given.correction),
         baseline=given.baseline,
@@ -55,8 +55,8 @@ def _front(results: Results, findings: Findings) -> Front:
 def _tests(results: Results, findings: Findings) -> list[Finding]:
     """By which tests all decisions were made."""
     result = results[0]
-    said = tested_words(result)
-    text = f"{said[0].upper()}{said[1:]}, alpha {result.alpha:g}."
+    text = f"{tested_words(result)}; alpha {result.alpha:g}."
+    text = f"{text[0].upper()}{text[1:]}"
     values = {"test": result.test, "correction": result.correction, "alpha": result.alpha}
     return [Finding("compare.tests", text, values)]
 

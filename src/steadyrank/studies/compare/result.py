@@ -12,17 +12,17 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank.errors import unknown_name
 from steadyrank.notebook import MOST_ROWS, Framed, frame_of, shown_by
-from steadyrank.stats.pairs.binary import BinaryPairs
 from steadyrank.stats.pairs.effects import EffectSizes
 from steadyrank.stats.pairs.family_audit import FamilyAudit
 from steadyrank.stats.pairs.result import TOO_FEW
+from steadyrank.stats.pairs.tests import BinaryPairs
 from steadyrank.stats.run_means import best_first
 from steadyrank.words import MISSING, counted, listed, weighted_words
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from steadyrank.studies.compare.segments import Segments
+    from steadyrank.studies.compare.testing import Segments
 
 Test = Literal[
     "t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "randomized-tukey", "mixed"
@@ -30,6 +30,8 @@ Test = Literal[
 Correction = Literal["none", "holm", "bh", "bonferroni", "maxt"]
 Mode = Literal["sound", "paper"]
 Family = Literal["measure", "all"]
+IntervalKind = Literal["t", "percentile", "bca", "studentized"]
+Alternative = Literal["two-sided", "greater"]
 
 ROWS_AT_ONCE = 10_000
 """Pairs whose figures become Python's numbers at a time."""

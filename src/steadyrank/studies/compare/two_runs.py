@@ -82,7 +82,7 @@ def _picked(result: CompareResult, n_runs: int) -> tuple[list[str], str]:
 
 
 def tested_words(result: CompareResult) -> str:
-    """Test, correction and family, in a few words."""
+    """The test and its correction, in short."""
     corrected = (
         f", {CORRECTIONS[result.correction]} over "
         f"{counted(result.n_comparisons, 'comparison', form=',')}"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from steadyrank.compute.executors import Progress
-from steadyrank.present.cells import MOST_CELLS, signed
+from steadyrank.present.cells import signed
 from steadyrank.present.json import json_pieces, picked
 from steadyrank.present.table import Cell, Table, with_words
 from steadyrank.present.view import (
@@ -41,8 +41,7 @@ from steadyrank.studies.compare.result import (
     CompareTable,
     better_first,
 )
-from steadyrank.studies.compare.segments import Segments
-from steadyrank.studies.part import MOST_DOTS
+from steadyrank.studies.compare.testing import Segments
 from steadyrank.words import MISSING, best_words, counted, number_word, pvalue_words, some
 
 Results = Sequence[CompareResult]
@@ -54,7 +53,7 @@ MOST_NAMED = 2
 MOST_PRINTED = 45
 """Pairs that a command lists; of more it shows the leaderboard alone, or one row per segment."""
 
-MOST_PAIRS, TOP = 500, 10
+MOST_PAIRS, TOP = 100, 10
 """Pairs that a page lists; of more those among the best runs, and the best run's with all."""
 
 EXCEEDED = 0.08
@@ -270,7 +269,7 @@ def _listed(result: CompareResult) -> np.ndarray:
     if len(low) <= MOST_PAIRS:
         return np.arange(len(low))
     listed = np.flatnonzero((high < TOP) | (low == 0))
-    return listed[np.lexsort((high[listed], low[listed]))][:MOST_PAIRS]
+    return listed[np.lexsort((high[listed], low[listed]))]
 
 
 def _shown_pairs(results: Results, rows: Any) -> list[dict[str, Any]]:
@@ -572,16 +571,20 @@ def _segment_fields(segments: Segments | None) -> dict[str, Any]:
     }
 
 
-def _has_several(results: Results) -> bool:
-    return len(results[0].runs) > 2
-
-
-def _fits_a_map(results: Results) -> bool:
-    return len(results[0].runs) ** 2 <= MOST_CELLS
-
-
-def _figure(id: str, kind: str, caption: str, when: Any = _has_several) -> FigureSpec:
-    return FigureSpec(id=id, kind=kind, caption=caption, when=when, of=lambda results: results[0])
+def _figure(results: Results) -> FigureSpec | None:
+    """Segments where there are some; else every run against the best, of several."""
+    result = results[0]
+    if result.segments is not None:
+        caption = "The best run against the others, by segment."
+        return FigureSpec(
+            id="segments", caption=caption, kind="segments", of=lambda results: results[0]
+        )
+    if len(result.runs) < 3 or result.baseline is not None:
+        return None
+    caption = "Every run against the best."
+    return FigureSpec(
+        id="against-best", caption=caption, kind="intervals", of=lambda results: results[0]
+    )
 
 
 VIEW = View(
@@ -605,28 +608,7 @@ VIEW = View(
     tables=(RUNS, PAIRS, AGAINST, SEGMENT_PAIRS, SEGMENTS, MEASURES),
     csv="pairs",
     fields=fields,
-    figures=(
-        _figure("against-best", "intervals", "Every run against the best."),
-        _figure(
-            "segments",
-            "segments",
-            "The best run against the others, by segment.",
-            lambda results: results[0].segments is not None,
-        ),
-        _figure("p-values", "asl", "p-values of all pairs, largest first."),
-        _figure(
-            "pairs-map",
-            "heatmap",
-            "p-values of all pairs of runs.",
-            lambda results: _has_several(results) and _fits_a_map(results),
-        ),
-        _figure(
-            "differences",
-            "differences",
-            "Which differences are significant.",
-            lambda results: not _fits_a_map(results) and len(results[0].pairs) <= MOST_DOTS,
-        ),
-    ),
+    figure=_figure,
 )
 
 

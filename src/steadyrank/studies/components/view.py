@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -72,10 +71,6 @@ def _interactions(result: ComponentsResult) -> list[Finding]:
     ]
 
 
-def _anova_rows(results: Results) -> list[dict[str, Any]]:
-    return [{"measure": result.measure, **row} for result in results for row in result.rows()]
-
-
 def _level_rows(results: Results) -> list[dict[str, Any]]:
     return [
         {
@@ -83,11 +78,11 @@ def _level_rows(results: Results) -> list[dict[str, Any]]:
             "component": source_words(factor),
             "level": level,
             "mean": mean,
-            "low": mean - result.main_effects[factor].half_width,
-            "high": mean + result.main_effects[factor].half_width,
+            "interval": (mean - half_width, mean + half_width),
         }
         for result in results
         for factor in result.factors
+        for half_width in [result.main_effects[factor].half_width]
         for level, mean in result.ordered_levels(factor)
     ]
 
@@ -118,7 +113,7 @@ MEASURE = Col("measure", form="name", when=lambda results: len(results) > 1)
 
 TABLE = TableSpec(
     id="component-anova",
-    rows=_anova_rows,
+    rows=lambda results: [{"measure": one.measure, **row} for one in results for row in one.rows()],
     shown=anova_lines,
     columns=(MEASURE, *ANOVA),
     caption=_anova_caption,
@@ -131,28 +126,11 @@ LEVELS = TableSpec(
         Col("component", form="name"),
         Col("level", form="name"),
         Col("mean"),
-        Col(("low", "high"), "HSD interval"),
+        Col("interval", "HSD interval"),
     ),
     caption=_levels_caption,
     printed=lambda results: 100,
 )
-
-
-def _figures(results: Results) -> tuple[FigureSpec, ...]:
-    """The effects, and the levels of each component."""
-    figure = partial(FigureSpec, of=lambda results: results[0])
-    effects = figure(
-        id="component-effects", caption="What each component explains.", kind="effects"
-    )
-    return effects, *(
-        figure(
-            id=f"component-{place}",
-            caption=f"Levels of {source_words(factor)}.",
-            kind="levels",
-            options={"factor": factor},
-        )
-        for place, factor in enumerate(results[0].factors)
-    )
 
 
 def fields(results: Results) -> dict[str, Any]:
@@ -165,8 +143,7 @@ def fields(results: Results) -> dict[str, Any]:
         "anova": result.rows(),
         "main_effects": [_main_effect(result, name) for name in result.factors],
         **picked(result, "levels n_runs n_replicates n_topics n_dropped mode strata"),
-        "level": result.confidence,
-        "power_convention": result.anova.power,
+        **picked(result, "level=confidence power_convention=anova.power"),
         "answer": [finding.text for finding in findings(results)],
         "notes": _notes(result),
     }
@@ -207,5 +184,10 @@ VIEW = View(
     findings=findings,
     tables=(TABLE, LEVELS),
     fields=fields,
-    figures=_figures,
+    figure=FigureSpec(
+        id="component-effects",
+        caption="What each component explains.",
+        kind="effects",
+        of=lambda results: results[0],
+    ),
 )

@@ -9,14 +9,13 @@ from steadyrank.errors import InputError
 from steadyrank.present.page import Board, BoardRow, Tile
 from steadyrank.present.view import Finding
 from steadyrank.stats.pairs.max_t import USUAL, patterns_of
-from steadyrank.stats.run_means import signs_of
-from steadyrank.stats.selection import expected_means, kept_order
+from steadyrank.stats.run_means import expected_means, kept_order, signs_of
 from steadyrank.studies.datasets.result import DatasetsResult
 from steadyrank.studies.datasets.study import datasets
 from steadyrank.studies.datasets.view import VIEW, findings
 from steadyrank.studies.material import Material
 from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
-from steadyrank.words import counted, interval, size, swap_words, typeset
+from steadyrank.words import count_or_share, counted, interval, size, swap_words, typeset
 
 
 def _run(job: Job) -> DatasetsResult:
@@ -77,7 +76,7 @@ def _lead(result: DatasetsResult) -> Finding | None:
     gap, ends = typeset(f"{pair.difference:+.3f}"), typeset(interval(pair.interval, "+.3f"))
     text = (
         f"{result.aggregate_words.capitalize()} {value[pair.a]:.3f} against {value[pair.b]:.3f} "
-        f"for {pair.b}: {gap} {ends}, {decided} among {len(result.pairs):,} comparisons."
+        f"for {pair.b}: {gap} {ends} alone, {decided} among {len(result.pairs):,} comparisons."
     )
     values = {"a": pair.a, "b": pair.b, "difference": pair.difference, "interval": pair.interval}
     return Finding("datasets.lead", text, values | {"significant": pair.significant})
@@ -124,7 +123,7 @@ def _tiles(result: DatasetsResult) -> list[Tile]:
         made.append(
             Tile(
                 id="datasets.pairs",
-                figure=f"{result.told_apart_share:.0%}",
+                figure=count_or_share(int(result.significant.sum()), len(result.pairs)),
                 text=f"of {len(result.pairs):,} pairs differ significantly",
                 values={"told_apart_share": result.told_apart_share, "n_pairs": len(result.pairs)},
             )

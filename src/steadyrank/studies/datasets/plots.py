@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import stdtrit
@@ -10,12 +11,12 @@ from scipy.special import stdtrit
 from steadyrank.errors import InputError
 from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
-from steadyrank.studies.datasets.result import AGGREGATES, DatasetsResult
+from steadyrank.studies.datasets.result import AGGREGATES, DatasetPair, DatasetsResult
+from steadyrank.words import filled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from steadyrank.studies.datasets.pair import DatasetPair
 
 TOP = 25
 """Runs that a figure names; the others are counted below it."""
@@ -24,9 +25,9 @@ FEW = 30
 """Up to so many runs are all named."""
 
 
-def _shown(result: DatasetsResult, top: int) -> list[int]:
-    order = result.order
-    return order if len(order) <= max(top, FEW if top == TOP else top) else order[:top]
+def _first(rows: Any, top: int) -> Any:
+    """The rows that a figure names: all of few, else the first."""
+    return rows if len(rows) <= max(top, FEW if top == TOP else top) else rows[:top]
 
 
 def _rest_words(result: DatasetsResult, rows: list[int]) -> list[str]:
@@ -40,7 +41,7 @@ def _rest_words(result: DatasetsResult, rows: list[int]) -> list[str]:
 
 def draw_ranks(result: DatasetsResult, ax: Axes, *, top: int = TOP) -> None:
     """Each run's rank, and the ranks that it may have; of many runs the best `top`."""
-    rows = _shown(result, top)
+    rows = list(_first(result.order, top))
     low, high = result.rank_set[rows].T
     clauses = [
         f"rank by {AGGREGATES[result.aggregate]} (dot),",
@@ -96,7 +97,7 @@ def draw_critical_difference(result: DatasetsResult, ax: Axes, *, top: int = TOP
     if ranks is None:
         raise InputError("average ranks require complete scores: use gaps='complete'")
     order = np.argsort(ranks.average_rank, kind="stable")
-    rows = order if len(order) <= max(top, FEW if top == TOP else top) else order[:top]
+    rows = _first(order, top)
     average = ranks.average_rank[rows]
     arms = np.full(len(rows), ranks.critical_difference / 2)
     texts = [f"{result.runs[i]}: average rank {ranks.average_rank[i]:.2f}" for i in rows]
@@ -122,8 +123,7 @@ def draw_influence(result: DatasetsResult, ax: Axes, *, top: int = TOP) -> None:
     """Kendall's tau between the rankings with and without each dataset, the lowest first."""
     if not result.influence:
         raise InputError("leaving out one dataset requires at least three")
-    rows = list(result.influence)
-    rows = rows if len(rows) <= max(top, FEW if top == TOP else top) else rows[:top]
+    rows = _first(result.influence, top)
     leader = result.runs[result.order[0]]
     for k, (same, words) in enumerate(
         ((True, "the same run leads without it"), (False, "another run leads without it"))
@@ -144,23 +144,11 @@ def draw_influence(result: DatasetsResult, ax: Axes, *, top: int = TOP) -> None:
     style.legend_above(ax, loc="lower center", ncols=1)
 
 
-def _runs_size(result: DatasetsResult) -> tuple[float, float]:
-    return 6.8, style.rows_height(len(_shown(result, TOP)), least=1.8)
+def _rows_size(n: Callable[[DatasetsResult], int], least: float = 1.5) -> style.Size:
+    return lambda result: (6.8, style.rows_height(n(result), least=least))
 
 
-def _forest_size(result: DatasetsResult) -> tuple[float, float]:
-    n = 0 if result.pair is None else len(result.pair.datasets)
-    return 6.8, style.rows_height(n + 2, least=1.5)
-
-
-def _influence_size(result: DatasetsResult) -> tuple[float, float]:
-    n = len(result.datasets)
-    return 6.8, style.rows_height(n if n <= FEW else TOP, least=1.5)
-
-
-def _leader(result: DatasetsResult) -> str:
-    return result.runs[result.order[0]]
-
+_runs_size = _rows_size(lambda result: len(_first(result.order, TOP)), 1.8)
 
 PLOTS = {
     "DatasetsResult": {
@@ -170,33 +158,29 @@ PLOTS = {
             lambda result: (
                 f"Possible ranks of {len(result.runs):,} runs by {AGGREGATES[result.aggregate]} "
                 f"over {len(result.datasets)} datasets; {int(result.could_be_first.sum()):,} could "
-                f"be first, {_leader(result)} leads."
+                f"be first, {result.runs[result.order[0]]} leads."
             ),
         ),
         "forest": Plot(
             draw_forest,
-            _forest_size,
-            lambda result: (
-                f"Differences of {_pair_of(result).a} to {_pair_of(result).b} on "
-                f"{len(_pair_of(result).datasets)} datasets, with their mean of "
-                f"{_pair_of(result).difference:+.4f} and an interval for the next dataset."
+            _rows_size(lambda result: 2 + (len(result.pair.datasets) if result.pair else 0)),
+            lambda result: filled(
+                "Differences of {a} to {b} on {n_datasets} datasets, with their mean of "
+                "{difference:+.4f} and an interval for the next dataset.",
+                _pair_of(result),
             ),
         ),
         "critical_difference": Plot(
             draw_critical_difference,
             _runs_size,
-            lambda result: (
-                f"Average ranks of {len(result.runs):,} runs over {len(result.datasets)} datasets "
-                "with Nemenyi's critical difference."
-            ),
+            "Average ranks of {n_runs:,} runs over {n_datasets} datasets with Nemenyi's critical "
+            "difference.",
         ),
         "influence": Plot(
             draw_influence,
-            _influence_size,
-            lambda result: (
-                f"Rank correlation of the leaderboard with itself without each of "
-                f"{len(result.datasets)} datasets, lowest first."
-            ),
+            _rows_size(lambda result: len(_first(result.datasets, TOP))),
+            "Rank correlation of the leaderboard with itself without each of {n_datasets} "
+            "datasets, lowest first.",
         ),
     }
 }

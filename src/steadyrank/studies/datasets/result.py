@@ -9,12 +9,11 @@ import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.notebook import Framed, shown_by
-from steadyrank.stats.datasets.aggregates import Aggregate
-from steadyrank.stats.datasets.friedman import Friedman
+from steadyrank.present.json import picked
+from steadyrank.stats.datasets.aggregates import Aggregate, Friedman
+from steadyrank.stats.datasets.random_effects import RandomEffects, SignedRankPosterior
+from steadyrank.stats.interval import Interval
 from steadyrank.stats.run_means import best_first
-from steadyrank.studies.datasets.gaps import GapRow, Gaps
-from steadyrank.studies.datasets.influence import Influence
-from steadyrank.studies.datasets.pair import DatasetPair
 from steadyrank.words import counted
 
 Drawn = Literal["datasets", "types", "topics", "both"]
@@ -34,6 +33,106 @@ DRAWN = {
     "both": "other datasets of this kind with other topics",
 }
 """What decisions are about, in words."""
+
+
+Gaps = Literal["complete", "pairwise", "zero"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GapRow:
+    """A run that lacks datasets."""
+
+    run: str
+    missing: int
+    """Datasets that it lacks."""
+    kept_without: int
+    """Datasets that all other runs have once this run and those that lack more are left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Influence:
+    """The ranking without one dataset."""
+
+    dataset: str
+    tau: float
+    """Kendall's, between the ranking with and without it."""
+    leader: str
+    """Who is first without it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaveOneOut:
+    """The pair without one dataset."""
+
+    dataset: str
+    difference: float
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DatasetPair:
+    """Two runs in depth; all intervals are for this pair alone."""
+
+    a: str
+    b: str
+    datasets: tuple[str, ...]
+    """Those that both have."""
+    per_dataset: np.ndarray
+    """Score of a less score of b, one per dataset."""
+    error: np.ndarray
+    """Its standard error over topics; NaN where topics are not known."""
+    difference: float
+    """Random-effects mean, or the plain mean where topics are not known."""
+    interval: Interval
+    prediction_interval: Interval
+    """Of the true difference on the next dataset; of its observed difference where topics are not
+    known."""
+    effects: RandomEffects | None
+    """None where topics are not known."""
+    leave_one_out: tuple[LeaveOneOut, ...]
+    posterior: SignedRankPosterior
+    significant: bool
+    """Whether the two are among the pairs that differ significantly, all pairs taken together."""
+    datasets_needed: float
+    """With which a paired t test at `comparison_alpha` shows the difference; infinite where no
+    number is certain to."""
+    datasets_needed_interval: Interval
+    comparison_alpha: float
+    """The family's, or alpha over the number of pairs where that is not one of datasets."""
+    alpha: float
+
+    @property
+    def wins(self) -> tuple[int, int, int]:
+        """Datasets on which a is better, equal and worse."""
+        d = self.per_dataset
+        return int((d > 0).sum()), int((d == 0).sum()), int((d < 0).sum())
+
+    def row(self) -> dict[str, Any]:
+        """With the keys that the JSON output has."""
+        effects, posterior = self.effects, self.posterior
+        return {
+            "a": self.a,
+            "b": self.b,
+            "difference": self.difference,
+            "interval": list(self.interval),
+            "prediction_interval": list(self.prediction_interval),
+            **{key: getattr(effects, key, None) for key in ("tau2", "i2", "q", "q_pvalue")},
+            "per_dataset": [
+                {"dataset": name, "difference": float(gap), "se": float(error)}
+                for name, gap, error in zip(
+                    self.datasets, self.per_dataset, self.error, strict=True
+                )
+            ],
+            "leave_one_out": [
+                picked(left, "dataset difference") | {"interval": list(left.interval)}
+                for left in self.leave_one_out
+            ],
+            "posterior": picked(posterior, "a=first equivalent b=second rope"),
+            "significant": self.significant,
+            "datasets_needed": self.datasets_needed,
+            "datasets_needed_interval": list(self.datasets_needed_interval),
+            "comparison_alpha": self.comparison_alpha,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

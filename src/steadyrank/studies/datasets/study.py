@@ -8,7 +8,7 @@ could be first; and two systems in depth.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -20,30 +20,45 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.leaderboard import Leaderboard
 from steadyrank.data.read.leaderboards import read_leaderboard
 from steadyrank.data.read.sources import PathLike
+from steadyrank.data.scores import position
 from steadyrank.errors import InputError, check_choice, warn
-from steadyrank.stats.datasets.aggregates import Aggregate, Columns, columns_of, type_weights
-from steadyrank.stats.datasets.alikeness import type_correlation
-from steadyrank.stats.datasets.completions import completion_ranks
-from steadyrank.stats.datasets.flips import intervals_of, units_of, weighted_max_t
-from steadyrank.stats.datasets.friedman import friedman
-from steadyrank.stats.datasets.topic_flips import strata_of, topic_intervals, topic_max_t
+from steadyrank.stats.datasets.aggregates import (
+    Aggregate,
+    AggregateColumns,
+    columns_of,
+    completion_ranks,
+    dataset_units,
+    friedman,
+    topic_units,
+    type_correlation,
+    type_weights,
+)
+from steadyrank.stats.datasets.random_effects import (
+    RandomEffects,
+    bayesian_signed_rank,
+    next_dataset,
+    random_effects,
+)
 from steadyrank.stats.inputs import check_open_unit, check_samples
+from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.max_t import Flips, MaxT, max_t
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import moments
+from steadyrank.stats.pairs.unit_max_t import unit_max_t
+from steadyrank.stats.planning.needed_topics import needed_topics
+from steadyrank.stats.ranks.correlation import kendall_tau
 from steadyrank.stats.run_means import adjusted_means, best_first, mean_intervals, ranks_of
-from steadyrank.studies.datasets.gaps import (
-    FEWEST,
+from steadyrank.studies.datasets.result import (
+    DatasetPair,
+    DatasetsResult,
+    Drawn,
+    GapRow,
     Gaps,
-    complete_datasets,
-    gap_rows,
-    lacking_words,
+    Influence,
+    LeaveOneOut,
 )
-from steadyrank.studies.datasets.influence import influences
-from steadyrank.studies.datasets.pair import pair_in_depth
-from steadyrank.studies.datasets.result import DatasetsResult, Drawn
-from steadyrank.words import counted
+from steadyrank.words import MOST_NAMES, by_number, counted, some
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -274,15 +289,20 @@ def _warn_of_left_out(given: Leaderboard, used: Leaderboard) -> None:
     warn(f"{who}; omitted: {counted(left, 'dataset')} that some run lacks", stacklevel=5)
 
 
-def _columns(used: Leaderboard, aggregate: Aggregate, gaps: Gaps) -> Columns:
+def _columns(used: Leaderboard, aggregate: Aggregate, gaps: Gaps) -> AggregateColumns:
     columns = columns_of(used.values, aggregate, used.types)
     if gaps != "zero":
         return columns
-    return Columns(values=np.nan_to_num(columns.values, nan=0.0), weight=columns.weight)
+    return AggregateColumns(values=np.nan_to_num(columns.values, nan=0.0), weight=columns.weight)
 
 
 def _decide(
-    used: Leaderboard, columns: Columns, pairs: np.ndarray, drawn: Drawn, gaps: Gaps, flips: Flips
+    used: Leaderboard,
+    columns: AggregateColumns,
+    pairs: np.ndarray,
+    drawn: Drawn,
+    gaps: Gaps,
+    flips: Flips,
 ) -> _Family:
     """Values and decisions, by the flips that suit what is resampled."""
     if drawn == "topics":
@@ -291,14 +311,14 @@ def _decide(
     equal = np.ptp(columns.weight) <= 1e-12 and not groups
     if equal:
         return _by_equal_datasets(columns.values, pairs, flips)
-    units = units_of(columns.values, columns.weight, groups)
-    together = weighted_max_t(units, pairs, **flips)
+    units = dataset_units(columns, groups)
+    together = unit_max_t(units, pairs, **flips)
     return _Family(
         value=units.value,
-        interval=intervals_of(units, 1 - flips["alpha"]),
+        interval=units.intervals(1 - flips["alpha"]),
         claimed=_signs(units.value, pairs, together.pvalue, flips["alpha"]),
         together=together,
-        df=len(units.weight) - 1,
+        df=len(units.share) - 1,
     )
 
 
@@ -322,14 +342,14 @@ def _by_topics(
     scores = [used.topic_scores[name] for name in used.datasets]
     if gaps == "zero":
         scores = [np.nan_to_num(one, nan=0.0) for one in scores]
-    strata, dropped = strata_of(scores, weight)
-    together = topic_max_t(strata, pairs, **flips)
+    units, dropped = topic_units(scores, weight)
+    together = unit_max_t(units, pairs, **flips)
     return _Family(
-        value=strata.value,
-        interval=topic_intervals(strata, 1 - flips["alpha"]),
-        claimed=_signs(strata.value, pairs, together.pvalue, flips["alpha"]),
+        value=units.value,
+        interval=units.intervals(1 - flips["alpha"]),
+        claimed=_signs(units.value, pairs, together.pvalue, flips["alpha"]),
         together=together,
-        df=int(strata.sizes.sum()) - len(strata.sizes),
+        df=len(units.share) - len(units.sizes),
         n_topics_dropped=dropped,
     )
 
@@ -376,3 +396,172 @@ def _type_correlation(used: Leaderboard) -> float:
     if not used.types or np.isnan(used.values).any():
         return math.nan
     return type_correlation(used.values, used.types)
+
+
+FEWEST = 2
+"""Datasets without which nothing can be resampled."""
+
+
+def gap_rows(table: Leaderboard) -> tuple[GapRow, ...]:
+    """Runs that lack datasets, those that lack most first."""
+    absent = np.isnan(table.values)
+    missing = absent.sum(axis=1)
+    order = [int(i) for i in np.lexsort((np.arange(len(missing)), -missing)) if missing[i]]
+    rows, left = [], np.ones(len(missing), bool)
+    for i in order:
+        left[i] = False
+        kept = int((~absent[left].any(axis=0)).sum()) if left.any() else absent.shape[1]
+        rows.append(GapRow(run=table.runs[i], missing=int(missing[i]), kept_without=kept))
+    return tuple(rows)
+
+
+def lacking_words(
+    rows: Sequence[GapRow], n_runs: int, n_datasets: int, *, most: int = MOST_NAMES
+) -> str:
+    """Who lacks datasets, and how many, without an end of the sentence."""
+    first, *others = rows
+    who = [f"{first.run} ({first.missing} of {n_datasets})"]
+    who += [f"{row.run} ({row.missing})" for row in others]
+    lack = by_number(len(rows), "lacks", "lack")
+    return f"{len(rows):,} of {n_runs:,} runs {lack} datasets: {some(who, most)}"
+
+
+def complete_datasets(table: Leaderboard) -> Leaderboard:
+    """The datasets that every run has; refused where these are too few."""
+    whole = ~np.isnan(table.values).any(axis=0)
+    if whole.sum() < FEWEST:
+        rows = gap_rows(table)
+        best = next((row for row in rows if row.kept_without >= FEWEST), rows[-1])
+        names = [row.run for row in rows[: rows.index(best) + 1]]
+        raise InputError(
+            f"{counted(int(whole.sum()), 'dataset has', 'datasets have')} a score of every run, of "
+            f'{len(table.datasets)}: give gaps="pairwise" or gaps="zero", or omit '
+            f"{some(names)}, without which {best.kept_without} would remain"
+        )
+    return table.take(datasets=np.flatnonzero(whole).tolist())
+
+
+def influences(
+    used: Leaderboard, columns: AggregateColumns, aggregate: Aggregate, value: np.ndarray
+) -> tuple[Influence, ...]:
+    """The ranking without each dataset, the most different one first."""
+    if len(used.datasets) < 3:
+        return ()
+    rows = []
+    for k, name in enumerate(used.datasets):
+        kept = np.delete(np.arange(len(used.datasets)), k)
+        without = _values_of(columns.values[:, kept], used, kept, aggregate)
+        leader = used.runs[int(best_first(without)[0])]
+        tau = kendall_tau(value, without).value if not np.isnan(without).any() else math.nan
+        rows.append(Influence(dataset=name, tau=float(tau), leader=leader))
+    return tuple(sorted(rows, key=lambda row: (math.isnan(row.tau), row.tau)))
+
+
+def _values_of(
+    values: np.ndarray, used: Leaderboard, kept: np.ndarray, aggregate: Aggregate
+) -> np.ndarray:
+    """Values of the runs over some of the datasets."""
+    if np.isnan(values).any():
+        return adjusted_means(values)
+    if aggregate != "mean-of-types":
+        return np.asarray(values.mean(axis=1))
+    return np.asarray(values @ type_weights([used.types[k] for k in kept], len(kept)))
+
+
+ROPE = 0.01
+"""Half-width of the region of practical equivalence unless given: one point of a hundred."""
+
+PERCENT = 1.5
+"""Scores above are on a scale of 100."""
+
+
+def default_rope(scores: np.ndarray) -> float:
+    """One point: 0.01, or 1 for scores in percent."""
+    return ROPE * (100.0 if np.nanmax(np.abs(scores)) > PERCENT else 1.0)
+
+
+def pair_in_depth(
+    table: Leaderboard,
+    a: str,
+    b: str,
+    *,
+    significant: Callable[[int, int], bool],
+    comparison_alpha: float,
+    n_pairs: int,
+    rope: float | None,
+    alpha: float,
+    seed: int,
+) -> DatasetPair:
+    """What the datasets that both have say of two runs."""
+    first, second = (position(name, table.runs, "run") for name in (a, b))
+    if first == second:
+        raise InputError(f"a and b are both {a!r}: name two runs")
+    gap = table.values[first] - table.values[second]
+    shared = np.flatnonzero(~np.isnan(gap))
+    if len(shared) < 2:
+        raise InputError(f"{a} and {b} have fewer than two datasets in common")
+    names = tuple(table.datasets[k] for k in shared)
+    d, error = gap[shared], _topic_errors(table, names, first, second)
+    level = comparison_alpha or alpha / n_pairs
+    needed = needed_topics(d.mean(), d.var(ddof=1), len(d), alpha=level, confidence=1 - alpha)
+    mean, interval, prediction, effects = _together(d, error, 1 - alpha)
+    low, high = float(needed.low), float(needed.high)
+    return DatasetPair(
+        a=a,
+        b=b,
+        datasets=names,
+        per_dataset=d,
+        error=error,
+        difference=mean,
+        interval=interval,
+        prediction_interval=prediction,
+        effects=effects,
+        leave_one_out=_leave_one_out(names, d, error, 1 - alpha),
+        posterior=bayesian_signed_rank(
+            d, rope=default_rope(table.values) if rope is None else rope, seed=seed
+        ),
+        significant=significant(first, second),
+        datasets_needed=float(needed.topics) if math.isfinite(high) else math.inf,
+        datasets_needed_interval=Interval(low, high),
+        comparison_alpha=level,
+        alpha=alpha,
+    )
+
+
+def _topic_errors(
+    table: Leaderboard, names: tuple[str, ...], first: int, second: int
+) -> np.ndarray:
+    """Standard errors of the differences over topics; NaN unless known for every dataset."""
+    errors = np.full(len(names), np.nan)
+    for k, name in enumerate(names):
+        if name not in table.topic_scores:
+            return np.full(len(names), np.nan)
+        gap = table.topic_scores[name][first] - table.topic_scores[name][second]
+        gap = gap[~np.isnan(gap)]
+        if len(gap) > 1:
+            errors[k] = gap.std(ddof=1) / math.sqrt(len(gap))
+    return errors if not np.isnan(errors).any() else np.full(len(names), np.nan)
+
+
+def _together(
+    d: np.ndarray, error: np.ndarray, confidence: float
+) -> tuple[float, Interval, Interval, RandomEffects | None]:
+    """Mean difference, its interval, that of the next dataset, and the model where there is one."""
+    if np.isnan(error).any() or not (error > 0.0).any():
+        low, high = mean_intervals(d[np.newaxis], confidence)[0]
+        ahead = next_dataset(d, confidence=confidence)
+        return float(d.mean()), Interval(float(low), float(high)), ahead, None
+    effects = random_effects(d, error, confidence=confidence)
+    return effects.difference, effects.interval, effects.prediction, effects
+
+
+def _leave_one_out(
+    names: tuple[str, ...], d: np.ndarray, error: np.ndarray, confidence: float
+) -> tuple[LeaveOneOut, ...]:
+    if len(d) < 3:
+        return ()
+    rows = []
+    for k, name in enumerate(names):
+        mean, interval, _, _ = _together(np.delete(d, k), np.delete(error, k), confidence)
+        rows.append(LeaveOneOut(dataset=name, difference=mean, interval=interval))
+    return tuple(rows)

@@ -7,9 +7,8 @@ from typing import Any
 
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
-from steadyrank.studies.datasets.gaps import lacking_words
-from steadyrank.studies.datasets.pair import DatasetPair
-from steadyrank.studies.datasets.result import AGGREGATES, DatasetsResult
+from steadyrank.studies.datasets.result import AGGREGATES, DatasetPair, DatasetsResult
+from steadyrank.studies.datasets.study import lacking_words
 from steadyrank.words import at_least, best_words, chance, counted, interval, some, typeset
 from steadyrank.words import size as size_words
 
@@ -174,14 +173,11 @@ def _pair_rows(result: DatasetsResult) -> list[dict[str, Any]]:
         return []
     row = result.pair.row()
     without = {left["dataset"]: left for left in row["leave_one_out"]}
-    rows = []
-    for own in row["per_dataset"]:
-        left = without.get(own["dataset"], {"difference": None, "interval": (None, None)})
-        low, high = left["interval"]
-        rows.append(
-            {**own, "without": left["difference"], "without_low": low, "without_high": high}
-        )
-    return rows
+    return [
+        {**own, "without": left.get("difference"), "without_interval": left.get("interval")}
+        for own in row["per_dataset"]
+        for left in [without.get(own["dataset"], {})]
+    ]
 
 
 def _pair_columns(result: DatasetsResult) -> tuple[Col, ...]:
@@ -191,7 +187,7 @@ def _pair_columns(result: DatasetsResult) -> tuple[Col, ...]:
         Col("difference", literal(f"{pair.a} − {pair.b}") if pair else "", "change"),
         Col("se", "s.e.", when="known", about="standard error over topics"),
         Col("without", "mean without it", "change"),
-        Col(("without_low", "without_high"), "{sure} interval", "change"),
+        Col("without_interval", "{sure} interval", "change"),
     )
 
 
@@ -293,6 +289,13 @@ def fields(result: DatasetsResult) -> dict[str, Any]:
     }
 
 
+def _figure(result: DatasetsResult) -> FigureSpec:
+    """The two best, dataset by dataset, where they are compared."""
+    if result.pair is None:
+        return FigureSpec(id="dataset-ranks", caption="Possible ranks of each run.", kind="ranks")
+    return FigureSpec(id="forest", caption="The two best, dataset by dataset.", kind="forest")
+
+
 VIEW = View(
     words=Words(
         title="Other datasets",
@@ -314,25 +317,5 @@ VIEW = View(
     describe=describe,
     tables=(LEADERBOARD, GAPS, PAIR, INFLUENCE),
     fields=fields,
-    figures=(
-        FigureSpec(id="dataset-ranks", caption="Possible ranks of each run.", kind="ranks"),
-        FigureSpec(
-            id="forest",
-            caption="The two best, dataset by dataset.",
-            kind="forest",
-            when=lambda result: result.pair is not None,
-        ),
-        FigureSpec(
-            id="influence",
-            caption="Which datasets carry the ranking.",
-            kind="influence",
-            when=lambda result: bool(result.influence),
-        ),
-        FigureSpec(
-            id="critical-difference",
-            caption="Average ranks, Nemenyi's test: prefer the rank sets (docs/datasets.md).",
-            kind="critical_difference",
-            when=lambda result: result.friedman is not None and len(result.runs) > 2,
-        ),
-    ),
+    figure=_figure,
 )

@@ -7,11 +7,11 @@ import math
 import numpy as np
 
 from steadyrank.data.scores import Scores, mean_of_present
-from steadyrank.present.cells import MOST_CELLS, drilldown, name, number, table, whole
+from steadyrank.present.cells import drilldown, name, number, table, whole
 from steadyrank.present.table import Cell
 from steadyrank.present.view import Finding
 from steadyrank.stats.run_means import adjusted_means, best_first
-from steadyrank.studies.part import Body, Drawing, Findings, Part
+from steadyrank.studies.part import Body, Findings, Part
 from steadyrank.words import counted
 
 MOST_TOPICS = 300
@@ -36,10 +36,8 @@ def _body(result: None, findings: Findings) -> Body:
     if hidden:
         caption += f" Of the runs, the best {len(behind.names):,}; {hidden:,} are omitted."
     header = ["topic", "mean", "sd over runs", "lowest", "highest", "best run", "runs at 0"]
-    drawing = Drawing("scores", "Every run on every topic.", scores, "heatmap")
     return Body(
         answer=tuple(_answer(scores, matrix)),
-        figures=(drawing,) if scores.values[0].size <= MOST_CELLS else (),
         tables=(table("hardest-topics", caption, header, rows, drilldown=behind, shown=15),),
     )
 
@@ -97,4 +95,5 @@ PART = Part(
     ),
     body=_body,
     run=lambda job: None,
+    is_read=True,
 )

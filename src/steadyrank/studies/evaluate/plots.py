@@ -9,8 +9,7 @@ import numpy as np
 from steadyrank.data.scores import mean_of_present
 from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
-from steadyrank.stats.run_means import adjusted_means, best_first
-from steadyrank.stats.selection import intervals_as_picked
+from steadyrank.stats.run_means import adjusted_means, best_first, intervals_as_picked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,10 +65,6 @@ def draw_scores(result: Scores, ax: Axes, *, measure: str | None = None) -> None
     style.label(ax, x="topics, highest mean first")
 
 
-def _rows_size(result: Scores) -> tuple[float, float]:
-    return 6.4, style.rows_height(len(result.runs), least=1.5)
-
-
 def _scores_size(result: Scores) -> tuple[float, float]:
     n_runs, n_topics = (min(len(names), style.MOST_NAMES) for names in (result.runs, result.topics))
     return 3.4 + 0.16 * n_topics, max(2.6, 1.6 + 0.17 * n_runs)
@@ -79,19 +74,14 @@ PLOTS = {
     "Scores": {
         "means": Plot(
             draw_means,
-            _rows_size,
-            lambda scores: (
-                f"Means of {len(scores.runs)} runs over {len(scores.topics)} topics with "
-                "intervals, best first."
-            ),
+            style.with_rows("runs", least=1.5),
+            "Means of {n_runs} runs over {n_topics} topics with intervals, best first.",
         ),
         "heatmap": Plot(
             draw_scores,
             _scores_size,
-            lambda scores: (
-                f"Heat map of the scores of {len(scores.runs)} runs on {len(scores.topics)} "
-                "topics, best runs on top and easiest topics on the left."
-            ),
+            "Heat map of the scores of {n_runs} runs on {n_topics} topics, best runs on top and "
+            "easiest topics on the left.",
         ),
     }
 }

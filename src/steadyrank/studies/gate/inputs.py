@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.data.interop.parquet import column_names
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.provenance import SETTINGS, check_alike, file_hashes, with_hashes
 from steadyrank.data.qrels import Qrels
+from steadyrank.data.read.parquet import column_names
 from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_info import describe_topics
 from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.data.read.score_files import read_scores
 from steadyrank.data.read.sources import PathLike, kind_of, open_bytes
 from steadyrank.data.read.streams import is_readable
-from steadyrank.data.read.topic_info import describe_topics
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError
@@ -164,14 +164,10 @@ def _one_run(scores: Scores, role: str, measures: Sequence[str], name: str) -> S
             f"the scores of the {role} hold {counted(len(scores.runs), 'run')}: give the "
             "scores of one run"
         )
-    wanted = [_label(measure, scores) for measure in measures]
+    # Labels of other tools are taken as they are.
+    wanted = [m if m in scores.measures else str(parse_measures(m)[0]) for m in measures]
     chosen = scores.select(measures=wanted)
     return scores_in_order(replace(chosen, runs=(name,)))
-
-
-def _label(measure: str, scores: Scores) -> str:
-    """The measure as the scores call it: labels of other tools are taken as they are."""
-    return measure if measure in scores.measures else str(parse_measures(measure)[0])
 
 
 def _side_by_side(baseline: Scores, candidate: Scores, *, missing: str) -> Scores:
@@ -196,14 +192,8 @@ def _side_by_side(baseline: Scores, candidate: Scores, *, missing: str) -> Score
         topics=candidate.topics,
         values=values,
         topic_info={**baseline.topic_info, **candidate.topic_info},
-        meta=_meta(baseline, candidate),
+        meta=dict(zip(ROLES, map(with_hashes, (baseline.meta, candidate.meta)), strict=True)),
     )
-
-
-def _meta(baseline: Scores, candidate: Scores) -> dict[str, Any]:
-    """Where both come from, with the hashes of the files behind them."""
-    sides = [with_hashes(scores.meta) for scores in (baseline, candidate)]
-    return dict(zip(ROLES, sides, strict=True))
 
 
 def _bounds(

@@ -14,8 +14,7 @@ from steadyrank.studies.gate.view import VIEW
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from steadyrank.studies.gate.history import GateHistory
-    from steadyrank.studies.gate.result import GateResult
+    from steadyrank.studies.gate.result import GateHistory, GateResult
 
 COLOURS = {
     "pass": look(2)["color"],

@@ -16,19 +16,22 @@ import numpy as np
 
 from steadyrank.data.read.runs import ReadingOptions, known_options
 from steadyrank.data.read.sources import PathLike
-from steadyrank.data.read.topic_info import cluster_codes, topic_column, topic_weights
-from steadyrank.data.scores import Scores
+from steadyrank.data.scores import cluster_codes, topic_column, topic_weights
 from steadyrank.errors import InputError, check_choice, check_number
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.measures.names import Measure
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.pairs.clustered import MeanDifference, mean_difference, reach_of, unseen_share
-from steadyrank.stats.pairs.corrections import adjust
+from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW
+from steadyrank.stats.pairs.topic_design import (
+    MeanDifference,
+    mean_difference,
+    reach_of,
+    unseen_share,
+)
 from steadyrank.stats.planning.needed_topics import needed_topics
-from steadyrank.studies.gate.history import add_to_history
 from steadyrank.studies.gate.inputs import Pair, read_pair
-from steadyrank.studies.gate.result import GateResult, GateRow, Verdict
+from steadyrank.studies.gate.result import GateResult, GateRow, Verdict, add_to_history
 from steadyrank.words import counted
 
 FEWEST = 10
@@ -216,6 +219,7 @@ def gate(
     fits = [part.fit(part.scores[1] - part.scores[0]) for part in parts]
     _check_enough(parts, fits)
     rows = _rows(parts, fits, alpha, unjudged, pair)
+    clusters = cluster_codes(pair.scores)
     fewest = min(fit.observed.draws for fit in fits[: len(by_name)])
     result = GateResult(
         verdict=_overall(rows),
@@ -227,7 +231,7 @@ def gate(
         by=by,
         unjudged=unjudged,
         n_topics=len(pair.scores.topics),
-        n_clusters=_n_clusters(pair.scores),
+        n_clusters=None if clusters is None else int(clusters.max(initial=-1)) + 1,
         is_weighted="weight" in pair.scores.topic_info,
         rare_breakage=unseen_share(fewest, alpha),
         guards_breakage=guard_breakage,
@@ -255,11 +259,6 @@ def _margins(measures: Any, margin: float | None) -> dict[str, float]:
             raise InputError(f"margin must be a number of at least 0, got {value} for {name}")
         margins[str(name)] = float(value)
     return margins
-
-
-def _n_clusters(scores: Scores) -> int | None:
-    codes = cluster_codes(scores)
-    return None if codes is None else int(codes.max(initial=-1)) + 1
 
 
 def _check_enough(parts: Sequence[_Part], fits: Sequence[_Fit]) -> None:

@@ -6,10 +6,9 @@ import math
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from steadyrank.notebook import flat
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, Finding, TableSpec, View
-from steadyrank.stats.pairs.clustered import unseen_share
+from steadyrank.stats.pairs.topic_design import unseen_share
 from steadyrank.studies.gate.result import GateResult, GateRow, Unsure, row_json
 from steadyrank.words import counted, level_words, listed, number_word
 
@@ -167,7 +166,6 @@ def _has_holes(result: GateResult) -> bool:
 ROWS = TableSpec(
     id="gate",
     rows=GateResult.rows,
-    shown=lambda result, rows: [flat(row) for row in rows],
     columns=(
         Col("measure", form="name"),
         Col("segment", form="name", when="known"),
@@ -178,7 +176,7 @@ ROWS = TableSpec(
         Col("baseline"),
         Col("candidate"),
         Col("difference", form="change"),
-        Col(("interval_low", "interval_high"), "limits", "change"),
+        Col("interval", "limits", "change"),
         Col("n_unjudged", "unjudged", "count", _has_holes),
         Col("lowest", form="change", when=_has_holes),
         Col("highest", form="change", when=_has_holes),
@@ -194,10 +192,8 @@ def fields(result: GateResult) -> dict[str, Any]:
     return {
         **picked(result, "verdict alpha"),
         "sentence": _verdict(result, _deciding(result)).text,
-        **picked(result, "baseline candidate n_topics n_clusters unjudged"),
-        "weighted": result.is_weighted,
-        "rare_breakage": result.rare_breakage,
-        "guard_breakage": result.guards_breakage,
+        **picked(result, "baseline candidate n_topics n_clusters unjudged weighted=is_weighted"),
+        **picked(result, "rare_breakage guard_breakage=guards_breakage"),
         "measures": [row_json(row) for row in result.measures],
         "by": result.by,
         "segments": [row_json(row) for row in result.segments],

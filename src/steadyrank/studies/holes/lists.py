@@ -22,9 +22,8 @@ from steadyrank.compute.executors import Progress
 from steadyrank.data.ids import Ids, join_ids
 from steadyrank.data.order import qrels_in_order
 from steadyrank.data.qrels import Qrels, build_qrels
-from steadyrank.data.read.runs import ReadingOptions, known_options, read_runs
+from steadyrank.data.read.runs import ReadingOptions, header_of, known_options, read_runs
 from steadyrank.data.run import Run
-from steadyrank.data.runs import header_of
 from steadyrank.errors import InputError, SteadyrankWarning
 from steadyrank.measures.scoring import find_judged_documents
 from steadyrank.words import by_number, counted

@@ -17,6 +17,7 @@ from steadyrank.present.plot_style import (
     name_rows,
     rows_height,
     shown,
+    with_rows,
 )
 from steadyrank.present.svg import tell
 
@@ -125,10 +126,6 @@ def draw_decided(result: HolesResult, ax: Axes) -> None:
     legend_above(ax, handles=handles, ncols=1)
 
 
-def _bars_size(result: HolesResult) -> tuple[float, float]:
-    return 7.0, rows_height(len(result.runs))
-
-
 def _bars_alt(result: HolesResult) -> str:
     judged = "the score over judged documents only"
     is_imputed = any(row.imputed is not None for row in result.runs)
@@ -148,14 +145,12 @@ def _matrix_size(result: HolesResult) -> tuple[float, float]:
 
 PLOTS = {
     "HolesResult": {
-        "bounds": Plot(draw_bars, _bars_size, _bars_alt),
+        "bounds": Plot(draw_bars, with_rows("runs", width=7.0), _bars_alt),
         "decided": Plot(
             draw_decided,
             _matrix_size,
-            lambda result: (
-                f"Matrix of {len(result.pairs)} pairs of runs: {result.n_decided} have the same "
-                "order in every completion of the judgments."
-            ),
+            "Matrix of {n_pairs} pairs of runs: {n_decided} have the same order in every "
+            "completion of the judgments.",
         ),
     }
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from steadyrank.present.cells import MOST_CELLS
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words
 from steadyrank.studies.holes.rehearsal import FEWEST_RUNS
@@ -212,19 +211,9 @@ VIEW = View(
     findings=findings,
     tables=(RUNS, PAIRS, ASK),
     fields=fields,
-    figures=(
-        FigureSpec(
-            id="holes-bounds",
-            caption=(
-                "Scores, with the lowest and the highest over all completions of the judgments."
-            ),
-            kind="bounds",
-        ),
-        FigureSpec(
-            id="holes-decided",
-            caption="Pairs of runs whose order is the same in every completion of the judgments.",
-            kind="decided",
-            when=lambda result: bool(result.pairs) and len(result.runs) ** 2 <= MOST_CELLS,
-        ),
+    figure=FigureSpec(
+        id="holes-bounds",
+        caption="Scores, with the lowest and the highest over all completions of the judgments.",
+        kind="bounds",
     ),
 )

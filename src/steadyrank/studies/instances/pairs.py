@@ -29,7 +29,7 @@ from steadyrank.stats.instances.systems import SystemPair
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.mixed.model import RESIDUAL, MixedModel
 from steadyrank.stats.mixed.posterior import Posterior, posterior
-from steadyrank.studies.instances.margins import Layout, settling
+from steadyrank.studies.instances.planning import Layout, settling
 from steadyrank.studies.instances.result import InstancesResult, Mode
 
 
@@ -77,19 +77,9 @@ def compare_pair(pair: SystemPair, measure: str, settings: Settings) -> Instance
         seed=settings.seed,
         jobs=settings.jobs,
     )
-    test = equivalence_test(
-        difference.estimate,
-        difference.standard_error,
-        df=difference.df,
-        delta=settings.delta,
-        alpha=settings.alpha,
-    )
-    limits = t_limits(
-        difference.estimate,
-        difference.standard_error,
-        difference.df,
-        1.0 - 2.0 * settings.margin_share,
-    )
+    estimate, error, df = difference.estimate, difference.standard_error, difference.df
+    test = equivalence_test(estimate, error, df=df, delta=settings.delta, alpha=settings.alpha)
+    limits = t_limits(estimate, error, df, 1.0 - 2.0 * settings.margin_share)
     spans = variance_intervals(pair, model, level=1.0 - settings.alpha)
     z = topic_differences(pair)
     return InstancesResult(
@@ -97,11 +87,11 @@ def compare_pair(pair: SystemPair, measure: str, settings: Settings) -> Instance
         pair=pair,
         mode=settings.mode,
         alpha=settings.alpha,
-        difference=difference.estimate,
-        standard_error=difference.standard_error,
-        df=difference.df,
+        difference=estimate,
+        standard_error=error,
+        df=df,
         interval=interval,
-        effect_size=_ratio(difference.estimate, math.sqrt(difference.variances[RESIDUAL])),
+        effect_size=_ratio(estimate, math.sqrt(difference.variances[RESIDUAL])),
         effect_size_paired=_ratio(float(z.mean()), float(z.std(ddof=1))),
         pvalue={"mixed": difference.pvalue, "mixed_paper": paper}
         | {name: value for name, (value, _) in sampled.items()},
@@ -146,11 +136,10 @@ def _inflation(
     pair: SystemPair, difference: Difference, spans: dict[str, Interval], settings: Settings
 ) -> Inflation | None:
     """None where instances are single or their variance is unknown."""
-    if math.isnan(difference.variances[INSTANCE]) or math.isnan(difference.variances[SYSTEM_TOPIC]):
+    if any(math.isnan(difference.variances[name]) for name in (INSTANCE, SYSTEM_TOPIC)):
         return None
-    return inflation_of(
-        pair, difference, Interval(math.nan, math.nan) if settings.factors else spans[INSTANCE]
-    )
+    unknown = Interval(math.nan, math.nan)
+    return inflation_of(pair, difference, unknown if settings.factors else spans[INSTANCE])
 
 
 def _posterior(pair: SystemPair, model: MixedModel, settings: Settings) -> Posterior:
@@ -183,17 +172,8 @@ def settled(result: InstancesResult, settings: Settings) -> InstancesResult:
         "equivalent": not test.equivalent and abs(result.difference) < test.delta,
     }
     layout = _layout(result, settings.factors)
-    needed = {
-        claim: settling(
-            layout,
-            claim,
-            difference=result.difference,
-            delta=test.delta,
-            alpha=settings.margin_share,
-        )
-        for claim, wanted in is_open.items()
-        if wanted
-    }
+    at = {"difference": result.difference, "delta": test.delta, "alpha": settings.margin_share}
+    needed = {claim: settling(layout, claim, **at) for claim, wanted in is_open.items() if wanted}
     return replace(result, settling=needed)
 
 
@@ -217,11 +197,5 @@ def _layout(result: InstancesResult, factors: tuple[str, ...]) -> Layout:
         averaged = (g * system_topic + residual) / n
         instance = max(0.0, result.standard_error**2 * g / len(sizes) - averaged)
         sizes = groups
-    return Layout(
-        design=pair.design,
-        topics=len(pair.topics),
-        instances=sizes,
-        variances=InstanceVariances(
-            instance=instance, system_topic=system_topic, residual=residual
-        ),
-    )
+    seen = InstanceVariances(instance=instance, system_topic=system_topic, residual=residual)
+    return Layout(design=pair.design, topics=len(pair.topics), instances=sizes, variances=seen)

@@ -3,22 +3,25 @@
 For anyone who plans a comparison that must generalise to other topics and other instances
 (Jayasinghe et al. 2015, doi:10.1016/j.ipm.2015.06.005): the power of the two-way random and the
 nested test, exact for normal effects, from variances of a pilot; the cheapest design; and where one
-of topics and instances cannot make up for too few of the other, that it cannot.
+of topics and instances cannot make up for too few of the other, that it cannot. `settling` says the
+same of a comparison that is undecided: more topics, more instances, or neither alone?
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from steadyrank.errors import InputError
 from steadyrank.notebook import Exhibit, Framed, shown_by
 from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.instances.mixed_tests import harmonic_mean
 from steadyrank.stats.instances.power import Claim, Design, InstanceTest, InstanceVariances
 
 if TYPE_CHECKING:
@@ -27,6 +30,12 @@ if TYPE_CHECKING:
 
 SLACK = 0.03
 """How far the topics by the rough power may be above the exact ones, with two more allowed."""
+
+POWER = 0.8
+"""Chance with which numbers of topics or instances must settle a question."""
+
+MOST = 1_000_000
+"""Topics or instances beyond which the answer is that no number will do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -99,7 +108,7 @@ class InstancePlan(Framed):
     def table(self, n_topics: Sequence[int], n_instances: Sequence[int]) -> PowerTable:
         """The same test's power at other numbers of topics and instances."""
         for size in (*n_topics, *n_instances):
-            _check_size("a table's topics and instances", size)
+            _check_sizes(**{"a table's topics and instances": size})
         return PowerTable(
             topics=tuple(n_topics),
             instances=tuple(n_instances),
@@ -199,25 +208,12 @@ def plan_instances(
         alpha=alpha,
     )
     check_open_unit("power", power)
-    _check_costs(cost_per_topic, cost_per_instance)
-    for name, size in (
-        ("topics", n_topics),
-        ("instances", n_instances),
-        ("most_topics", most_topics),
-        ("most_instances", most_instances),
-    ):
-        _check_size(name, size)
-    limits = _Limits(
-        target=power,
-        topic_cost=cost_per_topic,
-        instance_cost=cost_per_instance * (2 if design == "nested" else 1),
-        most_topics=most_topics,
-        most_instances=most_instances,
-    )
-    fewest_topics = fewest_enough(lambda n: test.topic_limit(n) >= power, 2, most_topics)
-    fewest_instances = fewest_enough(lambda m: test.instance_limit(m) >= power, 2, most_instances)
-    sizes = _search(test, limits, n_topics, n_instances, fewest_topics, fewest_instances)
-    return InstancePlan(
+    costs = (cost_per_topic, cost_per_instance)
+    if min(costs) < 0.0 or max(costs) == 0.0 or not all(map(math.isfinite, costs)):
+        raise InputError(f"costs must be numbers of at least 0, and one above 0, got {costs}")
+    _check_sizes(topics=n_topics, instances=n_instances)
+    _check_sizes(most_topics=most_topics, most_instances=most_instances)
+    plan = InstancePlan(
         test=test,
         target=power,
         cost_per_topic=cost_per_topic,
@@ -226,86 +222,65 @@ def plan_instances(
         given_instances=n_instances,
         most_topics=most_topics,
         most_instances=most_instances,
-        topics=sizes[0] if sizes else None,
-        instances=sizes[1] if sizes else None,
-        power=test.power(*sizes) if sizes else _within_reach(test, limits, n_topics, n_instances),
-        cost=limits.cost(*sizes) if sizes else math.nan,
-        fewest_topics=fewest_topics,
-        fewest_instances=fewest_instances,
+        topics=None,
+        instances=None,
+        power=math.nan,
+        cost=math.nan,
+        fewest_topics=fewest_enough(lambda n: test.topic_limit(n) >= power, 2, most_topics),
+        fewest_instances=fewest_enough(
+            lambda m: test.instance_limit(m) >= power, 2, most_instances
+        ),
     )
+    sizes = _sizes(plan)
+    if sizes is None:
+        return replace(plan, power=_within_reach(plan))
+    cost = _cost(plan, *sizes)
+    return replace(plan, topics=sizes[0], instances=sizes[1], power=test.power(*sizes), cost=cost)
 
 
-class _Limits(NamedTuple):
-    """The power wanted, what topics and instances cost, and how many there may be."""
-
-    target: float
-    topic_cost: float
-    instance_cost: float
-    most_topics: int
-    most_instances: int
-
-    def cost(self, topics: int, instances: int) -> float:
-        return topics * self.topic_cost + instances * self.instance_cost
+def _cost(plan: InstancePlan, topics: int, instances: int) -> float:
+    return topics * plan.cost_per_topic + instances * plan.cost_per_instance * plan.test.systems
 
 
-def _search(
-    test: InstanceTest,
-    limits: _Limits,
-    topics: int | None,
-    instances: int | None,
-    fewest_topics: int | None,
-    fewest_instances: int | None,
-) -> tuple[int, int] | None:
+def _sizes(plan: InstancePlan) -> tuple[int, int] | None:
     """The cheapest topics and instances; those that are given stay as they are."""
-    if topics is not None and instances is not None:
-        return topics, instances
-    if fewest_topics is None or fewest_instances is None:
+    power, n, m = plan.test.power, plan.given_topics, plan.given_instances
+    if n is not None and m is not None:
+        return n, m
+    if plan.fewest_topics is None or plan.fewest_instances is None:
         return None
-    if topics is not None:
-        fewest = fewest_enough(
-            lambda m: test.power(topics, m) >= limits.target, 2, limits.most_instances
-        )
-        return None if fewest is None else (topics, fewest)
-    if instances is not None:
-        fewest = fewest_enough(
-            lambda n: test.power(n, instances) >= limits.target, 2, limits.most_topics
-        )
-        return None if fewest is None else (fewest, instances)
-    return _cheapest(test, limits, fewest_topics, fewest_instances)
+    if n is not None:
+        found = fewest_enough(lambda m: power(n, m) >= plan.target, 2, plan.most_instances)
+        return None if found is None else (n, found)
+    if m is not None:
+        found = fewest_enough(lambda n: power(n, m) >= plan.target, 2, plan.most_topics)
+        return None if found is None else (found, m)
+    return _cheapest(plan, plan.fewest_topics, plan.fewest_instances)
 
 
-def _cheapest(
-    test: InstanceTest, limits: _Limits, fewest_topics: int, fewest_instances: int
-) -> tuple[int, int] | None:
+def _cheapest(plan: InstancePlan, least: int, instances: int) -> tuple[int, int] | None:
     """Exact wherever, by the rough power, a number of instances could be the cheapest."""
-    rough = _rough_designs(test, limits, fewest_topics, fewest_instances)
-    best = None
-    for n, m in sorted(rough, key=lambda design: limits.cost(*design)):
-        hoped = max(fewest_topics, math.floor((1.0 - SLACK) * n) - 2)
-        if best is not None and limits.cost(hoped, m) > limits.cost(*best):
+    found: list[tuple[float, int, int]] = []
+    rough = _rough_designs(plan, least, instances)
+    for n, m in sorted(rough, key=lambda design: _cost(plan, *design)):
+        hoped = max(least, math.floor((1.0 - SLACK) * n) - 2)
+        if found and _cost(plan, hoped, m) > min(found)[0]:
             continue
-        fewest = _fewest_around(partial(_suffices, test.power, limits.target, m), n, limits)
-        if fewest is not None and (
-            best is None or _order(limits, fewest, m) < _order(limits, *best)
-        ):
-            best = (fewest, m)
-    return best
+        enough = partial(_suffices, plan.test.power, plan.target, m)
+        fewest = fewest_enough(enough, 2, plan.most_topics, near=n)
+        if fewest is not None:
+            found.append((_cost(plan, fewest, m), m, fewest))
+    return (min(found)[2], min(found)[1]) if found else None
 
 
-def _order(limits: _Limits, topics: int, instances: int) -> tuple[float, int]:
-    return limits.cost(topics, instances), instances
-
-
-def _rough_designs(
-    test: InstanceTest, limits: _Limits, fewest_topics: int, fewest_instances: int
-) -> list[tuple[int, int]]:
+def _rough_designs(plan: InstancePlan, least: int, instances: int) -> list[tuple[int, int]]:
     """Topics and instances by the rough power: more instances never need more topics."""
-    sizes, topics = [], limits.most_topics
-    for m in range(fewest_instances, limits.most_instances + 1):
-        enough = partial(_suffices, test.rough_power, limits.target, m)
-        topics = _fewest_below(enough, fewest_topics, topics) or topics
+    sizes, topics = [], plan.most_topics
+    for m in range(instances, plan.most_instances + 1):
+        enough = partial(_suffices, plan.test.rough_power, plan.target, m)
+        topics = fewest_enough(enough, least, topics, near=topics) or topics
         sizes.append((topics, m))
-        if topics <= fewest_topics and len(sizes) > 1 and sizes[-2][0] <= fewest_topics:
+        if topics <= least and len(sizes) > 1 and sizes[-2][0] <= least:
             break
     return sizes
 
@@ -316,49 +291,34 @@ def _suffices(
     return power(topics, instances) >= target
 
 
-def _fewest_around(enough: Callable[[int], bool], start: int, limits: _Limits) -> int | None:
-    """The smallest number that is enough, looked for from `start` both ways."""
-    if enough(start):
-        return _fewest_below(enough, 2, start)
-    return fewest_enough(enough, start, limits.most_topics)
+def fewest_enough(
+    enough: Callable[[int], bool], low: int, high: int, *, near: int | None = None
+) -> int | None:
+    """The smallest number from low to high that is enough, if more is never less.
 
-
-def fewest_enough(enough: Callable[[int], bool], low: int, high: int) -> int | None:
-    """The smallest number from low to high that is enough, if more is never less."""
-    if not enough(high):
+    Looked for in growing steps from `near`, or from low, and by bisection between the last two.
+    """
+    place, step = low if near is None else near, 1
+    if enough(place):
+        while place > low and enough(max(place - step, low)):
+            place, step = max(place - step, low), 2 * step
+        low, high = max(place - step + 1, low), place
+    elif place == high or not enough(high):
         return None
-    step, start = 1, low
-    while low < high and not enough(low):
-        start, low, step = low + 1, min(low + step, high), 2 * step
-    return _bisected(enough, start, low)
+    else:
+        while not enough(min(place + step, high)):
+            place, step = min(place + step, high), 2 * step
+        low, high = place + 1, min(place + step, high)
+    return low + bisect_left(range(low, high), True, key=enough)
 
 
-def _fewest_below(enough: Callable[[int], bool], low: int, high: int) -> int | None:
-    """As `fewest_enough`, looking from `high` down: it is near."""
-    if not enough(high):
-        return None
-    step = 1
-    while high > low and enough(max(high - step, low)):
-        high, step = max(high - step, low), 2 * step
-    return _bisected(enough, max(high - step + 1, low), high)
-
-
-def _bisected(enough: Callable[[int], bool], low: int, high: int) -> int:
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle + 1, high)
-    return high
-
-
-def _within_reach(
-    test: InstanceTest, limits: _Limits, topics: int | None, instances: int | None
-) -> float:
+def _within_reach(plan: InstancePlan) -> float:
     """The power that cannot be exceeded with what is given."""
-    if topics is not None:
-        return test.topic_limit(topics)
-    if instances is not None:
-        return test.instance_limit(instances)
-    return test.power(limits.most_topics, limits.most_instances)
+    if plan.given_topics is not None:
+        return plan.test.topic_limit(plan.given_topics)
+    if plan.given_instances is not None:
+        return plan.test.instance_limit(plan.given_instances)
+    return plan.test.power(plan.most_topics, plan.most_instances)
 
 
 def _answer(plan: InstancePlan) -> list[str]:
@@ -366,23 +326,22 @@ def _answer(plan: InstancePlan) -> list[str]:
     goal = f"power {plan.target:g}"
     claim = _claim_words(plan.test)
     if plan.topics is not None and plan.instances is not None:
-        sizes = f"{_topics(plan.topics)} and {_instances(plan, plan.instances)}"
+        sizes = f"{plan.topics:,} topics and {_instances(plan, plan.instances)}"
         if plan.given_topics is not None and plan.given_instances is not None:
-            verdict = "enough" if plan.reached else "too few"
-            return [
-                f"{sizes} have power {plan.power:.2f} to {claim}: {verdict} for {plan.target:g}."
-            ]
+            verdict = f"{'enough' if plan.reached else 'too few'} for {plan.target:g}"
+            return [f"{sizes} have power {plan.power:.2f} to {claim}: {verdict}."]
         cheapest = plan.given_topics is None and plan.given_instances is None
         how = f", at the least cost, {plan.cost:,g}" if cheapest else ""
         return [f"{sizes} reach {goal} to {claim} ({plan.power:.3f}){how}."]
-    below = f"it stays below {_rounded_up(plan.power)}"
+    below = f"it stays below {math.ceil(100.0 * plan.power) / 100.0:.2f}"
     if plan.given_topics is not None:
-        return [_alone(plan, _topics(plan.given_topics), "instances", plan.most_instances, below)]
+        given = f"{plan.given_topics:,} topics"
+        return [_alone(plan, given, "instances", plan.most_instances, below)]
     if plan.given_instances is not None:
         given = _instances(plan, plan.given_instances)
         return [_alone(plan, given, "topics", plan.most_topics, below)]
     return [
-        f"No design of up to {_topics(plan.most_topics)} and "
+        f"No design of up to {plan.most_topics:,} topics and "
         f"{_instances(plan, plan.most_instances)} reaches {goal} to {claim}: {below}."
     ]
 
@@ -417,17 +376,9 @@ def _claim_words(test: InstanceTest) -> str:
     return f"show {shown} {test.delta:g} where the difference is {test.difference:g}"
 
 
-def _topics(number: int) -> str:
-    return f"{number:,} topics"
-
-
 def _instances(plan: InstancePlan, number: int) -> str:
     of_each = " of each system" if plan.test.design == "nested" else ""
     return f"{number:,} instances{of_each}"
-
-
-def _rounded_up(power: float) -> str:
-    return f"{math.ceil(100.0 * power) / 100.0:.2f}"
 
 
 def _true_difference(difference: float | None, delta: float | None) -> float:
@@ -438,11 +389,81 @@ def _true_difference(difference: float | None, delta: float | None) -> float:
     return float(difference or 0.0)
 
 
-def _check_costs(*costs: float) -> None:
-    if min(costs) < 0.0 or max(costs) == 0.0 or not all(map(math.isfinite, costs)):
-        raise InputError(f"costs must be numbers of at least 0, and one above 0, got {costs}")
+def _check_sizes(**sizes: int | None) -> None:
+    for name, size in sizes.items():
+        if size is not None and size < 2:
+            raise InputError(f"{name} must be at least 2 for claims about others, got {size}")
 
 
-def _check_size(name: str, size: int | None) -> None:
-    if size is not None and size < 2:
-        raise InputError(f"{name} must be at least 2 for claims about others, got {size}")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """Sizes of a comparison, and the variances that its mean difference rests on."""
+
+    design: Design
+    topics: int
+    instances: tuple[int, ...]
+    """Of each system that varies; (1,) for two single runs, which the residual then tells apart."""
+    variances: InstanceVariances
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settling:
+    """How many more topics, or instances of each system that varies, settle a claim."""
+
+    topics: int | None
+    """None: no number of topics does."""
+    instances: int | None
+    """None: no number of instances does, or there is one only and their spread is unknown."""
+    power: float
+
+
+def settling(
+    layout: Layout,
+    claim: Claim,
+    *,
+    difference: float,
+    delta: float,
+    alpha: float,
+    power: float = POWER,
+) -> Settling:
+    """The fewest more topics, and the fewest more instances, with which a claim is settled.
+
+    With chance `power`, taking the difference and the variances as they were estimated; a
+    difference below -delta settles non-inferiority by showing the contrary. Unequal numbers of
+    instances count by their harmonic mean.
+
+    >>> seen = InstanceVariances(instance=0.01**2, system_topic=0.05**2, residual=0.02**2)
+    >>> layout = Layout(design="crossed", topics=50, instances=(10,), variances=seen)
+    >>> settling(layout, "non_inferior", difference=0.0, delta=0.015, alpha=0.05)
+    Settling(topics=50, instances=None, power=0.8)
+    """
+    if claim == "non_inferior" and difference == -delta:
+        return Settling(topics=None, instances=None, power=power)
+    if claim == "non_inferior" and difference < -delta:
+        # Shown to be below -delta: the mirror image, about the margin, of shown to be above.
+        difference = -2.0 * delta - difference
+    test = InstanceTest(
+        variances=layout.variances,
+        design=layout.design,
+        claim=claim,
+        difference=difference,
+        delta=delta,
+        alpha=alpha,
+    )
+    n, sizes = layout.topics, layout.instances
+    m: Any = harmonic_mean(sizes)  # not a whole number
+
+    def by_topics(more: int) -> bool:
+        if max(sizes) == 1:
+            return test.topic_limit(n + more) >= power
+        return test.power(n + more, m) >= power
+
+    def by_instances(more: int) -> bool:
+        m: Any = harmonic_mean([size + more for size in sizes])
+        return test.power(n, m) >= power
+
+    return Settling(
+        topics=fewest_enough(by_topics, 1, MOST),
+        instances=None if max(sizes) == 1 else fewest_enough(by_instances, 1, MOST),
+        power=power,
+    )

@@ -44,29 +44,17 @@ def draw_margin(result: Result, ax: Axes) -> None:
     centre = np.array([pair.difference for pair in pairs])
     ends = np.array([pair.interval if pair.hpd is None else pair.hpd for pair in pairs])
     place = np.arange(len(pairs))
-    looks: dict[str, Any] = {
-        "linestyle": "none",
-        "markersize": 4,
-        "elinewidth": 2.0,
-        "capsize": 3,
-        **style.look(0),
-    }
+    looks: dict[str, Any] = {"linestyle": "none", "markersize": 4, "elinewidth": 2.0, "capsize": 3}
     arms = np.abs(ends - centre[:, None]).T
     what = f"{pairs[0].measure}, difference with {1 - pairs[0].alpha:.0%}\n{_kind(pairs)}"
     delta = pairs[0].equivalence.delta
     sweep = _sweep(result)
-    bars = (
-        ax.errorbar(place, centre, yerr=arms, **looks)
-        if sweep
-        else ax.errorbar(centre, place, xerr=arms, **looks)
-    )
-    tell(
-        bars,
-        [
-            f"{pair.a} − {pair.b}: {pair.difference:+.4f} [{low:+.4f}, {high:+.4f}]"
-            for pair, (low, high) in zip(pairs, ends, strict=True)
-        ],
-    )
+    x, y, side = (place, centre, "yerr") if sweep else (centre, place, "xerr")
+    texts = [
+        f"{pair.a} − {pair.b}: {pair.difference:+.4f} [{low:+.4f}, {high:+.4f}]"
+        for pair, (low, high) in zip(pairs, ends, strict=True)
+    ]
+    tell(ax.errorbar(x, y, **{side: arms}, **looks, **style.look(0)), texts)
     line = ax.axhline if sweep else ax.axvline
     line(0.0, color=style.QUIET, linewidth=0.8)
     line(-delta, color=style.COLOURS[1], linewidth=0.8, linestyle="--", label=f"margin −{delta:g}")
@@ -113,25 +101,16 @@ def draw_boxes(
     ax: Axes, names: Sequence[str], means: Sequence[np.ndarray], texts: Sequence[Sequence[str]]
 ) -> None:
     """Means of instances as boxes and points, one box per system; single runs are lines."""
+    looks: dict[str, Any] = {"widths": 0.5, "medianprops": {"color": style.COLOURS[0]}}
+    looks |= {part: {"color": style.QUIET} for part in ("boxprops", "whiskerprops", "capprops")}
     for place, values in enumerate(means):
-        ax.boxplot(
-            [values],
-            positions=[place],
-            widths=0.5,
-            showfliers=False,
-            medianprops={"color": style.COLOURS[0]},
-            boxprops={"color": style.QUIET},
-            whiskerprops={"color": style.QUIET},
-            capprops={"color": style.QUIET},
-        )
+        ax.boxplot([values], positions=[place], showfliers=False, **looks)
         # Side by side rather than at random: the same figure each time.
         across = place + 0.3 * (np.argsort(np.argsort(values)) / max(len(values) - 1, 1) - 0.5)
         (dots,) = ax.plot(across, values, "o", color=style.COLOURS[0], markersize=2.5, alpha=0.6)
         tell(dots, texts[place])
-    tilt = 0 if len(names) <= LEVEL_NAMES else 60
-    ax.set_xticks(
-        range(len(names)), labels=list(map(style.shown, names)), parse_math=False, rotation=tilt
-    )
+    tilt, shown = 0 if len(names) <= LEVEL_NAMES else 60, list(map(style.shown, names))
+    ax.set_xticks(range(len(names)), labels=shown, parse_math=False, rotation=tilt)
     ax.set_xlim(-0.5, max(len(names), 1) - 0.5)
 
 
@@ -144,13 +123,11 @@ def draw_topic_spread(result: Result, ax: Axes, *, system: str | None = None) ->
     scores = systems[system].scores
     known = np.flatnonzero(~np.isnan(scores).all(axis=0))
     spread = np.nanquantile(scores[:, known], QUARTERS, axis=0)
-    pair = next(
-        each.pair for each in _comparisons(result) if system in (each.pair.a.name, each.pair.b.name)
-    )
-    topics = pair.topics
+    pairs = _comparisons(result)
+    topics = next(each.pair.topics for each in pairs if system in (each.a, each.b))
     draw_spread(ax, spread, [topics[t] for t in known])
-    style.label(ax, x=f"topics by the median of {system}")
-    style.label(ax, y=f"{_comparisons(result)[0].measure} of {len(scores)} instances")
+    y = f"{pairs[0].measure} of {len(scores)} instances"
+    style.label(ax, x=f"topics by the median of {system}", y=y)
 
 
 def draw_spread(ax: Axes, spread: np.ndarray, topics: Sequence[str]) -> None:
@@ -161,13 +138,8 @@ def draw_spread(ax: Axes, spread: np.ndarray, topics: Sequence[str]) -> None:
     ax.vlines(place, low[order], high[order], color=style.QUIET, linewidth=0.8)
     ax.vlines(place, first[order], third[order], color=style.COLOURS[0], linewidth=2.5)
     (dots,) = ax.plot(place, median[order], "o", color=style.COLOURS[-1], markersize=2.5)
-    tell(
-        dots,
-        [
-            f"topic {topics[t]}: median {median[t]:.4f}, from {low[t]:.4f} to {high[t]:.4f}"
-            for t in order
-        ],
-    )
+    words = "topic {}: median {:.4f}, from {:.4f} to {:.4f}"
+    tell(dots, [words.format(topics[t], median[t], low[t], high[t]) for t in order])
 
 
 def _comparisons(result: Result) -> tuple[InstancesResult, ...]:
@@ -231,27 +203,17 @@ def draw_instance_plan(result: InstancePlan, ax: Axes) -> None:
     instances = result.instances or result.given_instances or result.most_instances
     around = sorted({max(2, round(topics * share)) for share in (0.5, 1.0, 2.0)})
     steps = [m for m in POWER_STEPS if m <= 4 * instances] or list(POWER_STEPS[:3])
-    draw_power(result.table(around, sorted({*steps, instances})), ax, target=result.target)
-    if result.topics is not None and result.instances is not None:
-        (ring,) = ax.plot(
-            [instances],
-            [result.power],
-            "o",
-            markersize=11,
-            markerfacecolor="none",
-            color=style.COLOURS[-1],
-            label="cheapest",
-        )
-        tell(ring, [f"{topics:,} topics and {instances:,} instances: power {result.power:.3f}"])
     steps = sorted({*steps, instances})
+    draw_power(result.table(around, steps), ax, target=result.target)
+    if result.topics is not None and result.instances is not None:
+        looks: Any = {"markersize": 11, "markerfacecolor": "none", "color": style.COLOURS[-1]}
+        (ring,) = ax.plot([instances], [result.power], "o", label="cheapest", **looks)
+        tell(ring, [f"{topics:,} topics and {instances:,} instances: power {result.power:.3f}"])
     # Numbers beside the chosen one would touch it.
     named = [m for m in steps if m == instances or not 0.7 < m / instances < 1.4]
     ax.set_xticks(named, labels=[f"{m:,}" for m in named])
-    ax.set_title(
-        style.shown_lines(result.words()[0].replace(" to ", " to\n", 1)),
-        fontsize="small",
-        parse_math=False,
-    )
+    title = style.shown_lines(result.words()[0].replace(" to ", " to\n", 1))
+    ax.set_title(title, fontsize="small", parse_math=False)
     style.legend(ax)
 
 
@@ -293,10 +255,8 @@ PLOTS = {
         "power": Plot(
             draw_power,
             style.fixed(5.6, 4.0),
-            lambda result: (
-                f"Power against the number of instances, a line for each of {len(result.topics)} "
-                "numbers of topics, with the power that no number of instances exceeds."
-            ),
+            "Power against the number of instances, a line for each of {n_topics} numbers of "
+            "topics, with the power that no number of instances exceeds.",
         )
     },
     "InstancePlan": {

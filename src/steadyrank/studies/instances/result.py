@@ -21,7 +21,7 @@ from steadyrank.stats.instances.power import Claim
 from steadyrank.stats.instances.systems import SystemPair
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.mixed.posterior import Posterior
-from steadyrank.studies.instances.margins import Settling
+from steadyrank.studies.instances.planning import Settling
 from steadyrank.words import counted
 
 if TYPE_CHECKING:
@@ -170,9 +170,7 @@ class InstancesResult(Framed):
     @property
     def hpd(self) -> Interval | None:
         """Shortest interval of the posterior."""
-        if self.posterior is None:
-            return None
-        return Interval(*self.posterior.hpd[-1].tolist())
+        return None if self.posterior is None else Interval(*self.posterior.hpd[-1].tolist())
 
     @property
     def hpd_verdict(self) -> Verdict | None:
@@ -260,12 +258,8 @@ class InstancesResult(Framed):
 
     def _margin_adjusted(self) -> dict[str, float]:
         """Of a comparison in a table: the corrected p-values of both claims about the margin."""
-        if self.family is None:
-            return {}
-        return {
-            "pvalue_equivalence_adjusted": self.family.pvalue_equivalence_adjusted,
-            "pvalue_non_inferiority_adjusted": self.family.pvalue_non_inferiority_adjusted,
-        }
+        keys = "pvalue_equivalence_adjusted pvalue_non_inferiority_adjusted"
+        return {} if self.family is None else picked(self.family, keys)
 
     def rows(self) -> list[dict[str, Any]]:
         """The one row."""

@@ -14,9 +14,9 @@ order, tests the margin from the largest setting down.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -38,7 +38,7 @@ from steadyrank.stats.instances.systems import (
     systems_of,
     warn_about_structure,
 )
-from steadyrank.stats.pairs.corrections import adjust
+from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.studies.instances.pairs import Settings, compare_pair, settled
 from steadyrank.studies.instances.result import FamilyMember, InstancesResult, InstancesTable, Mode
 
@@ -176,16 +176,13 @@ def instances(
     _warn_about_paper(comparisons, settings)
     if sweep is None and a is not None and b is not None:
         return settled(comparisons[0], settings)
-    comparisons = [
-        settled(comparison, settings)
-        for comparison in as_family(comparisons, correction=correction)
-    ]
+    family = as_family(comparisons, correction=correction)
     return InstancesTable(
         measure=name,
         baseline=pairs[0][1][0] if len({second for _, (second, _) in pairs}) == 1 else None,
         sweep=sweep,
         settings=values,
-        comparisons=tuple(comparisons),
+        comparisons=tuple(settled(comparison, settings) for comparison in family),
         alpha=alpha,
         delta=delta,
         mode=mode,
@@ -217,15 +214,12 @@ def _pairs(systems: Groups, a: str | None, b: str | None) -> list[tuple[Named, N
         raise InputError(
             f"there is only one system, {next(iter(systems))!r}: a comparison requires two"
         )
-    if a is not None and b is not None:
-        names: Iterable[tuple[str, str]] = [(a, b)]
-    elif b is not None:
-        names = [(other, b) for other in systems if other != b]
-    elif a is not None:
-        names = [(a, other) for other in systems if other != a]
-    else:
-        names = combinations(systems, 2)
-    return [((first, systems[first]), (second, systems[second])) for first, second in names]
+    pairs = combinations(systems, 2) if a is None and b is None else permutations(systems, 2)
+    return [
+        ((first, systems[first]), (second, systems[second]))
+        for first, second in pairs
+        if a in (None, first) and b in (None, second)
+    ]
 
 
 def _swept(
@@ -257,27 +251,18 @@ def _swept(
 def _warn_about_paper(results: Sequence[InstancesResult], settings: Settings) -> None:
     """Tell by how much the paper's test of a pair understates the variance, worst pair first."""
     known = [
-        result for result in results if result.design == "crossed" and result.inflation is not None
+        (result.inflation.factor, result.inflation.interval, f"{result.a} − {result.b}")
+        for result in results
+        if result.design == "crossed" and result.inflation is not None
     ]
     if settings.mode != "paper" or not known:
         return
-    worst = max(known, key=lambda result: result.inflation.factor if result.inflation else 0.0)
+    factor, (low, high), pair = max(known, key=lambda worst: worst[0])
+    interval = f" ({1 - settings.alpha:.0%} interval {low:.2f} to {high:.2f})"
     warn(
-        "mode paper omits the variance between instances from the standard error: "
-        f"{_inflation_words(worst)}; mode sound does not"
-    )
-
-
-def _inflation_words(result: InstancesResult) -> str:
-    """By how much tests that average instances understate the variance of the difference."""
-    if result.inflation is None:
-        return ""
-    low, high = result.inflation.interval
-    known = not math.isnan(low)
-    span = f" ({1 - result.alpha:.0%} interval {low:.2f} to {high:.2f})" if known else ""
-    return (
-        f"the variance of {result.a} − {result.b} is {result.inflation.factor:.2f} times what it "
-        f"is taken for{span}"
+        "mode paper omits the variance between instances from the standard error: the variance of "
+        f"{pair} is {factor:.2f} times what it is taken for"
+        f"{'' if math.isnan(low) else interval}; mode sound does not"
     )
 
 
@@ -309,20 +294,13 @@ def as_family(
 ) -> list[InstancesResult]:
     """The comparisons of one table, each with its adjusted p-values and what they decide."""
     tests = [result.equivalence for result in results]
-    difference = adjust([result.headline_pvalue for result in results])
-    equivalence = _adjusted([test.pvalue_equivalence for test in tests], correction)
-    inferiority = _adjusted([test.pvalue_non_inferiority for test in tests], correction)
-    columns = (difference.tolist(), equivalence.tolist(), inferiority.tolist())
-    members = [
-        FamilyMember(
-            size=len(results),
-            pvalue_adjusted=row[0],
-            pvalue_equivalence_adjusted=row[1],
-            pvalue_non_inferiority_adjusted=row[2],
-        )
-        for row in zip(*columns, strict=True)
-    ]
-    return [_decided(*row) for row in zip(results, members, strict=True)]
+    columns = (
+        adjust([result.headline_pvalue for result in results]),
+        _adjusted([test.pvalue_equivalence for test in tests], correction),
+        _adjusted([test.pvalue_non_inferiority for test in tests], correction),
+    )
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return [_decided(result, len(results), *row) for result, row in zip(results, rows, strict=True)]
 
 
 def _adjusted(pvalues: list[float], correction: MarginCorrection) -> np.ndarray:
@@ -331,10 +309,16 @@ def _adjusted(pvalues: list[float], correction: MarginCorrection) -> np.ndarray:
     return adjust(pvalues, correction)
 
 
-def _decided(result: InstancesResult, member: FamilyMember) -> InstancesResult:
-    test = replace(
-        result.equivalence,
-        equivalent=member.pvalue_equivalence_adjusted < result.alpha,
-        non_inferior=member.pvalue_non_inferiority_adjusted < result.alpha,
+def _decided(
+    result: InstancesResult, size: int, difference: float, equivalence: float, inferiority: float
+) -> InstancesResult:
+    """A comparison with its adjusted p-values, and its claims decided by them."""
+    member = FamilyMember(
+        size=size,
+        pvalue_adjusted=difference,
+        pvalue_equivalence_adjusted=equivalence,
+        pvalue_non_inferiority_adjusted=inferiority,
     )
+    test, alpha = result.equivalence, result.alpha
+    test = replace(test, equivalent=equivalence < alpha, non_inferior=inferiority < alpha)
     return replace(result, family=member, equivalence=test)

@@ -16,11 +16,10 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
-from steadyrank.stats.mixed.pooling import FEW_INSTANCES
+from steadyrank.stats.mixed.two_way import FEW_INSTANCES
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, ZERO_VARIANCE
 from steadyrank.stats.run_means import SAME_MEAN
-from steadyrank.studies.instances.margins import Settling
-from steadyrank.studies.instances.planning import InstancePlan, PowerTable
+from steadyrank.studies.instances.planning import InstancePlan, PowerTable, Settling
 from steadyrank.studies.instances.result import InstancesResult, InstancesTable
 from steadyrank.words import counted, interval, number_word, pvalue_words, typeset
 
@@ -574,11 +573,8 @@ VIEW = View(
     tables=(FIGURES, COMPONENTS, PAIRS, SHARES),
     csv="instance-pairs",
     fields=fields,
-    figures=(
-        FigureSpec(
-            id="instance-margin", caption="Differences of systems and the margin.", kind="margin"
-        ),
-        FigureSpec(id="instance-means", caption="Means of the instances.", kind="means"),
+    figure=FigureSpec(
+        id="instance-margin", caption="Differences of systems and the margin.", kind="margin"
     ),
 )
 

@@ -17,14 +17,40 @@ import numpy as np
 from steadyrank.data.order import order_by_name, places_by_name
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
-from steadyrank.data.runs import Runs
+from steadyrank.data.read.runs import Runs
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning, check_choice
 from steadyrank.measures.evaluate import evaluate
+from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.judges.agreement import FEWEST
 from steadyrank.stats.judges.corrected import JudgedScores
-from steadyrank.stats.judges.worth import FEWEST
-from steadyrank.studies.judges.audit import AuditSettings
+from steadyrank.stats.planning.demands import check_positive
 from steadyrank.words import counted, some
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditSettings:
+    """What is asked of every judge."""
+
+    kin: str | None = None
+    kin_near: bool = False
+    top: int | None = None
+    width: float = 0.1
+    minimum_difference: float = 0.05
+    power: float = 0.8
+    alpha: float = 0.05
+
+    def __post_init__(self) -> None:
+        check_open_unit("alpha", self.alpha)
+        check_open_unit("power", self.power)
+        check_positive("width", self.width)
+        check_positive("minimum difference", self.minimum_difference)
+
+    @property
+    def confidence(self) -> float:
+        """Of intervals."""
+        return 1.0 - self.alpha
+
 
 Grades = Mapping[int, int]
 """From a judge's grade to people's."""

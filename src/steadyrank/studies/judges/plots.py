@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import stdtrit
 
+from steadyrank.errors import InputError
 from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
 from steadyrank.present.svg import tell
-from steadyrank.stats.judges.ranking import Ranking
-from steadyrank.stats.judges.worth import FEWEST, topics_factor
+from steadyrank.stats.judges.agreement import FEWEST, topics_factor
+from steadyrank.stats.judges.ranking import RunRanking
 from steadyrank.words import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from steadyrank.studies.judges.result import Confusion, JudgeResult, JudgesResult
-
-BRIGHT = 0.6
-"""Shares from here on make cells bright enough for dark text."""
+    from steadyrank.studies.judges.result import JudgeResult, JudgesResult
 
 SIZES = 60
 """Numbers of topics at which a curve is drawn."""
@@ -29,8 +28,6 @@ SIZES = 60
 
 def draw_ranks(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> None:
     """The ranks that each run may have: by people alone, after correction, by the judge alone."""
-    from matplotlib.ticker import MaxNLocator
-
     one = result.of(judge)
     order = one.corrected.order
     rankings = {
@@ -41,7 +38,7 @@ def draw_ranks(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> N
     for place, (words, ranking) in enumerate(rankings.items()):
         _rank_lines(result, ax, ranking, order, place, words)
     style.name_rows(ax, [result.runs[i] for i in order])
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    style.whole_numbers(ax)
     ax.set_xlim(0.5, len(order) + 0.5)
     style.label(
         ax,
@@ -54,7 +51,7 @@ def draw_ranks(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> N
 
 
 def _rank_lines(
-    result: JudgesResult, ax: Axes, ranking: Ranking, order: list[int], place: int, words: str
+    result: JudgesResult, ax: Axes, ranking: RunRanking, order: list[int], place: int, words: str
 ) -> None:
     rows = np.arange(len(order)) + 0.26 * (place - 1)
     low, high = ranking.rank_set[order].T
@@ -72,11 +69,7 @@ def draw_means(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> N
     """Each run's mean by the judge against that by people, on the topics of both."""
     one = result.of(judge)
     people, of_judge = result.human.mean, one.on_human_topics.mean
-    is_kin = np.isin(result.runs, one.kin.runs if one.kin else ())
-    for place, (chosen, words) in enumerate(((~is_kin, "runs"), (is_kin, "kin of the judge"))):
-        rows = np.flatnonzero(chosen)
-        if not len(rows):
-            continue
+    for place, (words, rows) in enumerate(_by_kin(one, result.runs).items()):
         texts = [f"{result.runs[i]}: people {people[i]:.4f}, judge {of_judge[i]:.4f}" for i in rows]
         looks = {"alpha": 0.8, "label": words, **style.look(place)}
         style.dots(ax, people[rows], of_judge[rows], texts, **looks)
@@ -94,33 +87,32 @@ def draw_means(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> N
     style.legend(ax)
 
 
+def _by_kin(judge: JudgeResult, runs: Sequence[str] | np.ndarray) -> dict[str, np.ndarray]:
+    """Places of the runs, those that are kin to the judge apart."""
+    is_kin = np.isin(runs, judge.kin.runs if judge.kin else ())
+    kinds = {"runs": np.flatnonzero(~is_kin), "kin of the judge": np.flatnonzero(is_kin)}
+    return {words: rows for words, rows in kinds.items() if len(rows)}
+
+
 def draw_confusion(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> None:
     """The grades that people and the judge gave to the same documents, by rows."""
     one = result.of(judge)
     confusion = one.confusion
     if confusion is None:
-        from steadyrank.errors import InputError
-
         raise InputError("scores were given instead of judgments: there are no grades to compare")
-    share = _row_shares(confusion)
+    totals = confusion.counts.sum(axis=1, keepdims=True)
+    share = np.where(totals > 0, confusion.counts / np.maximum(totals, 1.0), np.nan)
     grades = [str(grade) for grade in confusion.grades]
     texts = [
-        f"people {a}, judge {b}: {confusion.counts[i, j]:,.0f} documents ({_percent(share[i, j])})"
+        f"people {a}, judge {b}: {confusion.counts[i, j]:,.0f} documents ({share[i, j]:.0%})"
         for i, a in enumerate(grades)
         for j, b in enumerate(grades)
     ]
     style.heat(ax, share, low=0.0, high=1.0, texts=texts, bar="share of people's grade")
-    for (i, j), value in np.ndenumerate(share):
-        if not math.isnan(value):
-            ax.text(
-                j,
-                i,
-                f"{confusion.counts[i, j]:,.0f}\n{value:.0%}",
-                ha="center",
-                va="center",
-                fontsize="small",
-                color=style.DARK if value > BRIGHT else "white",
-            )
+    written = [
+        f"{n:,.0f}\n{part:.0%}" for n, part in zip(confusion.counts.flat, share.flat, strict=True)
+    ]
+    style.write_in_cells(ax, share, written, fontsize="small")
     style.name_columns(ax, grades)
     ax.tick_params(axis="x", labelrotation=0)
     style.name_rows(ax, grades)
@@ -129,24 +121,11 @@ def draw_confusion(result: JudgesResult, ax: Axes, *, judge: str | None = None) 
     style.label(ax, x=f"grade by {style.shortened(one.judge)}{words}", y="grade by people")
 
 
-def _row_shares(confusion: Confusion) -> np.ndarray:
-    totals = confusion.counts.sum(axis=1, keepdims=True)
-    return np.where(totals > 0, confusion.counts / np.maximum(totals, 1.0), np.nan)
-
-
-def _percent(share: float) -> str:
-    return "none" if math.isnan(share) else f"{share:.0%}"
-
-
 def draw_bias(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> None:
     """The judge's mean less people's for each run, with intervals, best run by people on top."""
     one = result.of(judge)
     order = result.human.order
-    is_kin = np.isin(np.array(result.runs)[order], one.kin.runs if one.kin else ())
-    for place, (chosen, words) in enumerate(((~is_kin, "runs"), (is_kin, "kin of the judge"))):
-        rows = np.flatnonzero(chosen)
-        if not len(rows):
-            continue
+    for place, (words, rows) in enumerate(_by_kin(one, np.array(result.runs)[order]).items()):
         runs = [order[row] for row in rows]
         bias, ends = one.bias.by_run[runs], one.bias.interval[runs]
         arms = np.stack([bias - ends[:, 0], ends[:, 1] - bias])
@@ -206,14 +185,6 @@ def _width(judge: JudgeResult, n: int, n_judged: float, confidence: float) -> fl
     return min(alone, 2.0 * float(stdtrit(n - 2.0, 0.5 + 0.5 * confidence)) * error)
 
 
-def _rows_size(result: JudgesResult) -> tuple[float, float]:
-    return 6.4, style.rows_height(len(result.runs), least=1.9)
-
-
-def _ranks_size(result: JudgesResult) -> tuple[float, float]:
-    return 6.4, style.rows_height(len(result.runs), least=2.2, each=0.26)
-
-
 def _confusion_size(result: JudgesResult) -> tuple[float, float]:
     confusion = result.judges[0].confusion
     n = len(confusion.grades) if confusion else 2
@@ -224,42 +195,32 @@ PLOTS = {
     "JudgesResult": {
         "ranks": Plot(
             draw_ranks,
-            _ranks_size,
-            lambda result: (
-                f"Possible ranks of {len(result.runs)} runs by people alone, by a judge "
-                "corrected by people, and by the judge alone."
-            ),
+            style.with_rows("runs", least=2.2, each=0.26),
+            "Possible ranks of {n_runs} runs by people alone, by a judge corrected by people, and "
+            "by the judge alone.",
         ),
         "means": Plot(
             draw_means,
             style.fixed(5.6, 4.6),
-            lambda result: (
-                f"Mean {result.measure} of {len(result.runs)} runs by a judge against that by "
-                "people, beside the lines of no bias and of the same bias for all runs."
-            ),
+            "Mean {measure} of {n_runs} runs by a judge against that by people, beside the lines "
+            "of no bias and of the same bias for all runs.",
         ),
         "confusion": Plot(
             draw_confusion,
             _confusion_size,
-            lambda result: (
-                "Heat map of how many documents of each of people's grades a judge gave each grade."
-            ),
+            "Heat map of how many documents of each of people's grades a judge gave each grade.",
         ),
         "bias": Plot(
             draw_bias,
-            _rows_size,
-            lambda result: (
-                f"The judge's mean {result.measure} less people's for {len(result.runs)} runs, "
-                "with intervals over topics."
-            ),
+            style.with_rows("runs", least=1.9),
+            "The judge's mean {measure} less people's for {n_runs} runs, with intervals over "
+            "topics.",
         ),
         "topics": Plot(
             draw_topics,
             style.fixed(6.0, 4.2),
-            lambda result: (
-                "Width of the interval of a difference against the topics that people judge, "
-                "without and with a judge."
-            ),
+            "Width of the interval of a difference against the topics that people judge, without "
+            "and with a judge.",
         ),
     }
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,17 +13,19 @@ from steadyrank._version import __version__
 from steadyrank.data.scores import position
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.judges.agreement import Agreement
-from steadyrank.stats.judges.bias import Bias, KinTest
+from steadyrank.stats.judges.agreement import (
+    AgreementInterval,
+    Bias,
+    JudgedTopicsNeeded,
+    KinTest,
+    Worth,
+    topics_like,
+)
 from steadyrank.stats.judges.corrected import About, Weight
-from steadyrank.stats.judges.ranking import Ranking
-from steadyrank.stats.judges.worth import TopicsNeeded, Worth, topics_like
+from steadyrank.stats.judges.ranking import RunRanking
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.stats.ranks.intervals import TauInterval
+from steadyrank.stats.ranks.correlation import TauInterval
 from steadyrank.words import counted
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,7 +39,7 @@ class Confusion:
     n_documents: int
     same_scale: bool
     """Whether the largest grades of both are equal; if not, coefficients of grades are None."""
-    coefficients: dict[str, Agreement | None]
+    coefficients: dict[str, AgreementInterval | None]
     """`kappa`, `kappa_weighted` (quadratic weights), `ac1`, and `kappa_relevant`: of relevant,
     grade 1 and above, or not."""
 
@@ -72,7 +74,7 @@ class PlanRow:
     goal: str
     """"width" of an interval of a difference, or "difference" that a test is to find."""
     value: float
-    topics: TopicsNeeded
+    topics: JudgedTopicsNeeded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -86,11 +88,11 @@ class JudgeResult:
     """Of these, how many were left out because some run has no score."""
     weight: Weight
     """lambda: how far its differences are followed."""
-    alone: Ranking
+    alone: RunRanking
     """By its judgments of all its topics, as if they were people's."""
-    on_human_topics: Ranking
+    on_human_topics: RunRanking
     """Likewise, on the topics that people judged as well."""
-    corrected: Ranking
+    corrected: RunRanking
     confusion: Confusion | None
     """None where scores were given instead of judgments."""
     taus: tuple[TauOfRuns, ...]
@@ -152,7 +154,7 @@ class JudgesResult(Framed):
     """Those that people judged."""
     n_dropped: int
     """Topics of people that were left out because some run has no score."""
-    human: Ranking
+    human: RunRanking
     """By people's judgments alone."""
     judges: tuple[JudgeResult, ...]
     power: float
@@ -210,17 +212,11 @@ class JudgesResult(Framed):
                 "human_mean": float(self.human.mean[i]),
                 "judge_mean": float(judge.alone.mean[i]),
                 "corrected_mean": float(judge.corrected.mean[i]),
-                "interval": _ends(judge.corrected.mean_interval[i]),
-                "rank": int(judge.corrected.rank[i]),
-                "rank_set": _places(judge.corrected, i),
+                **_placed("", judge.corrected, i),
                 "could_be_first": bool(judge.corrected.could_be_first[i]),
                 "group": judge.corrected.letters[i] if judge.corrected.letters else None,
-                "human_interval": _ends(self.human.mean_interval[i]),
-                "human_rank": int(self.human.rank[i]),
-                "human_rank_set": _places(self.human, i),
-                "judge_interval": _ends(judge.alone.mean_interval[i]),
-                "judge_rank": int(judge.alone.rank[i]),
-                "judge_rank_set": _places(judge.alone, i),
+                **_placed("human_", self.human, i),
+                **_placed("judge_", judge.alone, i),
                 "bias": float(judge.bias.by_run[i]),
                 "bias_interval": _ends(judge.bias.interval[i]),
             }
@@ -251,8 +247,12 @@ def _ends(limits: np.ndarray) -> Interval:
     return Interval(float(limits[0]), float(limits[1]))
 
 
-def _places(ranking: Ranking, run: int) -> list[int]:
-    return [int(end) for end in ranking.rank_set[run]]
+def _placed(whose: str, ranking: RunRanking, run: int) -> dict[str, Any]:
+    return {
+        f"{whose}interval": _ends(ranking.mean_interval[run]),
+        f"{whose}rank": int(ranking.rank[run]),
+        f"{whose}rank_set": ranking.rank_set[run].tolist(),
+    }
 
 
 def share_of(chosen: np.ndarray, among: np.ndarray) -> float:

@@ -7,6 +7,7 @@ of the model itself. Two groups of people are judges of each other in the same w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Unpack, get_args
 
@@ -20,8 +21,21 @@ from steadyrank.data.read.runs import ReadingOptions, known_options, read_runs
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
-from steadyrank.stats.inputs import check_open_unit, check_samples
-from steadyrank.stats.judges.agreement import COEFFICIENTS, Agreement, agreement_over_topics
+from steadyrank.stats.inputs import check_samples
+from steadyrank.stats.judges.agreement import (
+    COEFFICIENTS,
+    AgreementInterval,
+    Worth,
+    agreement_over_topics,
+    bias_of_runs,
+    confusion_counts,
+    favours_kin,
+    kappa_of_counts,
+    topics_for_power,
+    topics_for_width,
+    welch_pvalue,
+    worth_of,
+)
 from steadyrank.stats.judges.corrected import (
     About,
     CorrectedParts,
@@ -31,12 +45,12 @@ from steadyrank.stats.judges.corrected import (
     parts_of_these,
     shared_weight,
 )
-from steadyrank.stats.judges.ranking import Ranking, rank_runs
-from steadyrank.stats.planning.demands import check_positive
-from steadyrank.stats.ranks.kappa import confusion_counts, kappa_of_counts
-from steadyrank.studies.judges.audit import AuditSettings, audited
+from steadyrank.stats.judges.ranking import RunRanking, rank_runs
+from steadyrank.stats.ranks.correlation import bootstrap_tau_interval
+from steadyrank.stats.run_means import best_first
 from steadyrank.studies.judges.inputs import (
     Aligned,
+    AuditSettings,
     Grades,
     JudgeInput,
     aligned,
@@ -46,7 +60,17 @@ from steadyrank.studies.judges.inputs import (
     scores_of_judges,
     shared_topics,
 )
-from steadyrank.studies.judges.result import Confusion, JudgeResult, JudgesResult, share_of
+from steadyrank.studies.judges.result import (
+    Confusion,
+    JudgeResult,
+    JudgesResult,
+    Kin,
+    PlanRow,
+    TauOfRuns,
+    names_of,
+    share_of,
+)
+from steadyrank.words import pvalue_words
 
 DEFAULT_MEASURE = "nDCG@10"
 
@@ -166,7 +190,16 @@ def judges(
     """
     seed = seed_from(rng)
     check_choice("population", about, get_args(About))
-    _check(alpha, power, width, minimum_difference, n_samples)
+    check_samples(n_samples)
+    settings = AuditSettings(
+        kin=kin,
+        kin_near=kin_near,
+        top=top,
+        width=width,
+        minimum_difference=minimum_difference,
+        power=power,
+        alpha=alpha,
+    )
     people: Qrels | None = None
     if isinstance(runs, Scores):
         if judges is not None or not isinstance(human, Mapping):
@@ -188,15 +221,6 @@ def judges(
             scheduler=scheduler,
             progress=progress,
         )
-    settings = AuditSettings(
-        kin=kin,
-        kin_near=kin_near,
-        top=top,
-        width=width,
-        minimum_difference=minimum_difference,
-        power=power,
-        alpha=alpha,
-    )
     return judge_scores(
         scores,
         inputs,
@@ -261,16 +285,6 @@ def judge_scores(
     )
 
 
-def _check(
-    alpha: float, power: float, width: float, minimum_difference: float, n_samples: int
-) -> None:
-    check_open_unit("alpha", alpha)
-    check_open_unit("power", power)
-    check_positive("width", width)
-    check_positive("minimum difference", minimum_difference)
-    check_samples(n_samples)
-
-
 def _population(every: list[Aligned]) -> int:
     """How many topics there are of which people judged some, by all judges."""
     n, n_more = every[0].scores.n, every[0].scores.n_more
@@ -282,7 +296,7 @@ def _population(every: list[Aligned]) -> int:
     return n + n_more
 
 
-def _plain_ranking(scores: np.ndarray, population: int | None = None, **options: Any) -> Ranking:
+def _plain_ranking(scores: np.ndarray, population: int | None = None, **options: Any) -> RunRanking:
     """The ranking by one kind of judgments as they are; of a finite population if it is given."""
     nothing = scores[:, :0]
     parts = CorrectedParts(residual=scores, followed=nothing, weight=NOT_FOLLOWED)
@@ -294,7 +308,7 @@ def _plain_ranking(scores: np.ndarray, population: int | None = None, **options:
 
 
 def _on_human_topics(
-    scores: JudgedScores, human: Ranking, population: int | None, **options: Any
+    scores: JudgedScores, human: RunRanking, population: int | None, **options: Any
 ) -> dict[str, Any]:
     """The judge's decisions on people's topics beside theirs."""
     ranking = _plain_ranking(scores.judge, population, **options)
@@ -308,7 +322,7 @@ def _on_human_topics(
 
 
 def _corrected(
-    scores: JudgedScores, human: Ranking, places: np.ndarray, about: About, **options: Any
+    scores: JudgedScores, human: RunRanking, places: np.ndarray, about: About, **options: Any
 ) -> dict[str, Any]:
     """The judge alone, corrected, and what became of its decisions."""
     weight = shared_weight(scores, about)
@@ -351,7 +365,7 @@ def confusion_of(
             "judge_grades=",
             stacklevel=5,
         )
-    coefficients: dict[str, Agreement | None] = {
+    coefficients: dict[str, AgreementInterval | None] = {
         name: agreement_over_topics(counts, coefficient, confidence=confidence)
         if same_scale
         else None
@@ -374,3 +388,138 @@ def _grades_of_both(people: Qrels, judged: Qrels, topic: str) -> np.ndarray:
     mine, theirs = people.judgments(topic), judged.judgments(topic)
     shared = [document for document in mine if document in theirs]
     return np.array([[by[document] for document in shared] for by in (mine, theirs)], int)
+
+
+RARE = 0.01
+"""Chance with which random samples of topics are warned of."""
+
+
+def audited(
+    judge: str,
+    scores: JudgedScores,
+    runs: tuple[str, ...],
+    settings: AuditSettings,
+    *,
+    seed: int,
+    jobs: int | None,
+) -> dict[str, Any]:
+    """What is found of a judge's scores beside people's, by the fields of `JudgeResult`."""
+    _warn_if_it_tells_nothing(judge, scores)
+    worth = worth_of(scores.human, scores.judge, confidence=settings.confidence)
+    return {
+        "taus": taus_of(scores, settings.top, confidence=settings.confidence, seed=seed, jobs=jobs),
+        "bias": bias_of_runs(scores.human, scores.judge, confidence=settings.confidence),
+        "worth": worth,
+        "kin": None if settings.kin is None else kin_of(scores, runs, settings),
+        "plan": plan_of(worth, scores.n + scores.n_more, settings),
+        "pvalue_of_sample": sample_pvalue(judge, scores),
+    }
+
+
+def taus_of(
+    scores: JudgedScores, top: int | None, *, confidence: float, seed: int, jobs: int | None
+) -> tuple[TauOfRuns, ...]:
+    """tau and tau_AP of the runs' means by people and judge: all, best half, best `top`."""
+    order, n_runs = best_first(scores.human.mean(axis=1)), len(scores.human)
+    chosen = {"all": n_runs, "best half": (n_runs + 1) // 2}
+    if top is not None:
+        chosen[f"best {top}"] = top
+    options: Any = {"confidence": confidence, "seed": seed, "jobs": jobs}
+    taus = []
+    for words, size in chosen.items():
+        rows = np.sort(order[:size])
+        both = scores.judge[rows], scores.human[rows]
+        tau, tau_ap = (
+            bootstrap_tau_interval(*both, coefficient=coefficient, **options)
+            for coefficient in ("tau", "tau_ap")
+        )
+        taus.append(TauOfRuns(runs=words, tau=tau, tau_ap=tau_ap))
+    return tuple(taus)
+
+
+def kin_runs(pattern: str, runs: tuple[str, ...]) -> np.ndarray:
+    """Which runs are kin to a judge: whether each name matches."""
+    try:
+        found = re.compile(pattern)
+    except re.error as error:
+        raise InputError(f"kin {pattern!r}: not a regular expression: {error}") from None
+    kin = np.array([found.search(run) is not None for run in runs])
+    if not kin.any() or kin.all():
+        raise InputError(
+            f"kin {pattern!r} matches {'all' if kin.all() else 'none'} of the {len(runs)} runs: "
+            "it must match some of them"
+        )
+    return kin
+
+
+def kin_of(scores: JudgedScores, runs: tuple[str, ...], settings: AuditSettings) -> Kin:
+    """Whether a judge favours the runs that match, among all others or those about as good."""
+    pattern = settings.kin or ""
+    kin = kin_runs(pattern, runs)
+    others = ~kin
+    if settings.kin_near:
+        means = scores.human.mean(axis=1)
+        others &= (means >= means[kin].min()) & (means <= means[kin].max())
+        if not others.any():
+            raise InputError(
+                "no other run has a mean within the range of those that match kin "
+                f"{pattern!r}: omit kin_near"
+            )
+    return Kin(
+        pattern=pattern,
+        runs=tuple(names_of(runs, kin)),
+        others=tuple(names_of(runs, others)),
+        near=settings.kin_near,
+        test=favours_kin(
+            scores.human,
+            scores.judge,
+            np.flatnonzero(kin),
+            np.flatnonzero(others),
+            confidence=settings.confidence,
+        ),
+    )
+
+
+def plan_of(worth: Worth, n_judged: int, settings: AuditSettings) -> tuple[PlanRow, ...]:
+    """Topics of people for an interval of this width, and for a test of this power."""
+    width, difference = settings.width, settings.minimum_difference
+    return (
+        PlanRow(
+            goal="width",
+            value=width,
+            topics=topics_for_width(
+                worth, width, n_judged=n_judged, confidence=settings.confidence
+            ),
+        ),
+        PlanRow(
+            goal="difference",
+            value=difference,
+            topics=topics_for_power(
+                worth, difference, n_judged=n_judged, alpha=settings.alpha, power=settings.power
+            ),
+        ),
+    )
+
+
+def sample_pvalue(judge: str, scores: JudgedScores) -> float:
+    """Welch's test of the judge's scores, mean over runs, on people's topics against the others."""
+    own, others = scores.judge.mean(axis=0), scores.more.mean(axis=0)
+    pvalue = welch_pvalue(own, others)
+    if pvalue < RARE:
+        warn(
+            f"by judge {judge}, runs score {own.mean():.3f} on the topics that people judged and "
+            f"{others.mean():.3f} on the others ({pvalue_words(pvalue)}): people's topics do not "
+            "look like a random sample, without which the correction does not hold",
+            stacklevel=5,
+        )
+    return pvalue
+
+
+def _warn_if_it_tells_nothing(judge: str, scores: JudgedScores) -> None:
+    """A judge that does not tell any two runs apart cannot help."""
+    if not np.ptp(scores.everything, axis=0).any():
+        warn(
+            f"judge {judge} gives all runs the same score on every topic: people's judgments "
+            "are used alone",
+            stacklevel=6,
+        )

@@ -7,14 +7,13 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 
-from steadyrank.notebook import flat
 from steadyrank.present.cells import number, percent, whole
 from steadyrank.present.json import picked
 from steadyrank.present.table import Cell
-from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words
-from steadyrank.stats.judges.agreement import Agreement
-from steadyrank.stats.judges.ranking import Ranking
-from steadyrank.stats.ranks.intervals import TauInterval
+from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
+from steadyrank.stats.judges.agreement import AgreementInterval
+from steadyrank.stats.judges.ranking import RunRanking
+from steadyrank.stats.ranks.correlation import TauInterval
 from steadyrank.studies.judges.result import JudgeResult, JudgesResult, PlanRow, names_of
 from steadyrank.words import MISSING, by_number, counted, interval, pvalue_words, some
 
@@ -77,13 +76,8 @@ def _corrected(result: JudgesResult, judge: JudgeResult) -> Said:
             f"{judge.judge} corrected: {_different(n, total)} on {result.about_words()}; by people "
             f"alone {_none(by_people)}."
         )
-    values = {
-        "about": result.about,
-        "lambda": judge.weight.value,
-        "n_pairs": total,
-        "n_significant": n,
-        "n_significant_by_people": by_people,
-    }
+    values = {"about": result.about, "lambda": judge.weight.value, "n_pairs": total}
+    values |= {"n_significant": n, "n_significant_by_people": by_people}
     return "corrected", text, values
 
 
@@ -205,7 +199,7 @@ def paper_sentence(result: JudgesResult, judge: JudgeResult) -> str:
     )
 
 
-def _tested(result: JudgesResult, ranking: Ranking) -> str:
+def _tested(result: JudgesResult, ranking: RunRanking) -> str:
     significant, total = int(ranking.significant.sum()), len(result.pairs)
     if total == 1:
         return (
@@ -224,7 +218,7 @@ def _by_rank(result: JudgesResult, rows: Sequence[Any]) -> list[dict[str, Any]]:
     """The best corrected mean of each judge first."""
     n = len(result.runs)
     return [
-        flat(rows[place * n + i])
+        rows[place * n + i]
         for place, judge in enumerate(result.judges)
         for i in judge.corrected.order
     ]
@@ -232,8 +226,7 @@ def _by_rank(result: JudgesResult, rows: Sequence[Any]) -> list[dict[str, Any]]:
 
 def _rank(whose: str) -> Callable[[Any], Cell]:
     def cell(row: dict[str, Any]) -> Cell:
-        keys = ("rank", "rank_set_low", "rank_set_high")
-        rank, low, high = (row[f"{whose}{key}"] for key in keys)
+        rank, (low, high) = row[f"{whose}rank"], row[f"{whose}rank_set"]
         return Cell(f"{rank} [{low}–{high}]", rank)
 
     return cell
@@ -248,7 +241,7 @@ RANKING = TableSpec(
         JUDGE,
         Col("run", form="name"),
         Col("corrected_mean", "corrected"),
-        Col(("interval_low", "interval_high"), "{sure} interval", about="of one mean at a time"),
+        Col("interval", "{sure} interval", about="of one mean at a time"),
         Col(
             "rank",
             form=_rank(""),
@@ -273,7 +266,7 @@ RANKING = TableSpec(
 def _pair_rows(result: JudgesResult) -> list[dict[str, Any]]:
     """The most significant of each judge first."""
     return [
-        flat({"judge": judge.judge, **row})
+        {"judge": judge.judge, **row}
         for judge in result.judges
         for row in sorted(result.pair_rows(judge), key=lambda row: row["pvalue_adjusted"])
     ]
@@ -288,7 +281,7 @@ PAIRS = TableSpec(
         Col("a", form="name"),
         Col("b", form="name"),
         Col("difference", "a − b", "change", star="significant"),
-        Col(("interval_low", "interval_high"), "{sure} interval", "change"),
+        Col("interval", "{sure} interval", "change"),
         Col("pvalue", "p", "pvalue"),
         Col("pvalue_adjusted", "p adjusted", "pvalue"),
         Col("human_difference", "people", "change", star="human_significant"),
@@ -299,110 +292,78 @@ PAIRS = TableSpec(
 )
 
 
-Figure = Callable[[JudgesResult, JudgeResult], Cell]
+def _audited(result: JudgesResult, judge: JudgeResult) -> dict[str, Cell]:
+    """What is known of a judge, by what each figure is called."""
+    agreed = judge.confusion.coefficients if judge.confusion else {}
+    taus = {
+        f"{symbol}, {'all runs' if row.runs == 'all' else row.runs}": _with_ends(
+            tau.tau, (tau.low, tau.high)
+        )
+        for row in judge.taus
+        for symbol, tau in (("tau", row.tau), ("tau_AP", row.tau_ap))
+    }
+    kin, worth = judge.kin, judge.worth
+    # Without further topics there is nothing to correct.
+    corrected = {
+        "lambda": number(judge.weight.value, ".3f"),
+        "width, corrected to people's": number(judge.width_ratio, ".3f"),
+        "that width in multiples of people's topics": number(result.topics_like(judge), ".2f"),
+        "pairs with wider intervals": whole(judge.n_wider),
+    }
+    return {
+        "further topics": whole(judge.n_judge_topics),
+        "documents judged by both": whole(getattr(judge.confusion, "n_documents", None)),
+        "Cohen's kappa, grades": _agreed(agreed.get("kappa")),
+        "Cohen's kappa, quadratic weights": _agreed(agreed.get("kappa_weighted")),
+        "Gwet's AC1, grades": _agreed(agreed.get("ac1")),
+        "Cohen's kappa, relevant or not": _agreed(agreed.get("kappa_relevant")),
+        **taus,
+        "bias, mean over runs": number(judge.bias.mean, "+.4f"),
+        "bias, sd over runs": number(judge.bias.spread),
+        "the same by chance": number(judge.bias.spread_by_chance),
+        "bias for kin less others": Cell(MISSING)
+        if kin is None
+        else _with_ends(kin.test.difference, kin.test.interval, "+.3f", "+.3f"),
+        "its significant pairs, not so by people": percent(judge.unconfirmed_share),
+        "its significant pairs, reversed by people": percent(judge.opposite_share),
+        "its significant pairs, lost after correction": percent(judge.lost_share),
+        "correlation of differences": _with_ends(worth.correlation, worth.interval),
+        **(corrected if judge.n_judge_topics else {}),
+    }
 
 
-def _agreed(key: str) -> Figure:
-    def figure(result: JudgesResult, judge: JudgeResult) -> Cell:
-        agreement = judge.confusion.coefficients[key] if judge.confusion else None
-        return Cell(MISSING) if agreement is None else _with_ends(agreement)
-
-    return figure
+def _agreed(agreement: AgreementInterval | None) -> Cell:
+    return _with_ends(agreement.value, agreement.interval) if agreement else Cell(MISSING)
 
 
-def _with_ends(agreement: Agreement) -> Cell:
-    ends = interval(agreement.interval, ".2f")
-    return Cell(f"{agreement.value:.3f} {ends}", agreement.value)
-
-
-def _tau_cell(tau: TauInterval) -> Cell:
-    if math.isnan(tau.tau):
+def _with_ends(
+    value: float, ends: Sequence[float], form: str = ".3f", of_ends: str = ".2f"
+) -> Cell:
+    """A figure and its interval."""
+    if math.isnan(value):
         return Cell(MISSING)
-    return Cell(f"{tau.tau:.3f} {interval((tau.low, tau.high), '.2f')}", tau.tau)
-
-
-def _kin_cell(result: JudgesResult, judge: JudgeResult) -> Cell:
-    if judge.kin is None:
-        return Cell(MISSING)
-    test = judge.kin.test
-    ends = interval(test.interval, "+.3f")
-    return Cell(f"{test.difference:+.3f} {ends}", test.difference)
-
-
-def _corrected_by(figure: Figure) -> Figure:
-    """The figure of a judge whose further topics leave something to correct."""
-    return lambda result, judge: figure(result, judge) if judge.n_judge_topics else Cell(MISSING)
-
-
-FIGURES: dict[str, Figure] = {
-    "further topics": lambda result, judge: whole(judge.n_judge_topics),
-    "documents judged by both": lambda result, judge: whole(
-        judge.confusion.n_documents if judge.confusion else None
-    ),
-    "Cohen's kappa, grades": _agreed("kappa"),
-    "Cohen's kappa, quadratic weights": _agreed("kappa_weighted"),
-    "Gwet's AC1, grades": _agreed("ac1"),
-    "Cohen's kappa, relevant or not": _agreed("kappa_relevant"),
-    "tau, all runs": lambda result, judge: _tau_cell(judge.taus[0].tau),
-    "tau_AP, all runs": lambda result, judge: _tau_cell(judge.taus[0].tau_ap),
-    "tau, best half": lambda result, judge: _tau_cell(judge.taus[1].tau),
-    "tau_AP, best half": lambda result, judge: _tau_cell(judge.taus[1].tau_ap),
-    "bias, mean over runs": lambda result, judge: number(judge.bias.mean, "+.4f"),
-    "bias, sd over runs": lambda result, judge: number(judge.bias.spread),
-    "the same by chance": lambda result, judge: number(judge.bias.spread_by_chance),
-    "bias for kin less others": _kin_cell,
-    "its significant pairs, not so by people": lambda result, judge: percent(
-        judge.unconfirmed_share
-    ),
-    "its significant pairs, reversed by people": lambda result, judge: percent(
-        judge.opposite_share
-    ),
-    "its significant pairs, lost after correction": lambda result, judge: percent(judge.lost_share),
-    "correlation of differences": lambda result, judge: _with_ends(
-        Agreement(value=judge.worth.correlation, interval=judge.worth.interval)
-    ),
-    "lambda": _corrected_by(lambda result, judge: number(judge.weight.value, ".3f")),
-    "width, corrected to people's": _corrected_by(
-        lambda result, judge: number(judge.width_ratio, ".3f")
-    ),
-    "that width in multiples of people's topics": _corrected_by(
-        lambda result, judge: number(result.topics_like(judge), ".2f")
-    ),
-    "pairs with wider intervals": _corrected_by(lambda result, judge: whole(judge.n_wider)),
-}
-"""Rows of the audit: what each is called, and its cell for a judge."""
-
-
-def _figures(result: JudgesResult) -> dict[str, Figure]:
-    """The rows; those of the best so many only where these were asked for."""
-    rows = dict(FIGURES)
-    if len(result.judges[0].taus) > 2:
-        words = result.judges[0].taus[-1].runs
-        added: dict[str, Figure] = {
-            f"tau, {words}": lambda result, judge: _tau_cell(judge.taus[-1].tau),
-            f"tau_AP, {words}": lambda result, judge: _tau_cell(judge.taus[-1].tau_ap),
-        }
-        keys = list(rows)
-        place = keys.index("bias, mean over runs")
-        rows = {key: rows[key] for key in keys[:place]} | added | rows
-    return rows
+    return Cell(f"{value:{form}} {interval(ends, of_ends)}", value)
 
 
 def _audit_rows(result: JudgesResult) -> list[dict[str, Any]]:
     """What is known of some judge."""
+    by_judge = [_audited(result, judge) for judge in result.judges]
+    titles = dict.fromkeys(title for figures in by_judge for title in figures)
     rows: list[dict[str, Any]] = [
-        {"figure": words}
-        | {str(place): figure(result, judge) for place, judge in enumerate(result.judges)}
-        for words, figure in _figures(result).items()
+        {"figure": title}
+        | {str(j): figures.get(title, Cell(MISSING)) for j, figures in enumerate(by_judge)}
+        for title in titles
     ]
-    return [row for row in rows if any(row[str(j)].text != MISSING for j in range(len(row) - 1))]
+    return [row for row in rows if any(row[str(j)].text != MISSING for j in range(len(by_judge)))]
 
 
 def _audit_columns(result: JudgesResult) -> tuple[Col, ...]:
-    titles = [one.judge.replace("{", "{{").replace("}", "}}") for one in result.judges]
     return (
         Col("figure", form="name"),
-        *(Col(str(place), title, itemgetter(str(place))) for place, title in enumerate(titles)),
+        *(
+            Col(str(place), literal(one.judge), itemgetter(str(place)))
+            for place, one in enumerate(result.judges)
+        ),
     )
 
 
@@ -445,10 +406,8 @@ PLAN = TableSpec(
         Col("topics_with_judge", "with the judge", "count"),
         Col("topics_with_endless_judge", "with unlimited topics", "count"),
     ),
-    caption=lambda result: (
-        "Topics that people have to judge to compare an average pair at alpha "
-        f"{result.alpha:g}, uncorrected (docs/judges.md)."
-    ),
+    caption="Topics that people have to judge to compare an average pair at alpha {alpha:g}, "
+    "uncorrected (docs/judges.md).",
 )
 
 
@@ -466,30 +425,23 @@ def fields(result: JudgesResult) -> dict[str, Any]:
 def _judge_json(result: JudgesResult, judge: JudgeResult) -> dict[str, Any]:
     n, n_more = len(result.topics), judge.n_judge_topics
     return {
-        **picked(judge, "judge n_judge_topics n_dropped"),
-        "lambda": judge.weight.value,
+        **picked(judge, "judge n_judge_topics n_dropped lambda=weight.value"),
         **_agreement_json(judge),
         **_tau_json("tau", judge.tau),
         **_tau_json("tau_top", judge.tau_top),
         "taus": [
-            {
-                "runs": row.runs,
-                "n_runs": row.tau.n,
-                **_tau_json("tau", row.tau),
-                **_tau_json("tau_ap", row.tau_ap),
-            }
+            picked(row, "runs n_runs=tau.n")
+            | _tau_json("tau", row.tau)
+            | _tau_json("tau_ap", row.tau_ap)
             for row in judge.taus
         ],
-        "bias_mean": judge.bias.mean,
-        "bias_sd": judge.bias.spread,
-        "bias_sd_by_chance": judge.bias.spread_by_chance,
+        **picked(judge.bias, "bias_mean=mean bias_sd=spread bias_sd_by_chance=spread_by_chance"),
         **picked(judge, "unconfirmed_share opposite_share"),
         "alone": _ranking_json(judge.alone),
         "corrected": _ranking_json(judge.corrected),
         **picked(judge, "lost_share reversed_share width_ratio largest_width_ratio n_wider"),
         "topics_like": result.topics_like(judge),
-        "correlation": judge.worth.correlation,
-        "correlation_interval": judge.worth.interval,
+        **picked(judge.worth, "correlation correlation_interval=interval"),
         "topics_factor": judge.worth.factor(n, n_more),
         "topics_factor_interval": judge.worth.factor_interval(n, n_more),
         "pvalue_of_sample": judge.pvalue_of_sample,
@@ -501,7 +453,7 @@ def _judge_json(result: JudgesResult, judge: JudgeResult) -> dict[str, Any]:
     }
 
 
-def _ranking_json(ranking: Ranking) -> dict[str, Any]:
+def _ranking_json(ranking: RunRanking) -> dict[str, Any]:
     return {
         "significant_share": ranking.significant_share,
         "n_could_be_first": int(ranking.could_be_first.sum()),
@@ -511,68 +463,43 @@ def _ranking_json(ranking: Ranking) -> dict[str, Any]:
 
 def _agreement_json(judge: JudgeResult) -> dict[str, Any]:
     """The coefficients of agreement, null where there are none; and the counts behind them."""
-    keys = ("kappa", "kappa_weighted", "ac1", "kappa_relevant")
-    confusion = judge.confusion
-    known = {key: confusion.coefficients[key] if confusion else None for key in keys}
-    shown: dict[str, Any] = {}
-    for key, agreement in known.items():
-        shown[key] = agreement.value if agreement else None
-        shown[f"{key}_interval"] = agreement.interval if agreement else None
-    shown["confusion"] = None
-    if confusion is not None:
-        shown["confusion"] = {
-            "grades": confusion.grades,
-            "counts": confusion.counts.astype(int),
-            "n_documents": confusion.n_documents,
-            "same_scale": confusion.same_scale,
-        }
-    return shown
+    confusion, shown = judge.confusion, {}
+    for key in ("kappa", "kappa_weighted", "ac1", "kappa_relevant"):
+        agreement = confusion.coefficients[key] if confusion else None
+        shown[key] = getattr(agreement, "value", None)
+        shown[f"{key}_interval"] = getattr(agreement, "interval", None)
+    if confusion is None:
+        return shown | {"confusion": None}
+    counts = picked(confusion, "grades counts n_documents same_scale")
+    return shown | {"confusion": counts | {"counts": confusion.counts.astype(int)}}
 
 
 def _kin_json(judge: JudgeResult) -> dict[str, Any] | None:
     if judge.kin is None:
         return None
-    test = judge.kin.test
-    return {
-        **picked(judge.kin, "pattern runs others near"),
-        **picked(test, "difference interval pvalue welch_over_runs"),
-    }
+    of_test = picked(judge.kin.test, "difference interval pvalue welch_over_runs")
+    return picked(judge.kin, "pattern runs others near") | of_test
 
 
 def _plan_json(row: PlanRow) -> dict[str, Any]:
-    return {
-        "goal": row.goal,
-        "value": row.value,
-        "topics_alone": row.topics.alone,
-        "topics_with_judge": row.topics.with_judge,
-        "topics_with_endless_judge": row.topics.with_endless,
-    }
+    topics = (
+        "topics_alone=alone topics_with_judge=with_judge topics_with_endless_judge=with_endless"
+    )
+    return picked(row, "goal value") | picked(row.topics, topics)
 
 
 def _tau_json(key: str, tau: TauInterval) -> dict[str, Any]:
     return {key: tau.tau, f"{key}_interval": [tau.low, tau.high]}
 
 
-def _drawings(result: JudgesResult) -> list[FigureSpec]:
-    """The same kinds of every judge."""
-    captions = {
-        "ranks": "Ranks by people, by {judge} corrected, and by {judge} alone.",
-        "means": "Means by {judge} against those by people, on the same topics.",
-        "confusion": "Grades by {judge} for each grade by people.",
-        "bias": "Bias of {judge} by run: only its spread moves ranks.",
-        "topics": "What {judge} saves people.",
-    }
-    return [
-        FigureSpec(
-            id=f"judge-{place}-{kind}",
-            caption=caption.format(judge=judge.judge),
-            kind=kind,
-            options={"judge": judge.judge},
-        )
-        for place, judge in enumerate(result.judges, start=1)
-        for kind, caption in captions.items()
-        if kind != "confusion" or judge.confusion is not None
-    ]
+def _figure(result: JudgesResult) -> FigureSpec:
+    judge = result.judges[0].judge
+    return FigureSpec(
+        id="judge-ranks",
+        caption=f"Ranks by people, by {judge} corrected, and by {judge} alone.",
+        kind="ranks",
+        options={"judge": judge},
+    )
 
 
 VIEW = View(
@@ -595,5 +522,5 @@ VIEW = View(
     describe=lambda result: " ".join(paper_sentence(result, own) for own in result.judges),
     tables=(RANKING, PAIRS, AUDIT, PLAN),
     fields=fields,
-    figures=_drawings,
+    figure=_figure,
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from steadyrank.present.slider import PageSlider
 from steadyrank.studies.part import Cost, Findings, Job, part_of
-from steadyrank.studies.plan.certainty import COARSE_STEPS, plan_grid, tabulate
-from steadyrank.studies.plan.slider import plan_slider
-from steadyrank.studies.plan.study import PlanResult, plan
+from steadyrank.studies.plan.result import PlanResult
+from steadyrank.studies.plan.slider import COARSE_STEPS, plan_grid, plan_slider, tabulate
+from steadyrank.studies.plan.study import plan
 from steadyrank.studies.plan.view import VIEW
 
 

@@ -28,15 +28,15 @@ from steadyrank.stats.planning.demands import (
     check_positive,
     check_whole,
 )
-from steadyrank.studies.plan.certainty import (
+from steadyrank.studies.plan.result import PlanResult
+from steadyrank.studies.plan.slider import (
     USUAL_SYSTEMS,
     Grid,
     plan_grid,
+    plan_slider,
     standard_grid,
     tabulate,
 )
-from steadyrank.studies.plan.slider import plan_slider
-from steadyrank.studies.plan.study import PlanResult
 
 TITLE = "How many topics?"
 LEAD = "Move the slider and state what you expect; power, precision and cost follow."
@@ -111,7 +111,9 @@ def planner_page(
     >>> "160" in text, "How many topics?" in text
     (True, True)
     """
-    target = _check_target(out)
+    target = Path(out)
+    if target.is_dir():
+        raise InputError(f"{target}: this is a folder: name a file, such as planner.html")
     for name, value in {
         "documents per topic": documents_per_topic,
         "minutes per document": minutes_per_document,
@@ -140,13 +142,6 @@ def planner_page(
         minutes_per_document=minutes_per_document,
     )
     write_whole(target, page_html(_page(plan, grid, slider, title or TITLE, command)))
-    return target
-
-
-def _check_target(out: PathLike) -> Path:
-    target = Path(out)
-    if target.is_dir():
-        raise InputError(f"{target}: this is a folder: name a file, such as planner.html")
     return target
 
 

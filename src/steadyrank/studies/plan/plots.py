@@ -17,8 +17,7 @@ from steadyrank.present.svg import tell
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from steadyrank.studies.plan.measures import Against, PlanCurve
-    from steadyrank.studies.plan.study import PlanResult
+    from steadyrank.studies.plan.result import Against, PlanCurve, PlanResult
 
 
 _AXES = {
@@ -84,17 +83,13 @@ PLOTS = {
         "curves": Plot(
             draw_plan_curves,
             lambda result: (3.6 * len(result.curves) + 1, 3.6),
-            lambda result: (
-                f"Topics that {len(result.plans)} measures require, and their power, with the "
-                "plan marked on each curve."
-            ),
+            "Topics that {n_plans} measures require, and their power, with the plan marked on "
+            "each curve.",
         ),
         "curve": Plot(
             draw_plan_curve,
             fixed(5.6, 4.0),
-            lambda result: (
-                f"One curve for each of {len(result.plans)} measures, with the plan marked on it."
-            ),
+            "One curve for each of {n_plans} measures, with the plan marked on it.",
         ),
     },
     "PlanCurve": {

@@ -9,159 +9,39 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
-from steadyrank._version import __version__
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.scores import Scores, position
-from steadyrank.errors import InputError, check_choice
+from steadyrank.data.scores import Scores, cluster_codes, mean_of_present, position, topic_weights
+from steadyrank.errors import InputError
 from steadyrank.measures.scored import scores_of
-from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.decisions import Decided
+from steadyrank.stats.pairs.topic_design import design_effect, effective_topics
 from steadyrank.stats.planning.demands import (
     Demands,
     Formula,
     Method,
     check_demands,
     check_positive,
-    check_whole,
 )
 from steadyrank.stats.planning.design import topics_for_range
-from steadyrank.stats.planning.pilot import (
+from steadyrank.stats.planning.variance import (
     Pilot,
     pilot_variance,
     warn_if_few_topics,
     warn_if_one_team,
 )
-from steadyrank.studies.plan.clusters import with_clusters
-from steadyrank.studies.plan.judging_cost import documents_to_judge
-from steadyrank.studies.plan.measures import Against, MeasurePlan, PlanCurve
-from steadyrank.words import counted, level_words
+from steadyrank.studies.plan.result import MeasurePlan, PlanResult
 
 DifferenceVariance = Literal["pilot", "twice"]
 
 NO_MEASURE = "score"
 """What a variance without a name is called, as scores without a measure are."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-@shown_by("studies.plan.view:VIEW.text")
-class PlanResult(Framed):
-    """What `plan` found: one plan per measure.
-
-    Examples
-    --------
-    >>> import steadyrank as sr
-    >>> result = sr.plan(variance={"AP": 0.05, "nDCG@10": 0.1}, minimum_difference=0.15, systems=10)
-    >>> [(plan.measure, plan.topics) for plan in result.plans]
-    [('AP', 71), ('nDCG@10', 140)]
-    """
-
-    demands: Demands
-    given_topics: int | None
-    """The number of topics that was asked about, if it was not asked for."""
-    confidence: float
-    """Of the intervals that pilot data give."""
-    plans: tuple[MeasurePlan, ...]
-    minutes_per_document: float | None = None
-    documents_are_bounds: bool = False
-    """Whether documents per topic are systems times pool depth, as if no document were shared."""
-
-    def caption(self) -> str:
-        """What a table of this result must say: aim, design, formula, version."""
-        demands = self.demands
-        pairing = "paired" if demands.paired else "unpaired"
-        family = f" over {demands.comparisons:,} comparisons" if demands.comparisons > 1 else ""
-        test = {
-            "anova": f"one-way ANOVA of {demands.systems} systems",
-            "ttest": f"{pairing} t test of two systems",
-            "interval": f"{1 - demands.alpha:.0%} intervals of two systems' difference{family}, "
-            f"{pairing}",
-        }[demands.method]
-        formula = "exact" if demands.formula == "exact" else "Nagata's approximation"
-        return f"{self._aim()}; {test}, {formula}; steadyrank {__version__}."
-
-    def _aim(self) -> str:
-        demands = self.demands
-        rates = f"power {1 - demands.beta:g} at {level_words(demands.alpha, demands.comparisons)}"
-        if self.given_topics is not None:
-            asked = f"What {counted(self.given_topics, 'topic')} can detect"
-            smallest = f"the smallest difference detected with {rates}"
-            if demands.minimum_difference is None:
-                return f"{asked}: {smallest}"
-            return f"{asked}: power for a difference of {demands.minimum_difference:g}, {smallest}"
-        if demands.method == "interval":
-            return f"Topics for intervals of expected width {demands.width:g}"
-        where = "best and worst" if demands.method == "anova" else "two means"
-        return f"Topics for a difference of {demands.minimum_difference:g} between {where}, {rates}"
-
-    def curve(
-        self, against: Against = "minimum_difference", values: Sequence[float] | None = None
-    ) -> PlanCurve:
-        """Topics against minimum differences, numbers of systems or widths; power against topics.
-
-        Without values: around what was requested, systems from 2 to 100, topics up to twice those
-        planned.
-
-        >>> result = plan(variance=0.114, minimum_difference=0.15, systems=10)
-        >>> result.curve("systems", [2, 5, 10, 20]).topics.tolist()
-        [[81, 122, 160, 210]]
-        >>> result.curve("topics", [50, 100]).power.round(2).tolist()
-        [[0.27, 0.55]]
-        """
-        check_choice(f"curve of this {self.demands.method} plan", against, self.curves)
-        x = self._default_values(against) if values is None else list(values)
-        check = check_whole if against in ("systems", "topics") else check_positive
-        checked = [check(against.replace("_", " "), value) for value in x]
-        topics = np.zeros((len(self.plans), len(checked)), np.int64)
-        power = np.full(topics.shape, np.nan)
-        for i, row in enumerate(self.plans):
-            # The formulas take half the variance of differences where these are tested.
-            variance = row.difference_variance / 2.0 if self.demands.paired else row.variance
-            for j, value in enumerate(checked):
-                changed: Any = {} if against == "topics" else {against: value}
-                asked = replace(self.demands, **changed)
-                topics[i, j] = value if against == "topics" else asked.topics(variance)
-                power[i, j] = asked.power(variance, float(topics[i, j]))
-        return PlanCurve(
-            against=against,
-            values=np.array(checked),
-            measures=tuple(row.measure for row in self.plans),
-            topics=topics,
-            power=power,
-        )
-
-    @property
-    def curves(self) -> tuple[Against, ...]:
-        """What this plan has curves against, topics last."""
-        if self.demands.method == "interval":
-            return ("width",)
-        if self.demands.minimum_difference is None:
-            return ("minimum_difference",)
-        if self.demands.method == "ttest":
-            return ("minimum_difference", "topics")
-        return ("minimum_difference", "systems", "topics")
-
-    def _default_values(self, against: Against) -> Sequence[float]:
-        if against == "systems":
-            return range(2, 101)
-        if against == "topics":
-            last = 2 * max(row.topics for row in self.plans)
-            return sorted({round(n) for n in np.linspace(2, last, 100)})
-        known = self.demands.width if against == "width" else self.demands.minimum_difference
-        if known is None:
-            key = "expected_width" if against == "width" else "smallest_difference"
-            known = max(getattr(row, key) for row in self.plans)
-        return [known * factor for factor in np.linspace(0.25, 2.0, 71)]
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One dictionary a measure, with the keys that the JSON output has."""
-        return [row.row() for row in self.plans]
 
 
 def plan(
@@ -441,3 +321,59 @@ def _with_hours(
         )
         for row, own in zip(rows, hours, strict=True)
     ]
+
+
+def with_clusters(row: MeasurePlan, scores: Scores, *, paired: bool, asked: bool) -> MeasurePlan:
+    """The plan with the design effect of the pilot's clusters, and the topics that it `asked` for.
+
+    Of a paired design it is the effect on differences, else on the runs' own scores.
+    """
+    weights = topic_weights(scores)
+    if weights is not None:
+        row = replace(row, effective_topics=effective_topics(weights))
+    codes = cluster_codes(scores)
+    if codes is None:
+        return row
+    matrix = scores.matrix(row.measure)
+    effect = design_effect(matrix - mean_of_present(matrix.T) if paired else matrix, codes)
+    row = replace(row, design_effect=effect)
+    if not asked or math.isnan(effect):
+        return row
+    n_topics = math.ceil(row.topics * max(1.0, effect))
+    size = len(codes) / len(np.unique(codes))
+    return replace(row, topics_clustered=n_topics, clusters=math.ceil(n_topics / size))
+
+
+def documents_to_judge(
+    measures: Sequence[str],
+    *,
+    systems: int,
+    minutes_per_document: Any = None,
+    documents_per_topic: Any = None,
+    pool_depth: Any = None,
+) -> dict[str, float]:
+    """Documents per topic by measure; empty without a budget.
+
+    One number for all measures, or one for each. A pool of that depth holds at most systems ×
+    depth documents, if no two systems return the same.
+    """
+    if documents_per_topic is not None and pool_depth is not None:
+        raise InputError("give either the documents per topic or a pool depth, not both")
+    given, what, factor = documents_per_topic, "documents per topic", 1
+    if pool_depth is not None:
+        given, what, factor = pool_depth, "pool depth", systems
+    if (given is None) != (minutes_per_document is None):
+        raise InputError(
+            "a budget requires minutes per document and documents per topic (or a pool "
+            "depth): give both"
+        )
+    if given is None:
+        return {}
+    check_positive("minutes per document", minutes_per_document)
+    by_measure = given if isinstance(given, Mapping) else dict.fromkeys(measures, given)
+    for name in by_measure:
+        position(str(name), tuple(measures), "measure")
+    missing = [name for name in measures if name not in by_measure]
+    if missing:
+        raise InputError(f"no {what} for {', '.join(missing)}: give one for each measure")
+    return {name: factor * check_positive(what, by_measure[name]) for name in measures}

@@ -9,9 +9,8 @@ from typing import Any
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
 from steadyrank.stats.planning.demands import Demands
-from steadyrank.stats.planning.pilot import STEADY_PILOT
-from steadyrank.studies.plan.measures import MeasurePlan
-from steadyrank.studies.plan.study import PlanResult
+from steadyrank.stats.planning.variance import STEADY_PILOT
+from steadyrank.studies.plan.result import MeasurePlan, PlanResult
 from steadyrank.words import counted, level_words, size
 
 
@@ -93,22 +92,16 @@ def _rates(demands: Demands) -> str:
     return f"power {1 - demands.beta:g} at {level_words(demands.alpha, demands.comparisons)}"
 
 
-def _with_ends(result: PlanResult, rows: Sequence[Row]) -> list[Row]:
-    """Intervals as their ends; that of the variance under the name of what it is of."""
-    shown: list[Row] = []
-    for plan, row in zip(result.plans, rows, strict=True):
-        of = "difference_variance" if plan.is_by_differences else "variance"
-        spans = {of: plan.pilot_interval} | {
-            key: row[f"{key}_interval"] for key in ("topics", "power")
+def _with_intervals(result: PlanResult, rows: Sequence[Row]) -> list[Row]:
+    """The interval of the variance that a plan rests on under the name of what it is of."""
+    return [
+        {
+            **row,
+            "variance_interval": None if plan.is_by_differences else plan.pilot_interval,
+            "difference_interval": plan.pilot_interval if plan.is_by_differences else None,
         }
-        ends = {
-            f"{key}_{end}": ends[place]
-            for key, ends in spans.items()
-            if ends is not None
-            for place, end in enumerate(("low", "high"))
-        }
-        shown.append({**row, **ends})
-    return shown
+        for plan, row in zip(result.plans, rows, strict=True)
+    ]
 
 
 def _columns(result: PlanResult) -> tuple[Col, ...]:
@@ -117,20 +110,16 @@ def _columns(result: PlanResult) -> tuple[Col, ...]:
     return (
         Col("measure", form="name"),
         Col("variance", about="of a system's scores over topics, whose difficulty it includes"),
-        Col(("variance_low", "variance_high"), "{sure} interval (variance)", when="known"),
+        Col("variance_interval", "{sure} interval (variance)", when="known"),
         Col(
             "difference_variance",
             "variance of differences",
             when="known",
             about="between two runs, averaged over pairs",
         ),
-        Col(
-            ("difference_variance_low", "difference_variance_high"),
-            "{sure} interval (variance of differences)",
-            when="known",
-        ),
+        Col("difference_interval", "{sure} interval (variance of differences)", when="known"),
         Col("topics", form="size"),
-        Col(("topics_low", "topics_high"), "{sure} interval (topics)", "size", "known"),
+        Col("topics_interval", "{sure} interval (topics)", "size", "known"),
         Col(
             "topics_two_way",
             "two-way topics",
@@ -148,7 +137,7 @@ def _columns(result: PlanResult) -> tuple[Col, ...]:
         Col("topics_clustered", "clustered topics", "size", "known"),
         Col("clusters", form="size", when="known"),
         Col("power", form=".3f", when="known"),
-        Col(("power_low", "power_high"), "{sure} interval (power)", ".3f", "known"),
+        Col("power_interval", "{sure} interval (power)", ".3f", "known"),
         Col("smallest_difference", when=lambda result: result.given_topics is not None),
         Col("expected_width", when=lambda result: result.demands.method == "interval"),
         Col(
@@ -179,7 +168,7 @@ def _pilot_rows(result: PlanResult) -> list[dict[str, Any]]:
 MEASURES = TableSpec(
     id="plan-measures",
     rows=PlanResult.rows,
-    shown=_with_ends,
+    shown=_with_intervals,
     columns=_columns,
     caption=PlanResult.caption,
 )
@@ -231,9 +220,7 @@ VIEW = View(
     describe=describe,
     tables=(MEASURES, PILOT),
     fields=fields,
-    figures=(
-        FigureSpec(
-            id="plan-curves", caption="What the number of topics depends on.", kind="curves"
-        ),
+    figure=FigureSpec(
+        id="plan-curves", caption="What the number of topics depends on.", kind="curves"
     ),
 )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steadyrank.errors import InputError, check_choice, unknown_name
+from steadyrank.errors import InputError, check_choice
 from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
 from steadyrank.present.shared_plots import draw_taus
@@ -71,8 +71,6 @@ def _draw_lines(
     by_all: Callable[[Reference], float | None],
 ) -> None:
     """A figure of each cell with its two ends against k: a panel per measure."""
-    from matplotlib.ticker import MaxNLocator
-
     ks = np.array([0, *result.ks])
     for name, panel in _panels_of(result, ax, measure):
         level = by_all(next(row for row in result.references if row.measure == name))
@@ -90,31 +88,20 @@ def _draw_lines(
             x = ks + APART * (s - (len(result.pilot_topics) - 1) / 2)
             looks = {"label": f"{size} topics", "linewidth": 1.2, "capsize": 2, **style.look(s)}
             style.error_bars(panel, x, values, texts, yerr=arms, **looks)
-        panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+        style.whole_numbers(panel)
         style.label(panel, x=f"teams left out, of {len(result.teams)}", y=f"{words[1]} {name}")
         if len(result.pilot_topics) > 1:
             style.legend(panel)
 
 
 def _panels_of(result: PoolsResult, ax: Axes, measure: str | None) -> list[tuple[str, Axes]]:
-    if measure is not None and measure not in result.measures:
-        raise unknown_name("measure", measure, result.measures)
+    if measure is not None:
+        check_choice("measure", measure, result.measures)
     measures = result.measures if measure is None else (measure,)
-    # Axes outside a grid have room for one panel.
-    return list(zip(measures, _beside(ax, len(measures)), strict=False))
-
-
-def _beside(ax: Axes, count: int) -> list[Axes]:
-    """The axes, and others beside and below, in the room that the axes had."""
-    cell, figure = ax.get_subplotspec(), ax.get_figure()
-    if count == 1 or cell is None or figure is None:
-        return [ax]
-    grid = cell.subgridspec(math.ceil(count / ACROSS), min(count, ACROSS))
-    ax.set_subplotspec(grid[0, 0])
-    made = [ax, *(figure.add_subplot(grid[divmod(i, ACROSS)]) for i in range(1, count))]
-    for panel in made[1:]:
-        style.tidy(panel)
-    return made
+    if len(measures) == 1 or ax.get_subplotspec() is None:
+        return [(measures[0], ax)]  # axes outside a grid have room for one panel
+    made = style.panels(ax, len(measures), across=ACROSS, sharey=False)
+    return list(zip(measures, made, strict=True))
 
 
 def draw_bias(result: PoolsResult, ax: Axes, *, measure: str | None = None) -> None:
@@ -165,34 +152,25 @@ PLOTS = {
         "variance": Plot(
             draw_variances,
             _size,
-            lambda result: (
-                f"Variance of {len(result.measures)} measures with intervals against how many of "
-                f"{len(result.teams)} teams are left out, beside the one by all data."
-            ),
+            "Variance of {n_measures} measures with intervals against how many of {n_teams} teams "
+            "are left out, beside the one by all data.",
         ),
         "topics": Plot(
             draw_topics,
             _size,
-            lambda result: (
-                "Topics needed by the variances of pilot data against how many of "
-                f"{len(result.teams)} teams are left out, beside those by all data."
-            ),
+            "Topics needed by the variances of pilot data against how many of {n_teams} teams are "
+            "left out, beside those by all data.",
         ),
         "bias": Plot(
             draw_bias,
-            lambda result: (6.4, style.rows_height(len(result.runs), least=1.5)),
-            lambda result: (
-                f"Mean scores of {len(result.runs)} runs by all judgments and without the "
-                "documents that only their own team found."
-            ),
+            style.with_rows("runs", least=1.5),
+            "Mean scores of {n_runs} runs by all judgments and without the documents that only "
+            "their own team found.",
         ),
         "similarity": Plot(
             draw_similarity,
             lambda r: (2.2 + 0.5 * len(r.measures), 1.8 + 0.45 * len(r.measures)),
-            lambda result: (
-                f"Heat map of tau between the rankings of {len(result.runs)} runs by "
-                f"{len(result.measures)} measures."
-            ),
+            "Heat map of tau between the rankings of {n_runs} runs by {n_measures} measures.",
         ),
     }
 }

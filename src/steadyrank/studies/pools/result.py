@@ -14,7 +14,7 @@ from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import picked
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.demands import Demands
-from steadyrank.stats.ranks.intervals import TauInterval
+from steadyrank.stats.ranks.correlation import TauInterval
 from steadyrank.studies.pools.trials import Trial
 from steadyrank.words import counted
 
@@ -60,21 +60,14 @@ class LeaveOut:
 
     def row(self) -> dict[str, Any]:
         """The keys of the JSON output."""
-        return {
-            **picked(self, "measure k pilot_topics variances mean interval"),
-            "range": self.extent,
-            "quantiles": self.quantiles,
-            "topics_needed": self.topics_needed,
-            "topics_needed_range": self.topics_extent,
-            "topics_needed_interval": self.topics_interval,
-            "topics_needed_each": self.topics_each,
-            "topics_left": self.topics_left,
-            "exhaustive": self.is_exhaustive,
-            "difference_variances": self.difference_variances,
-            "difference_mean": self.difference_mean,
-            "difference_topics_needed": self.difference_topics,
-            "paired_variances": self.paired_variances,
-        }
+        return picked(
+            self,
+            "measure k pilot_topics variances mean interval range=extent quantiles topics_needed "
+            "topics_needed_range=topics_extent topics_needed_interval=topics_interval "
+            "topics_needed_each=topics_each topics_left exhaustive=is_exhaustive "
+            "difference_variances difference_mean difference_topics_needed=difference_topics "
+            "paired_variances",
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

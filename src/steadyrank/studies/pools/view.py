@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from steadyrank.notebook import flat
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
-from steadyrank.stats.ranks.intervals import TauInterval
+from steadyrank.stats.ranks.correlation import TauInterval
 from steadyrank.studies.pools.result import PoolsResult, Reference
 from steadyrank.studies.pools.study import misses
 from steadyrank.words import counted, size
@@ -91,11 +90,7 @@ def _unique(result: PoolsResult) -> Finding:
 
 
 def _judgments(result: PoolsResult) -> dict[str, int]:
-    return {
-        "total": result.n_judgments,
-        "by_nobody": result.n_orphans,
-        "by_one_team": result.n_unique,
-    }
+    return picked(result, "total=n_judgments by_nobody=n_orphans by_one_team=n_unique")
 
 
 def _dropped(result: PoolsResult) -> list[Finding]:
@@ -111,21 +106,19 @@ def _dropped(result: PoolsResult) -> list[Finding]:
 
 
 def _reference_row(reference: Reference) -> dict[str, Any]:
-    return {
-        **picked(reference, "measure variance variance_interval"),
-        "topics": reference.n_topics,
-        "topics_needed": reference.topics_needed,
-        "topics_needed_interval": reference.topics_interval,
-        "difference_variance": reference.difference_variance,
-        "difference_topics_needed": reference.difference_topics,
-        "first_miss": [{"pilot_topics": n, "k": k} for n, k in reference.first_miss.items()],
-    }
+    keys = (
+        "measure variance variance_interval topics=n_topics topics_needed "
+        "topics_needed_interval=topics_interval difference_variance "
+        "difference_topics_needed=difference_topics"
+    )
+    first = [{"pilot_topics": n, "k": k} for n, k in reference.first_miss.items()]
+    return picked(reference, keys) | {"first_miss": first}
 
 
 def _reference_rows(result: PoolsResult) -> list[dict[str, Any]]:
     most = max(result.pilot_topics)
     return [
-        flat(_reference_row(reference)) | {"first_miss": reference.first_miss.get(most)}
+        _reference_row(reference) | {"first_miss": reference.first_miss.get(most)}
         for reference in result.references
     ]
 
@@ -218,14 +211,9 @@ REFERENCE = TableSpec(
         Col("measure", form="name"),
         Col("topics", form="count"),
         Col("variance"),
-        Col(("variance_interval_low", "variance_interval_high"), "{sure} interval"),
+        Col("variance_interval", "{sure} interval"),
         Col("topics_needed", form="size", when="known"),
-        Col(
-            ("topics_needed_interval_low", "topics_needed_interval_high"),
-            "{sure} interval (topics)",
-            "size",
-            "known",
-        ),
+        Col("topics_needed_interval", "{sure} interval (topics)", "size", "known"),
         Col("difference_variance", "of differences", when="known"),
         Col("difference_topics_needed", "topics by differences", "size", "known"),
         Col("first_miss", "first miss", "count", lambda result: result.mode == "paper"),
@@ -282,18 +270,16 @@ LEAVE_OUT = TableSpec(
 )
 SIMILARITY = TableSpec(
     id="pools-similarity",
-    rows=lambda result: [flat(row) for row in _similarity_rows(result)],
+    rows=_similarity_rows,
     columns=(
         Col("measure_a", "measure", "name"),
         Col("measure_b", "other", "name"),
         Col("tau", form=".3f"),
-        Col(("interval_low", "interval_high"), "published", ".3f"),
-        Col(("bootstrap_interval_low", "bootstrap_interval_high"), "over topics", ".3f"),
+        Col("interval", "published", ".3f"),
+        Col("bootstrap_interval", "over topics", ".3f"),
     ),
-    caption=lambda result: (
-        f"Kendall's tau between rankings of the {len(result.runs)} runs, with "
-        f"{result.confidence:.0%} intervals (docs/pools.md)."
-    ),
+    caption="Kendall's tau between rankings of the {n_runs} runs, with {sure} intervals "
+    "(docs/pools.md).",
 )
 BIAS = TableSpec(
     id="pool-bias-runs",
@@ -320,12 +306,9 @@ def fields(result: PoolsResult) -> dict[str, Any]:
         "n_teams": len(result.teams),
         "measures": result.measures,
         "leave_out": result.rows(),
-        "teams": result.teams,
-        "runs": result.runs,
+        **picked(result, "teams runs"),
         "n_topics": len(result.topics),
-        "pool_depth": result.pool_depth,
-        "trials": result.n_trials,
-        **picked(result, "confidence seed mode"),
+        **picked(result, "pool_depth trials=n_trials confidence seed mode"),
         "demands": result.demands
         and picked(result.demands, "method formula alpha beta systems minimum_difference width"),
         "judgments": _judgments(result),
@@ -340,22 +323,13 @@ def fields(result: PoolsResult) -> dict[str, Any]:
     }
 
 
-def figures(result: PoolsResult) -> tuple[FigureSpec, ...]:
+def figure(result: PoolsResult) -> FigureSpec:
     """By the first measure."""
-    measure = {"measure": result.measures[0]}
-    return (
-        FigureSpec(
-            id="pool-variance",
-            caption="Variance with teams left out.",
-            kind="variance",
-            options=measure,
-        ),
-        FigureSpec(
-            id="pool-bias",
-            caption="What runs owe to documents that only their team found.",
-            kind="bias",
-            options=measure,
-        ),
+    return FigureSpec(
+        id="pool-variance",
+        caption="Variance with teams left out.",
+        kind="variance",
+        options={"measure": result.measures[0]},
     )
 
 
@@ -377,5 +351,5 @@ VIEW = View(
     tables=(REFERENCE, LEAVE_OUT, SIMILARITY, BIAS),
     csv="leave-teams-out",
     fields=fields,
-    figures=figures,
+    figure=figure,
 )

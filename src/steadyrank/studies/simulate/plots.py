@@ -24,8 +24,8 @@ from steadyrank.present.plot_style import (
     longest_name,
     look,
     name_rows,
-    rows_height,
     shortened,
+    with_rows,
 )
 from steadyrank.present.svg import tell
 from steadyrank.stats.pairs.result import all_pairs
@@ -199,61 +199,45 @@ def draw_significance(result: SimulateResult, ax: Axes) -> None:
     legend(ax)
 
 
-def _rows_size(result: SimulateResult) -> tuple[float, float]:
-    return 6.4, rows_height(len(result.runs))
-
-
 PLOTS = {
     "SimulateResult": {
         "error_rate": Plot(
             draw_error_rate,
             fixed(6.4, 4.0),
-            lambda result: (
-                f"Error rate of the order of two runs in {result.n_samples:,} simulated "
-                f"collections against their difference in mean {result.measure}, falling from "
-                f"{result.error_rate.rate[0]:.2f} for the smallest differences."
-            ),
+            "Error rate of the order of two runs in {n_samples:,} simulated collections against "
+            "their difference in mean {measure}, falling from {error_rate.rate[0]:.2f} for the "
+            "smallest differences.",
         ),
         "ranks": Plot(
             draw_ranks,
-            _rows_size,
-            lambda result: (
-                f"Ranks of {len(result.runs)} runs by {result.measure}, best first, with 95% "
-                "intervals over other collections."
-            ),
+            with_rows("runs"),
+            "Ranks of {n_runs} runs by {measure}, best first, with 95% intervals over other "
+            "collections.",
         ),
         "topics": Plot(
             draw_topics,
             fixed(4.9, 4.8),
-            lambda result: (
-                f"Simulated {result.measure} of one run on {len(result.topics)} topics, mean "
-                "and standard deviation, against the observed one, with a diagonal."
-            ),
+            "Simulated {measure} of one run on {n_topics} topics, mean and standard deviation, "
+            "against the observed one, with a diagonal.",
         ),
         "means": Plot(
             draw_means,
-            _rows_size,
-            lambda result: (
-                f"Observed mean {result.measure} of {len(result.runs)} runs, with mean and "
-                "standard deviation over simulated collections."
-            ),
+            with_rows("runs"),
+            "Observed mean {measure} of {n_runs} runs, with mean and standard deviation over "
+            "simulated collections.",
         ),
         "tau": Plot(
             draw_tau,
             fixed(6.0, 3.8),
-            lambda result: (
-                "Histogram of the rank correlation between the rankings of other collections and "
-                f"the observed one, with mean {result.tau.mean:.3f}."
-            ),
+            "Histogram of the rank correlation between the rankings of other collections and the "
+            "observed one, with mean {tau.mean:.3f}.",
         ),
         "significance": Plot(
             draw_significance,
             fixed(6.4, 4.2),
-            lambda result: (
-                "Share of simulated collections in which each pair of runs differs "
-                f"significantly, pairs sorted: {result.significance.reliably_share:.0%} of "
-                f"them reliably, {result.significance.rarely_share:.0%} rarely."
-            ),
+            "Share of simulated collections in which each pair of runs differs significantly, "
+            "pairs sorted: {significance.reliably_share:.0%} of them reliably, "
+            "{significance.rarely_share:.0%} rarely.",
         ),
     }
 }

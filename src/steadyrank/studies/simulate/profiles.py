@@ -16,9 +16,8 @@ import numpy as np
 from steadyrank.compute.executors import Progress
 from steadyrank.data.order import order_by_name, places_by_name
 from steadyrank.data.qrels import JudgedRun, Qrels
-from steadyrank.data.read.runs import read_runs
+from steadyrank.data.read.runs import header_of, read_runs
 from steadyrank.data.run import Run
-from steadyrank.data.runs import header_of
 from steadyrank.errors import InputError, check_choice
 from steadyrank.measures.check import is_rank_like
 from steadyrank.measures.scoring import Recipe, find_judged_documents, score_topics

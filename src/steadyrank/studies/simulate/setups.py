@@ -16,8 +16,8 @@ import numpy as np
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import block_stream
 from steadyrank.data.qrels import Qrels
+from steadyrank.data.read.runs import Runs
 from steadyrank.data.run import Run
-from steadyrank.data.runs import Runs
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scoring import prepare
 from steadyrank.studies.simulate.density_bins import joined_bins

@@ -17,9 +17,8 @@ from scipy.special import pdtr
 from steadyrank.compute.executors import Progress
 from steadyrank.data.order import order_by_name, places_by_name
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.runs import read_runs
+from steadyrank.data.read.runs import header_of, read_runs
 from steadyrank.data.run import Run
-from steadyrank.data.runs import header_of
 from steadyrank.measures.scoring import NO_CUTOFF, Recipe, find_judged_documents, score_topics
 from steadyrank.studies.simulate import list_kernels
 from steadyrank.studies.simulate.profiles import (

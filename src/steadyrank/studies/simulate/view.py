@@ -408,23 +408,5 @@ VIEW = View(
     tables=(RUNS, NEIGHBOURS, ERRORS, TESTS, ODD),
     fields=fields,
     options=("top",),
-    figures=(
-        FigureSpec(id="document-ranks", caption="Ranks in a second collection.", kind="ranks"),
-        FigureSpec(
-            id="document-errors",
-            caption="How often a simulated difference has the opposite sign to the observed one, "
-            "by its size.",
-            kind="error_rate",
-        ),
-        FigureSpec(
-            id="document-tau",
-            caption="Rank correlation between the observed ranking and a second collection's.",
-            kind="tau",
-        ),
-        FigureSpec(
-            id="document-topics",
-            caption="Simulated scores of the best run on each topic.",
-            kind="topics",
-        ),
-    ),
+    figure=FigureSpec(id="document-ranks", caption="Ranks in a second collection.", kind="ranks"),
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from steadyrank.present.figures import Plot
 from steadyrank.present.plot_style import QUIET, fixed, label, legend, look, panels
-from steadyrank.stats.planning.variance_facets import FacetComponents
+from steadyrank.studies.stability.study import facet_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +49,8 @@ def _draw_coefficient(result: StabilityResult, ax: Axes, kind: str) -> None:
         with_instances = () if k is None else (k,)
         values = [getattr(g, kind)(n, *with_instances) for n in smooth]
         style = {"color": look(place)["color"]}
-        ax.plot(smooth, values, linewidth=1.4, label=_instances(result, k), **style)
+        words = "" if k is None else facet_words(k, getattr(g, "facet", ""))
+        ax.plot(smooth, values, linewidth=1.4, label=words, **style)
         if k is None or k == result.instances[0]:
             curve = result.d_study(sizes.tolist(), with_instances)
             low, high = zip(*(getattr(own, f"{kind}_interval") for own in curve), strict=True)
@@ -66,14 +67,6 @@ def _draw_coefficient(result: StabilityResult, ax: Axes, kind: str) -> None:
         legend(ax, loc="best")
 
 
-def _instances(result: StabilityResult, k: float | None) -> str:
-    if k is None or not isinstance(result.components, FacetComponents):
-        return ""
-    from steadyrank.studies.stability.study import facet_words
-
-    return facet_words(k, result.components.facet)
-
-
 def _topics_shown(result: StabilityResult) -> np.ndarray:
     """From 1 topic to twice the collection's, to those asked for and to those that levels need."""
     asked = [own.topics for own in result.coefficients]
@@ -84,28 +77,24 @@ def _topics_shown(result: StabilityResult) -> np.ndarray:
     return np.union1d(np.round(np.geomspace(1, last, N_POINTS)).astype(int), asked)
 
 
-def _words(result: StabilityResult) -> str:
-    own = result.coefficients[0]
-    return (
-        f"Stability of {result.measure} against the number of topics with an interval: with "
-        f"{own.topics} topics E rho² is {own.e_rho2:.2f} and Phi {own.phi:.2f}."
-    )
-
+WORDS = (
+    "Stability of {measure} against the number of topics with an interval: with "
+    "{coefficients[0].topics} topics E rho² is {coefficients[0].e_rho2:.2f} and Phi "
+    "{coefficients[0].phi:.2f}."
+)
 
 PLOTS = {
     "StabilityResult": {
-        "coefficients": Plot(draw_stability, fixed(8.4, 3.8), _words),
-        "e_rho2": Plot(draw_e_rho2, fixed(5.6, 4.0), _words),
-        "phi": Plot(draw_phi, fixed(5.6, 4.0), _words),
+        "coefficients": Plot(draw_stability, fixed(8.4, 3.8), WORDS),
+        "e_rho2": Plot(draw_e_rho2, fixed(5.6, 4.0), WORDS),
+        "phi": Plot(draw_phi, fixed(5.6, 4.0), WORDS),
     },
     "StabilityTable": {
         "coefficients": Plot(
             draw_stability,
             lambda table: (8.4, 3.4 * len(table.results) + 0.4),
-            lambda table: (
-                "E rho² and Phi against the number of topics with intervals, a row of panels for "
-                f"each of {len(table.results)} measures."
-            ),
+            "E rho² and Phi against the number of topics with intervals, a row of panels for each "
+            "of {n_results} measures.",
         )
     },
 }

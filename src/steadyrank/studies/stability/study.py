@@ -27,8 +27,14 @@ from steadyrank.stats.planning.variance_facets import (
     PivotalDraws,
     pivotal_draws,
 )
-from steadyrank.studies.stability import influence
-from steadyrank.studies.stability.layouts import Components, study_components
+from steadyrank.studies.stability.components import (
+    Components,
+    LeadingGroup,
+    LeaveOneOut,
+    leading_group,
+    leave_one_out,
+    study_components,
+)
 from steadyrank.words import counted
 
 LEVELS = (0.8, 0.9, 0.95)
@@ -97,9 +103,9 @@ class StabilityResult(Framed):
     coefficients: tuple[Coefficients, ...]
     """The D-study: first the collection's own numbers, then those asked about."""
     topics_needed: tuple[TopicsNeeded, ...]
-    leave_one_out: influence.LeaveOneOut | None = None
+    leave_one_out: LeaveOneOut | None = None
     """The coefficients without each system; None of fewer than four systems."""
-    leading_group: influence.LeadingGroup | None = None
+    leading_group: LeadingGroup | None = None
     """Those of the better half of the systems; None of fewer than five systems."""
     seed: int = 0
     """Of the draws behind intervals, where systems have instances."""
@@ -281,8 +287,8 @@ def stability(
         topics_needed=tuple(
             _topics_needed(known, level, k, confidence) for k in numbers for level in levels
         ),
-        leave_one_out=influence.leave_one_out(scores, name, str(facet), g, half_width),
-        leading_group=influence.leading_group(scores, name, str(facet), g),
+        leave_one_out=leave_one_out(scores, name, str(facet), g, half_width),
+        leading_group=leading_group(scores, name, str(facet), g),
         seed=seed,
     )
 

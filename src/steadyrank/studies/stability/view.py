@@ -68,31 +68,17 @@ def _component_rows(results: Results) -> list[dict[str, Any]]:
     ]
 
 
-def _coefficient_rows(results: Results) -> list[dict[str, Any]]:
-    return [row for result in results for row in result.rows()]
-
-
 def _by_size(results: Results, rows: Sequence[Any]) -> list[Any]:
-    """The fewest topics first; intervals as their ends."""
+    """The fewest topics first."""
     order = {result.measure: place for place, result in enumerate(results)}
-    made = [_with_ends(row) for row in rows]
     return sorted(
-        made, key=lambda row: (order[row["measure"]], row["topics"], row.get("instances") or 0)
+        rows, key=lambda row: (order[row["measure"]], row["topics"], row.get("instances") or 0)
     )
-
-
-def _with_ends(row: dict[str, Any]) -> dict[str, Any]:
-    ends = {
-        f"{key}_{end}": row[f"{key}_interval"][place]
-        for key in ("e_rho2", "phi")
-        for place, end in enumerate(("low", "high"))
-    }
-    return row | ends
 
 
 def _needed_rows(results: Results) -> list[dict[str, Any]]:
     return [
-        {"measure": result.measure, **_with_ends(needed.row())}
+        {"measure": result.measure, **needed.row()}
         for result in results
         for needed in result.topics_needed
     ]
@@ -104,8 +90,8 @@ def _influence_rows(results: Results) -> list[dict[str, Any]]:
         left, group = result.leave_one_out, result.leading_group
         row: dict[str, Any] = {"measure": result.measure, "e_rho2": result.e_rho2}
         if left is not None:
-            row |= {"without_low": left.e_rho2[0], "without_high": left.e_rho2[1]}
-            row |= {"system": left.system, "without": left.e_rho2_without}
+            row |= {"without_each": left.e_rho2, "system": left.system}
+            row |= {"without": left.e_rho2_without}
         if group is not None:
             row |= {"group": len(group.systems), "group_e_rho2": group.e_rho2}
             row |= {"group_phi": group.phi}
@@ -113,16 +99,12 @@ def _influence_rows(results: Results) -> list[dict[str, Any]]:
     return rows
 
 
-def _has_influence(results: Results) -> bool:
-    return any(result.leave_one_out or result.leading_group for result in results)
-
-
 MEASURE = Col("measure", form="name", when=lambda results: len(results) > 1)
 BOTH = (
     Col("e_rho2", "E rho²", ".3f"),
-    Col(("e_rho2_low", "e_rho2_high"), "{sure} interval", ".3f"),
+    Col("e_rho2_interval", "{sure} interval", ".3f"),
     Col("phi", "Phi", ".3f"),
-    Col(("phi_low", "phi_high"), "{sure} interval", ".3f"),
+    Col("phi_interval", "{sure} interval", ".3f"),
 )
 
 COMPONENTS = TableSpec(
@@ -139,7 +121,7 @@ COMPONENTS = TableSpec(
 )
 COEFFICIENTS = TableSpec(
     id="d-study",
-    rows=_coefficient_rows,
+    rows=lambda results: [row for result in results for row in result.rows()],
     shown=_by_size,
     columns=(MEASURE, Col("topics", form="count"), Col("instances", form="g", when="known"), *BOTH),
     caption="D-study: E rho² of the order of systems, Phi of their scores (docs/stability.md).",
@@ -152,20 +134,20 @@ NEEDED = TableSpec(
         Col("level", form="g"),
         Col("instances", form="g", when="known"),
         Col("e_rho2", "topics for E rho²", "size"),
-        Col(("e_rho2_low", "e_rho2_high"), "{sure} interval", "size"),
+        Col("e_rho2_interval", "{sure} interval", "size"),
         Col("phi", "topics for Phi", "size"),
-        Col(("phi_low", "phi_high"), "{sure} interval", "size"),
+        Col("phi_interval", "{sure} interval", "size"),
     ),
     caption="Topics for levels of both.",
 )
 INFLUENCE = TableSpec(
     id="stability-influence",
     rows=_influence_rows,
-    when=_has_influence,
+    when=lambda results: any(one.leave_one_out or one.leading_group for one in results),
     columns=(
         Col("measure", form="name"),
         Col("e_rho2", "E rho²", ".3f"),
-        Col(("without_low", "without_high"), "without each system", ".3f"),
+        Col("without_each", "without each system", ".3f"),
         Col("system", "most by", "name", "known"),
         Col("without", "E rho² without it", ".3f", "known"),
         Col("group", "leading group", "count", "known"),
@@ -217,12 +199,10 @@ VIEW = View(
     tables=(COMPONENTS, COEFFICIENTS, NEEDED, INFLUENCE),
     csv="d-study",
     fields=fields,
-    figures=(
-        FigureSpec(
-            id="stability-curves",
-            caption="E rho² and Phi against the number of topics.",
-            kind="coefficients",
-            of=lambda results: results[0],
-        ),
+    figure=FigureSpec(
+        id="stability-curves",
+        caption="E rho² and Phi against the number of topics.",
+        kind="coefficients",
+        of=lambda results: results[0],
     ),
 )

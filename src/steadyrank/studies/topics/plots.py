@@ -172,36 +172,26 @@ PLOTS = {
         "error_rate": Plot(
             draw_error_rates,
             style.fixed(6.4, 4.4),
-            lambda result: (
-                "Rate at which two sets of topics contradict each other against their size, "
-                "falling, a colour for each size of the difference: observed, fitted and by "
-                "theory."
-            ),
+            "Rate at which two sets of topics contradict each other against their size, falling, "
+            "a colour for each size of the difference: observed, fitted and by theory.",
         ),
         "theory": Plot(
             draw_theory,
             style.fixed(6.4, 4.4),
-            lambda result: (
-                "Error rate by theory against the number of topics, a colour for each size of the "
-                "difference: exact, by its exponential approximation, and predictive."
-            ),
+            "Error rate by theory against the number of topics, a colour for each size of the "
+            "difference: exact, by its exponential approximation, and predictive.",
         ),
         "pairs": Plot(
             draw_pairs,
             style.fixed(6.0, 4.2),
-            lambda result: (
-                f"Probability that as many other topics reverse each of {len(result.pairs):,} "
-                f"pairs of runs against their difference in mean {result.measure}, with the "
-                f"target {result.target:g}."
-            ),
+            "Probability that as many other topics reverse each of {n_pairs:,} pairs of runs "
+            "against their difference in mean {measure}, with the target {target:g}.",
         ),
         "variances": Plot(
             draw_variances,
             style.fixed(6.4, 4.4),
-            lambda result: (
-                f"Variance of the difference in mean {result.measure} by its size, on shared "
-                "topics and as if each run had its own."
-            ),
+            "Variance of the difference in mean {measure} by its size, on shared topics and as if "
+            "each run had its own.",
         ),
     }
 }

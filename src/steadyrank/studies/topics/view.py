@@ -13,7 +13,6 @@ from steadyrank.present import cells
 from steadyrank.present.json import picked
 from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
-from steadyrank.studies.part import MOST_DOTS
 from steadyrank.studies.topics.levels import TopicLevel
 from steadyrank.studies.topics.result import TopicsResult, needed_figure
 from steadyrank.words import MISSING, counted, percent
@@ -113,10 +112,6 @@ def _against_baseline(result: TopicsResult, rows: Sequence[Row]) -> list[Row]:
     return sorted([*rows, own], key=lambda row: -np.nan_to_num(row["mean_a"], nan=-np.inf))
 
 
-def _most_reversed(result: TopicsResult, rows: Sequence[Row]) -> list[Row]:
-    return sorted(rows, key=lambda row: -np.nan_to_num(row["expected_reversal"], nan=2.0))
-
-
 NEIGHBOURS = TableSpec(
     id="topic-neighbours",
     rows=_neighbour_rows,
@@ -150,7 +145,9 @@ BASELINE = TableSpec(
 PAIRS = TableSpec(
     id="topic-every-pair",
     rows=TopicsResult.rows,
-    shown=_most_reversed,
+    shown=lambda result, rows: sorted(
+        rows, key=lambda row: -np.nan_to_num(row["expected_reversal"], nan=2.0)
+    ),
     when=lambda result: result.baseline is None and len(result.pairs) <= MOST_PAIRS,
     columns=(
         Col("a", form="name"),
@@ -238,6 +235,30 @@ def _level_columns(result: TopicsResult) -> tuple[Col, ...]:
     )
 
 
+def _settle_rows(result: TopicsResult) -> list[dict[str, Any]]:
+    """The best run with every run from which it does not differ significantly, best first."""
+    leader = result.runs.index(result.leaders[0])
+    others = [run for run in result.order if run != leader]
+    rows = result.rows([result.pair(leader, run) for run in others])
+    return [
+        {**row, "rival": result.runs[run], "lead": abs(row["difference"])}
+        for run, row in zip(others, rows, strict=True)
+        if not row["significant"]
+    ]
+
+
+SETTLE = TableSpec(
+    id="settle",
+    rows=_settle_rows,
+    # Fewer pairs are all listed above.
+    when=lambda result: result.baseline is None and len(result.pairs) > MOST_PAIRS,
+    columns=(Col("rival", form="name"), Col("lead"), REVERSED, NEEDED),
+    caption=lambda result: (
+        f"{result.leaders[0]} against each run from which it does not differ significantly; there "
+        f"are {result.n_topics:,} topics."
+    ),
+    printed=lambda result: 0,
+)
 LEVELS = TableSpec(
     id="topic-levels",
     rows=TopicsResult.curves,
@@ -257,12 +278,9 @@ def fields(result: TopicsResult) -> dict[str, Any]:
         "n_topics": result.n_topics,
         "pairs": result.rows(),
         "levels": [_level_json(result, level) for level in result.levels],
-        **picked(result, "measure n_complete n_dropped n_clusters"),
-        "weighted": result.is_weighted,
-        "trials": result.n_trials,
-        **picked(
-            result, "binning target alpha beta comparisons comparison_alpha baseline seed leaders"
-        ),
+        **picked(result, "measure n_complete n_dropped n_clusters weighted=is_weighted"),
+        **picked(result, "trials=n_trials binning target alpha beta comparisons comparison_alpha"),
+        **picked(result, "baseline seed leaders"),
         "answer": [finding.text for finding in findings(result)],
         "runs": [
             {"run": run, "mean": mean}
@@ -294,25 +312,12 @@ VIEW = View(
         means_not="This section says nothing about other documents or judgments.",
     ),
     findings=findings,
-    tables=(NEIGHBOURS, BASELINE, PAIRS, LEVELS),
+    tables=(NEIGHBOURS, BASELINE, PAIRS, SETTLE, LEVELS),
     csv="topic-every-pair",
     fields=fields,
-    figures=(
-        FigureSpec(
-            id="topic-errors",
-            caption="Reversals against the number of topics, by the size of the difference.",
-            kind="error_rate",
-        ),
-        FigureSpec(
-            id="topic-pairs",
-            caption="Every pair: its difference, and the probability that other topics reverse it.",
-            kind="pairs",
-            when=lambda result: len(result.pairs) <= MOST_DOTS,
-        ),
-        FigureSpec(
-            id="topic-variances",
-            caption="Variance of differences, paired and as if each run had its own topics.",
-            kind="variances",
-        ),
+    figure=FigureSpec(
+        id="topic-errors",
+        caption="Reversals against the number of topics, by the size of the difference.",
+        kind="error_rate",
     ),
 )

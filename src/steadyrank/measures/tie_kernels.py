@@ -1,0 +1,337 @@
+"""Expectations of every measure over the orders of tied documents, one small kernel each.
+
+The kernels share the signature of `measures.kernels`, with ranks replaced by tie groups:
+entry i is tied with all documents at ranks `firsts[i]` to `lasts[i]`. `scratch` has room
+for two rows as long as the list. Groups are permuted uniformly and independently.
+McSherry & Najork, ECIR 2008, doi:10.1007/978-3-540-78646-7_38.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from steadyrank.compute.kernels import inlined, part
+from steadyrank.measures.kernels import ideal_dcg, ideal_err, n_judged_other, n_relevant, worth
+
+_NEGLIGIBLE = 60.0
+"""A chance below exp(-60), about 1e-26, changes no score."""
+
+
+@inlined
+def _group(firsts, grades, gain, level, start):
+    """The tie group of entry `start`: its end, its relevant documents and their summed gain."""
+    stop = start
+    relevant = 0
+    gained = 0.0
+    while stop < len(firsts) and firsts[stop] == firsts[start]:
+        if grades[stop] >= level:
+            relevant += 1
+            gained += worth(gain, grades[stop])
+        stop += 1
+    return stop, relevant, gained
+
+
+@inlined
+def _found(firsts, lasts, grades, level, cutoff):
+    """Expected number of relevant documents at ranks up to `cutoff`.
+
+    Of the group through which the cutoff goes, the share of its ranks above the cut.
+    """
+    whole = 0
+    cut = 0
+    share = 0.0
+    for i in range(len(firsts)):
+        if firsts[i] > cutoff:
+            break
+        if grades[i] < level:
+            continue
+        if lasts[i] <= cutoff:
+            whole += 1
+        else:
+            cut += 1
+            share = (cutoff - firsts[i] + 1) / (lasts[i] - firsts[i] + 1)
+    return whole + cut * share
+
+
+@part
+def precision(firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch):
+    """E[P@k]: expected relevant documents in the top k, over k."""
+    return _found(firsts, lasts, grades, level, cutoff) / cutoff
+
+
+@part
+def recall(firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch):
+    """E[R@k]: expected relevant documents in the top k, over R."""
+    return _found(firsts, lasts, grades, level, cutoff) / n_relevant(ideal, level)
+
+
+@part
+def r_precision(firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch):
+    """E[Rprec]: expected precision at rank R."""
+    relevant = n_relevant(ideal, level)
+    return _found(firsts, lasts, grades, level, relevant) / relevant
+
+
+@part
+def judged_share(firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch):
+    """E[Judged@k]: expected judged documents in the top k, over the documents there."""
+    depth = min(length, cutoff)
+    return _found(firsts, lasts, grades, level, cutoff) / depth if depth > 0 else 0.0
+
+
+@inlined
+def _blended(firsts, lasts, grades, ideal, gain, level, cutoff, beta):
+    """Expected sum of the blended ratios at the relevant ranks up to `cutoff`.
+
+    In a group of g documents, m of them relevant with gain s in all, after c relevant
+    documents of gain G, the j-th rank holds a relevant document with chance m/g. Then
+    each of the j - 1 before it is one of the other m - 1 with chance (m-1)/(g-1), and has
+    the mean gain s/m. With r the rank, the j-th term of the sum is hence
+
+        [m (c+1) + beta (m G + s) + (j-1) (m-1)/(g-1) (m + beta s)] / g / (r + beta cg*(r)).
+    """
+    total = 0.0
+    found = 0
+    gained = 0.0
+    best = 0.0
+    reached = 0
+    i = 0
+    while i < len(firsts) and firsts[i] <= cutoff:
+        stop, m, s = _group(firsts, grades, gain, level, i)
+        first, size = firsts[i], lasts[i] - firsts[i] + 1.0
+        at_first = (m * (found + 1.0) + beta * (m * gained + s)) / size
+        step = (m - 1.0) / (size - 1.0) * (m + beta * s) / size if size > 1.0 else 0.0
+        for rank in range(first, min(lasts[i], cutoff) + 1 if m > 0 else first):
+            while reached < min(rank, len(ideal)) and ideal[reached] >= level:
+                best += worth(gain, ideal[reached])
+                reached += 1
+            total += (at_first + (rank - first) * step) / (rank + beta * best)
+        found += m
+        gained += s
+        i = stop
+    return total
+
+
+@part
+def average_precision(
+    firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch
+):
+    """Group by group the sum over j of m/g (c + 1 + (j-1) (m-1)/(g-1)) / rank, over R."""
+    total = _blended(firsts, lasts, grades, ideal, gain, level, cutoff, 0.0)
+    return total / n_relevant(ideal, level)
+
+
+@part
+def q_measure(firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch):
+    """E[Q@k]: linear, since a blended ratio's denominator depends on the rank alone."""
+    total = _blended(firsts, lasts, grades, ideal, gain, level, cutoff, parameter)
+    return total / min(n_relevant(ideal, level), cutoff)
+
+
+@part
+def success(firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch):
+    """1, or for a cut group 1 - C(g-m, k)/C(g, k) with k ranks above the cut.
+
+    Summed as the chance to meet the first relevant document at each step, which loses
+    no digits to a difference; m and k are interchangeable, so the smaller is the number
+    of steps.
+    """
+    i = 0
+    while i < len(firsts) and firsts[i] <= cutoff:
+        stop, m, _ = _group(firsts, grades, gain, level, i)
+        if m > 0 and lasts[i] <= cutoff:
+            return 1.0
+        if m > 0:
+            size, above = lasts[i] - firsts[i] + 1, cutoff - firsts[i] + 1
+            met = 0.0
+            for j in range(min(m, above)):
+                met += (1.0 - met) * (max(m, above) / (size - j))
+            return met
+        i = stop
+    return 0.0
+
+
+@part
+def reciprocal_rank(firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch):
+    """Sum over the ranks of the first group with a relevant document.
+
+    The first of its m relevant documents is the j-th of all g with the chance
+    m/(g-j+1) prod_{i<j} (g-m-i+1)/(g-i+1).
+    """
+    start, i, m = 0, 0, 0
+    while i < len(firsts) and m == 0:
+        start = i
+        i, m, _ = _group(firsts, grades, gain, level, start)
+    if m == 0:
+        return 0.0
+    total = 0.0
+    none_yet = 1.0
+    for rank in range(firsts[start], min(lasts[start], cutoff) + 1):
+        left = lasts[start] - rank + 1.0
+        total += none_yet * m / left / rank
+        none_yet *= max(left - m, 0.0) / left
+        if none_yet < math.exp(-_NEGLIGIBLE):
+            break
+    return total
+
+
+@part
+def ndcg(firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch):
+    """Every rank of a group has the group's mean gain."""
+    dcg = 0.0
+    i = 0
+    while i < len(firsts) and firsts[i] <= cutoff:
+        stop, _, gained = _group(firsts, grades, gain, level, i)
+        mean = gained / (lasts[i] - firsts[i] + 1)
+        for rank in range(firsts[i], min(lasts[i], cutoff) + 1 if gained > 0.0 else 0):
+            dcg += mean / math.log2(rank + 1.0)
+        i = stop
+    best = ideal_dcg(ideal, gain, cutoff)
+    return dcg / best if best > 0.0 else 0.0
+
+
+@part
+def normalized_gain(firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch):
+    """The first group's mean gain over the best gain."""
+    best = worth(gain, ideal[0])
+    if best == 0.0 or len(firsts) == 0 or firsts[0] > 1:
+        return 0.0
+    _, _, gained = _group(firsts, grades, gain, level, 0)
+    return gained / lasts[0] / best
+
+
+@part
+def rank_biased_precision(
+    firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch
+):
+    """Ranks a+1 to a+n of a group weigh p^a (1 - p^n) together, times its mean gain."""
+    total = 0.0
+    i = 0
+    while i < len(firsts) and firsts[i] <= cutoff:
+        stop, _, gained = _group(firsts, grades, gain, level, i)
+        mean = gained / (lasts[i] - firsts[i] + 1)
+        n = min(lasts[i], cutoff) - firsts[i] + 1
+        total -= mean * parameter ** (firsts[i] - 1.0) * math.expm1(n * math.log(parameter))
+        i = stop
+    return total
+
+
+@part
+def rbp_residual(firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch):
+    """E[RBP(residual=True)]: 1 less the mean weight of each judged document's ranks."""
+    weight = 0.0
+    for i in range(len(firsts)):
+        if firsts[i] > cutoff:
+            break
+        if grades[i] >= 0:
+            n = min(lasts[i], cutoff) - firsts[i] + 1
+            share = -math.expm1(n * math.log(parameter)) / (lasts[i] - firsts[i] + 1)
+            weight += share * parameter ** (firsts[i] - 1.0)
+    return 1.0 - weight
+
+
+@part
+def _stop_chances(grades, gain, size, stops, goes):
+    """The chance stops[j] to stop at the j-th document of a group in random order.
+
+    The documents join the order one by one, at a place drawn from all n there are then.
+    For the j-th rank the newcomer, at which a user stops with chance p, stands before
+    it (j-1 places), on it (one place) or after it (n-j places):
+
+        stops[j] <- [(j-1) (1-p) stops[j-1] + p goes[j-1] + (n-j) stops[j]] / n,
+        goes[j] <- [j (1-p) goes[j-1] + (n-j) goes[j]] / n,
+
+    where goes[j] is the chance to go on past the j-th. All terms are positive.
+    """
+    n = size - len(grades)
+    for j in range(len(stops)):
+        stops[j] = 0.0
+        goes[j] = 1.0 if j <= n else 0.0
+    for i in range(len(grades)):
+        p = worth(gain, grades[i])
+        n += 1
+        for j in range(min(n, len(stops) - 1), 0, -1):
+            ahead = (j - 1) * (1.0 - p) * stops[j - 1] + p * goes[j - 1]
+            stops[j] = (ahead + (n - j) * stops[j]) / n
+            goes[j] = (j * (1.0 - p) * goes[j - 1] + (n - j) * goes[j]) / n
+
+
+@part
+def expected_reciprocal_rank(
+    firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch
+):
+    """Sum over ranks of the chance to reach the group and to stop there, over the rank.
+
+    By Maclaurin's inequality the chance to go on past the j-th of g documents whose
+    stopping chances sum to s is at most (1 - s/g)^j <= exp(-j s/g): deeper than 60 g/s
+    nobody comes, so a group of m documents takes at most 60 g m/s steps.
+    """
+    total = 0.0
+    go_on = 1.0
+    i = 0
+    while i < len(firsts) and firsts[i] <= cutoff:
+        stop, _, s = _group(firsts, grades, gain, level, i)
+        size = lasts[i] - firsts[i] + 1
+        depth = min(size, cutoff - firsts[i] + 1)
+        if s * depth > _NEGLIGIBLE * size:
+            depth = np.int64(_NEGLIGIBLE * size / s) + 1
+        stops, goes = scratch[0, : depth + 1], scratch[1, : depth + 1]
+        _stop_chances(grades[i:stop], gain, size, stops, goes)
+        for j in range(1, depth + 1):
+            total += go_on * stops[j] / (firsts[i] + j - 1)
+        for j in range(i, stop):
+            go_on *= 1.0 - worth(gain, grades[j])
+        i = stop
+    return total
+
+
+@part
+def normalized_err(firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch):
+    """E[nERR@k] = E[ERR@k] / ERR@k of the ideal list."""
+    best = ideal_err(ideal, gain, cutoff)
+    if best == 0.0:
+        return 0.0
+    return (
+        expected_reciprocal_rank(
+            firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch
+        )
+        / best
+    )
+
+
+@part
+def binary_preference(
+    firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch
+):
+    """E[Bpref]: of the m others in its group, any number from 0 to m stands above a relevant one.
+
+    All these numbers are equally likely; unjudged documents do not matter.
+    """
+    relevant = n_relevant(ideal, level)
+    most = min(n_judged_other(ideal, level), relevant)
+    above = 0
+    total = 0.0
+    start = 0
+    while start < len(firsts):
+        stop, found, _ = _group(firsts, grades, gain, level, start)
+        others = 0
+        for i in range(start, stop):
+            others += 0 <= grades[i] < level
+        lost = 0.0
+        for ahead in range(above, above + others + 1):
+            lost += min(ahead, relevant)
+        total += found * (1.0 - lost / ((others + 1) * most) if most > 0 else 1.0)
+        above += others
+        start = stop
+    return total / relevant
+
+
+def whatever_the_order(
+    firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch
+):
+    """The global `measure` of a set: documents may stand anywhere in their groups."""
+    return measure(  # noqa: F821
+        firsts, grades, length, ideal, gain, level, cutoff, parameter
+    )

@@ -1,1 +1,0 @@
-"""What tied documents do to a measure."""

@@ -1,0 +1,517 @@
+"""The case study of Jayasinghe et al. (IP&M 2015), Figures 6 to 13, on the systems at hand.
+
+The paper compares selective search, at several sampling rates and with 100 instances of each, with
+exhaustive search. Any systems with several runs can take that place; a deterministic one among
+them is the baseline, or else one run of the best stands in for it. What single instances say, how
+p-values depend on their number, whether the tests agree, and which setting is good enough.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from steadyrank.compute.random import block_stream
+from steadyrank.data.scores import Scores, mean_of_present
+from steadyrank.errors import InputError, SteadyrankWarning
+from steadyrank.papers.data import INSTANCE_MEASURES, SWEEP, PaperData
+from steadyrank.papers.jayasinghe2015.agreement import (
+    METHODS,
+    OMISSION,
+    MethodPvalues,
+    agreement_claim,
+    agreement_table,
+    method_pvalues,
+    pool_pvalues,
+)
+from steadyrank.papers.jayasinghe2015.pitfalls import contradictions
+from steadyrank.papers.model import (
+    Claim,
+    Part,
+    claim,
+    exhibit,
+    increases,
+    listed,
+    page_table,
+    result_figure,
+)
+from steadyrank.present.page import PageFigure
+from steadyrank.present.table import Table
+from steadyrank.stats.instances.systems import Groups, systems_of
+from steadyrank.studies.instances.result import InstancesResult, InstancesTable
+from steadyrank.studies.instances.study import instances
+
+FIGURE_7 = {"worse, 0.05": 3, "worse, 0.1": 8, "better, 0.1": 2, "not significant": 90}
+"""Of 100 instances on GOV2 at a rate of 0.5%: direction and level (section 5)."""
+
+EFFECTS = {"nDCG@10": (0.52, "medium"), "P@10": (0.41, "small")}
+"""Effect sizes on ClueWeb09B at a rate of 0.1%, and the paper's words for them."""
+
+SMALLEST = {"TREC GOV2": "1%", "ClueWeb09B": "0.05%"}
+"""The smallest rate that is not worse by 0.01, nDCG@10 (Figure 12)."""
+
+WORDS = ((0.8, "large"), (0.5, "medium"), (0.2, "small"), (0.0, "negligible"))
+
+Pools = Iterator[tuple[np.ndarray, np.ndarray]]
+Tables = Mapping[str, InstancesTable]
+"""Each measure's comparisons with the deterministic system."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class InstanceData:
+    """Systems with instances, and a deterministic one."""
+
+    words: str
+    scores: Scores
+    baseline: str
+    """The deterministic system."""
+    stand_in: str
+    """The system whose run stands in for a deterministic one, or nothing."""
+    varied: tuple[str, ...]
+    """Systems with several runs."""
+    sweep: str | None
+    """The column that orders the settings of the first of them, or nothing."""
+
+    @property
+    def measure(self) -> str:
+        """The measure that most figures are about."""
+        return self.scores.measures[0]
+
+    def against(self, baseline: str, measure: str, **options: Any) -> InstancesTable:
+        """Every setting, or every system that varies, against a system or setting."""
+        scores, first = self.scores, self.varied[0] if self.sweep else None
+        if not self.sweep:
+            kept = {*self.varied, baseline}
+            systems = zip(scores.runs, scores.run_info["system"], strict=True)
+            scores = scores.select(runs=[run for run, name in systems if (name or run) in kept])
+        with _quietly():
+            table = instances(
+                scores, a=first, b=baseline, measure=measure, sweep=self.sweep, **options
+            )
+        return cast(InstancesTable, table)
+
+    def halves(self, runs: tuple[str, ...], measure: str, **options: Any) -> InstancesResult | None:
+        """Every other run of a system against the rest; nothing if there are too few."""
+        if len(runs) < 4:
+            return None
+        names = ("first half", "second half")
+        chosen = self.scores.select(runs=runs)
+        chosen = chosen.with_run_info(system=[names[place % 2] for place in range(len(runs))])
+        with _quietly():
+            result = instances(chosen, a=names[0], b=names[1], measure=measure, **options)
+        return cast(InstancesResult, result)
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Without warnings about instances that share draws: the exhibits say that."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SteadyrankWarning)
+        yield
+
+
+def instance_data(data: PaperData, *, jobs: int | None) -> InstanceData:
+    """Systems with several runs, the settings of one if it has a rate, and a deterministic one."""
+    scores = data.scores(INSTANCE_MEASURES, jobs=jobs)
+    means = dict(zip(scores.runs, mean_of_present(scores.values[0]).tolist(), strict=True))
+    single = [scores.runs[places[0]] for places in systems_of(scores).values() if len(places) == 1]
+    stand_in = ""
+    if single:
+        run = max(single, key=means.__getitem__)
+        baseline = scores.run_info["system"][scores.runs.index(run)] or run
+    else:
+        stand_in, baseline, scores = _stand_in(scores, means)
+    varied = _varied(scores)
+    swept = [name for name, places in varied.items() if _is_swept(scores, places)][:1]
+    if swept:
+        scores = _without_lonely(scores, varied[swept[0]])
+    return InstanceData(
+        words=data.words,
+        scores=scores,
+        baseline=baseline,
+        stand_in=stand_in,
+        varied=(*swept, *(name for name in varied if name not in swept)),
+        sweep=SWEEP if swept else None,
+    )
+
+
+def _varied(scores: Scores) -> Groups:
+    systems = {name: places for name, places in systems_of(scores).items() if len(places) > 1}
+    if not systems:
+        raise InputError(
+            "no system has two runs or more, apart from one that is deterministic: this paper is "
+            "about systems that answer differently every time; say which runs are instances of "
+            "one system with run_info= or system_from="
+        )
+    return systems
+
+
+def _without_lonely(scores: Scores, places: Iterable[int]) -> Scores:
+    """Without the settings that have a single run: it says nothing about instances."""
+    column = scores.run_info[SWEEP]
+    settings = [column[place] for place in places]
+    lonely = {scores.runs[place] for place in places if settings.count(column[place]) == 1}
+    return scores.select(runs=[run for run in scores.runs if run not in lonely])
+
+
+def _is_swept(scores: Scores, places: Iterable[int]) -> bool:
+    """Whether these runs have several numeric settings."""
+    column = scores.run_info.get(SWEEP, ())
+    if not column:
+        return False
+    values = {column[place] for place in places} - {""}
+    try:
+        return len({float(value.strip().removesuffix("%")) for value in values}) > 1
+    except ValueError:
+        return False
+
+
+def _stand_in(scores: Scores, means: dict[str, float]) -> tuple[str, str, Scores]:
+    """The run in the middle of the best system as a system of its own."""
+    groups = systems_of(scores)
+    best = max(groups, key=lambda name: np.mean([means[scores.runs[p]] for p in groups[name]]))
+    order = sorted(groups[best], key=lambda place: means[scores.runs[place]])
+    place = order[len(order) // 2]
+    name = f"{scores.runs[place]} alone"
+    column = list(scores.run_info["system"])
+    column[place] = name
+    return best, name, scores.with_run_info(system=column)
+
+
+def pools(table: InstancesTable, *, sizes: tuple[int, ...], number: int, seed: int) -> Pools:
+    """Instances of each setting drawn with replacement, beside the deterministic system."""
+    for place, comparison in enumerate(table.comparisons):
+        scores, baseline = comparison.pair.a.scores, comparison.pair.b.scores[0]
+        stream = block_stream(seed, "pools of a setting", place)
+        for size in sizes:
+            for chosen in stream.integers(len(scores), size=(number, size)):
+                yield scores[chosen], baseline
+
+
+def _trend(
+    text: str, table: InstancesTable, values: list[float], *, digits: int = 4, falls: bool = False
+) -> Claim:
+    """A claim that values rise, or fall, with the setting; open where settings have no order."""
+    along = [-value for value in values] if falls else values
+    return claim(text, increases(along) if table.sweep else None, listed(values, digits))
+
+
+def _named(table: InstancesTable) -> list[tuple[str, InstancesResult]]:
+    """Each setting, or system, and its comparison with the baseline."""
+    names = table.settings or (comparison.a for comparison in table.comparisons)
+    return list(zip(names, table.comparisons, strict=True))
+
+
+@exhibit("figure-6", "Mean effectiveness of instances")
+def figure_6(table: InstancesTable) -> Iterator[Part]:
+    """Means of instances by setting."""
+    samples = {name: comparison.pair.a.instance_means for name, comparison in _named(table)}
+    means = [float(values.mean()) for values in samples.values()]
+    deviations = [float(values.std(ddof=1)) for values in samples.values()]
+    rows: list[tuple[Any, ...]] = [
+        (name, len(values), mean, sd, float(values.min()), float(values.max()))
+        for (name, values), mean, sd in zip(samples.items(), means, deviations, strict=True)
+    ]
+    single = table.comparisons[0].pair.b
+    rows.append((single.name, 1, single.mean, None, None, None))
+    header = (table.sweep or "system", "instances", "mean", "sd", "least", "largest")
+    yield result_figure("figure-6", f"Mean {table.measure}", table, "means")
+    yield page_table("figure-6-data", f"Mean {table.measure} of instances", header, rows)
+    yield claim(
+        "Instances of one system differ in mean effectiveness.",
+        min(deviations) > 0,
+        f"standard deviations {listed(deviations, 4)}",
+    )
+    text = "They differ less the larger the sampling rate."
+    yield _trend(text, table, deviations, falls=True)
+    yield _trend("Effectiveness rises with the sampling rate.", table, means, digits=3)
+
+
+@exhibit("figure-7", "Instances that differ significantly from the deterministic system")
+def figure_7(table: InstancesTable) -> Iterator[Part]:
+    """Each instance alone against the deterministic system."""
+    first = table.comparisons[0].pair
+    samples = {
+        name: comparison.pair.a.scores
+        for name, comparison in _named(table)
+        if comparison.pair.topics == first.topics
+    }
+    counts = contradictions(samples, first.b.scores[0])
+    caption = f"Significant instances, {table.measure}"
+    for place, at in enumerate(counts.alphas):
+        words = f"{caption}, level {at:g}"
+        yield result_figure(f"figure-7-{place}", words, counts, "directions", level=at)
+    chance = counts.disagreement[:, 0]
+    both = np.stack([counts.worse, counts.better], axis=2).reshape(len(samples), -1)
+    rows = [
+        (name, whole, *shares, apart)
+        for name, whole, shares, apart in zip(
+            counts.systems, counts.n_instances, both, chance, strict=True
+        )
+    ]
+    levels = (f"{what}, {at:g}" for at in counts.alphas for what in ("worse", "better"))
+    header = (table.sweep or "system", "instances", *levels, "chance that two disagree")
+    yield page_table("figure-7-data", caption, header, rows, digits=2)
+    worse, better = (
+        (number[:, 0] / counts.n_instances).tolist() for number in (counts.worse, counts.better)
+    )
+    split = int((chance > 0).sum())
+    yield claim(
+        "Some instances contradict others of the same system.",
+        split > 0,
+        f"at {counts.alphas[0]:g}, in {split} of {len(rows)}",
+    )
+    text = "The smaller the rate, the more instances are significantly worse."
+    yield _trend(text, table, worse, digits=2, falls=True)
+    text = "The larger the rate, the more instances are significantly better."
+    yield _trend(text, table, better, digits=2)
+    yield printed_counts()
+    yield "Each test is about its own instance: the outcome depends on which it is."
+
+
+def printed_counts() -> Claim:
+    """The percentages that the text gives for one rate."""
+    stricter, *parts = FIGURE_7.values()
+    return claim(
+        "The text's shares for GOV2 at 0.5% add up: worse, better and neither at 0.1; and 0.05 "
+        "finds no more than 0.1.",
+        sum(parts) == 100 and stricter <= parts[0],
+        f"{' + '.join(map(str, parts))} = {sum(parts)}; {stricter} of the {parts[0]} at 0.05",
+    )
+
+
+@exhibit("figure-8", "Effectiveness topic by topic over instances")
+def figure_8(table: InstancesTable) -> Iterator[Part]:
+    """How much instances differ from topic to topic."""
+    comparison = table.comparisons[len(table.comparisons) // 2]
+    scores = comparison.pair.a.scores
+    ranges = np.nanmax(scores, axis=0) - np.nanmin(scores, axis=0)
+    deviations = np.ma.masked_invalid(scores).std(axis=0, ddof=1).filled(np.nan)
+    medians = np.nanmedian(scores, axis=0)
+    rows = [
+        (comparison.pair.topics[n], medians[n], ranges[n], deviations[n])
+        for n in np.argsort(-ranges, kind="stable")
+    ]
+    caption = f"{table.measure} of {len(scores)} instances of {comparison.a}"
+    yield result_figure("figure-8", caption, table, "topics", system=comparison.a)
+    yield page_table("figure-8-data", caption, ("topic", "median", "range", "sd"), rows)
+    yield claim(
+        "On some topics instances hardly differ, on others much: the widest range is five times "
+        "the narrowest or more.",
+        ranges.max() > 5 * ranges.min(),
+        f"ranges from {ranges.min():.3f} to {ranges.max():.3f}",
+    )
+
+
+@exhibit("figure-9", "p-values against the number of instances")
+def figure_9(
+    table: InstancesTable, *, sizes: tuple[int, ...], number: int, seed: int, jobs: int | None
+) -> Iterator[Part]:
+    """p-values against the number of instances."""
+    rows, widths = [], []
+    for k in sorted({round(k) for k in np.linspace(0, len(table.comparisons) - 1, 4)}):
+        name, comparison = _named(table)[k]
+        pair = (comparison.pair.a.scores, comparison.pair.b.scores[0])
+        result = pool_pvalues(*pair, sizes=sizes, n_pools=number, rng=seed, jobs=jobs)
+        caption = f"p of pools, {name}"
+        yield result_figure(f"figure-9-{k}", caption, result, "pools", method="mixed_paper")
+        spread = result.spread()
+        widths.append(spread[0])
+        for method, width in zip(result.methods, spread, strict=True):
+            rows.append((name, method.replace("_", " "), *width))
+    header = (table.sweep or "system", "test", *(f"{size} instances" for size in sizes))
+    caption = f"Width of the interval that holds 90% of the p-values of {number} pools"
+    yield page_table("figure-9-data", caption, header, rows, digits=3)
+    yield claim(
+        "More instances make p-values scatter less.",
+        all(width[-1] <= width[0] + 1e-12 for width in widths),
+        "; ".join(f"{width[0]:.3f} to {width[-1]:.3f}" for width in widths),
+    )
+    yield (
+        "Pools are drawn with replacement from the instances, as in the paper; their sizes are not "
+        "given there. That p-values settle does not make them right: they settle on those of all "
+        "instances at hand."
+    )
+
+
+def pool_tests(
+    tables: Tables, *, seed: int, jobs: int | None, **drawn: Any
+) -> dict[str, MethodPvalues]:
+    """Every test on pools of every setting, by measure."""
+    return {
+        measure: method_pvalues(pools(table, seed=seed, **drawn), rng=seed, jobs=jobs)
+        for measure, table in tables.items()
+    }
+
+
+@exhibit("figure-10", "p-values from the largest down")
+def figure_10(pvalues: Mapping[str, MethodPvalues]) -> Iterator[Part]:
+    """p-values of each test from the largest down."""
+    shares = {
+        measure: {method: float((tested.of(method) < 0.05).mean()) for method in tested.methods}
+        for measure, tested in pvalues.items()
+    }
+    yield from _drawn("figure-10", pvalues, "descending")
+    rows = [(measure, *by_test.values()) for measure, by_test in shares.items()]
+    header = ("", *(method.replace("_", " ") for method in METHODS))
+    caption = "Share of comparisons with p < 0.05"
+    yield page_table("figure-10-data", caption, header, rows, digits=3)
+    single = [max(by_test["t_single"], by_test["bootstrap_single"]) for by_test in shares.values()]
+    paper = [(by_test["mixed_paper"], by_test["bootstrap"]) for by_test in shares.values()]
+    both = list(zip(paper, single, strict=True))
+    # Where nothing differs, all that tests find are errors.
+    some = max(share for by_test in shares.values() for share in by_test.values()) > 0.05
+    yield claim(
+        "Both tests of the paper find more than a test of a single instance does.",
+        all(min(pair) >= one for pair, one in both) if some else None,
+        "; ".join(f"{listed(pair)} against {one:.3f}" for pair, one in both),
+    )
+    yield claim(
+        "The mixed model finds no less than the bootstrap.",
+        all(model >= resampled for model, resampled in paper) if some else None,
+        "; ".join(map(listed, paper)),
+    )
+    yield "Low curves are power only for tests that keep their level."
+    yield OMISSION
+
+
+@exhibit("figure-11", "p-values of the bootstrap and of the mixed model, on these systems")
+def figure_11(pvalues: Mapping[str, MethodPvalues]) -> Iterator[Part]:
+    """p-values of the paper's two tests against each other."""
+    tests = {"first": "mixed_paper", "second": "bootstrap"}
+    yield from _drawn("figure-11", pvalues, "agreement", **tests)
+    yield agreement_table("figure-11-data", pvalues)
+    for measure, tested in pvalues.items():
+        yield agreement_claim(tested, f" ({measure})", least=0.95)
+    yield OMISSION
+
+
+def _drawn(
+    name: str, pvalues: Mapping[str, MethodPvalues], kind: str, **options: str
+) -> Iterator[PageFigure]:
+    for k, (measure, tested) in enumerate(pvalues.items()):
+        caption = f"{measure}, {tested.pvalues.shape[1]} comparisons"
+        yield result_figure(f"{name}-{k}", caption, tested, kind, **options)
+
+
+def _interval_table(name: str, table: InstancesTable) -> Table:
+    rows = [
+        (
+            label,
+            comparison.difference,
+            comparison.hpd or comparison.interval,
+            comparison.hpd_verdict,
+            comparison.pvalue["mixed"],
+            comparison.pvalue["mixed_paper"],
+        )
+        for label, comparison in _named(table)
+    ]
+    setting = table.sweep or "system"
+    ends = ("by the interval", "p, mixed", "p, as in the paper")
+    caption = f"{table.measure}, difference to {table.baseline}; margin {table.delta:g}"
+    return page_table(name, caption, (setting, "difference", "interval (HPD)", *ends), rows)
+
+
+@exhibit("figure-12", "Intervals of the difference to the deterministic system")
+def figure_12(tables: Tables) -> Iterator[Part]:
+    """Intervals of the difference to the deterministic system, with the margin."""
+    for k, (measure, table) in enumerate(tables.items()):
+        yield result_figure(f"figure-12-{k}", f"{measure}, 95% HPD intervals", table, "margin")
+        yield _interval_table(f"figure-12-{k}-data", table)
+        lows = [(comparison.hpd or comparison.interval)[0] for comparison in table.comparisons]
+        yield _trend(f"The interval's lower end rises with the rate ({measure}).", table, lows)
+    main = next(iter(tables.values()))
+    rows = [("here", main.measure, main.smallest_non_inferior if main.sweep else None)]
+    rows += [(f"{name}, printed", "nDCG@10", rate) for name, rate in SMALLEST.items()]
+    caption = "Smallest setting that is not worse by the margin"
+    yield page_table("figure-12-smallest", caption, ("", "measure", "setting"), rows)
+    verdicts = [comparison.hpd_verdict for comparison in main.comparisons]
+    good = any(verdict in ("better", "not worse") for verdict in verdicts)
+    yield claim(
+        "The smallest rate is consequentially worse, a larger one is shown not to be.",
+        verdicts[0] == "worse" and good if main.sweep else None,
+        ", ".join(map(str, verdicts)),
+    )
+    yield (
+        "The intervals are of two-way random effects, so they allow for other instances; the "
+        "paper's crossed model would make them too narrow. The paper writes the margin as a signed "
+        "δ and puts the hypotheses so that only a gain above it would be shown; the margin here is "
+        "−δ, as its Figure 12 has it. The smallest setting is sought from the largest down, so "
+        "that the claim holds at its level. A θ% HPD interval holds θ% of the posterior, not 1 − "
+        "θ%. Instances that share a sample or a partition are fewer than they look: see "
+        "`instance_factors` of `instances`."
+    )
+
+
+@exhibit("equation-8", "Effect size: as defined, and as used in the results")
+def equation_8(tables: Tables) -> Iterator[Part]:
+    """Two effect sizes that the paper calls by one name."""
+    rows: list[tuple[Any, ...]] = []
+    for measure, table in tables.items():
+        for name, comparison in _named(table):
+            both = (comparison.effect_size_paired, comparison.effect_size)
+            rows.append((measure, name, *both, *map(size_word, both)))
+    columns = ("eq. (8): over sd(z)", "over the residual sd", "in words", "in words, residual")
+    header = ("measure", "setting", *columns)
+    yield page_table("equation-8", "Effect sizes", header, rows, digits=3)
+    apart = max(abs(row[2] - row[3]) for row in rows)
+    others = sum(row[4] != row[5] for row in rows)
+    yield claim(
+        "The effect size of eq. (8) is the one that the results use (within 0.05).",
+        apart < 0.05,
+        f"up to {apart:.2f} apart; {others} of {len(rows)} have another word",
+    )
+    yield claim(
+        "The printed effect sizes have the words that the rule of thumb gives them.",
+        all(size_word(value) == word for value, word in EFFECTS.values()),
+        "; ".join(f"{name} {value:g}, {word}" for name, (value, word) in EFFECTS.items()),
+    )
+    yield (
+        "Eq. (8) divides the mean difference by the standard deviation of the topics' differences. "
+        "The results divide it by that of the residuals, from which topics and their interaction "
+        "with systems are taken out: another quantity, on another scale, for which the rule of "
+        "thumb was not made."
+    )
+
+
+def size_word(effect: float) -> str:
+    """The paper's word for an effect size.
+
+    >>> size_word(-0.52), size_word(0.41)
+    ('medium', 'small')
+    """
+    return next((word for least, word in WORDS if abs(effect) >= least), "unknown")
+
+
+@exhibit("figure-13", "Intervals of the difference to a non-deterministic system")
+def figure_13(
+    data: InstanceData, reference: str, table: InstancesTable | None, halves: InstancesResult | None
+) -> Iterator[Part]:
+    """Intervals of the difference to another non-deterministic system."""
+    if table is not None:
+        caption = f"{table.measure}, difference to {reference}"
+        yield result_figure("figure-13", caption, table, "margin")
+        yield _interval_table("figure-13-data", table)
+        gaps = [abs(comparison.difference) for comparison in table.comparisons]
+        text = "The difference shrinks as the rate comes near that of the other system."
+        yield _trend(text, table, gaps, falls=True)
+        low, high = table.comparisons[-1].hpd or table.comparisons[-1].interval
+        text = "The interval of the setting next to it includes 0."
+        yield claim(text, low <= 0 <= high if table.sweep else None, f"[{low:.4f}, {high:.4f}]")
+    if halves is not None:
+        yield claim(
+            "Two halves of the instances of one system do not differ.",
+            not halves.significant,
+            f"{reference}: difference {halves.difference:+.4f}, p {halves.headline_pvalue:.3f}",
+        )
+    yield (
+        "Instances are nested in systems here, so that their variance counts. The paper compares a "
+        "setting with itself, too; two halves of its instances stand for that."
+    )
+    if data.stand_in:
+        yield f"{data.stand_in} has one instance less, which stands in for a deterministic system."

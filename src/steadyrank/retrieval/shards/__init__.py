@@ -1,1 +1,0 @@
-"""Selective search."""

@@ -1,0 +1,157 @@
+"""How `evaluate` is shown: means of the runs, or every topic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from steadyrank.data.scores import Scores, topic_weights
+from steadyrank.data.write.files import long_csv, wide_csv
+from steadyrank.present.json import picked, to_json
+from steadyrank.present.table import Table, render
+from steadyrank.present.view import Col, TableSpec, View, literal, make_table
+from steadyrank.words import counted, weighted_words
+
+
+def scores_text(
+    scores: Scores,
+    form: str,
+    *,
+    per_topic: bool = False,
+    wide: bool = False,
+    digits: int = 4,
+    **looks: Any,
+) -> str:
+    """Means, or with `per_topic` every score, and how far ties could move them.
+
+    CSV has a line per score or, if `wide`, one per topic.
+    """
+    if form == "csv":
+        return wide_csv(scores) if wide else long_csv(scores)
+    if form == "json":
+        return to_json(VIEW.fields(scores))
+    table = scores_table(scores, per_topic=per_topic, digits=digits)
+    caption = f"{table.caption} {ties_sentence(scores, digits=digits)}".strip()
+    return render(replace(table, caption=caption), form, **looks)
+
+
+def scores_table(scores: Scores, *, per_topic: bool = False, digits: int = 4) -> Table:
+    """The table of means, or of every topic."""
+    return make_table(TOPICS if per_topic else MEANS, scores, digits=digits)
+
+
+def ties_sentence(scores: Scores, *, digits: int = 4) -> str:
+    """How far the order of tied documents could move a mean, where `evaluate` found out."""
+    spans = [
+        (high - low, measure, run, low, high)
+        for measure, runs in scores.meta.get("tie_bounds", {}).items()
+        for run, (low, high) in runs.items()
+        if high > low
+    ]
+    if not spans:
+        return ""
+    _, measure, run, low, high = max(spans)
+    if round(high - low, digits) == 0:
+        return f"Ties could change no mean by {10.0**-digits:.{digits}f}."
+    return (
+        f"The order of tied documents could change means, most of all {measure} of {run}: "
+        f"{low:.{digits}f} to {high:.{digits}f}."
+    )
+
+
+def _instances(scores: Scores) -> dict[str, int]:
+    """Runs of each system, where systems stand in the place of runs."""
+    sizes: dict[str, int] = scores.meta.get("n_instances", {})
+    return sizes
+
+
+def _columns(titles: Iterable[str]) -> list[Col]:
+    """Columns by their places: a measure may be named like another column."""
+    return [
+        Col(str(place), literal(title), "plain", spread=f"{place} sd")
+        for place, title in enumerate(titles)
+    ]
+
+
+def _mean_rows(scores: Scores) -> list[dict[str, Any]]:
+    """The best first by the first measure; of systems with the spread of their runs."""
+    means, sizes = scores.mean().T, _instances(scores)
+    order = np.lexsort((np.arange(len(means)), -np.nan_to_num(means[:, 0], nan=-np.inf)))
+    spreads = scores.meta.get("instance_sd", {})
+    rows = []
+    for run, row in ((scores.runs[i], means[i].tolist()) for i in order):
+        count = f" ({counted(sizes[run], 'run')})" if len(set(sizes.values())) > 1 else ""
+        figures = {str(place): mean for place, mean in enumerate(row)}
+        figures |= {
+            f"{place} sd": spreads.get(measure, {}).get(run)
+            for place, measure in enumerate(scores.measures)
+        }
+        rows.append({"run": f"{run}{count}", **figures})
+    return rows
+
+
+def _means_caption(scores: Scores) -> str:
+    words, weights = f"Means over {counted(len(scores.topics), 'topic')}", topic_weights(scores)
+    if weights is not None:
+        from steadyrank.stats.pairs.topic_design import effective_topics  # SciPy: only where used
+
+        words += weighted_words(effective_topics(weights))
+    sizes = sorted(set(_instances(scores).values()))
+    if not sizes:
+        return f"{words}."
+    several = f"{sizes[0]} to {sizes[-1]} instances"
+    each = counted(sizes[0], "instance") if len(sizes) == 1 else several
+    return f"{words} and {each} per system, ± standard deviation of the instances' means."
+
+
+def _topic_rows(scores: Scores) -> list[dict[str, Any]]:
+    """Every score, and the means at the end."""
+    columns = scores.values.reshape(-1, len(scores.topics))
+    figures = np.column_stack([columns, scores.mean().ravel()]).T.tolist()
+    return [
+        {"topic": topic} | {str(place): score for place, score in enumerate(row)}
+        for topic, row in zip([*scores.topics, "mean"], figures, strict=True)
+    ]
+
+
+def _topic_columns(scores: Scores) -> tuple[Col, ...]:
+    several = len(scores.measures) > 1
+    titles = [
+        f"{run} {measure}" if several else run for measure in scores.measures for run in scores.runs
+    ]
+    return Col("topic", form="name"), *_columns(titles)
+
+
+def _topics_caption(scores: Scores) -> str:
+    what = "Scores" if len(scores.measures) > 1 else scores.measures[0]
+    weighted = " The mean is weighted." if "weight" in scores.topic_info else ""
+    return f"{what} by topic.{weighted}"
+
+
+MEANS = TableSpec(
+    id="means",
+    rows=_mean_rows,
+    columns=lambda scores: (
+        Col("run", "system" if _instances(scores) else "run", "name"),
+        *_columns(scores.measures),
+    ),
+    caption=_means_caption,
+    best=lambda scores: [str(m) for m in range(len(scores.measures)) if len(scores.runs) > 1],
+)
+TOPICS = TableSpec(id="topics", rows=_topic_rows, columns=_topic_columns, caption=_topics_caption)
+
+
+def fields(scores: Scores) -> dict[str, Any]:
+    """The cube and its means, keyed by measure and run."""
+    means = zip(scores.measures, scores.mean().tolist(), strict=True)
+    return {
+        **picked(scores, "measures runs topics values"),
+        "mean": {measure: dict(zip(scores.runs, row, strict=True)) for measure, row in means},
+        **picked(scores, "run_info topic_info meta"),
+    }
+
+
+VIEW = View(findings=lambda scores: (), tables=(MEANS, TOPICS), fields=fields)

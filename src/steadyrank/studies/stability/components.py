@@ -1,0 +1,245 @@
+"""Variance components for `stability`: of all systems, without each of them, of the better half.
+
+Runs of one system (`run_info["system"]`) are its own instances, nested in it; a column that has
+the same values for every system, such as an assessor, is a facet that all systems cross. E rho²
+grows with the spread of the systems' means, so that a single broken run can make a collection look
+stable that cannot order its best systems.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from steadyrank.data.scores import Scores, mean_of_present
+from steadyrank.errors import InputError, unknown_name
+from steadyrank.stats.instances.systems import Groups, systems_of
+from steadyrank.stats.planning.variance import (
+    VarianceComponents,
+    components_without_each,
+    variance_components,
+)
+from steadyrank.stats.planning.variance_facets import (
+    FacetComponents,
+    crossed_components,
+    nested_components,
+)
+
+COMPONENT_NAMES = ("system", "topic", "residual")
+"""What no third facet can be called."""
+
+Components = VarianceComponents | FacetComponents
+
+
+def study_components(scores: Scores, measure: str, facet: str) -> Components:
+    """The G-study that the runs' systems and the facet require.
+
+    `facet`: "auto", instances nested in systems where a system has several runs, and else systems
+    and topics alone; "none", every run a system; or a column of `run_info`.
+    """
+    matrix = scores.matrix(measure)
+    if facet == "none" or (facet == "auto" and "system" not in scores.run_info):
+        return variance_components(matrix)
+    groups = systems_of(scores)
+    if facet == "auto" and len(groups) == len(scores.runs):
+        return variance_components(matrix)
+    if len(groups) < 2:
+        raise InputError(
+            f"all {len(scores.runs)} runs are of one system, {next(iter(groups))}: stability "
+            "compares systems; correct the column system, or treat every run as a system "
+            "(facet none)"
+        )
+    if facet == "auto":
+        return nested_components(matrix, _system_codes(groups))
+    levels = _levels(scores, facet)
+    _check_single_runs(groups, levels, facet)
+    by_system = [{levels[place] for place in places} for places in groups.values()]
+    if sum(map(len, by_system)) == len(set(levels)):  # no value occurs in two systems
+        return nested_components(matrix, _system_codes(groups), facet=facet)
+    places = _crossing(scores, groups, levels, facet)
+    return crossed_components(matrix[places].transpose(0, 2, 1), facet=facet)
+
+
+def _system_codes(groups: Groups) -> list[int]:
+    codes = {place: code for code, places in enumerate(groups.values()) for place in places}
+    return [codes[place] for place in range(len(codes))]
+
+
+def _levels(scores: Scores, facet: str) -> Sequence[str]:
+    if facet in COMPONENT_NAMES:
+        raise InputError(
+            f"facet {facet!r}: that is the name of another component; rename the column"
+        )
+    if facet not in scores.run_info:
+        known = [name for name in scores.run_info if name not in COMPONENT_NAMES]
+        raise unknown_name("facet", facet, ["auto", "none", *known])
+    column = scores.run_info[facet]
+    empty = [run for run, value in zip(scores.runs, column, strict=True) if not value]
+    if empty:
+        raise InputError(f"facet {facet}: {empty[0]} has no value of it ({len(empty)} such runs)")
+    return column
+
+
+def _check_single_runs(groups: Groups, levels: Sequence[str], facet: str) -> None:
+    """Refuse several runs that are the same instance of one system."""
+    for system, places in groups.items():
+        value, count = Counter(levels[place] for place in places).most_common(1)[0]
+        if count > 1:
+            raise InputError(
+                f"facet {facet}: system {system} has {count} runs with {facet} {value}; omit "
+                "all but one of them, or name a column that distinguishes them"
+            )
+
+
+def _crossing(scores: Scores, groups: Groups, levels: Sequence[str], facet: str) -> np.ndarray:
+    """The run of each system at each value of the facet: [system, value]."""
+    values = list(dict.fromkeys(levels))
+    by_value = {value: code for code, value in enumerate(values)}
+    table = np.full((len(groups), len(values)), -1)
+    for row, places in enumerate(groups.values()):
+        for place in places:
+            table[row, by_value[levels[place]]] = place
+    row, column = next(iter(np.argwhere(table < 0)), (-1, -1))
+    if row >= 0:
+        raise InputError(
+            f"facet {facet}: system {list(groups)[row]} has no run with {facet} "
+            f"{values[column]}, which another system has: omit incomplete systems or values, "
+            f"or, if the same {facet} means nothing in another system, treat its runs as its "
+            "own instances (facet auto)"
+        )
+    return table
+
+
+LEADING = 20
+"""Systems of the leading group at most."""
+
+FEWEST = 3
+"""Systems that are left at least: two have one difference, and say nothing about others."""
+
+LARGE_CHANGE = 0.1
+"""Of E rho², by one system: said in words, as is one above half the width of its interval."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaveOneOut:
+    """The coefficients of the collection's own topics, each system left out in turn."""
+
+    e_rho2: tuple[float, float]
+    """The smallest and the largest."""
+    phi: tuple[float, float]
+    system: str
+    """Whose absence changes E rho² most."""
+    e_rho2_without: float
+    phi_without: float
+    is_carried: bool
+    """Whether that change is above 0.1, or above half the width of the interval of E rho²."""
+
+    def row(self) -> dict[str, Any]:
+        """The keys of the JSON output."""
+        row = asdict(self)
+        return row | {"carried": row.pop("is_carried")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeadingGroup:
+    """The same coefficients of the better half of the systems by mean score, at most 20."""
+
+    systems: tuple[str, ...]
+    """Best first."""
+    e_rho2: float
+    phi: float
+
+    def row(self) -> dict[str, Any]:
+        """The keys of the JSON output."""
+        return asdict(self)
+
+
+def leave_one_out(
+    scores: Scores, measure: str, facet: str, whole: Components, half_width: float
+) -> LeaveOneOut | None:
+    """The coefficients without each system; None of fewer than four systems.
+
+    `whole` are the components of all systems, `half_width` that of the interval of their E rho².
+    """
+    names, places = _systems(scores, whole)
+    if len(names) <= FEWEST:
+        return None
+    if isinstance(whole, VarianceComponents):
+        left: list[Components | None] = list(components_without_each(scores.matrix(measure)))
+    else:
+        left = [
+            _components(scores, measure, facet, [p for q in places if q is not own for p in q])
+            for own in places
+        ]
+    pairs = np.array([_coefficients(g, whole) for g in left])
+    if np.isnan(pairs).all(axis=0).any():
+        return None
+    change = np.abs(pairs[:, 0] - _coefficients(whole, whole)[0])
+    worst = int(np.nanargmax(change))
+    lows, highs = np.nanmin(pairs, axis=0).tolist(), np.nanmax(pairs, axis=0).tolist()
+    return LeaveOneOut(
+        e_rho2=(lows[0], highs[0]),
+        phi=(lows[1], highs[1]),
+        system=names[worst],
+        e_rho2_without=float(pairs[worst, 0]),
+        phi_without=float(pairs[worst, 1]),
+        is_carried=bool(change[worst] > min(LARGE_CHANGE, half_width)),
+    )
+
+
+def leading_group(
+    scores: Scores, measure: str, facet: str, whole: Components
+) -> LeadingGroup | None:
+    """The coefficients of the better half; None where that is fewer than three systems."""
+    names, places = _systems(scores, whole)
+    size = min(LEADING, math.ceil(len(names) / 2))
+    if size < FEWEST:
+        return None
+    matrix = scores.matrix(measure)
+    means = [float(mean_of_present(matrix[own].ravel())) for own in places]
+    order = sorted(range(len(names)), key=lambda system: -np.nan_to_num(means[system], nan=-np.inf))
+    best = order[:size]
+    rows = sorted(place for system in best for place in places[system])
+    g: Components | None
+    if isinstance(whole, VarianceComponents):
+        g = variance_components(matrix[rows][:, ~np.isnan(matrix).any(axis=0)])
+    else:
+        g = _components(scores, measure, facet, rows)
+    e_rho2, phi = _coefficients(g, whole)
+    if math.isnan(e_rho2):
+        return None
+    return LeadingGroup(systems=tuple(names[system] for system in best), e_rho2=e_rho2, phi=phi)
+
+
+def _systems(scores: Scores, whole: Components) -> tuple[list[str], list[list[int]]]:
+    if isinstance(whole, VarianceComponents):
+        return list(scores.runs), [[place] for place in range(len(scores.runs))]
+    groups = systems_of(scores)
+    return list(groups), [list(places) for places in groups.values()]
+
+
+def _components(
+    scores: Scores, measure: str, facet: str, places: Sequence[int]
+) -> Components | None:
+    """The G-study of some runs; None where they have none of the same facets."""
+    try:
+        return study_components(
+            scores.select(runs=[scores.runs[place] for place in sorted(places)]), measure, facet
+        )
+    except InputError:
+        return None
+
+
+def _coefficients(g: Components | None, whole: Components) -> tuple[float, float]:
+    """E rho² and Phi for the numbers of topics and instances of the whole; NaN of none."""
+    if g is None or isinstance(g, VarianceComponents) != isinstance(whole, VarianceComponents):
+        return math.nan, math.nan
+    if isinstance(g, VarianceComponents):
+        return g.e_rho2(whole.n_topics), g.phi(whole.n_topics)
+    own = getattr(whole, "n_instances", 1)
+    return g.e_rho2(whole.n_topics, own), g.phi(whole.n_topics, own)
