@@ -157,7 +157,7 @@ def test_term_is_explained_on_focus(open_page: Open) -> None:
 
 
 def test_row_opens_its_numbers(open_page: Open) -> None:
-    page = open_page()
+    page = open_page("#topics")
     link = page.locator("#topics a.drill").nth(1)
     link.press("Enter")
     panel = page.get_by_role("dialog")
@@ -193,7 +193,7 @@ def test_row_opens_by_address_after_any_sorting(open_page: Open) -> None:
 
 
 def test_copies_follow_order_and_filter(open_page: Open) -> None:
-    page = open_page(permissions=["clipboard-read", "clipboard-write"])
+    page = open_page("#topics", permissions=["clipboard-read", "clipboard-write"])
     page.locator("#topics thead button").nth(1).click()
     page.locator("#topics [data-copy=csv]").click()
     wait_for_text(page, "#topics .status", "Copied.")
@@ -269,7 +269,7 @@ def test_light_and_dark(open_page: Open) -> None:
 
 
 def test_phone_does_not_scroll_sideways(open_page: Open) -> None:
-    page = open_page(viewport={"width": 390, "height": 844})
+    page = open_page("#wide", viewport={"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.get_by_role("button", name="Show all 24 rows").click()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -170,7 +170,7 @@ def test_sections_fold_and_the_address_keeps_the_place(open_report: Open) -> Non
     page.locator("#compare > details > summary").press("Enter")
     assert page.locator("#pairs").is_visible()
     assert page.evaluate("location.hash") == "#compare"
-    means = page.locator("#compare .meaning")
+    means = page.locator("#compare .meaning").last
     assert not means.locator("p").first.is_visible()
     means.locator("summary").click()
     assert means.locator("p").first.is_visible()
