@@ -254,6 +254,7 @@ def test_studies_that_are_missing_are_not_spoken_of():
     assert [one.id for one in said_first(fronts)] == [
         "compare.verdict",
         "compare.lead",
+        "compare.fragility",
         "compare.detectable",
     ]
     screen = first_screen(findings, fronts)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -207,7 +208,12 @@ def assert_tiles_are_those_of_the_tables(made: Made, board: Rows) -> None:
     assert smallest == pytest.approx(float(np.nanmedian(result.smallest_difference)))
     first = neighbours(made.page)[0]
     for text, figure in tiles.items():
-        if text.startswith("topics to separate"):
+        if "the first place" in text:
+            carried = made.finding("compare.fragility").values
+            assert int(digits(figure)) == carried["n"] == len(carried["topics"])
+            assert carried["rival"] in text
+            assert_carried(made, board[0]["run"], carried)
+        elif text.startswith("topics to separate"):
             needed = made.finding("topics.needed").values
             assert {needed["a"], needed["b"]} == {first["run"], first["next"]}
             assert digits(figure) == digits(first["topics needed"].partition("[")[0])
@@ -216,6 +222,17 @@ def assert_tiles_are_those_of_the_tables(made: Made, board: Rows) -> None:
             assert figure == f"{smallest:.3f}"
     lead = made.finding("compare.lead").values
     assert not (lead["significant"] and "topics.needed" in made.said)
+
+
+def assert_carried(made: Made, leader: str, carried: dict[str, Any]) -> None:
+    """Without these topics the rival is level or above, and without any fewer of them it is not."""
+    scores = made.result.results["evaluate"]
+    rows = [scores.runs.index(run) for run in (leader, carried["rival"])]
+    gaps = scores.values[0][rows[0]] - scores.values[0][rows[1]]
+    out = [scores.topics.index(topic) for topic in carried["topics"]]
+    assert np.nansum(np.delete(gaps, out)) <= 1e-9
+    for kept in out:
+        assert np.nansum(np.delete(gaps, [t for t in out if t != kept])) > 0
 
 
 def digits(text: str) -> str:

@@ -52,11 +52,10 @@ def command(
     if output.format == "trec_eval" and options["no_relevant"] == "skip":
         raise InputError("trec_eval skips no judged topics: omit --no-relevant skip")
     with output.progress("runs") as progress:
-        from steadyrank.cli.rehearsals import of_evaluate
         from steadyrank.measures.evaluate import evaluate
 
         by_measures = measures or _default_measures(output.format)
-        tell_if_compiling(output.quiet, rehearsals=of_evaluate(by_measures))
+        tell_if_compiling(output.quiet)
         scores = evaluate(
             list(runs),
             qrels,

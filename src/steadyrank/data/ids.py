@@ -12,15 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steadyrank.compute.kernels import (
-    WORD,
-    inlined,
-    kernel,
-    lean_kernel,
-    load_word,
-    part,
-    store_word,
-)
+from steadyrank.compute.kernels import WORD, inlined, kernel, load_word, part, store_word
 from steadyrank.errors import InputError
 
 PADDING = 64
@@ -120,7 +112,7 @@ def bytes_above(data, a, a_end, b, b_end):
     return a < a_end
 
 
-@lean_kernel
+@kernel
 def gather(data, offsets, rows, out, out_offsets):
     """Copy the ids at `rows` end to end into `out`, and their bounds into `out_offsets`."""
     end = out_offsets[0]

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steadyrank.compute.kernels import WORD, inlined, kernel, lean_kernel, part
+from steadyrank.compute.kernels import WORD, inlined, kernel, part
 from steadyrank.data.ids import Ids, bytes_above, same_bytes
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _is_ranked(scores, data, offsets, start, stop):
     return True
 
 
-@lean_kernel
+@kernel
 def _merge_sort(order, spare, scores, data, offsets):
     """Sort the rows in `order` into ranking order (stable, bottom up).
 
@@ -82,7 +82,7 @@ def _merge_sort(order, spare, scores, data, offsets):
         width *= 2
 
 
-@lean_kernel
+@kernel
 def n_ranked(scores, data, offsets, blocks):
     """How many blocks stand before the first one that is not in ranking order."""
     for t in range(len(blocks) - 1):
@@ -115,7 +115,7 @@ def rank_blocks(documents: Ids, scores: np.ndarray, blocks: np.ndarray) -> None:
         block += 1 + n_ranked(scores, data, offsets, blocks[block + 1 :])
 
 
-@lean_kernel
+@kernel
 def _repeats(hashes, blocks, bits):
     """Whether some block holds a hash twice.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steadyrank.compute.kernels import WORD, inlined, lean_kernel, part, words_alike
+from steadyrank.compute.kernels import WORD, inlined, kernel, part, words_alike
 from steadyrank.data.ids import Ids, same_bytes
 from steadyrank.data.order import group_by_topic, repeated_rows
 from steadyrank.data.run import REPEATED_JUDGMENTS, RepeatedDocument, rows_of_dict
@@ -44,7 +44,7 @@ def _next_slot(slot, size):
     return slot + 1 if slot + 1 < size else 0
 
 
-@lean_kernel
+@kernel
 def _fill_slots(hashes, blocks, bounds, slots):
     for t in range(len(blocks) - 1):
         low, size = bounds[t], bounds[t + 1] - bounds[t]

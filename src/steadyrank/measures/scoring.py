@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.compute.kernels import lean_kernel, specialised
+from steadyrank.compute.kernels import kernel, specialised
 from steadyrank.data.qrels import JudgedRun, Qrels, find_judged
 from steadyrank.data.run import Run
 from steadyrank.errors import InputError
@@ -72,7 +72,7 @@ Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Blocks, ranks and grades of documents."""
 
 
-@lean_kernel
+@kernel
 def _match(
     run_data,
     run_offsets,

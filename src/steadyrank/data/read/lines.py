@@ -19,7 +19,7 @@ from steadyrank.compute.kernels import (
     bytes_equal,
     bytes_up_to,
     inlined,
-    lean_kernel,
+    kernel,
     load_byte,
     part,
     trailing_zeros,
@@ -150,7 +150,7 @@ def _check_bytes(data, start, end):
     return DONE
 
 
-@lean_kernel
+@kernel
 def parse_lines(data, end, layout, values, hashes, id_offsets, ids, segments, hard, bounds, state):
     """Read the lines data[:end], each ending in a newline, into columns.
 
@@ -281,7 +281,7 @@ def _number_end(data, position):
     return end
 
 
-@lean_kernel
+@kernel
 def parse_nested(data, end, values, hashes, id_offsets, ids, segments, hard, state):
     """Read data[:end], zeros behind it, into columns; False if it is not a plain object of objects.
 

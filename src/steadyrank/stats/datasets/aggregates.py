@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import scipy
@@ -22,7 +22,7 @@ from scipy import special
 from steadyrank.errors import InputError
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.pairs.topic_design import TopicDesign, Units, cluster_sums, units_in_strata
-from steadyrank.stats.run_means import SAME_MEAN, average_ranks
+from steadyrank.stats.run_means import SAME_MEAN, average_ranks, ranks_of
 
 Aggregate = Literal["mean", "mean-of-types", "borda", "wins"]
 
@@ -142,6 +142,46 @@ def completion_ranks(scores: np.ndarray, weight: np.ndarray) -> np.ndarray:
     maybe_above = high[None, :] > low[:, None] + SAME_MEAN
     np.fill_diagonal(maybe_above, False)
     return np.stack([1 + surely_above.sum(axis=1), 1 + maybe_above.sum(axis=1)], axis=1)
+
+
+class NextRanks(NamedTuple):
+    """Ranks on another dataset drawn alike, and how sure they are."""
+
+    limits: np.ndarray
+    """[run, 2]; NaN of a run that is on fewer than two datasets."""
+    confidence: np.ndarray
+    """One per run: 1 - alpha, or what the extremes give where datasets are few."""
+    first_share: np.ndarray
+    """Share of a run's datasets on which no other is better."""
+
+
+def next_ranks(values: np.ndarray, alpha: float = 0.05) -> NextRanks:
+    """Between which ranks each run lies on the next dataset; exchangeability is all it takes.
+
+    Of the ranks on T datasets, in order, the floor(alpha/2 (T + 1))-th and the
+    ceil((1 - alpha/2) (T + 1))-th. With fewer datasets than these take, the extremes, which hold
+    with confidence (T - 1) / (T + 1). Ranks on a dataset are among the runs that have it.
+
+    >>> found = next_ranks(np.array([[0.9, 0.8, 0.1], [0.5, 0.6, 0.7]]))
+    >>> found.limits.tolist(), found.confidence.tolist()
+    ([[1.0, 2.0], [1.0, 2.0]], [0.5, 0.5])
+    >>> found.first_share.round(2).tolist()
+    [0.67, 0.33]
+    """
+    known = ~np.isnan(values)
+    ranks = np.stack([ranks_of(column).astype(float) for column in values.T], axis=1)
+    ranks[~known] = np.inf
+    ranks.sort(axis=1)
+    n = known.sum(axis=1)
+    low = np.floor(alpha / 2 * (n + 1)).astype(int)
+    high = np.ceil((1 - alpha / 2) * (n + 1)).astype(int)
+    is_enough = (low >= 1) & (high <= n)
+    low, high = np.where(is_enough, low, 1), np.where(is_enough, high, n)
+    rows = np.arange(len(values))
+    limits = np.stack([ranks[rows, low - 1], ranks[rows, np.maximum(high, 1) - 1]], axis=1)
+    limits[n < 2] = np.nan
+    confidence = np.where(is_enough, 1 - alpha, (n - 1) / (n + 1))
+    return NextRanks(limits, confidence, (ranks == 1).sum(axis=1) / np.maximum(n, 1))
 
 
 def type_correlation(scores: np.ndarray, types: Sequence[str]) -> float:

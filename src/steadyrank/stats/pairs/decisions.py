@@ -113,6 +113,26 @@ def beaten(n_runs: int, pairs: np.ndarray, claimed: np.ndarray) -> np.ndarray:
     return wins
 
 
+def tiers(wins: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """A number per run: 1 for all that are not shown to be worse than the best, and so on.
+
+    Each further tier begins with the best run outside those before, and holds what is not shown to
+    be worse than that one. Runs of one tier may differ significantly from one another. 0 for runs
+    without a mean.
+
+    >>> tiers(np.array([[0, 0, 1], [0, 0, 0], [0, 0, 0]], bool), np.array([0.5, 0.4, 0.3])).tolist()
+    [1, 1, 2]
+    """
+    tier = np.zeros(len(means), int)
+    left = np.argsort(-np.nan_to_num(means, nan=-np.inf), kind="stable")
+    left = left[~np.isnan(means[left])]
+    while len(left):
+        worse = wins[left[0], left]
+        tier[left[~worse]] = tier.max() + 1
+        left = left[worse]
+    return tier
+
+
 def rank_sets(wins: np.ndarray) -> np.ndarray:
     """[run, 2]: the best and the worst rank that the claims leave to each run.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steadyrank.compute.kernels import WORD, high_product, kernel, lean_kernel
+from steadyrank.compute.kernels import WORD, high_product, kernel
 
 CANCELLED = 1e-3
 """Below this share of G_ii + G_jj, a variance from the Gram matrix has lost too many digits."""
@@ -21,7 +21,7 @@ RESTART = 1024
 """Sign flips after which the running sum is taken afresh, so that rounding cannot add up."""
 
 
-@lean_kernel
+@kernel
 def standard_errors(centred, gram, out):
     """Of the mean difference of all pairs in each replicate: centred [replicate, run, topic],
     gram its products [replicate, run, run], out [replicate, pair].
@@ -216,7 +216,7 @@ def exact_flips(z, tolerance, pvalue):
         pvalue[p] = count / flips
 
 
-@lean_kernel
+@kernel
 def count_run_differences(sums, pairs, limit, counts):
     """How often |sums[i, b] - sums[j, b]| reaches the limit of the pair (i, j), over b."""
     for p in range(len(pairs)):
@@ -227,7 +227,7 @@ def count_run_differences(sums, pairs, limit, counts):
         counts[p] += count
 
 
-@lean_kernel
+@kernel
 def count_extreme(values, limit, two_sided, counts):
     """How often values[b, p], or its size if two-sided, reaches the limit of p, over b."""
     for b in range(values.shape[0]):
@@ -236,7 +236,7 @@ def count_extreme(values, limit, two_sided, counts):
             counts[p] += value >= limit[p]
 
 
-@lean_kernel
+@kernel
 def topic_weights(drawn, weights):
     """How often each topic was drawn, in each row of draws."""
     weights[:] = 0.0
@@ -245,7 +245,7 @@ def topic_weights(drawn, weights):
             weights[b, drawn[b, k]] += 1.0
 
 
-@lean_kernel
+@kernel
 def resampled_t(sums, squares, cross, along, total, spread, n, shift, largest):
     """Turn sums [replicate, pair] of the residuals of drawn units into t*, in place.
 
@@ -269,7 +269,7 @@ def resampled_t(sums, squares, cross, along, total, spread, n, shift, largest):
             sums[b, p] = t
 
 
-@lean_kernel
+@kernel
 def unit_statistics(sums, cross, pairs, squares, spread, out):
     """t of each pair (i, j) under each sign pattern b, numerator and standard error recomputed.
 
@@ -297,7 +297,7 @@ def unit_statistics(sums, cross, pairs, squares, spread, out):
                 out[b, p] = total / np.sqrt(variance)
 
 
-@lean_kernel
+@kernel
 def signed_differences(sums, pairs, weight, out):
     """(sums[b, i] - sums[b, j]) weight of each pair (i, j) under each sign pattern b."""
     for b in range(sums.shape[0]):
@@ -305,7 +305,7 @@ def signed_differences(sums, pairs, weight, out):
             out[b, p] = (sums[b, pairs[p, 0]] - sums[b, pairs[p, 1]]) * weight[p]
 
 
-@lean_kernel
+@kernel
 def look_up(values, row, table, out):
     """Values from -1 to 1 through their pair's row of a table on an equal grid from 0 to 1."""
     last = table.shape[1] - 1
@@ -318,7 +318,7 @@ def look_up(values, row, table, out):
             out[b, p] = size if values[b, p] >= 0.0 else -size
 
 
-@lean_kernel
+@kernel
 def step_counts(values, observed, counts, largest):
     """Stepdown: how often the largest of the hypotheses still in play reaches each observed one.
 
@@ -338,7 +338,7 @@ def step_counts(values, observed, counts, largest):
         largest[b] = most
 
 
-@lean_kernel
+@kernel
 def step_counts_of_sums(sums, pairs, weight, observed, counts, largest):
     """`step_counts` of `signed_differences`, of sums [run, pattern], without the values between.
 
@@ -364,7 +364,7 @@ def step_counts_of_sums(sums, pairs, weight, observed, counts, largest):
         counts[p] += reached
 
 
-@lean_kernel
+@kernel
 def largest_of_sums(sums, pairs, weight, largest):
     """The largest |signed difference| of all pairs under each pattern, of sums [run, pattern]."""
     largest[:] = 0.0
@@ -375,7 +375,7 @@ def largest_of_sums(sums, pairs, weight, largest):
             largest[b] = value if value > largest[b] else largest[b]
 
 
-@lean_kernel
+@kernel
 def count_beaten(values, pairs, observed, most, counts):
     """How often the largest statistic against each run reaches the observed one [run].
 
@@ -392,7 +392,7 @@ def count_beaten(values, pairs, observed, most, counts):
             counts[run] += most[run] >= observed[run]
 
 
-@lean_kernel
+@kernel
 def count_beaten_of_sums(sums, pairs, weight, observed, most, counts):
     """`count_beaten` of `signed_differences`, of sums [run, pattern], without the values between.
 

@@ -92,6 +92,7 @@ def _leaderboard_table(scores: Scores, result: CompareResult) -> Table:
         row |= {_against_title(result): against.get(i, Cell("–"))}
         if result.letters:
             row["group"] = name(result.letters[i]) if i >= 0 else Cell("–")
+        row["tier"] = whole(result.tier[i]) if i >= 0 else Cell("–")
         others = zip(scores.measures[1:], means[1:, run], strict=True)
         rows.append(row | {other: number(mean) for other, mean in others})
     caption = (

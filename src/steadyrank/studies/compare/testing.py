@@ -38,6 +38,7 @@ from steadyrank.stats.instances.systems import Groups
 from steadyrank.stats.pairs import decisions, resampled
 from steadyrank.stats.pairs.decisions import compact_letters
 from steadyrank.stats.pairs.effects import effect_sizes
+from steadyrank.stats.pairs.fragility import fragility
 from steadyrank.stats.pairs.intervals import bootstrap_intervals, t_intervals
 from steadyrank.stats.pairs.max_t import MaxT
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
@@ -257,7 +258,10 @@ def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> Com
         rank=ranks_of(means),
         rank_set=ranks,
         could_be_first=(ranks[:, 0] == 1) & (True if corrected.first is None else corrected.first),
+        tier=decisions.tiers(wins, means),
         letters=_letters(wins, means) if settings.baseline is None else (),
+        design=one.design,
+        fragility=fragility(matrix, pairs, one.design.weights, one.design.clusters),
         n_comparisons=corrected.n_comparisons,
         n_measures=corrected.n_measures,
         segment=one.segment,

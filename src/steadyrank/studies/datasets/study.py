@@ -29,6 +29,7 @@ from steadyrank.stats.datasets.aggregates import (
     completion_ranks,
     dataset_units,
     friedman,
+    next_ranks,
     topic_units,
     type_correlation,
     type_weights,
@@ -42,6 +43,7 @@ from steadyrank.stats.datasets.random_effects import (
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs import decisions
+from steadyrank.stats.pairs.fragility import carried, fragility
 from steadyrank.stats.pairs.max_t import Flips, MaxT, max_t
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import moments
@@ -50,6 +52,7 @@ from steadyrank.stats.planning.needed_topics import needed_topics
 from steadyrank.stats.ranks.correlation import kendall_tau
 from steadyrank.stats.run_means import adjusted_means, best_first, mean_intervals, ranks_of
 from steadyrank.studies.datasets.result import (
+    DatasetFragility,
     DatasetPair,
     DatasetsResult,
     Drawn,
@@ -220,6 +223,9 @@ def datasets(
         interval=family.interval,
         rank=ranks_of(family.value),
         rank_set=decisions.rank_sets(wins),
+        tier=decisions.tiers(wins, family.value),
+        next_ranks=next_ranks(used.values, alpha),
+        fragility=_leader_fragility(used, columns, family.value),
         could_be_first=family.together.first & ~wins.any(axis=0),
         pairs=pairs,
         pvalue_adjusted=family.together.pvalue,
@@ -236,6 +242,22 @@ def datasets(
         pair=pair,
         pair_asked=a is not None,
     )
+
+
+def _leader_fragility(
+    used: Leaderboard, columns: AggregateColumns, value: np.ndarray
+) -> DatasetFragility | None:
+    """The fewest datasets without which another run is level with the leader or above it."""
+    leader, *others = best_first(value).tolist()
+    pairs = np.array([(leader, other) for other in others])
+    fewest = fragility(columns.values, pairs, columns.weight)
+    if not (fewest > 0).any():
+        return None
+    least = int(np.argmin(np.where(fewest > 0, fewest, len(used.datasets) + 1)))
+    rival = others[least]
+    units = carried(columns.values[leader] - columns.values[rival], columns.weight).units
+    names = [used.datasets[unit] for unit in units]
+    return DatasetFragility(len(names), used.runs[rival], names)
 
 
 def _check(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from steadyrank.compute.kernels import kernel, lean_kernel
+from steadyrank.compute.kernels import kernel
 
 
-@lean_kernel
+@kernel
 def draw_grades(x, coefficients, topics, runs, topic, owner, uniform, out):
     """The highest grade whose chance to be reached is above a uniform number, for each hole."""
     n_grades, n_features = coefficients.shape

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steadyrank.compute.kernels import lean_kernel, part
+from steadyrank.compute.kernels import kernel, part
 from steadyrank.studies.simulate.sampler_laws import total_weight
 from steadyrank.studies.simulate.score_bins import Cells
 
@@ -85,7 +85,7 @@ def _join_cell(relevant, others, mingled, scale, out, tilts, first):
     return first
 
 
-@lean_kernel
+@kernel
 def _join_cells(cells, ends, out, tilts):
     """Write the bins of all cells, and where each cell's end."""
     bins = 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from steadyrank.compute.kernels import WORD, inlined, part, trailing_zeros
-from steadyrank.compute.random_kernels import GOLDEN, count_exceeded, mixed_bits, which_exceed
+from steadyrank.compute.random_kernels import GOLDEN, mixed_bits
 from steadyrank.studies.simulate.sampler_kernels import (
     SIDE_BY_SIDE,
     add_to,
@@ -23,6 +23,33 @@ from steadyrank.studies.simulate.sampler_laws import HALF
 
 MOST_TURNS = 1_000_000
 """Turns after which a sample has no top: never reached, but a ranking must not be too deep."""
+
+
+@inlined
+def count_exceeded(halves, shares, start, counts, position):
+    """Add to 64 counts how many of four shares of 2**32 each of 64 random numbers exceeds.
+
+    The shares are entries of an array of uint32 from `start` on, in order. The answer is 0 unless
+    one of the numbers exceeds them all.
+    """
+    first, at, most = WORD(start), WORD(position), np.uint32(0)
+    a, b = shares[first], shares[first + WORD(1)]
+    c, d = shares[first + WORD(2)], shares[first + WORD(3)]
+    for k in range(64):
+        half = halves[k]
+        exceeded = np.uint32(half > a) + np.uint32(half > b) + np.uint32(half > c)
+        counts[at + WORD(k)] += np.uint32(exceeded + np.uint32(half > d))
+        most = max(most, half)
+    return WORD(most > d)
+
+
+@inlined
+def which_exceed(counts, position, limit):
+    """Which of 64 numbers of uint32 from `position` on exceed a limit: one bit each."""
+    at, bits = WORD(position), WORD(0)
+    for k in range(64):
+        bits |= WORD(counts[at + WORD(k)] > limit) << WORD(k)
+    return bits
 
 
 @part

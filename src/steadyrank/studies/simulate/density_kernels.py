@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from steadyrank.compute.kernels import WORD, inlined, lean_kernel, part, trailing_zeros
-from steadyrank.compute.random_kernels import which_exceed
-from steadyrank.studies.simulate.density_counts import draw_counts, draw_words, settle
+from steadyrank.compute.kernels import WORD, inlined, kernel, part, trailing_zeros
+from steadyrank.studies.simulate.density_counts import draw_counts, draw_words, settle, which_exceed
 from steadyrank.studies.simulate.density_laws import entries_needed, make_deep, make_plan
 from steadyrank.studies.simulate.density_order import (
     FEW,
@@ -159,7 +158,7 @@ def _write_values(lanes, order, bins, judged, gain, out):
         out[lane] = (lanes.values[lane] + several) * gain.scale[base]
 
 
-@lean_kernel
+@kernel
 def _sample_cells(cells, tilt, first_cell, key, first, gain, steps, laws, deep, lanes, order, out):
     # What one function more would hold, all its parts would be compiled with once more.
     truncated = 0

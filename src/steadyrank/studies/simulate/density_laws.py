@@ -225,8 +225,8 @@ def make_plan(relevant, others, tail, depth, n_relevant, unretrieved, laws, deep
 def entries_needed(most: int, largest: int) -> int:
     """Entries that the tables of a cell with `most` bins and `largest` documents need at most."""
     # Tables grow with the square root of their mean, which is concave.
-    own = 2 * most * (int(columns_at_most.py_func(largest / most)) + 64)
-    return own + 3 * int(columns_at_most.py_func(largest)) + 4 * most
+    own = 2 * most * (int(columns_at_most(largest / most)) + 64)
+    return own + 3 * int(columns_at_most(largest)) + 4 * most
 
 
 def make_deep(most: int) -> Deep:

@@ -12,7 +12,6 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from steadyrank.compute.kernels import splat
 from steadyrank.compute.random_kernels import FIRST_FACTOR, GOLDEN, SECOND_FACTOR
 
 AT_ONCE = 16
@@ -21,6 +20,14 @@ AT_ONCE = 16
 _HALVES = ir.VectorType(ir.IntType(32), AT_ONCE)
 _WORDS = ir.VectorType(ir.IntType(64), AT_ONCE)
 _NUMBERS = ir.VectorType(ir.DoubleType(), AT_ONCE)
+
+
+def splat(builder: Any, value: Any, vector: Any) -> Any:
+    """A vector with `value` in every lane."""
+    undefined = ir.Constant(vector, ir.Undefined)
+    lane = builder.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))
+    zeros = ir.Constant(ir.VectorType(ir.IntType(32), vector.count), [0] * vector.count)
+    return builder.shuffle_vector(lane, undefined, zeros)
 
 
 def _all(vector: Any, value: float) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steadyrank.compute.kernels import WORD, lean_kernel, part
+from steadyrank.compute.kernels import WORD, kernel, part
 from steadyrank.compute.random_kernels import mixed_bits
 
 
@@ -17,7 +17,7 @@ def _group(scores, start, stop, at):
     return low, high
 
 
-@lean_kernel
+@kernel
 def outline(
     scores, starts, stops, blocks, ranks, grades, horizon, by_score, kept, events, at, size
 ):
@@ -58,7 +58,7 @@ def outline(
     return n
 
 
-@lean_kernel
+@kernel
 def gather(hashes, starts, kept, out):
     """Write the hashes of the documents that are kept, topic after topic."""
     n = 0
@@ -68,7 +68,7 @@ def gather(hashes, starts, kept, out):
             n += 1
 
 
-@lean_kernel
+@kernel
 def number_documents(hashes, slots, numbers, n_known, places):
     """Write the number of each document into `places`; how many there are by now.
 

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from steadyrank.compute.kernels import inlined, lean_kernel, part, specialised
+from steadyrank.compute.kernels import inlined, kernel, part, specialised
 
 NUMBER, SCOTT, SILVERMAN, ROBUST = 0, 1, 2, 3
 RULES = {"scott": SCOTT, "silverman": SILVERMAN, "robust": ROBUST}
@@ -154,7 +154,7 @@ def _deviation(values):
     return math.sqrt(squares / (len(values) - 1.0))
 
 
-@lean_kernel
+@kernel
 def bandwidth_of(values, rule, number):
     """The width of a Gaussian kernel density of values in order, 0 where it cannot smooth."""
     n = len(values)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from steadyrank.compute.kernels import WORD, high_product, inlined, lean_kernel, part
+from steadyrank.compute.kernels import WORD, high_product, inlined, kernel, part
 from steadyrank.compute.random_kernels import GOLDEN, mixed_bits
 from steadyrank.studies.simulate.sampler_laws import (
     HALF,
@@ -358,7 +358,7 @@ def _sample_cell(cells, cell, key, first, gain, laws, lanes, limit, out):
     return truncated
 
 
-@lean_kernel
+@kernel
 def _room(cells, first, last):
     """The most bins of a cell, and the most entries that its own tables need."""
     most, largest = 1, 0
@@ -403,7 +403,7 @@ def cell_key(key, cell):
     return mixed_bits(WORD(key) ^ mixed_bits(WORD(cell + 1) * GOLDEN))
 
 
-@lean_kernel
+@kernel
 def _sample_cells(cells, first_cell, key, first, gain, laws, lanes, out):
     truncated = 0
     for cell in range(first_cell, first_cell + len(out)):
