@@ -82,10 +82,13 @@ def test_bars_are_the_differences_by_topic_and_count_the_wins(
     page = open_report(address(panel.names[a], panel.names[b]))
     gaps = np.round(panel.scores[a] - panel.scores[b], DIGITS)
     drawn = [title.removeprefix("topic ").split(": ") for title in bars(page)]
-    by_topic = {topic: float(gap.replace("−", "-")) for topic, gap in drawn}
+    by_topic = {topic: float(gap.partition(",")[0].replace("−", "-")) for topic, gap in drawn}
     assert by_topic == pytest.approx(dict(zip(panel.topics, gaps.tolist(), strict=True)))
     figures = list(by_topic.values())
     assert figures == sorted(figures, reverse=True)
+    carriers = [gap.endswith(", carries the lead") for _, gap in drawn]
+    n_carriers = int(panel.fields["carry"][panel.place(a, b)])
+    assert carriers == [place < n_carriers for place in range(len(drawn))]
     wins = int(panel.fields["wins"][panel.place(a, b)])
     losses = int(panel.fields["losses"][panel.place(a, b)])
     assert (sum(gap > 0 for gap in figures), sum(gap < 0 for gap in figures)) == (wins, losses)
