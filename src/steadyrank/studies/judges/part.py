@@ -15,7 +15,7 @@ from steadyrank.studies.judges.view import VIEW
 from steadyrank.studies.material import Material
 from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
 from steadyrank.studies.two_runs import TwoRuns, decided, signed_texts, values_at
-from steadyrank.words import percent
+from steadyrank.words import swap_words
 
 FLIPS = 10_000
 
@@ -53,7 +53,7 @@ def _run(job: Job) -> JudgesResult:
 
 def _front(result: JudgesResult, findings: Findings) -> Front:
     share = swap_share(result)
-    text = f"By another judge {percent(share)} of the pairs of runs change their order."
+    text = f"By another judge {swap_words(share, len(result.runs))}."
     return Front(swap=Finding("judges.swap", text, {"share": share}))
 
 
