@@ -7,7 +7,8 @@ import numpy as np
 from steadyrank.data.scores import mean_of_present
 from steadyrank.present.view import Finding
 from steadyrank.stats.run_means import share_turned
-from steadyrank.studies.judges.inputs import AuditSettings, JudgeInput
+from steadyrank.studies.judge_scores import JudgeInput
+from steadyrank.studies.judges.inputs import AuditSettings
 from steadyrank.studies.judges.result import JudgesResult
 from steadyrank.studies.judges.study import judge_scores
 from steadyrank.studies.judges.view import VIEW
