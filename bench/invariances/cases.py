@@ -244,7 +244,7 @@ def undrawn() -> Iterator[None]:
 
 def _report_json(result: Any) -> Json:
     return {
-        "findings": result.findings,
+        "findings": result.sentences,
         "studies": list(result.results),
         "left_out": result.left_out,
         "n_samples": result.n_samples,
