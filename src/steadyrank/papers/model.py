@@ -22,8 +22,8 @@ from steadyrank.compute.executors import Progress
 from steadyrank.errors import InputError
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.page import PageFigure
-from steadyrank.present.page_svg import page_svg
 from steadyrank.present.plot_style import tidy
+from steadyrank.present.svg import page_svg
 from steadyrank.present.table import Cell, Table
 from steadyrank.studies.plotting import alt_text, plot
 from steadyrank.words import MISSING, by_number, counted

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -228,14 +228,7 @@ def add_to_history(folder: PathLike, scores: Scores, result: GateResult) -> Gate
 
 def _first_baseline(scores: Scores) -> Scores:
     baseline = scores.select(runs=scores.runs[0])
-    return Scores(
-        measures=baseline.measures,
-        runs=baseline.runs,
-        topics=baseline.topics,
-        values=baseline.values,
-        topic_info=baseline.topic_info,
-        meta={"judgments": _judgments(scores)},
-    )
+    return replace(baseline, run_info={}, meta={"judgments": _judgments(scores)})
 
 
 def _judgments(scores: Scores) -> str | None:

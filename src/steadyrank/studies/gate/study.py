@@ -328,19 +328,8 @@ def _rows(
                 for own, other in zip(verdicts, turned, strict=True)
             ]
     n_segments = sum(part.segment is not None for part in parts)
-    return [
-        _row(
-            part,
-            fit,
-            verdict,
-            pvalues=(float(pvalues[0][i]), float(pvalues[1][i])),
-            tail=alpha if part.segment is None else alpha / n_segments,
-            alpha=alpha,
-            ends=(ends[0][i].observed.mean, ends[1][i].observed.mean),
-            pair=pair,
-        )
-        for i, (part, fit, verdict) in enumerate(zip(parts, fits, verdicts, strict=True))
-    ]
+    every = zip(parts, fits, verdicts, *(column.tolist() for column in pvalues), *ends, strict=True)
+    return [_row(*one, n_segments=n_segments, alpha=alpha, pair=pair) for one in every]
 
 
 def _at_the_bounds(parts: Sequence[_Part], fits: Sequence[_Fit]) -> tuple[list[_Fit], list[_Fit]]:
@@ -396,15 +385,17 @@ def _row(
     part: _Part,
     both: _Fit,
     verdict: Verdict,
+    pvalue_pass: float,
+    pvalue_fail: float,
+    lowest: _Fit,
+    highest: _Fit,
     *,
-    pvalues: tuple[float, float],
-    tail: float,
+    n_segments: int,
     alpha: float,
-    ends: tuple[float, float],
     pair: Pair,
 ) -> GateRow:
     baseline, candidate = _means(part)
-    fit = both.observed
+    fit, tail = both.observed, alpha if part.segment is None else alpha / n_segments
     bounds = pair.bounds.get(part.measure)
     return GateRow(
         measure=part.measure,
@@ -418,12 +409,12 @@ def _row(
         candidate=candidate,
         difference=fit.mean,
         interval=Interval(both.guarded.interval(tail).low, fit.interval(tail).high),
-        pvalue_pass=pvalues[0],
-        pvalue_fail=pvalues[1],
+        pvalue_pass=pvalue_pass,
+        pvalue_fail=pvalue_fail,
         verdict=verdict,
         topics_needed=_topics_needed(part, fit, alpha) if verdict == "cannot tell" else None,
-        lowest=None if bounds is None else ends[0],
-        highest=None if bounds is None else ends[1],
+        lowest=None if bounds is None else lowest.observed.mean,
+        highest=None if bounds is None else highest.observed.mean,
         bounds=None if bounds is None else "exact" if bounds.is_exact else "outer",
         n_unjudged=None if bounds is None or part.segment is not None else bounds.n_documents,
         fragility=_fragility(part),
