@@ -19,9 +19,7 @@ def shallow(monkeypatch, builtin_runs, builtin_instances):
     monkeypatch.setattr(demo_module, "builtin_instances", lambda: builtin_instances)
 
 
-def test_it_writes_a_track_and_a_report_and_prints_its_first_screen(
-    tmp_path, capsys, drawn_nowhere
-):
+def test_it_writes_a_track_and_a_report_and_prints_the_answer(tmp_path, capsys, drawn_nowhere):
     out = tmp_path / "demo"
     assert run(["demo", "--out", str(out), "--budget", "1s", "--quiet"]) == 0
     said = capsys.readouterr()
