@@ -18,7 +18,8 @@ def _by_guess(table: Mapping[str, str]) -> dict[str, str]:
 COMMANDS = _by_guess(
     {
         "evaluate": "eval score measure trec_eval",
-        "compare": "test tests significance sig ttest rank ranking leaderboard",
+        "compare": "test tests significance sig ttest rank ranking",
+        "datasets": "leaderboard leaderboards mteb benchmark",
         "components": "anova",
         "agree": "correlation correlate tau",
         "simulate": "bootstrap",
@@ -33,7 +34,8 @@ OPTIONS = _by_guess(
     {
         "-m, --measure": "--measures --metric --metrics --eval-metrics",
         "-o": "--output --output-file --outfile",
-        "--format": "--csv --json --latex --markdown --output-format",
+        "--format": "--html --output-format --table-format --tsv",
+        "--method": "--test",
         "--jobs": "--n-jobs --threads --workers --num-threads",
         "--seed": "--random-state --random-seed --rng",
         "--test": "--stat-test --stattest --significance-test --method",

@@ -14,6 +14,7 @@ from steadyrank.cli import COMMANDS
 STUDIES = {
     "agree": ("--samples", "5", "--topic-sizes", "5", "--system-sizes", "3"),
     "compare": (),
+    "evaluate": (),
     "instances": ("--system-from", "^(.)", "--no-posterior"),
     "judges": ("--judge-scores", "same=whole.csv", "--samples", "50"),
     "plan": ("--minimum-difference", "0.1", "--systems", "3"),

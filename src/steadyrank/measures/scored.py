@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from steadyrank.data.run import Run
@@ -49,7 +50,7 @@ def scores_of(
 
 def _written(data: Any) -> Any:
     """The scores in a file or a frame; anything else stays."""
-    if isinstance(data, str | PathLike):
+    if isinstance(data, str | PathLike) and not Path(data).is_dir():
         from steadyrank.data.read.score_files import read_scores
 
         return read_scores(data)

@@ -15,7 +15,7 @@ from steadyrank.data.qrels import ContradictingJudgments, Qrels, build_qrels, co
 from steadyrank.data.read.run_files import line_of_data, read_rows
 from steadyrank.data.read.sources import PathLike, kind_of, open_bytes
 from steadyrank.data.read.trec import read_table
-from steadyrank.errors import FormatError, SteadyrankWarning
+from steadyrank.errors import FormatError, InputError, SteadyrankWarning
 
 
 def read_qrels(path: PathLike) -> Qrels:
@@ -54,6 +54,11 @@ def read_qrels(path: PathLike) -> Qrels:
 def judgments_of(source: Any) -> Qrels:
     """The judgments in a file, or in whatever `as_qrels` takes, with topics in order."""
     is_file = isinstance(source, (str, os.PathLike))
+    if is_file and Path(source).is_dir():
+        raise InputError(
+            f"{source}: expected a file of judgments, got a folder: do runs and judgments stand in "
+            "each other's place?"
+        )
     return qrels_in_order(read_qrels(source) if is_file else as_qrels(source))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.errors import InputError, check_choice
-from steadyrank.present.cells import name, pvalue, signed, signed_interval
+from steadyrank.present.cells import name, open_words, pvalue, signed, signed_interval
 from steadyrank.present.table import Cell, Table
 from steadyrank.stats.pairs.letters import ALPHABET
 from steadyrank.stats.pairs.result import TOO_FEW
@@ -60,6 +60,8 @@ def paper_table(
     n_names = len(names[0])
     starts = [n_names + place * len(columns[0]) for place in range(len(results))]
     means = [_printed_means(result, order, digits) for result in results]
+    texts = (cell.text for measure in columns for column in measure for cell in column)
+    said = [paper_caption(results, shown, underline_second=underline_second), open_words(texts)]
     return Table(
         header=_header(results, shown, n_names),
         groups=_groups(results, shown, len(columns[0])),
@@ -77,7 +79,7 @@ def paper_table(
         },
         n_names=n_names,
         label=label,
-        caption=paper_caption(results, shown, underline_second=underline_second),
+        caption=" ".join(filter(None, said)),
     )
 
 
