@@ -14,8 +14,6 @@ from operator import attrgetter
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from steadyrank.errors import InputError
-
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
@@ -57,7 +55,8 @@ class Exhibit:
     ) -> str | None:
         """CSV as the command writes it: returned, or written to a file; it never has an index."""
         if index:
-            raise InputError("the CSV of a result has no index: omit index")
+            errors = import_module("steadyrank.errors")
+            raise errors.InputError("the CSV of a result has no index: omit index")
         text = self._text("csv", **options)
         if path is None:
             return text

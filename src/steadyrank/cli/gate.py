@@ -127,7 +127,7 @@ def _sides(files: tuple[str, ...], scores_files: tuple[str, ...]) -> tuple[Any, 
     if len(both) == 2 and both[0] == both[1]:
         raise InputError("the candidate and the baseline are the same run: name another")
     if not files and len(scores_files) == 2:
-        return *map(read_scores, scores_files), None
+        return read_scores(scores_files[0]), read_scores(scores_files[1]), None
     if len(files) != 2:
         raise InputError(f"with --scores give the names BASELINE CANDIDATE, got {len(files)}")
     scores: Scores = read_scores(scores_files)

@@ -328,7 +328,7 @@ def _plain_frame(result: Any) -> pd.DataFrame:
     """The frame of a result, with what its index says in columns."""
     import pandas as pd
 
-    frame = result.to_frame()
+    frame: pd.DataFrame = result.to_frame()
     return frame if isinstance(frame.index, pd.RangeIndex) else frame.reset_index()
 
 

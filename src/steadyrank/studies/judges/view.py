@@ -29,10 +29,8 @@ def findings(result: JudgesResult) -> list[Finding]:
 
     Ids of the first judge are plain, those of others end in their names.
     """
-    makers = (_answer, _corrected, _kin, _first, _alone)
-    makers += (_width, _wider, _bias, _confirmed, _sample)
     said = []
-    for make in makers:
+    for make in MAKERS:
         for place, judge in enumerate(result.judges):
             made = make(result, judge)
             if made is not None:
@@ -85,7 +83,9 @@ ENDLESS = 10**15
 def _decided(judge: JudgeResult) -> tuple[int, int, int]:
     """Pairs that the judge alone finds significant; of these, those lost and those reversed."""
     n = int(judge.alone.significant.sum())
-    return n, *(round(share * n) if n else 0 for share in (judge.lost_share, judge.reversed_share))
+    if not n:
+        return 0, 0, 0
+    return n, round(judge.lost_share * n), round(judge.reversed_share * n)
 
 
 def _alone(result: JudgesResult, judge: JudgeResult) -> Said:
@@ -219,6 +219,13 @@ def _sample(result: JudgesResult, judge: JudgeResult) -> Said:
     words = pvalue_words(judge.pvalue_of_sample)
     text = f"By {judge.judge}, people's topics and the others differ with {words} (Welch's t test)."
     return "sample", text, {"pvalue": judge.pvalue_of_sample}
+
+
+MAKERS = (
+    *(_answer, _corrected, _kin, _first, _alone),
+    *(_width, _wider, _bias, _confirmed, _sample),
+)
+"""What is said of each judge, the most important first."""
 
 
 def paper_sentence(result: JudgesResult, judge: JudgeResult) -> str:

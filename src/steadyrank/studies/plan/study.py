@@ -214,7 +214,7 @@ def plan(
     )
 
 
-def _one_or_more(measure: str | None, measures: Any) -> list[str] | None:
+def _one_or_more(measure: str | None, measures: Any) -> Any:
     """`measure` and `measures` are one argument: measures, or one of them."""
     if measure is not None and measures is not None:
         raise InputError("give either measure= or measures=, not both")
