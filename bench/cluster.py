@@ -75,7 +75,7 @@ def nothing(number: int) -> int:
     return number
 
 
-def arrived(study: sample_blocks.Study) -> int:
+def arrived(study: sample_blocks.Sampling) -> int:
     return study.n_samples
 
 
@@ -109,9 +109,9 @@ def simulated(track: sr.SimulatedTrack, blocks: int, **where: object) -> float:
     return wall(lambda: sr.simulate(track.runs, track.qrels, **drawn))  # type: ignore[arg-type]
 
 
-def sent(track: sr.SimulatedTrack, executor: Executor) -> sample_blocks.Study:
+def sent(track: sr.SimulatedTrack, executor: Executor) -> sample_blocks.Sampling:
     """What a study sends to its workers, caught on the way."""
-    values: list[sample_blocks.Study] = []
+    values: list[sample_blocks.Sampling] = []
     with mock.patch.object(
         sample_blocks, "shared", lambda pool, value: (values.append(value), shared(pool, value))[1]
     ):
@@ -119,7 +119,7 @@ def sent(track: sr.SimulatedTrack, executor: Executor) -> sample_blocks.Study:
     return values[0]
 
 
-def measure(track: sr.SimulatedTrack, executor: Executor, study: sample_blocks.Study) -> Costs:
+def measure(track: sr.SimulatedTrack, executor: Executor, study: sample_blocks.Sampling) -> Costs:
     data = wall(lambda: executor.submit(arrived, shared(executor, study)).result())
     simulated(track, FEW, jobs=1)
     few, many = simulated(track, FEW, jobs=1), simulated(track, MANY, jobs=1)

@@ -3,10 +3,10 @@
     python -m bench.cold [--before COMMIT] [--turns 3] [--tables] [evaluate compare ...]
 
 Each command runs in a process of its own, whose kernel cache is a new folder, and then again with
-the cache that it left. Wall and processor seconds (with those of a process that compiles ahead)
-are the least of some turns; a commit to compare with runs in turns with this tree, in a worktree of
-its own, and must print the same bytes. `--tables` has the processor seconds that each kernel takes
-to compile in the first process, without those of the kernels that it calls.
+the cache that it left. Wall and processor seconds are the least of some turns; a commit to compare
+with runs in turns with this tree, in a worktree of its own, and must print the same bytes.
+`--tables` has the processor seconds that each kernel and each part takes to compile, without those
+of the parts that it calls.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from bench._timing import report, seconds
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.stats.pairs.tests import _from_gram, means_and_errors, paired_t
+from steadyrank.stats.pairs.tests import _from_products, means_and_errors, paired_t
 
 warnings.simplefilter("ignore")
 
@@ -129,7 +129,7 @@ def audit(n_trials: int = 2000) -> None:
         f"paired t of {n_trials} pairs without a run in common",
         seconds(lambda: paired_t(runs, pairs)),
         {
-            "from a product of all runs": seconds(lambda: _from_gram(runs, complete, pairs)),
+            "from a product of all runs": seconds(lambda: _from_products(runs, complete, pairs)),
             "scipy ttest_rel": seconds(with_scipy, 1),
         },
     )

@@ -16,6 +16,7 @@ them two processes that share nothing, as not every machine lets two run at full
 from __future__ import annotations
 
 import argparse
+import json
 import multiprocessing
 import statistics
 import tempfile
@@ -34,10 +35,6 @@ warnings.simplefilter("ignore")
 N_TOPICS, DEPTH, JUDGED = 249, 1000, 1250
 
 SERIES = 5
-
-WARM_UP = 3
-"""Times that all runs are scored before the clock starts: the kernel for plain files is compiled
-once a process has met 100 MB of them."""
 
 OURS = [
     "AP",
@@ -202,6 +199,24 @@ def processes(judged: sr.Qrels, copies: list[Path], turns: int) -> float:
     return alone / max(least)
 
 
+def other_forms(run: Path, turns: int) -> None:
+    """Reading a run as JSON, and writing it, beside reading it as TREC text."""
+    read = sr.read_run(run)
+    nested = run.with_suffix(".json")
+    nested.write_text(json.dumps({topic: dict(read.ranking(topic)) for topic in read.topics}))
+    sr.read_run(nested)
+    forms = {
+        "text": lambda _: sr.read_run(run),
+        "json": lambda _: sr.read_run(nested),
+        "writing": lambda _: sr.write_run(read, run.with_suffix(".copy")),
+    }
+    series = [medians(forms, [run], turns) for _ in range(SERIES)]
+    show("read as JSON, TREC text = 1", [times["json"] / times["text"] for times in series])
+    show("written, read = 1", [times["writing"] / times["text"] for times in series])
+    seconds = statistics.median(times["writing"] for times in series) * 1e6 / len(read)
+    print(f"writing a million lines: {seconds:.2f} s")
+
+
 def copies_of(runs: list[Path], n: int) -> list[Path]:
     copies = [runs[0].parent / f"copy{i}.txt" for i in range(n)]
     for i, copy in enumerate(copies):
@@ -223,7 +238,7 @@ def main() -> None:
         contenders = tools(qrels)
         answers = {name: tool(runs[0]) for name, tool in contenders.items()}
         ours = contenders["steadyrank"]
-        for run in runs * WARM_UP:
+        for run in runs:
             ours(run)
         print(f"{N_TOPICS} topics x {DEPTH} documents, 13 measures, CPU time per run, read + score")
         print(
@@ -237,6 +252,7 @@ def main() -> None:
         base = together["steadyrank"]
         shown = ", ".join(f"{name} {time / base:.1f}" for name, time in together.items())
         print(f"all in the same turns: {shown}; steadyrank {base * 1e3:.1f} ms")
+        other_forms(runs[0], turns)
         judged, copies = sr.read_qrels(qrels), copies_of(runs, 32)
         show("two threads, 32 runs", [threads(judged, copies, turns) for _ in range(SERIES)])
         show(

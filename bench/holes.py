@@ -23,8 +23,7 @@ from steadyrank.data.read.qrels import judgments_of
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.holes.bounds import find_bounds
 from steadyrank.studies.holes.lists import Lists, by_document, read_lists
-from steadyrank.studies.holes.measures import HoledMeasure, parse_holed
-from steadyrank.studies.holes.scoring import make_rankings
+from steadyrank.studies.holes.measures import HoledMeasure, make_rankings, parse_holed
 
 MEASURES = ("nDCG@10", "AP")
 N_SAMPLES = 1000

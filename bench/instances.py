@@ -20,9 +20,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from steadyrank.papers.jayasinghe2015.levels import TESTS, error_rates
-from steadyrank.stats.instances.bootstrap import algorithm_two
+from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
 from steadyrank.stats.instances.power import InstanceTest, InstanceVariances
-from steadyrank.stats.instances.two_way_bootstrap import two_way_bootstrap
 
 N_INSTANCES, N_TOPICS, B = 100, 150, 10_000
 ROWS = [

@@ -26,16 +26,12 @@ from bench._timing import taken
 from steadyrank.compute.executors import workers
 from steadyrank.measures.names import parse_measure
 from steadyrank.measures.scoring import prepare
-from steadyrank.studies.simulate.density_bins import joined_bins
-from steadyrank.studies.simulate.density_kernels import sample_densities
 from steadyrank.studies.simulate.measures import make_gain
-from steadyrank.studies.simulate.profile_kernels import SCOTT, bandwidth_of
+from steadyrank.studies.simulate.profile_kernels import SCOTT, bandwidth_of, joined_bins
 from steadyrank.studies.simulate.profiles import score_profiles
-from steadyrank.studies.simulate.sampler_kernels import sample_cells
-from steadyrank.studies.simulate.score_bins import Cells
-from steadyrank.studies.simulate.setups import topic_keys
+from steadyrank.studies.simulate.sampler_kernels import Cells, sample_cells, sample_densities
 from steadyrank.studies.simulate.shared_lists import shared_lists
-from steadyrank.studies.simulate.sources import SharedDocuments
+from steadyrank.studies.simulate.sources import SharedDocuments, topic_keys
 
 DEPTH = 1000
 

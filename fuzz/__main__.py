@@ -216,9 +216,9 @@ def run_all(total: int, names: list[str], first: int, minutes: float, jobs: int)
     return 1 if failures else 0
 
 
-GUIDED = """data.read.csv_cells data.read.score_files data.read.score_json data.read.score_lines
-    data.read.json_text data.read.metadata data.read.run_info data.read.sources
-    data.interop.frames data.interop.datasets measures.names retrieval.engine.collections
+GUIDED = """data.read.csv_files data.read.score_files data.read.score_tools data.read.json_files
+    data.read.columns data.read.run_info data.read.sources data.read.datasets
+    data.interop.tables data.write.csv measures.names retrieval.engine.collections
     retrieval.makers.inputs compute.stores cli.topics cli.inputs cli.make_runs"""
 """Modules without kernels, which must not be changed before Numba sees them."""
 

@@ -18,7 +18,7 @@ from fuzz.line_targets import MORSELS
 from fuzz.mutants import Target
 from fuzz.reader_targets import CSV
 from fuzz.table_targets import BOARD, BY_TOPIC, TURNED, TYPES, WIDE_BOARD
-from steadyrank.data.read.topic_info import describe_topics
+from steadyrank.data.read.run_info import describe_topics
 from steadyrank.studies.compare.view import compare_text
 from steadyrank.studies.datasets.view import VIEW as DATASETS
 from steadyrank.studies.holes.view import VIEW as HOLES

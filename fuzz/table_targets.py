@@ -26,7 +26,8 @@ from fuzz.mutants import Target, csv_rows, raw
 from fuzz.reader_targets import CSV, FORMULA, JSON, NUMBER, parquet, table, text_of, undone
 from steadyrank.cli.judges import named_files, parse_grades
 from steadyrank.data.read.leaderboards import read_leaderboard, read_types
-from steadyrank.data.read.topic_info import cluster_codes, describe_topics, topic_weights
+from steadyrank.data.read.run_info import describe_topics
+from steadyrank.data.scores import cluster_codes, topic_weights
 
 BOARD = b"model,task,type,score\n" + b"".join(
     b"m%d,t%d,%s,%d.%d\n" % (m, t, b"RS"[t % 2 :][:1], 40 + 3 * m, t)

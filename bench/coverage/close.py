@@ -15,7 +15,7 @@ from steadyrank.stats.pairs.max_t import max_t
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.skewed import limits_of
 from steadyrank.stats.pairs.tests import moments, paired_t
-from steadyrank.stats.selection import intervals_as_picked
+from steadyrank.stats.run_means import intervals_as_picked
 
 GAPS = (0.0, 0.1, 0.5, 2.0)
 SAMPLES = 499

@@ -10,13 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from bench.coverage.claims import Claim, Ends, Experiment, Setting, Trial, seed_of
-from steadyrank.stats.datasets.flips import intervals_of, units_of, weighted_max_t
+from steadyrank.stats.datasets.aggregates import AggregateColumns, dataset_units
 from steadyrank.stats.datasets.random_effects import next_dataset, random_effects
 from steadyrank.stats.pairs import decisions
-from steadyrank.stats.pairs.corrections import adjust
+from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.stats.pairs.max_t import max_t
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t
+from steadyrank.stats.pairs.unit_max_t import unit_max_t
 from steadyrank.stats.planning.needed_topics import needed_topics
 
 SAMPLES = 499
@@ -69,15 +70,15 @@ def leaderboards(setting: Setting, full: bool) -> Trial:
 
     def trial(rng: np.random.Generator) -> Ends:
         scores = _noise(world, (n_runs, n_datasets), rng)
-        units = units_of(scores, weight, groups)
+        units = dataset_units(AggregateColumns(values=scores, weight=weight), groups)
         flips = {"n_samples": SAMPLES, "seed": seed_of(rng), "jobs": 1}
         if by_types:
-            pvalue = weighted_max_t(units, pairs, **flips).pvalue
+            pvalue = unit_max_t(units, pairs, **flips).pvalue
         else:
             pvalue = max_t(scores, pairs, **flips).pvalue
         ends: dict[str, tuple[object, object, object]] = {
             "ranks": _nothing_claimed(units.value, pairs, pvalue),
-            "value": (*intervals_of(units, 0.95)[0], 0.0),
+            "value": (*units.intervals(0.95)[0], 0.0),
         }
         if not by_types:
             holm = adjust(paired_t(scores, pairs).pvalue, "holm")

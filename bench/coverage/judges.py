@@ -15,8 +15,15 @@ import numpy as np
 
 import steadyrank as sr
 from bench.coverage.claims import Claim, Ends, Experiment, Setting, Trial, seed_of
-from steadyrank.stats.judges.agreement import COEFFICIENTS, agreement_over_topics
-from steadyrank.stats.judges.bias import bias_of_runs, favours_kin
+from steadyrank.stats.judges.agreement import (
+    COEFFICIENTS,
+    agreement_over_topics,
+    bias_of_runs,
+    confusion_counts,
+    favours_kin,
+    kappa_of_counts,
+    worth_of,
+)
 from steadyrank.stats.judges.corrected import (
     CorrectedParts,
     JudgedScores,
@@ -26,12 +33,9 @@ from steadyrank.stats.judges.corrected import (
     mean_uncertainty,
     shared_weight,
 )
-from steadyrank.stats.judges.ranking import Ranking, rank_runs
-from steadyrank.stats.judges.worth import worth_of
+from steadyrank.stats.judges.ranking import RunRanking, rank_runs
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.stats.ranks.correlation import pairwise_tau_and_tau_ap
-from steadyrank.stats.ranks.intervals import bootstrap_tau_interval
-from steadyrank.stats.ranks.kappa import confusion_counts, kappa_of_counts
+from steadyrank.stats.ranks.correlation import bootstrap_tau_interval, pairwise_tau_and_tau_ap
 
 MEASURE = "nDCG@10"
 SAMPLES = 299
@@ -166,7 +170,7 @@ def at_once(setting: Setting, full: bool) -> Trial:
     worst = N_RUNS - (true < true[:, None]).sum(axis=1)
     gaps = true[pairs[:, 0]] - true[pairs[:, 1]]
 
-    def held(ranking: Ranking, name: str) -> Ends:
+    def held(ranking: RunRanking, name: str) -> Ends:
         low, high = ranking.rank_set.T
         below, above = ranking.interval.T
         right = ((low <= best) & (worst <= high)).all()

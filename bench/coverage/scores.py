@@ -16,13 +16,16 @@ from scipy.stats import rankdata
 import steadyrank as sr
 from bench.coverage.claims import Claim, Ends, Experiment, Setting, Trial, seed_of, settings
 from bench.coverage.worlds import TEAM_RUNS, flat_bank, fresh_collection, scores_of
-from steadyrank.stats.anova.balanced import Anova, anova, crossed_strata
-from steadyrank.stats.anova.main_effects import tukey_main_effect
+from steadyrank.stats.anova.balanced import Anova, anova, crossed_strata, tukey_main_effect
 from steadyrank.stats.pairs.intervals import LIMITS, bootstrap_intervals, t_intervals
 from steadyrank.stats.pairs.tukey import tukey_hsd, two_way_anova
 from steadyrank.stats.planning.needed_topics import needed_topics
-from steadyrank.stats.ranks.correlation import kendall_tau, pairwise_tau_and_tau_ap
-from steadyrank.stats.ranks.intervals import bootstrap_tau_interval, kendall_interval
+from steadyrank.stats.ranks.correlation import (
+    bootstrap_tau_interval,
+    kendall_interval,
+    kendall_tau,
+    pairwise_tau_and_tau_ap,
+)
 from steadyrank.stats.run_means import mean_intervals
 
 PAIRS_A_TRIAL = 50

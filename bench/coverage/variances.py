@@ -19,8 +19,7 @@ from bench.coverage.worlds import (
     nested_components_of,
     scores_of,
 )
-from steadyrank.stats.planning.pilot import pilot_variance
-from steadyrank.stats.planning.variance import topics_for
+from steadyrank.stats.planning.variance import pilot_variance, topics_for
 from steadyrank.stats.planning.variance_facets import (
     FacetComponents,
     crossed_components,

@@ -279,7 +279,7 @@ def _grid(data: Data, **options: Any) -> Any:
     )
 
 
-PAIRS = {"stats.inputs.PAIR_BLOCK": 3, "stats.pairs.tests.CHUNK": 30}
+PAIRS = {"stats.pairs.tests.CHUNK": 30}
 """Pairs of runs that are held together."""
 
 RESAMPLED = ("randomization", "bootstrap", "randomized-tukey")
@@ -301,13 +301,10 @@ COMPARISONS = {
         "t": {"stats.pairs.max_t.VALUES_AT_ONCE": 50},
         "wilcoxon": {},
         "sign": {},
-        "tukey": {"stats.pairs.tukey.PAIR_BLOCK": 3},
+        "tukey": {},
         "randomization": {"stats.pairs.tests.TASKS": 2},
-        "bootstrap": {"stats.pairs.resampled.WIDTH": 3, "stats.pairs.inverted.PAIRS_AT_ONCE": 2},
-        "randomized-tukey": {
-            "stats.pairs.tukey.WORDS_AT_ONCE": 900,
-            "stats.pairs.tukey.PAIR_BLOCK": 3,
-        },
+        "bootstrap": {"stats.pairs.resampled.WIDTH": 3, "stats.pairs.resampled.PAIRS_AT_ONCE": 2},
+        "randomized-tukey": {"stats.pairs.tukey.WORDS_AT_ONCE": 900},
     }.items()
 }
 for kind in ("percentile", "bca"):
@@ -320,7 +317,7 @@ for kind in ("percentile", "bca"):
 for test in ("t", "randomization", "bootstrap"):
     COMPARISONS[f"compare, clusters, {test}"] = _case(
         call=functools.partial(_compare_clustered, test=test),
-        cuts={**PAIRS, "stats.pairs.cluster_resampling.WIDTH": 3},
+        cuts={**PAIRS, "stats.pairs.resampled.WIDTH": 3},
         rounded=1e-12,
     )
 COMPARISONS["compare, segments"] = _case(
@@ -358,7 +355,7 @@ CASES: dict[str, Case] = {
             cuts={
                 **PAIRS,
                 "stats.pairs.max_t.VALUES_AT_ONCE": 50,
-                "stats.datasets.flips.PAIRS_AT_ONCE": 3,
+                "stats.pairs.unit_max_t.PAIRS_AT_ONCE": 3,
             },
             call=functools.partial(
                 lambda data, made, settings, **options: sr.datasets(
@@ -436,7 +433,7 @@ CASES: dict[str, Case] = {
     "topics": Case(
         study="topics",
         told=TOPICS.fields,
-        cuts={**PAIRS, "stats.planning.reversal.PAIR_BLOCK": 3},
+        cuts=PAIRS,
         call=lambda data, **options: sr.topics(
             data.scores, measure="AP", n_trials=70, rng=3, **options
         ),
@@ -455,7 +452,7 @@ CASES: dict[str, Case] = {
         told=AGREE.json,
         executor=True,
         listed=False,
-        cuts={"studies.agree.correlations.SAMPLES": 3, "stats.anova.parts.BLOCK": 7},
+        cuts={"studies.agree.correlations.SAMPLES": 3},
         rounded=1e-12,
         call=lambda data, **options: sr.agree(
             data.scores, topic_sizes=[4, 8], system_sizes=[4, 7], n_samples=10, rng=3, **options
@@ -465,7 +462,6 @@ CASES: dict[str, Case] = {
         study="components",
         told=lambda result: COMPONENTS.json([result]),
         jobs=False,
-        cuts={"stats.anova.parts.BLOCK": 7},
         rounded=1e-12,
         call=lambda data: sr.components(data.scores, measure="AP", factors=["first", "second"]),
     ),

@@ -13,14 +13,11 @@ import numpy as np
 
 from bench.levels import null_data
 from bench.levels.pvalues import SAMPLES, Rejects, one_by_one
-from steadyrank.stats.pairs.cluster_resampling import (
-    cluster_bootstrap,
-    cluster_max_t,
-    cluster_randomization,
-)
+from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t
-from steadyrank.stats.pairs.topic_design import TopicDesign, cluster_sums, cluster_t
+from steadyrank.stats.pairs.topic_design import TopicDesign, cluster_sums
+from steadyrank.stats.pairs.unit_max_t import unit_max_t
 from steadyrank.stats.segments import segment_interaction
 
 EQUAL, UNEQUAL = (3,), (1, 3, 11)
@@ -66,11 +63,10 @@ def of_a_pair(test: Callable[..., Any] | None) -> Rejects:
 
     def one(data: tuple[np.ndarray, np.ndarray], seed: int) -> float:
         scores, design = data[0], TopicDesign(clusters=data[1])
-        base = cluster_t(scores, PAIR, design)
         if test is None:
-            return float(base.pvalue[0])
-        units = cluster_sums(scores, design)
-        return float(test(units, PAIR, base, n_samples=SAMPLES, seed=seed, jobs=1).pvalue[0])
+            return float(paired_t(scores, PAIR, design).pvalue[0])
+        how = {"design": design, "n_samples": SAMPLES, "seed": seed, "jobs": 1}
+        return float(test(scores, PAIR, **how).pvalue[0])
 
     return one_by_one(one)
 
@@ -84,9 +80,9 @@ def of_all_pairs(data: tuple[np.ndarray, np.ndarray], seed: int) -> float:
     """The smallest adjusted p-value of max-t with flips of clusters."""
     scores, design = data[0], TopicDesign(clusters=data[1])
     pairs = all_pairs(len(scores))
-    errors = cluster_t(scores, pairs, design).standard_error
-    units = cluster_sums(scores, design)
-    together = cluster_max_t(units, pairs, errors, n_samples=SAMPLES, seed=seed, jobs=1)
+    errors = paired_t(scores, pairs, design).standard_error
+    units, flips = cluster_sums(scores, design), {"n_samples": SAMPLES, "seed": seed, "jobs": 1}
+    together = unit_max_t(units, pairs, is_centred=False, errors=errors, **flips)
     return float(together.pvalue.min())
 
 
@@ -108,6 +104,6 @@ SEGMENTED = {
 }
 TESTS_OF_A_PAIR: dict[str, Rejects] = {
     "t, clusters": of_a_pair(None),
-    "randomization, clusters": of_a_pair(cluster_randomization),
-    "bootstrap, clusters": of_a_pair(cluster_bootstrap),
+    "randomization, clusters": of_a_pair(randomization),
+    "bootstrap, clusters": of_a_pair(studentized_bootstrap),
 }

@@ -18,27 +18,26 @@ from scipy import special
 from bench.levels.null_data import MARGIN
 from steadyrank.stats.anova.balanced import anova
 from steadyrank.stats.anova.unbalanced import type_three
-from steadyrank.stats.datasets.friedman import friedman
-from steadyrank.stats.instances.batches import (
+from steadyrank.stats.datasets.aggregates import friedman
+from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
+from steadyrank.stats.instances.equivalence import EquivalenceTest, equivalence_test
+from steadyrank.stats.judges.agreement import KinTest, favours_kin, welch_pvalue
+from steadyrank.stats.judges.corrected import JudgedScores, corrected_parts, shared_weight
+from steadyrank.stats.judges.ranking import RunRanking, rank_runs
+from steadyrank.stats.mixed.fit import MixedModel, fit
+from steadyrank.stats.mixed.posterior import posterior
+from steadyrank.stats.mixed.two_way import (
     means_and_errors,
     nested_pvalues,
     t_pvalues,
     two_way_pvalues,
 )
-from steadyrank.stats.instances.bootstrap import algorithm_two
-from steadyrank.stats.instances.equivalence import EquivalenceTest, equivalence_test
-from steadyrank.stats.instances.two_way_bootstrap import two_way_bootstrap
-from steadyrank.stats.judges.bias import KinTest, favours_kin, welch_pvalue
-from steadyrank.stats.judges.corrected import JudgedScores, corrected_parts, shared_weight
-from steadyrank.stats.judges.ranking import Ranking, rank_runs
-from steadyrank.stats.mixed.fit import MixedModel, fit
-from steadyrank.stats.mixed.posterior import posterior
 from steadyrank.stats.pairs import studentized_range as studentized
-from steadyrank.stats.pairs.clustered import MeanDifference, mean_difference
-from steadyrank.stats.pairs.corrections import adjust
+from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.stats.pairs.max_t import max_t
 from steadyrank.stats.pairs.result import PairTests, all_pairs
 from steadyrank.stats.pairs.tests import paired_t
+from steadyrank.stats.pairs.topic_design import MeanDifference, mean_difference
 from steadyrank.stats.pairs.tukey import randomized_tukey
 from steadyrank.studies.agree.correlations import FACTORS, STRATA, sample_correlations
 from steadyrank.studies.holes.completions import rubin_pvalues
@@ -153,7 +152,7 @@ JUDGE_BIAS = 0.05
 """By which a judge favours each run over the next: no interval that is corrected may mind."""
 
 
-def _corrected(data: tuple[np.ndarray, ...], seed: int) -> Ranking:
+def _corrected(data: tuple[np.ndarray, ...], seed: int) -> RunRanking:
     human, judge, more = data
     bias = JUDGE_BIAS * np.arange(len(human))[:, None]
     scores = JudgedScores(human=human, judge=judge + bias, more=more + bias)

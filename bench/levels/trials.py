@@ -634,7 +634,7 @@ JUDGES = Section(
     tests=(
         LevelTest(
             name="a pair, corrected",
-            offered=("Ranking.pvalue",),
+            offered=("RunRanking.pvalue",),
             cost=20,
             rejects=run.corrected_pair,
             data=JUDGED,
@@ -642,7 +642,7 @@ JUDGES = Section(
         ),
         LevelTest(
             name="all pairs, corrected",
-            offered=("Ranking.pvalue_adjusted",),
+            offered=("RunRanking.pvalue_adjusted",),
             cost=20,
             rejects=run.corrected_family,
             data=JUDGED,

@@ -1,23 +1,22 @@
 """Public names, and where they live: `__init__.py` imports each from here when it is first used."""
 
 from steadyrank._version import __version__ as __version__
-from steadyrank.data.interop.datasets import read_topics as read_topics
 from steadyrank.data.interop.objects import as_qrels as as_qrels
 from steadyrank.data.interop.objects import as_run as as_run
 from steadyrank.data.interop.objects import as_scores as as_scores
 from steadyrank.data.leaderboard import Leaderboard as Leaderboard
 from steadyrank.data.qrels import Qrels as Qrels
 from steadyrank.data.qrels import qrels_from_dict as qrels_from_dict
+from steadyrank.data.read.datasets import read_topics as read_topics
 from steadyrank.data.read.leaderboards import read_leaderboard as read_leaderboard
 from steadyrank.data.read.limits import max_input as max_input
 from steadyrank.data.read.qrels import read_qrels as read_qrels
+from steadyrank.data.read.runs import Runs as Runs
 from steadyrank.data.read.runs import read_run as read_run
 from steadyrank.data.read.runs import read_runs as read_runs
 from steadyrank.data.read.score_files import read_scores as read_scores
-from steadyrank.data.read.score_files import write_scores as write_scores
 from steadyrank.data.run import Run as Run
 from steadyrank.data.run import run_from_dict as run_from_dict
-from steadyrank.data.runs import Runs as Runs
 from steadyrank.data.scores import Scores as Scores
 from steadyrank.data.scores import join_scores as join_scores
 from steadyrank.data.track.model import TrackModel as TrackModel
@@ -27,6 +26,7 @@ from steadyrank.data.track.simulated import SimulatedTrack as SimulatedTrack
 from steadyrank.data.track.simulated import simulated_track as simulated_track
 from steadyrank.data.write.files import write_qrels as write_qrels
 from steadyrank.data.write.files import write_run as write_run
+from steadyrank.data.write.files import write_scores as write_scores
 from steadyrank.errors import FormatError as FormatError
 from steadyrank.errors import InputError as InputError
 from steadyrank.errors import MachineError as MachineError
@@ -54,13 +54,13 @@ from steadyrank.retrieval.makers.shard import ShardResult as ShardResult
 from steadyrank.retrieval.makers.shard import shard as shard
 from steadyrank.retrieval.makers.shard import write_shards as write_shards
 from steadyrank.stats.interval import Interval as Interval
+from steadyrank.stats.judges.agreement import cohen_kappa as cohen_kappa
 from steadyrank.stats.ranks.correlation import RankCorrelation as RankCorrelation
 from steadyrank.stats.ranks.correlation import correlations as correlations
 from steadyrank.stats.ranks.correlation import kendall_tau as kendall_tau
+from steadyrank.stats.ranks.correlation import rbo as rbo
 from steadyrank.stats.ranks.correlation import symmetric_tau_ap as symmetric_tau_ap
 from steadyrank.stats.ranks.correlation import tau_ap as tau_ap
-from steadyrank.stats.ranks.kappa import cohen_kappa as cohen_kappa
-from steadyrank.stats.ranks.overlap import rbo as rbo
 from steadyrank.studies.agree.result import AgreeResult as AgreeResult
 from steadyrank.studies.agree.study import agree as agree
 from steadyrank.studies.compare.audit import AuditResult as AuditResult

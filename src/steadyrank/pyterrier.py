@@ -16,13 +16,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from steadyrank.data.interop.datasets import read_topics
+from steadyrank.data.read.datasets import read_topics
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.scores import Scores, join_scores
 from steadyrank.errors import InputError, MachineError, UnknownNameError
 from steadyrank.measures.evaluate import evaluate
 from steadyrank.measures.names import Measure, is_foreign, parse_measure, parse_measures
-from steadyrank.stats.pairs.corrections import adjust
+from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.compare.study import compare
 

@@ -462,7 +462,7 @@ def test_progress_is_told_in_lines_where_nobody_watches(capsys, files, monkeypat
 
 
 def test_whoever_watches_is_told_of_compiling(capsys, monkeypatch):
-    monkeypatch.setattr("steadyrank.compute.numba_cache.is_kept", lambda kernel: False)
+    monkeypatch.setattr("steadyrank.compute.kernel_cache.is_kept", lambda kernel: False)
     tell_if_compiling(False, object())
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)

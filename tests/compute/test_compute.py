@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numba
 import numpy as np
@@ -18,7 +17,7 @@ import pytest
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 import steadyrank as sr
-from steadyrank.compute import blas, kernels, numba_cache, random_kernels
+from steadyrank.compute import blas, kernel_cache, kernels, random_kernels
 from steadyrank.compute.blas import one_blas_thread
 from steadyrank.compute.executors import map_in_order, workers
 from steadyrank.compute.files import whole_file, write_whole
@@ -32,7 +31,7 @@ def test_without_a_place_to_keep_them_kernels_still_work(monkeypatch):
     monkeypatch.setattr(numba.core.dispatcher.Dispatcher, "enable_caching", nowhere)
     double = kernels.kernel(lambda x: 2 * x)
     assert double(21) == 42
-    assert not numba_cache.is_kept(double)
+    assert not kernel_cache.is_kept(double)
 
 
 def test_other_failures_of_the_cache_are_not_swallowed(monkeypatch):
@@ -42,51 +41,6 @@ def test_other_failures_of_the_cache_are_not_swallowed(monkeypatch):
     monkeypatch.setattr(numba.core.dispatcher.Dispatcher, "enable_caching", broken)
     with pytest.raises(RuntimeError, match="something else"):
         kernels.kernel(lambda x: x)
-
-
-def test_which_sources_are_behind_a_kernel():
-    sources = {
-        "steadyrank.a": b"from steadyrank.compute.kernels import (\n    WORD,\n    part,\n)\n"
-        b"from steadyrank import b\n",
-        "steadyrank.b": b"from steadyrank.c.d import LIMIT\n",
-        "steadyrank.c.d": b"",
-        "steadyrank.e": b"from steadyrank.compute.kernels import WORD\nfrom steadyrank import a\n",
-        "steadyrank.compute.kernels": b"from steadyrank import a\n",
-    }
-    behind_a = {name: source for name, source in sources.items() if name != "steadyrank.e"}
-    assert numba_cache._behind({"steadyrank.a"}, sources.get) == behind_a
-    assert numba_cache._behind({"steadyrank.c.d"}, sources.get) == {"steadyrank.c.d": b""}
-    assert numba_cache._behind({"elsewhere"}, sources.get) == {}
-
-
-def test_sources_of_the_package_and_of_other_modules_are_found():
-    behind = numba_cache._behind({"steadyrank.data.read.lines"}, numba_cache._source)
-    assert {
-        "steadyrank.data.ids",
-        "steadyrank.data.read.numbers",
-        "steadyrank.compute.kernels",
-        "steadyrank.compute.numba_cache",
-    } <= behind.keys()
-    assert "steadyrank.measures.scoring" not in behind
-    assert numba_cache._source(__name__) == Path(__file__).read_bytes()
-
-
-def test_kernels_that_a_template_is_made_with_count_as_its_sources():
-    from steadyrank.retrieval.engine.models import weights_kernel
-
-    modules = numba_cache._modules_of(weights_kernel("BM25").py_func)
-    assert {
-        "steadyrank.retrieval.engine.search_kernels",
-        "steadyrank.retrieval.engine.model_kernels",
-    } <= modules
-
-
-def test_a_change_in_a_source_behind_kernels_makes_them_stale():
-    stamp = numba_cache._sources_stamp(frozenset({__name__}))
-    assert len(stamp) == 64
-    identity = kernels.kernel(lambda x: x)
-    assert identity(3) == 3
-    assert identity._cache._cache_file._source_stamp == stamp
 
 
 def test_specialised_kernels_differ_by_what_their_globals_stand_for():
@@ -123,40 +77,51 @@ def test_words_and_bytes_by_their_bits():
     assert high == 3
 
 
-def test_bits_are_counted_and_bytes_held_against_a_form():
-    data = np.frombuffer(bytearray(b"x32.219482 run0" + bytes(16)), np.uint8)
-    form = np.zeros(32, np.uint8)
-    form[:9] = np.frombuffer(b"00.000000", np.uint8)
-    form[16:] = [9, 9, 0, *[9] * 6, *[255] * 7]
-
+def test_bits_are_counted():
     @numba.njit
-    def looked_at(data, form, word):
+    def counted(word):
         return (
-            kernels.bytes_within(data, 1, form),
-            kernels.bytes_within(data, 0, form),
-            kernels.bytes_within(data, 2, form),
             kernels.count_ones(word),
             kernels.trailing_zeros(word),
             kernels.trailing_zeros(word ^ word),
+            kernels.leading_zeros(word),
         )
 
-    assert looked_at(data, form, np.uint64(0b10110000)) == (True, False, False, 3, 4, 64)
+    assert counted(np.uint64(0b10110000)) == (3, 4, 64, 56)
+    rng = np.random.default_rng(1)
+    for word in rng.integers(1, 2**64, 50, np.uint64) >> rng.integers(0, 63, 50, np.uint64):
+        if word:
+            bits = f"{word:064b}"
+            lowest, highest = 63 - bits.rindex("1"), bits.index("1")
+            assert counted(word) == (bits.count("1"), lowest, 64, highest)
 
 
-@pytest.mark.skipif(not kernels.READS_FILES, reason="kernels read no files on this system")
-def test_kernels_read_files_by_their_number(tmp_path):
-    (tmp_path / "a").write_bytes(b"steadyrank")
-    data = np.full(16, 7, np.uint8)
+def test_words_are_written_and_read_byte_by_byte():
+    data = np.full(24, 9, np.uint8)
 
     @numba.njit
-    def read(number, data):
-        return kernels.read_file(number, data, 2, 6)
+    def through(data, word):
+        kernels.store_word(data, 3, word)
+        return kernels.load_word(data, 3), kernels.load_byte(data, 4), kernels.bits_to_float(word)
 
-    with open(tmp_path / "a", "rb", buffering=0) as file:
-        number = file.fileno()
-        assert [read(number, data) for _ in range(3)] == [6, 4, 0]
-    assert data.tobytes() == b"\x07\x07rankdy" + b"\x07" * 8
-    assert read(-1, data) == -1
+    word = np.uint64(0x4009_21FB_5444_2D18)
+    assert through(data, word) == (word, 0x2D, np.pi)
+    assert data[3:11].tobytes() == int(word).to_bytes(8, "little")
+    assert data[:3].tolist() == [9] * 3
+    assert data[11:].tolist() == [9] * 13
+
+
+def test_the_upper_half_of_a_product():
+    @numba.njit
+    def product(a, b):
+        return kernels.high_product(a, b)
+
+    rng = np.random.default_rng(2)
+    edges = [0, 1, 2**32 - 1, 2**32, 2**63, 2**64 - 1]
+    words = [*edges, *map(int, rng.integers(0, 2**64, 30, np.uint64))]
+    for a in words:
+        for b in words:
+            assert int(product(np.uint64(a), np.uint64(b))) == a * b >> 64
 
 
 def test_bytes_from_some_positions_on_are_added_to_wider_totals():

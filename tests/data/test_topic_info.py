@@ -7,7 +7,7 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.read.topic_info import cluster_codes, topic_column, topic_weights
+from steadyrank.data.scores import cluster_codes, topic_column, topic_weights
 from steadyrank.studies.evaluate.view import scores_text
 
 QRELS = {topic: {"d1": 1, "d2": 0} for topic in ("7-a", "7-b", "10-a")}

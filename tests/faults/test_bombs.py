@@ -15,7 +15,7 @@ import pytest
 import steadyrank as sr
 from steadyrank.cli import run
 from steadyrank.compute import memory
-from steadyrank.data.read import limits, patterns
+from steadyrank.data.read import limits, sources
 from steadyrank.retrieval.engine.collections import read_collection
 
 PACKINGS = {
@@ -95,7 +95,8 @@ def test_files_that_would_fill_the_memory_are_refused(small_machine, tmp_path, n
 
 @pytest.mark.parametrize("name", ["scores.jsonl", "scores.csv"])
 def test_lines_end(small_machine, monkeypatch, tmp_path, name):
-    monkeypatch.setattr("steadyrank.data.read.csv_cells.LONGEST_LINE", 1 << 16)
+    for reader in ("csv_files", "streams"):
+        monkeypatch.setattr(f"steadyrank.data.read.{reader}.LONGEST_LINE", 1 << 16)
     head = {"scores.jsonl": b'{"a": "', "scores.csv": b"measure,run,topic,value\nAP,"}[name]
     (tmp_path / name).write_bytes(head + b"x" * (1 << 17))
     with pytest.raises(sr.InputError, match="this is not a text of lines"):
@@ -209,24 +210,24 @@ def forest(tmp_path):
     ],
 )
 def test_patterns_find_each_file_once(forest, pattern, names):
-    found = patterns.matching_files(forest / pattern)
+    found = sources.matching_files(forest / pattern)
     assert [path.relative_to(forest).as_posix() for path in found] == names
 
 
 def test_patterns_that_walk_the_disk_are_bounded(forest, monkeypatch):
-    monkeypatch.setattr(patterns, "MANY", 3)
-    monkeypatch.setattr(patterns, "MOST_ENTRIES", 5)
+    monkeypatch.setattr(sources, "MANY", 3)
+    monkeypatch.setattr(sources, "MOST_ENTRIES", 5)
     with (
         pytest.warns(sr.SteadyrankWarning, match="3 files and folders searched so far"),
         pytest.raises(sr.InputError, match="more than 5 files and folders to search"),
     ):
-        patterns.matching_files(forest / "**/**/**")
+        sources.matching_files(forest / "**/**/**")
 
 
 def test_patterns_say_how_many_files_match(forest, monkeypatch):
-    monkeypatch.setattr(patterns, "MANY_FILES", 2)
+    monkeypatch.setattr(sources, "MANY_FILES", 2)
     with pytest.warns(sr.SteadyrankWarning, match="3 files match"):
-        patterns.matching_files(forest / "**/*.run")
+        sources.matching_files(forest / "**/*.run")
 
 
 def test_memory_is_that_of_the_container(tmp_path, monkeypatch):

@@ -14,7 +14,7 @@ import pytest
 
 import steadyrank
 from bench.faults.trials import write_inputs
-from steadyrank.compute.numba_cache import _is_ours
+from steadyrank.compute.kernel_cache import _is_ours
 from steadyrank.present import figures
 
 SOURCE = Path(steadyrank.__file__).parents[1]
@@ -91,16 +91,16 @@ def test_machine_code_is_not_taken_from_where_the_current_folder_says(data, tmp_
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="folders have no owners here")
 def test_machine_code_of_others_is_left_alone(tmp_path, monkeypatch):
-    assert _is_ours(str(tmp_path))
+    assert _is_ours(tmp_path)
     shared = tmp_path / "shared"
     shared.mkdir()
     shared.chmod(0o777)
-    assert not _is_ours(str(shared))
+    assert not _is_ours(shared)
     foreign = tmp_path / "foreign"
     foreign.mkdir()
     monkeypatch.setattr(os, "geteuid", lambda: foreign.stat().st_uid + 1)
     if foreign.stat().st_uid:
-        assert not _is_ours(str(foreign))
+        assert not _is_ours(foreign)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="no limit on address space here")

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import numba
 import pytest
+from numba.core.caching import IndexDataCacheFile
 
 import steadyrank
-from steadyrank.compute import numba_cache
+from steadyrank.compute import kernel_cache
 
 SOURCE = """
 from steadyrank.compute.kernels import kernel
@@ -29,14 +33,17 @@ def sources(tmp_path, monkeypatch):
     """Writes a module of two kernels, one compiled into the other, and imports it anew."""
 
     def load(by):
-        monkeypatch.setattr(numba_cache, "_sources_stamp", lambda modules: f"sources with {by}")
         path = tmp_path / "made_kernels.py"
         path.write_text(SOURCE.format(by=by))
+        kernel_cache._source.cache_clear()
+        kernel_cache._digest.cache_clear()
         spec = importlib.util.spec_from_file_location("made_kernels", path)
         module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, "made_kernels", module)
         spec.loader.exec_module(module)
         return module
 
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     return load
 
 
@@ -49,52 +56,60 @@ def test_killed_between_index_and_code_the_next_process_does_not_run_old_code(so
     for by, moment in ((10, "_save_data"), (100, "_save_index")):
         module = sources(by)
         with monkeypatch.context() as patch:
-            patch.setattr(numba_cache.KeptCode, moment, killed)
+            patch.setattr(IndexDataCacheFile, moment, killed)
             with pytest.raises(KeyboardInterrupt):
                 module.twice(0)
         assert sources(by).twice(0) == 2 * by
 
 
+def test_killed_before_the_checksum_is_written_code_is_compiled_anew(sources, tmp_path):
+    assert sources(1).twice(0) == 2
+    [noted] = tmp_path.glob("*/*twice*/sum")
+    noted.unlink()
+    again = sources(1)
+    assert not kernel_cache.is_kept(again.twice)
+    assert again.twice(0) == 2
+
+
 def test_kept_code_is_used_and_old_code_goes(sources, tmp_path):
     assert sources(1).twice(0) == 2
     again = sources(1)
-    assert numba_cache.is_kept(again.twice)
+    assert kernel_cache.is_kept(again.twice)
     assert again.twice(0) == 2
     assert again.twice.stats.cache_hits
     assert sources(1).twice(0.5) == 2.5
-    kept = [path.name for path in (tmp_path / "__pycache__").glob("*twice*.nbc")]
+    kept = set(tmp_path.rglob("*twice*.nbc"))
     assert len(kept) == 2
     assert sources(10).twice(0) == 20
-    left = [path.name for path in (tmp_path / "__pycache__").glob("*twice*.nbc")]
-    assert len(left) == 1
-    assert not set(left) & set(kept)
+    assert sources(100).twice(0) == 200
+    left = set(tmp_path.rglob("*twice*.nbc"))
+    assert len(left) == 2
+    assert not left & kept
 
 
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), EOFError()])
-def test_a_full_disk_does_not_stop_kernels(sources, monkeypatch, error):
-    def full(self, *rest):
-        raise error
-
-    monkeypatch.setattr(numba_cache.KeptCode, "_save_data", full)
+def test_a_full_disk_does_not_stop_kernels(sources, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=4096))
+    kernel_cache._home.cache_clear()
     module = sources(1)
     assert module.twice(0) == 2
-    assert not numba_cache.is_kept(module.twice)
+    assert not kernel_cache.is_kept(module.twice)
+    kernel_cache._home.cache_clear()
 
 
 @pytest.mark.parametrize("content", [b"", b"half an index"])
 def test_damaged_code_is_compiled_anew(sources, tmp_path, content):
     assert sources(1).twice(0) == 2
-    for path in (tmp_path / "__pycache__").glob("*.nb?"):
+    for path in tmp_path.rglob("*.nb?"):
         path.write_bytes(content)
     module = sources(1)
-    assert not numba_cache.is_kept(module.twice)
+    assert not kernel_cache.is_kept(module.twice)
     assert module.twice(0) == 2
 
 
 def test_a_flipped_bit_is_noticed_before_code_is_loaded(sources, tmp_path):
     """A flipped bit in machine code would crash the process, or change its results."""
     assert sources(1).twice(0) == 2
-    for path in (tmp_path / "__pycache__").glob("*.nb[ci]"):
+    for path in tmp_path.rglob("*.nb[ci]"):
         content = bytearray(path.read_bytes())
         content[len(content) // 2] ^= 4
         path.write_bytes(content)

@@ -11,7 +11,7 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.cli import run
-from steadyrank.data.read.csv_cells import is_formula
+from steadyrank.data.write.csv import is_formula
 from steadyrank.visible import restored
 
 NAMES = ("caf\udce9", "=c\u202emd", "b")

@@ -100,8 +100,8 @@ def test_the_limit_of_input_holds_there_too(data, scheduler, tmp_path, capsys):
 
 def test_a_file_that_differs_there_is_refused(data, scheduler, tmp_path, capsys, monkeypatch):
     """The worker sees one path, another content: as on machines without a common disk."""
-    known = sr.data.runs._digest
-    monkeypatch.setattr(sr.data.runs, "_digest", lambda path: known(path)[::-1])
+    known = sr.data.read.runs._digest
+    monkeypatch.setattr(sr.data.read.runs, "_digest", lambda path: known(path)[::-1])
     with worker(scheduler, tmp_path / "worker"):
         code, out, err = evaluate(scheduler, capsys)
     assert (code, out) == (1, "")

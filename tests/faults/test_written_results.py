@@ -16,7 +16,7 @@ import steadyrank as sr
 from steadyrank.cli import run
 from steadyrank.compute.files import STALE, is_unfinished, sweep, write_whole
 from steadyrank.compute.stores import open_store
-from steadyrank.data.interop.datasets import read_topics
+from steadyrank.data.read.datasets import read_topics
 from steadyrank.retrieval.makers.runs import open_run_folder
 
 SOURCE = Path(sr.__file__).parents[1]

@@ -23,14 +23,15 @@ from steadyrank.papers.jayasinghe2015.pitfalls import (
     paper_scores,
     single_instance_shares,
 )
-from steadyrank.stats.instances.batches import (
+from steadyrank.stats.mixed.fit import MixedModel, fit
+from steadyrank.stats.mixed.two_way import (
+    nested_difference,
     nested_pvalues,
     t_pvalues,
+    two_way_difference,
     two_way_pvalues,
     welch_pvalues,
 )
-from steadyrank.stats.mixed.fit import MixedModel, fit
-from steadyrank.stats.mixed.two_way import nested_difference, two_way_difference
 
 BUDGET = int(os.environ.get("STEADYRANK_CELLS", "1"))
 """Multiplies the replications of the slow tests."""

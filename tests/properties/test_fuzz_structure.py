@@ -16,7 +16,7 @@ import steadyrank as sr
 from fuzz.mutants import BUDGET, csv_rows
 from fuzz.reader_targets import FORMULA, NUMBER
 from steadyrank.data.read.run_info import describe_runs
-from steadyrank.data.read.table_rules import is_summary
+from steadyrank.data.table_rules import is_summary
 from steadyrank.present.table import Table, text_rows, to_csv
 from steadyrank.retrieval.engine.collections import read_collection
 

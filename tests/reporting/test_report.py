@@ -9,13 +9,13 @@ import socket
 
 import numpy as np
 import pytest
+from steadyrank.reporting.settling import combined
 
 import steadyrank as sr
 from steadyrank.present import cells as report_parts
 from steadyrank.present.page import Page
 from steadyrank.reporting import page as report_page
 from steadyrank.reporting.provenance import library_call
-from steadyrank.reporting.settling import combined
 from steadyrank.studies import registry
 from steadyrank.studies.material import Material, Settings
 from steadyrank.studies.part import Findings
@@ -379,7 +379,7 @@ def test_files_of_scores_are_read_and_named(scores, tmp_path, drawn_nowhere):
 def test_every_run_is_read_once_or_once_per_step_where_memory_is_short(
     folder, whole, tmp_path, drawn_nowhere, opened_files, monkeypatch, memory, most
 ):
-    monkeypatch.setattr("steadyrank.data.runs.MOST_KEPT", memory)
+    monkeypatch.setattr("steadyrank.data.read.runs.MOST_KEPT", memory)
     with opened_files() as opened, pytest.warns(sr.SteadyrankWarning):
         again = made(folder, tmp_path / "again.html")
     # Once more for the first line, whose tag another run may have.

@@ -9,8 +9,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-import steadyrank as sr
 from steadyrank.reporting.card import MOST_WORDS, make_card, verdict
 from steadyrank.reporting.limits import (
     limit_words,
@@ -18,6 +16,8 @@ from steadyrank.reporting.limits import (
     reversed_by_instances,
     reversed_by_judgments,
 )
+
+import steadyrank as sr
 from steadyrank.stats.run_means import SAME_MEAN
 from steadyrank.words import number_word
 

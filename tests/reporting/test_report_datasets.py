@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from steadyrank.reporting.dataset_card import dataset_verdict
 
 import steadyrank as sr
-from steadyrank.reporting.dataset_card import dataset_verdict
 from steadyrank.studies.datasets.view import VIEW
 
 

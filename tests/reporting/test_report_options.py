@@ -6,8 +6,6 @@ import re
 
 import numpy as np
 import pytest
-
-import steadyrank as sr
 from steadyrank.reporting.card import MOST_WORDS, verdict
 from steadyrank.reporting.headline import (
     leaderboard_sentences,
@@ -16,6 +14,8 @@ from steadyrank.reporting.headline import (
     standing,
     verdict_words,
 )
+
+import steadyrank as sr
 
 
 def scores_of(*means, noise=0.05, n_topics=30, seed=0):

@@ -10,11 +10,11 @@ import warnings
 
 import numpy as np
 import pytest
+from steadyrank.reporting.pairs import MOST_PICKED, aligned_pairs, make_pairs, order_shares
 
 import steadyrank as sr
 from steadyrank.present.packing import packed_numbers
 from steadyrank.present.pair_panel import PairPanel, packed
-from steadyrank.reporting.pairs import MOST_PICKED, aligned_pairs, make_pairs, order_shares
 from steadyrank.studies.simulate.result import documents_share
 from steadyrank.studies.topics.result import needed_figure
 from steadyrank.words import percent, pvalue_words

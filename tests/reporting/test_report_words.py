@@ -6,8 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-import steadyrank as sr
 from steadyrank.reporting.card import make_card
 from steadyrank.reporting.headline import (
     files_words,
@@ -19,6 +17,8 @@ from steadyrank.reporting.headline import (
     topics_to_settle,
     verdict_words,
 )
+
+import steadyrank as sr
 from steadyrank.studies.compare.view import first
 from steadyrank.studies.instances.view import systems_words
 from steadyrank.studies.simulate.result import documents_share

@@ -27,8 +27,7 @@ from steadyrank import papers as papers_room
 from steadyrank import stats as stats_room
 from steadyrank import studies as studies_room
 from steadyrank.cli import group
-from steadyrank.stats.anova.balanced import anova, crossed_strata
-from steadyrank.stats.anova.main_effects import tukey_main_effect
+from steadyrank.stats.anova.balanced import anova, crossed_strata, tukey_main_effect
 from steadyrank.stats.instances.power import InstanceTest, InstanceVariances
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tukey import tukey_hsd, two_way_anova

@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from steadyrank.stats.run_means import adjusted_means, mean_intervals
-from steadyrank.stats.selection import expected_means, intervals_as_picked, kept_order
+from steadyrank.stats.run_means import (
+    adjusted_means,
+    expected_means,
+    intervals_as_picked,
+    kept_order,
+    mean_intervals,
+)
 
 
 def true_means(kind, n_runs, rng):

@@ -15,8 +15,7 @@ import steadyrank as sr
 from steadyrank import papers
 from steadyrank.present.plot_style import COLOURS, MARKERS
 from steadyrank.present.svg import svg_text
-from steadyrank.stats.run_means import adjusted_means
-from steadyrank.stats.selection import expected_means
+from steadyrank.stats.run_means import adjusted_means, expected_means
 from steadyrank.studies.registry import all_plots
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -37,10 +37,9 @@ def command(out: str, measures: tuple[str, ...], output: Output, **options: Any)
     judges. Try any other command on the files.
     """
     with bars(output.quiet) as progress:
-        from steadyrank.cli.rehearsals import of_demo
-        from steadyrank.data.write.kernels import put_lines
+        from steadyrank.retrieval.engine.search_kernels import find_ranks
 
-        tell_if_compiling(output.quiet, put_lines, of_demo(measures))
+        tell_if_compiling(output.quiet, find_ranks)
         from steadyrank.reporting.demo import demo
 
         result = demo(

@@ -44,12 +44,12 @@ def command(
     """
     scores = _scores(inputs, output, **options)
     if by == "system":
-        from steadyrank.stats.instances.pair_tests import scores_by_system
+        from steadyrank.stats.instances.mixed_tests import scores_by_system
 
         scores = scores_by_system(scores)
     if output.path is not None and output.format == "parquet":
         from steadyrank.compute.files import check_still_there
-        from steadyrank.data.read.score_files import write_scores
+        from steadyrank.data.write.files import write_scores
 
         check_still_there(Path(output.path).parent)
         write_scores(scores, output.path)
@@ -70,18 +70,17 @@ def _scores(inputs: Inputs, output: Output, **topics: Any) -> Scores:
     if inputs.has_scores:
         if output.format == "trec_eval":
             raise InputError("--format trec_eval counts documents: give QRELS RUN..., not scores")
-        from steadyrank.data.read.topic_info import describe_topics
+        from steadyrank.data.read.run_info import describe_topics
 
         return describe_topics(load_scores(inputs, output), **topics)
     if output.format == "trec_eval" and inputs.reading["no_relevant"] == "skip":
         raise InputError("trec_eval skips no judged topics: omit --no-relevant skip")
     qrels, runs = qrels_and_runs(inputs.files)
     with output.progress("runs") as progress:
-        from steadyrank.cli.rehearsals import of_evaluate
         from steadyrank.measures.evaluate import evaluate
 
         by_measures = inputs.measures or _default_measures(output.format)
-        tell_if_compiling(output.quiet, rehearsals=of_evaluate(by_measures))
+        tell_if_compiling(output.quiet)
         return evaluate(
             runs,
             qrels,

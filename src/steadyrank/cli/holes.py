@@ -60,7 +60,7 @@ def command(
     row per run, JSON everything.
     """
     tell_if_compiling(output.quiet)
-    from steadyrank.data.interop.datasets import read_topics
+    from steadyrank.data.read.datasets import read_topics
     from steadyrank.studies.holes.study import holes
     from steadyrank.studies.holes.view import VIEW, ask_text
 

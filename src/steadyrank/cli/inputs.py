@@ -122,9 +122,7 @@ def load_scores(
         return describe_scores(scores, **{key: inputs.reading[key] for key in about})
     qrels, runs = qrels_and_runs(inputs.files)
     measures = inputs.measures or default_measures
-    from steadyrank.cli.rehearsals import of_evaluate
-
-    tell_if_compiling(output.quiet, rehearsals=of_evaluate(measures))
+    tell_if_compiling(output.quiet)
     from steadyrank.measures.evaluate import evaluate
 
     with output.progress("runs") as progress:

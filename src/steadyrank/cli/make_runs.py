@@ -151,8 +151,8 @@ def _check_places(out: str | None, output: str | None, scores_file: str | None) 
 def _keep_scores(scores: Scores, scores_file: str) -> None:
     """Write the scores; beside a CSV, which has no room for them, the components."""
     from steadyrank.compute.files import check_still_there, write_whole
-    from steadyrank.data.read.csv_cells import csv_line
-    from steadyrank.data.read.score_files import write_scores
+    from steadyrank.data.write.csv import csv_line
+    from steadyrank.data.write.files import write_scores
 
     path = Path(scores_file)
     check_still_there(path.parent)
@@ -187,7 +187,7 @@ def _text_of_rows(
     **looks: Any,
 ) -> str:
     """The result: a table for people, all runs for programs."""
-    from steadyrank.data.read.csv_cells import csv_line
+    from steadyrank.data.write.csv import csv_line
     from steadyrank.present.json import to_json
     from steadyrank.present.table import render
 

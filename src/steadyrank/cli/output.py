@@ -14,16 +14,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from steadyrank.compute.executors import Progress
 from steadyrank.errors import InputError, MachineError
 from steadyrank.visible import for_terminal, one_line
-
-if TYPE_CHECKING:
-    from steadyrank.compute.ahead import Rehearsal
 
 FORMATS = ("table", "csv", "json", "latex", "markdown", "html")
 
@@ -274,25 +271,15 @@ def hush_matplotlib(quiet: bool) -> None:
         logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
 
-def tell_if_compiling(
-    quiet: bool, kernel: Any = None, rehearsals: Sequence[Rehearsal] | None = None
-) -> None:
-    """Shorten the wait of the first command after an installation, and explain it if one watches.
+def tell_if_compiling(quiet: bool, kernel: Any = None) -> None:
+    """Explain the wait of the first command after an installation, if somebody watches.
 
-    `kernel` is one that few other commands have, where it is not the one that ranks documents;
-    `rehearsals` are what other processes are to compile, scoring and ranking unless given.
+    `kernel` is one that few other commands have, where it is not the one that ranks documents.
     """
-    from steadyrank.cli.rehearsals import of_evaluate
-    from steadyrank.compute.ahead import compile_ahead
-    from steadyrank.compute.numba_cache import can_be_kept, is_kept, load_compiler
-    from steadyrank.data.read.blocks import n_ranked
+    from steadyrank.compute.kernel_cache import is_kept
+    from steadyrank.data.order import n_ranked
 
-    if is_kept(kernel or n_ranked):
-        return
-    if can_be_kept(kernel or n_ranked):
-        load_compiler()
-        compile_ahead(of_evaluate() if rehearsals is None else rehearsals)
-    if not quiet and sys.stderr.isatty():
+    if not quiet and sys.stderr.isatty() and not is_kept(kernel or n_ranked):
         how_long = "up to a minute" if kernel else "some seconds"
         tell(f"compiling kernels, which happens once and takes {how_long}")
 

@@ -81,7 +81,7 @@ def command(
         return
     pilot = None
     if _has_pilot(inputs, demands):
-        from steadyrank.data.read.topic_info import describe_topics
+        from steadyrank.data.read.run_info import describe_topics
 
         scores = load_scores(inputs, output)
         pilot = describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)

@@ -110,13 +110,12 @@ def command(
         raise InputError(f"--out {out}: name a page that ends in .html, or add --force")
     sources = _sources(inputs, datasets)
     with bars(output.quiet) as progress:
-        from steadyrank.cli.rehearsals import of_report
         from steadyrank.studies.topics.kernels import count_reversals
 
         if datasets or inputs.scores_files:
             tell_if_compiling(output.quiet)
         else:
-            tell_if_compiling(output.quiet, count_reversals, of_report(inputs.measures))
+            tell_if_compiling(output.quiet, count_reversals)
         from steadyrank.reporting.run import report, report_text
 
         result = report(

@@ -111,10 +111,9 @@ def command(
     documents, not about other topics or judgments. CSV holds one row per run, JSON everything.
     """
     _check_top(runs, top)
-    from steadyrank.cli.rehearsals import of_simulate
     from steadyrank.studies.simulate.list_kernels import outline
 
-    tell_if_compiling(output.quiet, outline, of_simulate(options["measure"]))
+    tell_if_compiling(output.quiet, outline)
     from steadyrank.studies.simulate.study import simulate
     from steadyrank.studies.simulate.view import VIEW
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed, wait
-from queue import SimpleQueue
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from itertools import islice
 from typing import Any, TypedDict, TypeVar
 
 from steadyrank.compute.blas import one_blas_thread
@@ -55,7 +54,7 @@ def workers(
     if (jobs or default_jobs()) == 1:
         yield _Here()
         return
-    threads = _Threads(jobs or default_jobs())
+    threads = ThreadPoolExecutor(jobs or default_jobs())
     try:
         yield threads
     except BaseException:
@@ -63,14 +62,6 @@ def workers(
         threads.shutdown(cancel_futures=True)
         raise
     threads.shutdown()
-
-
-class _Threads(ThreadPoolExecutor):
-    """Threads of our own, whose number we know."""
-
-    def __init__(self, jobs: int):
-        super().__init__(max_workers=jobs)
-        self.jobs = jobs
 
 
 class _Here(Executor):
@@ -93,80 +84,8 @@ def map_in_order(
     progress: Progress | None = None,
 ) -> list[Answer]:
     """`[function(task) for task in tasks]`, in parallel; the first failure stops the rest."""
-    if isinstance(executor, _Here):
-        return _map_here(function, list(tasks), progress)
-    if isinstance(executor, _Threads):
-        return _map_on_threads(function, list(tasks), executor, progress)
-    futures = [executor.submit(function, task) for task in tasks]
-    try:
-        for finished, future in enumerate(as_completed(futures), start=1):
-            future.result()
-            if progress is not None:
-                progress(finished, len(futures))
-    except Exception:
-        # Which task fails first depends on timing; which failure is reported must not.
-        # Tasks start in order, so every task before a failed one has been started.
-        started = [future for future in futures if not future.cancel()]
-        for future in started:
-            future.result()
-        raise
-    except BaseException:
-        for future in futures:
-            future.cancel()
-        raise
-    return [future.result() for future in futures]
-
-
-def _map_on_threads(
-    function: Callable[[Task], Answer],
-    tasks: list[Task],
-    threads: _Threads,
-    progress: Progress | None,
-) -> list[Answer]:
-    """The same on our own threads, each of which takes the next task when it is done with one.
-
-    A future for every task, and waking up for each, would take the interpreter from the threads.
-    """
-    waiting = deque(enumerate(tasks))
-    answers: dict[int, Answer] = {}
-    failures: dict[int, BaseException] = {}
-    ended: SimpleQueue[bool] = SimpleQueue()
-    begun = threading.Event()
-
-    def work() -> None:
-        begun.wait()  # A thread that began at once would keep this one from starting the others.
-        with contextlib.suppress(IndexError):
-            while True:
-                place, task = waiting.popleft()
-                try:
-                    answers[place] = function(task)
-                except BaseException as error:
-                    failures[place] = error
-                    waiting.clear()
-                if progress is not None:
-                    ended.put(place in answers)
-
-    try:
-        # Without anybody to tell, the thread that waits is one of those that work.
-        n_others = min(threads.jobs, len(tasks)) - (progress is None)
-        working = [threads.submit(work) for _ in range(n_others)]
-        begun.set()
-        if progress is None:
-            work()
-        else:
-            for finished in range(1, len(tasks) + 1):
-                if not ended.get():
-                    break
-                progress(finished, len(tasks))
-        wait(working)
-    finally:
-        waiting.clear()
-        begun.set()
-    if failures:
-        # Which task fails first depends on timing; which failure is reported must not.
-        # Tasks start in order, so every task before a failed one has been started.
-        raise failures[min(failures)]
-    return [answers[place] for place in range(len(tasks))]
+    whole = list(tasks)
+    return list(_in_order(function, whole, executor, progress, ahead=len(whole)))
 
 
 def stream_in_order(
@@ -177,33 +96,34 @@ def stream_in_order(
     progress: Progress | None = None,
 ) -> Iterator[Answer]:
     """As `map_in_order`, one answer at a time: no more are made ahead than there are processors."""
-    ahead = 1 if isinstance(executor, _Here) else default_jobs() + 1
+    return _in_order(function, tasks, executor, progress, ahead=default_jobs() + 1)
+
+
+def _in_order(
+    function: Callable[[Task], Answer],
+    tasks: Sequence[Task],
+    executor: Executor,
+    progress: Progress | None,
+    *,
+    ahead: int,
+) -> Iterator[Answer]:
+    """Answers in the order of the tasks, of which `ahead` are submitted before they are needed.
+
+    Which task fails first depends on timing; the failure that is raised is that of the first task.
+    """
     waiting: deque[Future[Answer]] = deque()
+    coming = iter(tasks)
     try:
-        for place, task in enumerate(tasks):
-            if len(waiting) == ahead:
-                yield waiting.popleft().result()
-                if progress is not None:
-                    progress(place - ahead + 1, len(tasks))
-            waiting.append(executor.submit(function, task))
-        while waiting:
+        for finished in range(1, len(tasks) + 1):
+            # What runs where it is submitted is not begun before it is needed.
+            wanted = 1 if isinstance(executor, _Here) else ahead - len(waiting)
+            waiting.extend(executor.submit(function, task) for task in islice(coming, wanted))
             yield waiting.popleft().result()
             if progress is not None:
-                progress(len(tasks) - len(waiting), len(tasks))
+                progress(finished, len(tasks))
     finally:
         for future in waiting:
             future.cancel()
-
-
-def _map_here(
-    function: Callable[[Task], Answer], tasks: list[Task], progress: Progress | None
-) -> list[Answer]:
-    answers = []
-    for finished, task in enumerate(tasks, start=1):
-        answers.append(function(task))
-        if progress is not None:
-            progress(finished, len(tasks))
-    return answers
 
 
 class Machine(TypedDict, total=False):

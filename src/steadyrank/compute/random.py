@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from typing import Any
 
 import numpy as np
-from numpy.random.bit_generator import ISeedSequence
 
 from steadyrank.errors import InputError
 
@@ -55,23 +53,7 @@ def block_stream(seed: int, purpose: str, block: int) -> np.random.Generator:
     True
     """
     words = hashlib.sha256(f"{seed}/{purpose}/{block}".encode(errors="surrogatepass")).digest()
-    key: Any = _Key(words)
-    return np.random.Generator(np.random.Philox(key))
-
-
-class _Key(ISeedSequence):
-    """Bytes that are a generator's key as they are.
-
-    With `key=` NumPy first asks the operating system for a seed that it then leaves alone, which
-    takes as long as all the rest.
-    """
-
-    def __init__(self, words: bytes):
-        self.words = words
-
-    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> np.ndarray:
-        """The first words."""
-        return np.frombuffer(self.words, dtype, n_words)
+    return np.random.Generator(np.random.Philox(key=np.frombuffer(words, np.uint64, 2)))
 
 
 MOST_BLOCKS = 1_000_000

@@ -12,16 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steadyrank.compute.kernels import (
-    WORD,
-    high_product,
-    inlined,
-    kernel,
-    lean_kernel,
-    load_word,
-    part,
-    store_word,
-)
+from steadyrank.compute.kernels import WORD, inlined, kernel, load_word, part, store_word
 from steadyrank.errors import InputError
 
 PADDING = 64
@@ -87,34 +78,6 @@ def hash_id(data, start, end):
             return (state * _FINISHER) ^ (state >> WORD(29))
 
 
-@inlined
-def both_ends(data, start, end):
-    """The first and the last eight bytes of an id: up to sixteen bytes, its length and they are it.
-
-    Of a shorter id both are all of it.
-    """
-    if end - start < 8:
-        word = low_bytes(load_word(data, start), end - start)
-        return word, word
-    return load_word(data, start), load_word(data, end - 8)
-
-
-@inlined
-def glance(data, start, end):
-    """A number that two ids hardly share unless they are equal, sooner at hand than the hash.
-
-    The product of two words, folded, mixes all of their bits (as in wyhash).
-    """
-    first, last = both_ends(data, start, end)
-    position = start + 8
-    while position < end - 8:
-        first = _mix(first, load_word(data, position))
-        position += 8
-    first ^= _MULTIPLIER
-    last ^= _FINISHER + WORD(end - start)
-    return high_product(first, last) ^ (first * last)
-
-
 @kernel
 def hash_ids(data, offsets):
     """One hash for each id of a column."""
@@ -149,7 +112,7 @@ def bytes_above(data, a, a_end, b, b_end):
     return a < a_end
 
 
-@lean_kernel
+@kernel
 def gather(data, offsets, rows, out, out_offsets):
     """Copy the ids at `rows` end to end into `out`, and their bounds into `out_offsets`."""
     end = out_offsets[0]

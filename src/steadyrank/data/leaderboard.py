@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from steadyrank.data.order import order_by_name, scores_in_order
-from steadyrank.data.scores import Scores, check_scores, mean_of_present, own_numbers
+from steadyrank.data.scores import (
+    Scores,
+    check_scores,
+    distinct_labels,
+    mean_of_present,
+    own_numbers,
+)
 from steadyrank.errors import InputError, unknown_name
 
 
@@ -45,11 +51,7 @@ class Leaderboard:
 
     def __post_init__(self) -> None:
         for what in ("runs", "datasets"):
-            names = tuple(str(name) for name in getattr(self, what))
-            object.__setattr__(self, what, names)
-            if len(set(names)) < len(names):
-                twice = Counter(names).most_common(1)[0][0]
-                raise InputError(f"two {what} are named {twice!r}")
+            object.__setattr__(self, what, distinct_labels(what, getattr(self, what)))
         values = own_numbers(self.values)
         if values.shape != (len(self.runs), len(self.datasets)):
             raise InputError(
@@ -96,13 +98,7 @@ class Leaderboard:
             raise unknown_name("dataset", lacking[0], types, where="in the types")
         if lacking:
             raise InputError(f"no type is given for dataset {lacking[0]!r}: add its row")
-        return Leaderboard(
-            runs=self.runs,
-            datasets=self.datasets,
-            values=self.values,
-            types=tuple(types[name] for name in self.datasets),
-            topic_scores=self.topic_scores,
-        )
+        return replace(self, types=tuple(types[name] for name in self.datasets))
 
     def in_order(self) -> Leaderboard:
         """Runs and datasets by name: their order in the files changes no number."""
@@ -136,21 +132,16 @@ def leaderboard_from_collections(
     """
     if not collections:
         raise InputError("no collections were named")
-    matrices = {
-        name: scores_in_order(scores).matrix(measure) for name, scores in collections.items()
-    }
     names = {name: _system_names(name, scores) for name, scores in collections.items()}
-    runs = tuple(dict.fromkeys(run for column in names.values() for run in column))
+    runs = dict.fromkeys(run for column in names.values() for run in column)
+    rows = {run: row for row, run in enumerate(runs)}
     topic_scores = {}
-    for name, matrix in matrices.items():
-        place = {run: i for i, run in enumerate(names[name])}
-        scores = np.full((len(runs), matrix.shape[1]), np.nan)
-        for row, run in enumerate(runs):
-            if run in place:
-                scores[row] = matrix[place[run]]
-        topic_scores[str(name)] = scores
+    for name, scores in collections.items():
+        matrix = scores_in_order(scores).matrix(measure)
+        topic_scores[str(name)] = np.full((len(runs), matrix.shape[1]), np.nan)
+        topic_scores[str(name)][[rows[run] for run in names[name]]] = matrix
     return Leaderboard(
-        runs=runs,
+        runs=tuple(runs),
         datasets=tuple(topic_scores),
         values=np.stack([mean_of_present(scores) for scores in topic_scores.values()], axis=1),
         topic_scores=topic_scores,

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steadyrank.compute.kernels import WORD, inlined, lean_kernel, part, words_alike
-from steadyrank.data.ids import PADDING, Ids, make_ids, same_bytes
-from steadyrank.data.lookup import Lookup, make_lookup
-from steadyrank.data.oddities import REPEATED_JUDGMENTS
-from steadyrank.data.read.blocks import group_by_topic, repeated_rows
-from steadyrank.data.run import as_numbers, topic_names
+from steadyrank.compute.kernels import WORD, inlined, kernel, part, words_alike
+from steadyrank.data.ids import Ids, same_bytes
+from steadyrank.data.order import group_by_topic, repeated_rows
+from steadyrank.data.run import REPEATED_JUDGMENTS, RepeatedDocument, rows_of_dict
 from steadyrank.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from steadyrank.data.interop.tool_frames import Tool
+    from steadyrank.data.frames import Tool
 
 LARGEST_GRADE = 1000
 """Gains of 2^grade must stay finite."""
@@ -46,31 +44,15 @@ def _next_slot(slot, size):
     return slot + 1 if slot + 1 < size else 0
 
 
-@lean_kernel
-def _fill_slots(hashes, grades, lowest, blocks, bounds, slots):
+@kernel
+def _fill_slots(hashes, blocks, bounds, slots):
     for t in range(len(blocks) - 1):
         low, size = bounds[t], bounds[t + 1] - bounds[t]
         for i in range(blocks[t], blocks[t + 1]):
-            if grades[i] < lowest:
-                continue
             slot = BUCKET * _bucket(hashes[i], size // BUCKET)
             while slots[low + slot] != WORD(0):
                 slot = _next_slot(slot, size)
             slots[low + slot] = (hashes[i] & _TAG) | WORD(i - blocks[t] + 1)
-
-
-@part
-def find_row(data, start, end, code, qrels_data, offsets, first, slots, low, high):
-    """The qrels row of the document data[start:end], or -1, probing slot by slot."""
-    size = high - low
-    slot = BUCKET * _bucket(code, size // BUCKET)
-    while slots[low + slot] != WORD(0):
-        if (slots[low + slot] ^ code) & _TAG == WORD(0):
-            row = first + np.int64(slots[low + slot] & _ROW) - 1
-            if same_bytes(data, start, end, qrels_data, offsets[row], offsets[row + 1]):
-                return row
-        slot = _next_slot(slot, size)
-    return -1
 
 
 @part
@@ -96,30 +78,30 @@ def find_judged(
     hit writes rank and qrels row from `place` on, and returns how many. Most documents
     are in no table: one comparison with all eight slots of their bucket settles that.
     """
-    n_buckets = (high - low) // BUCKET
+    size = high - low
     found = 0
     for i in range(start, stop):
         code = run_hashes[i]
-        bucket = low + BUCKET * _bucket(code, n_buckets)
-        alike = words_alike(slots, bucket, code, _TAG)
-        if alike == WORD(0) and slots[bucket + BUCKET - 1] == WORD(0):
+        slot = BUCKET * _bucket(code, size // BUCKET)
+        alike = words_alike(slots, low + slot, code, _TAG)
+        if alike == WORD(0) and slots[low + slot + BUCKET - 1] == WORD(0):
             continue
-        row = find_row(
-            run_data,
-            run_offsets[i],
-            run_offsets[i + 1],
-            code,
-            data,
-            offsets,
-            first,
-            slots,
-            low,
-            high,
-        )
-        if row >= 0:
-            ranks[place + found] = i - start + 1
-            rows[place + found] = row
-            found += 1
+        while slots[low + slot] != WORD(0):
+            if (slots[low + slot] ^ code) & _TAG == WORD(0):
+                row = first + np.int64(slots[low + slot] & _ROW) - 1
+                if same_bytes(
+                    run_data,
+                    run_offsets[i],
+                    run_offsets[i + 1],
+                    data,
+                    offsets[row],
+                    offsets[row + 1],
+                ):
+                    ranks[place + found] = i - start + 1
+                    rows[place + found] = row
+                    found += 1
+                    break
+            slot = _next_slot(slot, size)
     return found
 
 
@@ -169,14 +151,6 @@ class Qrels:
         return {topic: t for t, topic in enumerate(self.topics)}
 
     @cached_property
-    def topic_bytes(self) -> tuple[np.ndarray, np.ndarray]:
-        """The names of the topics as kernels compare them: bytes end to end, and bounds."""
-        names = [topic.encode("utf-8", "surrogateescape") for topic in self.topics]
-        content = b"".join(names) + bytes(PADDING)
-        bounds = np.concatenate([[0], np.cumsum([len(name) for name in names])])
-        return np.frombuffer(bytearray(content), np.uint8), bounds.astype(np.int64)
-
-    @cached_property
     def max_grade(self) -> int:
         """The largest grade of the whole file, at least 0."""
         return max(0, int(self.grades.max(initial=0)))
@@ -201,35 +175,29 @@ class Qrels:
         return np.diff(self.blocks)
 
     @cached_property
-    def all_slots(self) -> tuple[np.ndarray, np.ndarray]:
-        """Tables of every judged document: (bounds, slots)."""
-        return self._tables(int(self.grades.min(initial=0)))
+    def relevant_rows(self) -> np.ndarray:
+        """The rows of grade 1 and above."""
+        return np.flatnonzero(self.grades >= 1)
 
     @cached_property
-    def relevant_slots(self) -> tuple[np.ndarray, np.ndarray]:
-        """Tables of the documents of grade 1 and above, which are small and stay in cache."""
-        return self._tables(1)
+    def relevant(self) -> Qrels:
+        """The documents of grade 1 and above alone: few, side by side, and quickly looked up."""
+        return replace(
+            self,
+            blocks=np.searchsorted(self.relevant_rows, self.blocks),
+            documents=self.documents.take(self.relevant_rows),
+            grades=self.grades[self.relevant_rows],
+        )
 
-    def _tables(self, lowest: int) -> tuple[np.ndarray, np.ndarray]:
-        """One open-addressing table per topic, at most a quarter full."""
-        counted = np.concatenate([[0], np.cumsum(self.grades >= lowest)])
-        sizes = np.diff(counted[self.blocks])
-        buckets = np.maximum(1, -(-sizes * 4 // BUCKET))
+    @cached_property
+    def slots(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where each topic's table begins, and the tables: open addressing, a quarter full."""
+        buckets = np.maximum(1, -(-self.sizes * 4 // BUCKET))
         bounds = np.concatenate([[0], np.cumsum(buckets * BUCKET)]).astype(np.int64)
         slots = np.zeros(int(bounds[-1]) + BUCKET, np.uint64)
         slots = slots[-(slots.ctypes.data // 8) % BUCKET :]  # from the start of a cache line
-        _fill_slots(self.documents.hashes, self.grades, lowest, self.blocks, bounds, slots)
+        _fill_slots(self.documents.hashes, self.blocks, bounds, slots)
         return bounds, slots
-
-    @cached_property
-    def all_lookup(self) -> Lookup:
-        """What finds every judged document while a run is read."""
-        return make_lookup(self.documents, self.grades, self.blocks, int(self.grades.min()))
-
-    @cached_property
-    def relevant_lookup(self) -> Lookup:
-        """What finds the documents of grade 1 and above."""
-        return make_lookup(self.documents, self.grades, self.blocks, 1)
 
     def judgments(self, topic: str) -> dict[str, int]:
         """The judged documents of one topic with their grades."""
@@ -242,25 +210,9 @@ class Qrels:
 
     def to_frame(self, *, columns: Tool = "steadyrank") -> pd.DataFrame:
         """A row a judgment, under the column names that a tool expects."""
-        from steadyrank.data.interop.tool_frames import qrels_frame
+        from steadyrank.data.frames import qrels_frame
 
         return qrels_frame(self, columns=columns)
-
-
-class ContradictingJudgments(InputError):
-    """A document has two different grades; the reader turns it into a file's line."""
-
-    def __init__(self, topic: str, document: str, first: int, second: int):
-        self.topic, self.document, self.first, self.second = topic, document, first, second
-        super().__init__(f"qrels: {contradiction_message(topic, document)}")
-
-
-def contradiction_message(topic: str, document: str, where: str = "") -> str:
-    """What to tell about a document that was judged twice, differently."""
-    return (
-        f"document {document!r} is judged twice in topic {topic!r}, with different grades"
-        f"{where}: remove one of the two lines"
-    )
 
 
 def build_qrels(
@@ -290,8 +242,12 @@ def build_qrels(
         if len(contrary):
             row = contrary[np.argmin(rows[contrary])]
             topic = names[int(np.searchsorted(blocks, row, side="right")) - 1]
-            raise ContradictingJudgments(
-                topic, documents[row], int(rows[firsts[row]]), int(rows[row])
+            raise RepeatedDocument(
+                "qrels",
+                f"document {documents[row]!r} is judged twice in topic {topic!r}, with different "
+                "grades",
+                "remove one of the two lines",
+                (int(rows[firsts[row]]), int(rows[row])),
             )
         odd[REPEATED_JUDGMENTS] = len(repeats)
         kept = np.flatnonzero(firsts < 0)
@@ -327,10 +283,4 @@ def qrels_from_dict(judgments: Mapping[str, Mapping[str, int]]) -> Qrels:
     >>> qrels_from_dict({"301": {"d1": 2, "d2": 0}}).judgments("301")
     {'d1': 2, 'd2': 0}
     """
-    names = topic_names(judgments, "grade")
-    topics = list(judgments)
-    sizes = [len(judgments[topic]) for topic in topics]
-    documents = make_ids(doc for topic in topics for doc in judgments[topic])
-    grades = as_numbers((g for topic in topics for g in judgments[topic].values()), "grade")
-    first_rows = np.concatenate([[0], np.cumsum(sizes)[:-1]]) if sizes else np.empty(0)
-    return build_qrels(names, first_rows.astype(np.int64), documents, grades)
+    return build_qrels(*rows_of_dict(judgments, "grade"))

@@ -10,16 +10,37 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from steadyrank.data.ids import Ids, make_ids
-from steadyrank.data.oddities import REPEATED_DOCUMENTS
-from steadyrank.data.read.blocks import group_by_topic, rank_blocks, repeated_rows
+from steadyrank.data.order import group_by_topic, rank_blocks, repeated_rows
 from steadyrank.errors import InputError, check_choice, unknown_name
+from steadyrank.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from steadyrank.data.interop.tool_frames import Tool
+    from steadyrank.data.frames import Tool
 
 Duplicates = Literal["error", "first", "best"]
+LONG_LINES = "lines with more fields than expected, the rest ignored"
+OTHER_TAGS = "lines whose tag differs from the first"
+OTHER_RUNS = "rows whose run differs from the first"
+INFINITE_SCORES = "infinite scores"
+REPEATED_DOCUMENTS = "repeated documents dropped"
+REPEATED_JUDGMENTS = "judgments repeated with the same grade"
+
+_ONE: Mapping[str, str] = {
+    LONG_LINES: "line with more fields than expected, the rest ignored",
+    OTHER_TAGS: "line whose tag differs from the first",
+    OTHER_RUNS: "row whose run differs from the first",
+    INFINITE_SCORES: "infinite score",
+    REPEATED_DOCUMENTS: "repeated document dropped",
+    REPEATED_JUDGMENTS: "judgment repeated with the same grade",
+}
+
+_ADVICE: Mapping[str, str] = {
+    OTHER_TAGS: "the first tag names the run",
+    OTHER_RUNS: "the first one names the run",
+    INFINITE_SCORES: "they rank first or last",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -72,25 +93,17 @@ class Run:
 
     def to_frame(self, *, columns: Tool = "steadyrank") -> pd.DataFrame:
         """A row a document, under the column names that a tool expects."""
-        from steadyrank.data.interop.tool_frames import run_frame
+        from steadyrank.data.frames import run_frame
 
         return run_frame(self, columns=columns)
 
 
-class DuplicateDocument(InputError):
-    """A document occurs twice in a topic; the reader turns it into a file's line."""
+class RepeatedDocument(InputError):
+    """A document stands in two rows of a topic; the reader turns rows into a file's lines."""
 
-    def __init__(self, run: str, topic: str, document: str, first: int, second: int):
-        self.topic, self.document, self.first, self.second = topic, document, first, second
-        super().__init__(f"run {run!r}: {duplicate_message(topic, document)}")
-
-
-def duplicate_message(topic: str, document: str, where: str = "") -> str:
-    """What to tell about a document that a topic's ranking names twice."""
-    return (
-        f"document {document!r} occurs twice in topic {topic!r}{where}: "
-        'remove one, or keep the first (duplicates="first") or the best (duplicates="best")'
-    )
+    def __init__(self, who: str, what: str, remedy: str, rows: tuple[int, int]):
+        self.what, self.remedy, self.rows = what, remedy, rows
+        super().__init__(f"{who}: {what}: {remedy}")
 
 
 def check_duplicates(duplicates: str) -> None:
@@ -158,19 +171,17 @@ def _settle_duplicates(
         # The repeat that stands earliest in the file, which is what a reader looks for.
         row = repeats[np.argmin(rows[repeats])]
         topic = topics[int(np.searchsorted(blocks, row, side="right")) - 1]
-        raise DuplicateDocument(name, topic, documents[row], int(rows[firsts[row]]), int(rows[row]))
-    keep = np.ones(len(scores), bool)
+        raise RepeatedDocument(
+            f"run {name!r}",
+            f"document {documents[row]!r} occurs twice in topic {topic!r}",
+            'remove one, or keep the first (duplicates="first") or the best (duplicates="best")',
+            (int(rows[firsts[row]]), int(rows[row])),
+        )
     if duplicates == "first":
-        keep[repeats] = False
-        return np.flatnonzero(keep)
-    best: dict[int, int] = {}
-    for row in repeats.tolist():
-        first = int(firsts[row])
-        champion = best.get(first, first)
-        loser = row if scores[row] <= scores[champion] else champion
-        keep[loser] = False
-        best[first] = champion if loser == row else row
-    return np.flatnonzero(keep)
+        return np.flatnonzero(firsts < 0)
+    documents_of = np.where(firsts < 0, np.arange(len(scores)), firsts)
+    order = np.lexsort((-scores, documents_of))  # of equal scores the first row stays in front
+    return np.sort(order[np.unique(documents_of[order], return_index=True)[1]])
 
 
 def as_numbers(values: Iterable[Any], what: str) -> np.ndarray:
@@ -208,6 +219,20 @@ def topic_names(nested: Mapping[Any, Mapping[Any, Any]], what: str) -> list[str]
     return list(first)
 
 
+def rows_of_dict(
+    nested: Mapping[Any, Mapping[Any, Any]], what: str
+) -> tuple[list[str], np.ndarray, Ids, np.ndarray]:
+    """Topics, their first rows, documents and values of {topic: {document: score or grade}}."""
+    names = topic_names(nested, what)
+    sizes = [len(documents) for documents in nested.values()]
+    return (
+        names,
+        np.cumsum([0, *sizes], dtype=np.int64)[:-1],
+        make_ids(document for documents in nested.values() for document in documents),
+        as_numbers((v for documents in nested.values() for v in documents.values()), what),
+    )
+
+
 def run_from_dict(
     rankings: Mapping[str, Mapping[str, float]], *, name: str, duplicates: Duplicates = "error"
 ) -> Run:
@@ -232,14 +257,26 @@ def run_from_dict(
     >>> run_from_dict({"301": {"d1": 2.0, "d2": 3.0}}, name="demo").ranking("301")
     [('d2', 3.0), ('d1', 2.0)]
     """
-    names = topic_names(rankings, "score")
-    topics = list(rankings)
-    sizes = [len(rankings[topic]) for topic in topics]
-    documents = make_ids(doc for topic in topics for doc in rankings[topic])
-    scores = as_numbers((s for topic in topics for s in rankings[topic].values()), "score")
+    names, first_rows, documents, scores = rows_of_dict(rankings, "score")
     if np.isnan(scores).any():
         raise InputError(f"run {name!r}: a score is NaN, so its rank is undefined")
-    first_rows = np.concatenate([[0], np.cumsum(sizes)[:-1]]) if sizes else np.empty(0)
-    return build_run(
-        name, names, first_rows.astype(np.int64), documents, scores, duplicates=duplicates
-    )
+    return build_run(name, names, first_rows, documents, scores, duplicates=duplicates)
+
+
+def counted_oddity(what: str, count: int) -> str:
+    """How often something odd was seen.
+
+    >>> counted_oddity(INFINITE_SCORES, 1), counted_oddity(INFINITE_SCORES, 2)
+    ('1 infinite score', '2 infinite scores')
+    """
+    return counted(count, _ONE.get(what, what), what)
+
+
+def oddity_warning(what: str, count: int) -> str:
+    """The same, with what was done about it.
+
+    >>> oddity_warning(INFINITE_SCORES, 2)
+    '2 infinite scores (they rank first or last)'
+    """
+    advice = f" ({_ADVICE[what]})" if what in _ADVICE else ""
+    return counted_oddity(what, count) + advice

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from steadyrank.data.provenance import check_joined
-from steadyrank.errors import InputError, MachineError, unknown_name
+from steadyrank.errors import InputError, MachineError, unknown_column, unknown_name, warn
 from steadyrank.notebook import Exhibit, made_frame, shown_by
 from steadyrank.words import counted
 
@@ -24,10 +26,22 @@ LARGEST_SCORE = 1e100
 """Squares of larger ones would be infinite."""
 
 
+SMALLEST_SHARE = 1e-100
+"""Of the largest weight: squares of smaller shares would be 0."""
+
+
 def check_scores(values: np.ndarray) -> None:
     """Refuse what no measure is, and what no variance can be computed of."""
     if (np.abs(values) > LARGEST_SCORE).any():
         raise InputError(f"a score is beyond ±{LARGEST_SCORE:g}: are these scores of a measure?")
+
+
+def distinct_labels(what: str, given: Iterable[Any]) -> tuple[str, ...]:
+    """Names as text, of which no two are the same."""
+    labels = tuple(map(str, given))
+    if len(set(labels)) != len(labels):
+        raise InputError(f"two {what} are named {Counter(labels).most_common(1)[0][0]!r}")
+    return labels
 
 
 def own_numbers(values: Any) -> np.ndarray:
@@ -93,11 +107,7 @@ class Scores(Exhibit):
         for axis, given in zip(AXES, self.labels, strict=True):
             if not isinstance(given, Iterable):
                 raise InputError(f"expected the names of the {axis}s, got {given!r}")
-            labels = tuple(map(str, given))
-            object.__setattr__(self, f"{axis}s", labels)
-            if len(set(labels)) != len(labels):
-                twice = Counter(labels).most_common(1)[0][0]
-                raise InputError(f"two {axis}s are named {twice!r}")
+            object.__setattr__(self, f"{axis}s", distinct_labels(f"{axis}s", given))
         values = own_numbers(self.values)
         if values.shape != tuple(len(labels) for labels in self.labels):
             raise InputError(
@@ -178,8 +188,6 @@ class Scores(Exhibit):
         """
         if "weight" not in self.topic_info:
             return mean_of_present(self.values)
-        from steadyrank.data.read.topic_info import topic_weights  # it makes scores itself
-
         return weighted_mean(self.values, topic_weights(self))
 
     def with_run_info(self, /, **columns: Sequence[str]) -> Scores:
@@ -229,8 +237,8 @@ class Scores(Exhibit):
         )
 
     def _repr_html_(self) -> str:
-
-        return heatmap(self)
+        # How scores look lies above them, and is looked up when they are shown.
+        return str(import_module("steadyrank.present.heatmap").heatmap(self))
 
 
 def mean_of_present(values: np.ndarray) -> np.ndarray:
@@ -431,48 +439,84 @@ def _join_meta(parts: Sequence[Scores]) -> dict[str, Any]:
     return metas[0] if all(meta == metas[0] for meta in metas) else {"joined": metas}
 
 
-MOST_RUNS = 60
-MOST_TOPICS = 60
+def plain_value(text: str) -> float | None:
+    """The number that a text stands for; Python reads 31_1 as 311, but it is a name."""
+    try:
+        value = float(text) if "_" not in text else np.inf
+    except ValueError:
+        return None
+    return None if np.isinf(value) else value
 
 
-def heatmap(scores: Scores) -> str:
-    """An HTML table: topics as columns for one measure, means by measure for several."""
-    from html import escape
-
-    if len(scores.measures) == 1 and len(scores.topics) <= MOST_TOPICS:
-        values = np.column_stack([scores.mean()[0], scores.values[0]])
-        columns = ("mean", *scores.topics)
-    else:
-        values, columns = scores.mean().T, scores.measures
-    shown = values[:MOST_RUNS]
-    low, high = _bounds(values)
-    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
-    rows = "".join(
-        f"<tr><th style='text-align:left'>{escape(run)}</th>"
-        + "".join(_cell(value, lo, hi) for value, lo, hi in zip(row, low, high, strict=True))
-        + "</tr>"
-        for run, row in zip(scores.runs, shown, strict=False)
-    )
-    hidden = len(scores.runs) - len(shown)
-    more = f"<p>{hidden} more runs not shown</p>" if hidden > 0 else ""
-    caption = escape(repr(scores).strip("<>"))
-    return (
-        f"<table><caption>{caption}</caption><thead><tr><th>run</th>{head}</tr></thead>"
-        f"<tbody>{rows}</tbody></table>{more}"
-    )
+def topic_column(scores: Scores, name: str) -> tuple[str, ...]:
+    """A column about the topics, complete, or an error that says what to do."""
+    if name not in scores.topic_info:
+        if not scores.topic_info:
+            raise InputError(
+                f"{name!r} requires information about the topics: give a table with a column topic "
+                "(topic_info=)"
+            )
+        raise unknown_column(name, "topic information", scores.topic_info)
+    column = scores.topic_info[name]
+    if "" in column:
+        raise InputError(f"topic {scores.topics[column.index('')]!r} has no {name}: fill it in")
+    return column
 
 
-def _bounds(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Smallest and largest value of each column, missing cells left out."""
-    present = ~np.isnan(values)
-    low = np.where(present, values, np.inf).min(axis=0, initial=np.inf)
-    high = np.where(present, values, -np.inf).max(axis=0, initial=-np.inf)
-    return low, high
+def cluster_codes(scores: Scores) -> np.ndarray | None:
+    """The cluster of each topic as a number, 0, 1, …; None where topics have none.
+
+    >>> scores = Scores(measures=["AP"], runs=["a"], topics=["1", "2"], values=[[[0.1, 0.2]]])
+    >>> cluster_codes(scores.with_topic_info(cluster=["b", "a"])).tolist()
+    [1, 0]
+    """
+    if "cluster" not in scores.topic_info:
+        return None
+    return np.unique(topic_column(scores, "cluster"), return_inverse=True)[1]
 
 
-def _cell(value: float, low: float, high: float) -> str:
-    if np.isnan(value):
-        return "<td title='missing'>–</td>"
-    share = (value - low) / (high - low) if high > low else 0.0
-    # Alpha rather than a colour of its own, so that dark themes keep their text readable.
-    return f"<td style='background:rgba(70,130,220,{0.55 * share:.2f})'>{value:.4f}</td>"
+def topic_weights(scores: Scores) -> np.ndarray | None:
+    """The weight of each topic; None where topics have none."""
+    if "weight" not in scores.topic_info:
+        return None
+    texts = topic_column(scores, "weight")
+    weights = np.array([_weight(text) for text in texts])
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
+    if len(wrong):
+        raise InputError(
+            f"topic {scores.topics[wrong[0]]!r} has the weight {texts[wrong[0]]!r}: expected a "
+            "number of at least 0"
+        )
+    if not weights.any():
+        raise InputError("all topics have the weight 0: give some of them a positive weight")
+    return _of_fair_size(weights, scores.topics)
+
+
+def _of_fair_size(weights: np.ndarray, topics: Sequence[str]) -> np.ndarray:
+    """Weights whose sums and squares are numbers: only their ratios count."""
+    largest = weights.max()
+    lost = np.flatnonzero((weights > 0.0) & (weights / largest < SMALLEST_SHARE))
+    if len(lost):
+        raise InputError(
+            f"topic {topics[lost[0]]!r} has the weight {weights[lost[0]]:g} beside one of "
+            f"{largest:g}: give it 0, or at least {SMALLEST_SHARE:g} of the largest"
+        )
+    is_fair = SMALLEST_SHARE < largest < 1.0 / SMALLEST_SHARE
+    return weights if is_fair else weights / largest
+
+
+def of_some_weight(scores: Scores) -> Scores:
+    """The scores of the topics whose weight is above 0, with a warning about the others."""
+    weights = topic_weights(scores)
+    if weights is None or (weights > 0.0).all():
+        return scores
+    has, have = "topic has weight 0 and takes", "topics have weight 0 and take"
+    without = counted(int((weights == 0.0).sum()), has, have)
+    warn(f"{without} no part in the comparisons", stacklevel=5)
+    kept = [topic for topic, weight in zip(scores.topics, weights, strict=True) if weight > 0.0]
+    return scores.select(topics=kept)
+
+
+def _weight(text: str) -> float:
+    value = plain_value(text)
+    return math.nan if value is None else value

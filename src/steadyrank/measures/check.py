@@ -16,12 +16,10 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 
 from steadyrank.compute.executors import Progress, map_in_order, workers
-from steadyrank.data.oddities import counted_oddity
 from steadyrank.data.qrels import JudgedRun, Qrels
 from steadyrank.data.read.qrels import judgments_of
-from steadyrank.data.read.runs import ReadingOptions, known_options, read_runs
-from steadyrank.data.run import Run
-from steadyrank.data.runs import Source
+from steadyrank.data.read.runs import ReadingOptions, Source, known_options, read_runs
+from steadyrank.data.run import Run, counted_oddity
 from steadyrank.errors import InputError
 from steadyrank.measures.scoring import find_judged_documents
 from steadyrank.notebook import Exhibit, made_frame, shown_by

@@ -17,26 +17,21 @@ import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.compute.executors import Progress
-from steadyrank.data.ids import Ids
+from steadyrank.data.order import rank_blocks
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.blocks import rank_blocks
 from steadyrank.data.read.qrels import judgments_of
-from steadyrank.data.read.run_info import info_columns
-from steadyrank.data.read.runs import ReadingOptions, known_options, read_runs
+from steadyrank.data.read.run_info import describe_topics, info_columns
+from steadyrank.data.read.runs import ReadingOptions, Runs, header_of, known_options, read_runs
 from steadyrank.data.read.sources import PathLike
-from steadyrank.data.read.topic_info import describe_topics
 from steadyrank.data.run import Run
-from steadyrank.data.runs import Runs, Source, header, header_of
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.names import Measure, parse_measures
 from steadyrank.measures.scoring import (
     ANY_GRADE,
     Recipe,
-    entries_with_gain,
     find_judged_documents,
     prepare,
-    score_entries,
     score_topics,
 )
 from steadyrank.measures.tie_orders import check_expectations, expected_scores
@@ -177,7 +172,6 @@ def evaluate(
         check_expectations(job.recipes)
     outcomes = to_read.map(
         partial(_evaluate_run, job=job),
-        before_reading=partial(_evaluate_file, job=job) if ties == "trec_eval" else None,
         jobs=jobs,
         scheduler=scheduler,
         executor=executor,
@@ -223,30 +217,6 @@ def _check_order(runs: Any, qrels: Any) -> None:
         raise InputError("evaluate takes runs first, then judgments: evaluate(runs, qrels)")
 
 
-def _evaluate_file(source: Source, job: _Job) -> _Outcome | None:
-    """The scores of a run that need not be read as a whole; None for one that must."""
-    found = source.judged(job.qrels, relevant_only=job.relevant_only, may_tie=not job.with_bounds)
-    if found is None:
-        return None
-    few = found.entries if job.relevant_only else entries_with_gain(found.entries)
-    values = score_entries(
-        few,
-        found.entries,
-        found.lengths,
-        job.qrels,
-        job.recipes,
-        missing=job.missing,
-        no_relevant=job.no_relevant,
-    )
-    return _Outcome(
-        run=header(found.name, source.given),
-        values=values,
-        lacking=int((found.lengths < 0).sum()),
-        unknown=found.n_strangers,
-        bounds=(values, values) if job.with_bounds else None,
-    )
-
-
 def _evaluate_run(run: Run, job: _Job) -> _Outcome:
     if job.ties == "float32":
         run = rounded_to_float32(run)
@@ -286,9 +256,7 @@ def rounded_to_float32(run: Run) -> Run:
     """The run ranked as if its scores had been stored in 32 bits, as pytrec_eval stores them."""
     with np.errstate(over="ignore"):
         scores = run.scores.astype(np.float32).astype(np.float64)
-    documents = Ids(
-        run.documents.data.copy(), run.documents.offsets.copy(), run.documents.hashes.copy()
-    )
+    documents = run.documents.take(np.arange(len(run)))
     rank_blocks(documents, scores, run.blocks)
     return replace(run, documents=documents, scores=scores)
 

@@ -63,7 +63,7 @@ def _written(data: Any) -> Any:
 
 def _long(frame: Any) -> Any:
     """A wide pandas frame, with topics down and runs across, as a long one; a long one stays."""
-    from steadyrank.data.interop.frames import TOPIC_NAMES
+    from steadyrank.data.interop.tables import TOPIC_NAMES
 
     named = [name for name in frame.columns if str(name).lower() in TOPIC_NAMES]
     wide = frame.set_index(named[0]) if named else frame

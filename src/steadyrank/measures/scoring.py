@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.compute.kernels import lean_kernel, specialised
+from steadyrank.compute.kernels import kernel, specialised
 from steadyrank.data.qrels import JudgedRun, Qrels, find_judged
 from steadyrank.data.run import Run
 from steadyrank.errors import InputError
@@ -72,7 +72,7 @@ Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Blocks, ranks and grades of documents."""
 
 
-@lean_kernel
+@kernel
 def _match(
     run_data,
     run_offsets,
@@ -119,10 +119,10 @@ def find_judged_documents(run: Run, qrels: Qrels, *, relevant_only: bool = False
     """
     positions = {topic: t for t, topic in enumerate(run.topics)}
     run_topic = np.array([positions.get(topic, -1) for topic in qrels.topics], np.int64)
-    slot_bounds, slots = qrels.relevant_slots if relevant_only else qrels.all_slots
+    among = qrels.relevant if relevant_only else qrels
+    slot_bounds, slots = among.slots
     lengths = np.append(np.diff(run.blocks), -1)[run_topic]  # the last, where there is none
-    # A table is at most a quarter full.
-    room = int(np.minimum(np.maximum(lengths, 0), np.diff(slot_bounds) // 4).sum())
+    room = int(np.minimum(np.maximum(lengths, 0), among.sizes).sum())
     blocks = np.zeros(len(run_topic) + 1, np.int64)
     ranks, rows = np.empty((2, room), np.int32)
     _match(
@@ -131,16 +131,19 @@ def find_judged_documents(run: Run, qrels: Qrels, *, relevant_only: bool = False
         run.documents.hashes,
         run.blocks,
         run_topic,
-        qrels.documents.data,
-        qrels.documents.offsets,
-        qrels.blocks,
+        among.documents.data,
+        among.documents.offsets,
+        among.blocks,
         slots,
         slot_bounds,
         blocks,
         ranks,
         rows,
     )
-    return JudgedRun(blocks, ranks[: blocks[-1]], rows[: blocks[-1]], lengths)
+    rows = rows[: blocks[-1]]
+    if relevant_only:
+        rows = qrels.relevant_rows[rows]
+    return JudgedRun(blocks, ranks[: blocks[-1]], rows, lengths)
 
 
 def _score_topics(
@@ -359,28 +362,12 @@ def score_topics(
     """Scores [measure, topic] of one run; `missing` and `no_relevant` stand for cells without."""
     everything = (judged.blocks, judged.ranks, qrels.grades[judged.rows])
     few = entries_with_gain(everything)
-    return score_entries(
-        few, everything, judged.lengths, qrels, recipes, missing=missing, no_relevant=no_relevant
-    )
-
-
-def score_entries(
-    few: Entries,
-    everything: Entries,
-    lengths: np.ndarray,
-    qrels: Qrels,
-    recipes: list[Recipe],
-    *,
-    missing: float,
-    no_relevant: float,
-) -> np.ndarray:
-    """Scores [measure, topic] from the entries with gain, and from all that were looked for."""
     scores = np.empty((len(recipes), len(qrels.topics)))
     for row, recipe in zip(scores, recipes, strict=True):
         score_recipe(
             recipe,
             everything if recipe.needs_all else few,
-            lengths,
+            judged.lengths,
             (qrels.blocks, qrels.ideal),
             no_relevant=no_relevant,
             missing=missing,

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.compute.kernels import lean_kernel, part, specialised
+from steadyrank.compute.kernels import kernel, part, specialised
 from steadyrank.data.qrels import JudgedRun, Qrels
 from steadyrank.data.run import Run
 from steadyrank.errors import InputError
@@ -97,7 +97,7 @@ def _expectation_kernel(measure: str) -> Any:
     return specialised(_expect_topics, f"expect_{name}", one_topic=one_topic)
 
 
-@lean_kernel
+@kernel
 def _tie_groups(blocks, ranks, lengths, starts, scores, firsts, lasts, heads):
     """For every entry the first and last rank of its tie group, and the group's first entry."""
     for t in range(len(lengths)):

@@ -92,12 +92,6 @@ def give_matplotlib_a_cache() -> None:
         os.environ["MPLCONFIGDIR"] = str(_own_folder())
 
 
-def list_fonts() -> None:
-    """Have matplotlib list the fonts, where it has not yet, which takes a while."""
-    load_matplotlib()
-    import matplotlib.font_manager  # noqa: F401
-
-
 def _folder_of(variable: str, below_home: str) -> Path:
     return Path(os.environ.get(variable) or Path.home() / below_home) / "matplotlib"
 

@@ -13,7 +13,7 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from steadyrank.data.read.csv_cells import csv_cell, csv_line, frame_csv
+from steadyrank.data.write.csv import csv_cell, csv_line, frame_csv
 from steadyrank.notebook import flat
 from steadyrank.present.cell_table import Cell, Drilldown, Table, emphasised, widest_mark
 from steadyrank.present.latex import to_latex

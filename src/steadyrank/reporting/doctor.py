@@ -10,6 +10,7 @@ from typing import Any
 
 from steadyrank._version import __version__
 from steadyrank.compute.executors import default_jobs
+from steadyrank.compute.kernel_cache import kernel_home
 from steadyrank.errors import MachineError
 
 _PACKAGES = ("numpy", "numba", "scipy", "pandas", "pyarrow", "matplotlib", "click", "rich")
@@ -29,7 +30,8 @@ def examine() -> dict[str, Any]:
         there = importlib.util.find_spec(package) is not None
         report[f"extra [{extra}]"] = "installed" if there else "not installed"
     report["GPU"] = _gpu()
-    report["kernel cache"] = _cache_place()
+    nowhere = "none is writable: kernels are compiled at every start"
+    report["kernel cache"] = str(kernel_home() or nowhere)
     report["document cache"] = _document_place()
     started = time.perf_counter()
     self_test()
@@ -45,16 +47,6 @@ def _gpu() -> str:
     except MachineError as error:
         return f"none ({error})"
     return f"{properties['name'].decode()}, {properties['totalGlobalMem'] / 2**30:.0f} GiB"
-
-
-def _cache_place() -> str:
-    from steadyrank.data.read.lines import parse_lines
-
-    cache = getattr(parse_lines, "_cache", None)
-    return str(
-        getattr(cache, "cache_path", None)
-        or "none is writable: kernels are compiled at every start"
-    )
 
 
 def _document_place() -> str:

@@ -20,9 +20,9 @@ from steadyrank.data.order import scores_in_order
 from steadyrank.data.read.leaderboards import read_leaderboard
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.run_info import describe_scores
+from steadyrank.data.read.runs import Runs
 from steadyrank.data.read.score_files import read_scores
 from steadyrank.data.read.streams import digest_of, is_readable, size_of
-from steadyrank.data.runs import Runs
 from steadyrank.data.scores import Scores, check_scores
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_column
 from steadyrank.measures.check import check

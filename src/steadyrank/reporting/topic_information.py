@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from steadyrank.data.read.topic_info import cluster_codes, describe_topics, topic_column
-from steadyrank.data.scores import Scores
+from steadyrank.data.read.run_info import describe_topics
+from steadyrank.data.scores import Scores, cluster_codes, topic_column
 from steadyrank.studies.material import Material
 from steadyrank.words import counted
 

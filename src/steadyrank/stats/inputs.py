@@ -1,4 +1,4 @@
-"""What every routine on pairs of runs checks before it computes, and the pairs' differences.
+"""What every routine on pairs of runs checks before it computes.
 
 Wrong shapes, unknown runs and levels outside (0, 1) are the caller's to mend, hence errors;
 odd but possible data (missing topics, identical runs) are not, and become flags.
@@ -12,10 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steadyrank.errors import InputError, check_count, check_number
-from steadyrank.stats.pairs.result import degenerate_flags
-
-PAIR_BLOCK = 256
-"""Pairs handled at a time: bounds memory, and never depends on the number of threads."""
 
 
 def check_scores(scores: ArrayLike) -> np.ndarray:
@@ -71,40 +67,3 @@ def named_quantiles(values: np.ndarray, levels: Sequence[float]) -> dict[str, fl
         return {}
     quantiles = np.quantile(values, levels).tolist()
     return {f"{level:g}": value for level, value in zip(levels, quantiles, strict=True)}
-
-
-def pair_differences(scores: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """First minus second, [pair, topic]; NaN where either run misses the topic."""
-    return np.asarray(scores[pairs[:, 0]] - scores[pairs[:, 1]])
-
-
-def pair_moments(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Of each row: topics present, mean, standard deviation (ddof 1), largest absolute value.
-
-    NaN where too few topics define a figure (mean: 1, standard deviation: 2).
-    """
-    present = ~np.isnan(z)
-    n = present.sum(axis=1)
-    filled = np.where(present, z, 0.0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.where(n > 0, filled.sum(axis=1) / n, np.nan)
-        centred = np.where(present, z - mean[:, None], 0.0)
-        # The second pass takes out the rounding of the first mean.
-        rest = np.where(n > 0, centred.sum(axis=1) / n, np.nan)
-        square = (centred**2).sum(axis=1) - n * rest**2
-        sd = np.where(n > 1, np.sqrt(np.maximum(square, 0.0) / (n - 1)), np.nan)
-    largest = np.abs(filled).max(axis=1, initial=0.0)
-    return n, mean, sd, largest
-
-
-def flagged_moments(
-    scores: np.ndarray, pairs: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Topics, mean difference, standard deviation and flag of each pair, a block at a time."""
-    n = np.zeros(len(pairs), np.int64)
-    mean, sd, largest = np.empty((3, len(pairs)))
-    for start in range(0, len(pairs), PAIR_BLOCK):
-        block = slice(start, start + PAIR_BLOCK)
-        z = pair_differences(scores, pairs[block])
-        n[block], mean[block], sd[block], largest[block] = pair_moments(z)
-    return n, mean, sd, degenerate_flags(n, mean, sd, largest)

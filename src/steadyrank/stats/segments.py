@@ -12,12 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steadyrank.compute.random import blocks_of
 from steadyrank.stats.inputs import check_samples, check_scores
-from steadyrank.stats.pairs.max_t import patterns_of, signs_of_block
-from steadyrank.stats.pairs.resampled import Block
+from steadyrank.stats.pairs.max_t import Flips, Taken, over_patterns
 from steadyrank.stats.pairs.result import CONSTANT
-from steadyrank.stats.pairs.tests import in_threads, slices
+from steadyrank.stats.pairs.tests import slices
 from steadyrank.stats.pairs.topic_design import TopicDesign, sums_by_group
 
 FEWEST = 5
@@ -53,7 +51,7 @@ class Interaction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Strata:
+class _LeadSums:
     """Leads about their means, summed by cluster: what signs are put before."""
 
     sums: np.ndarray
@@ -144,15 +142,15 @@ def segment_interaction(
         )
     strata = _strata(matrix, np.searchsorted(tested, segments), plan)
     (deviation,), (t,) = strata.statistics(np.ones((1, len(strata.sums))))
-    largest, n_patterns, exact = _largest(strata, n_samples=n_samples, seed=seed, jobs=jobs)
+    taken = _over_patterns(strata, {"n_samples": n_samples, "seed": seed, "jobs": jobs})
     return Interaction(
         tested=tested,
         deviation=deviation,
         statistic=t,
-        pvalue=_pvalues(np.abs(t), largest, n_patterns),
+        pvalue=_pvalues(np.abs(t), np.concatenate(taken.kept), taken.n_patterns),
         n_topics=matrix.shape[1],
-        n_patterns=n_patterns,
-        exact=exact,
+        n_patterns=taken.n_patterns,
+        exact=taken.exact,
     )
 
 
@@ -169,7 +167,7 @@ def _testable(
     return tested, complete & np.isin(segments, tested)
 
 
-def _strata(matrix: np.ndarray, place: np.ndarray, design: TopicDesign) -> _Strata:
+def _strata(matrix: np.ndarray, place: np.ndarray, design: TopicDesign) -> _LeadSums:
     n_topics = matrix.shape[1]
     share, group = design.shares(n_topics), design.groups(n_topics)
     leads = matrix - matrix.mean(axis=0)
@@ -178,7 +176,7 @@ def _strata(matrix: np.ndarray, place: np.ndarray, design: TopicDesign) -> _Stra
     sums = [sums_by_group(leads * share * here, group) for here in within]
     weight = [sums_by_group((share * here)[None], group)[0] for here in within]
     n_clusters = np.array([len(np.unique(group[here])) for here in within], float)
-    return _Strata(
+    return _LeadSums(
         sums=np.ascontiguousarray(np.stack(sums).transpose(2, 1, 0)),
         weight=np.stack(weight, axis=1),
         factor=n_clusters / (n_clusters - 1.0),
@@ -196,21 +194,15 @@ def _against_others(
     return mean - elsewhere, np.sqrt(variance + spread)
 
 
-def _largest(
-    strata: _Strata, *, n_samples: int, seed: int, jobs: int | None
-) -> tuple[np.ndarray, int, bool]:
-    """The largest |t| of each pattern; how many patterns there are, and whether these are all."""
-    n_clusters = len(strata.sums)
-    exact, n_signs = patterns_of(n_clusters, n_samples)
+def _over_patterns(strata: _LeadSums, flips: Flips) -> Taken:
+    """Keeps the largest |t| of each pattern."""
     at_once = max(1, VALUES_AT_ONCE // max(1, strata.sums[0].size))
 
-    def maxima(block: Block) -> np.ndarray:
-        signs = signs_of_block(seed, block, n_clusters, exact)
+    def maxima(signs: np.ndarray, _: np.ndarray) -> np.ndarray:
         parts = [strata.statistics(signs[part])[1] for part in slices(len(signs), at_once)]
         return np.concatenate([np.abs(part).max(axis=(1, 2)) for part in parts])
 
-    largest = np.concatenate(in_threads(maxima, blocks_of(n_signs), jobs=jobs))
-    return largest, n_signs // 2 if exact else n_signs, exact
+    return over_patterns(len(strata.sums), maxima, 0, n_pairs=1, flips=flips)
 
 
 def _pvalues(t: np.ndarray, largest: np.ndarray, n_patterns: int) -> np.ndarray:

@@ -13,8 +13,8 @@ from typing import Any
 from steadyrank.data.leaderboard import Leaderboard
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.run_files import Reading
+from steadyrank.data.read.runs import Runs
 from steadyrank.data.read.sources import PathLike
-from steadyrank.data.runs import Runs
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError
 from steadyrank.measures.check import CheckResult

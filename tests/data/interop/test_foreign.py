@@ -21,8 +21,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steadyrank import InputError, Qrels, Run, Scores, SteadyrankWarning, UnknownNameError
+from steadyrank.data.frames import Tool, qrels_frame, run_frame
 from steadyrank.data.interop.objects import as_qrels, as_run, as_scores, single_runs
-from steadyrank.data.interop.tool_frames import Tool, qrels_frame, run_frame
 from steadyrank.data.qrels import qrels_from_dict
 from steadyrank.data.read.qrels import read_qrels
 from steadyrank.data.read.runs import read_run, read_runs

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import steadyrank as sr
-from steadyrank.data.read.metadata import run_metadata
+from steadyrank.data.read.trec import run_metadata
 
 RUNS = {"301": {"d1": 2.0, "d2": 3.5, "é": -1e-7}, "302": {"d9": 0.25, "d10": 1e300}}
 GRADES = {"301": {"d1": 2, "d2": 0}, "302": {"d10": 1}}

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import steadyrank as sr
-from steadyrank.data.read.table_rules import is_summary
+from steadyrank.data.table_rules import is_summary
 
 GRADES = {"1": {"a": 1, "b": 0}, "2": {"a": 0, "c": 2}, "10": {"b": 1}}
 RUN = {"1": {"a": 1.0, "b": 2.0}, "2": {"a": 3.0, "c": 1.0, "d": 2.0}, "10": {"b": 0.5}}

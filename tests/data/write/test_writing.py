@@ -21,7 +21,7 @@ from steadyrank.data.ids import make_ids
 from steadyrank.data.qrels import qrels_from_dict
 from steadyrank.data.read import sources
 from steadyrank.data.read.limits import BOM
-from steadyrank.data.read.packing import PACKINGS
+from steadyrank.data.read.streams import PACKINGS
 from steadyrank.data.run import run_from_dict
 from steadyrank.data.write.files import MISTAKEN, qrels_text, run_text, write_qrels, write_run
 

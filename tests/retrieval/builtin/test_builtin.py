@@ -17,7 +17,7 @@ from steadyrank.retrieval.builtin import collection as builtin
 from steadyrank.retrieval.builtin.docstrings import DocstringDocument
 from steadyrank.retrieval.engine.collections import collection_digest, read_collection
 from steadyrank.retrieval.makers.inputs import load_judgments, topic_texts
-from steadyrank.stats.ranks.intervals import bootstrap_tau_interval
+from steadyrank.stats.ranks.correlation import bootstrap_tau_interval
 
 DATA = Path(builtin.__file__).parent
 FEW = [

@@ -11,8 +11,13 @@ from golden_cases import golden
 from scipy import stats
 
 from steadyrank.errors import InputError, UnknownNameError
-from steadyrank.stats.anova.balanced import anova, crossed_strata, observed_power, table_lines
-from steadyrank.stats.anova.main_effects import tukey_main_effect
+from steadyrank.stats.anova.balanced import (
+    anova,
+    crossed_strata,
+    observed_power,
+    table_lines,
+    tukey_main_effect,
+)
 from steadyrank.stats.anova.parts import Amount, Split, balanced_layout
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tukey import tukey_hsd

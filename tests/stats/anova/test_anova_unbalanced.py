@@ -10,8 +10,7 @@ import pytest
 from scipy import stats
 
 from steadyrank.errors import InputError, MachineError
-from steadyrank.stats.anova.balanced import anova
-from steadyrank.stats.anova.main_effects import tukey_main_effect
+from steadyrank.stats.anova.balanced import anova, tukey_main_effect
 from steadyrank.stats.anova.unbalanced import type_three
 
 EFFECTS = ["a", "b", "a:b"]

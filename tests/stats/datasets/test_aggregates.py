@@ -9,8 +9,12 @@ import pandas as pd
 import pytest
 
 from steadyrank import InputError
-from steadyrank.stats.datasets.aggregates import borda_points, columns_of, type_weights
-from steadyrank.stats.datasets.completions import completion_ranks
+from steadyrank.stats.datasets.aggregates import (
+    borda_points,
+    columns_of,
+    completion_ranks,
+    type_weights,
+)
 from steadyrank.stats.run_means import ranks_of
 
 

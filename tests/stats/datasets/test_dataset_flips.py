@@ -10,13 +10,17 @@ import statsmodels.api as sm
 from plain_careful import lowered
 
 from steadyrank import InputError
-from steadyrank.stats.datasets.flips import intervals_of, units_of, weighted_max_t
-from steadyrank.stats.datasets.topic_flips import strata_of, topic_intervals, topic_max_t
+from steadyrank.stats.datasets.aggregates import AggregateColumns, dataset_units, topic_units
 from steadyrank.stats.pairs.max_t import max_t
 from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.pairs.unit_max_t import unit_max_t
 from steadyrank.stats.run_means import mean_intervals
 
 TYPES = ("a", "a", "a", "b", "b", "c", "d", "d", "d", "d", "e", "f", "f")
+
+
+def units_of(scores, weight, types=()):
+    return dataset_units(AggregateColumns(values=scores, weight=weight), types)
 
 
 def table(seed=0, n_runs=4, n_datasets=13, shift=0.0):
@@ -50,20 +54,20 @@ def test_equal_weights_are_max_t():
     for n_datasets in (13, 20):
         scores = table(n_datasets=n_datasets, shift=0.6)
         units = units_of(scores, np.full(n_datasets, 1 / n_datasets))
-        ours = weighted_max_t(units, pairs, n_samples=700, seed=4, jobs=1)
+        ours = unit_max_t(units, pairs, n_samples=700, seed=4, jobs=1)
         theirs = max_t(scores, pairs, n_samples=700, seed=4, jobs=1)
         assert ours.exact == theirs.exact == (n_datasets == 13)
         np.testing.assert_allclose(ours.pvalue, theirs.pvalue)
         np.testing.assert_allclose(ours.critical, theirs.critical)
         np.testing.assert_allclose(ours.reach, theirs.reach)
         np.testing.assert_array_equal(ours.first, theirs.first)
-    np.testing.assert_allclose(intervals_of(units, 0.9), mean_intervals(scores, 0.9))
+    np.testing.assert_allclose(units.intervals(0.9), mean_intervals(scores, 0.9))
 
 
 def test_types_as_clusters_are_those_of_a_plain_enumeration():
     scores, pairs = table(3, shift=0.4), all_pairs(4)
     weight = np.full(13, 1 / 13)
-    found = weighted_max_t(units_of(scores, weight, TYPES), pairs, jobs=1)
+    found = unit_max_t(units_of(scores, weight, TYPES), pairs, jobs=1)
     assert (found.exact, found.n_patterns) == (True, 32)
     names = sorted(set(TYPES))
     member = np.array([[kind == name for kind in TYPES] for name in names])
@@ -93,8 +97,8 @@ def test_the_standard_error_of_clusters_is_statsmodels():
     fit = sm.OLS(scores[0] - scores[2], np.ones(13)).fit(
         cov_type="cluster", cov_kwds={"groups": code}
     )
-    squares = np.square(units.residual[:, 0] - units.residual[:, 2]).sum()
-    assert np.sqrt(units.factor * squares) == pytest.approx(fit.bse[0])
+    squares = np.square(units.residual[0] - units.residual[2]).sum()
+    assert np.sqrt(units.factor[0] * squares) == pytest.approx(fit.bse[0])
 
 
 def test_a_constant_difference_is_found_and_identical_runs_are_not():
@@ -102,7 +106,7 @@ def test_a_constant_difference_is_found_and_identical_runs_are_not():
     scores[1] = scores[0] + 0.5
     scores[2] = scores[0]
     units = units_of(scores, np.full(13, 1 / 13), TYPES)
-    found = weighted_max_t(units, all_pairs(3), jobs=1)
+    found = unit_max_t(units, all_pairs(3), jobs=1)
     assert found.pvalue[1] == 1.0
     assert (found.pvalue[[0, 2]] <= 0.05).all()
 
@@ -110,7 +114,7 @@ def test_a_constant_difference_is_found_and_identical_runs_are_not():
 def test_five_types_show_nothing():
     scores = table(shift=3.0)[:, :11]
     units = units_of(scores, np.full(11, 1 / 11), TYPES[:11])
-    found = weighted_max_t(units, all_pairs(4), jobs=1)
+    found = unit_max_t(units, all_pairs(4), jobs=1)
     assert found.n_patterns == 16
     assert found.pvalue.min() == pytest.approx(1 / 17)
     assert np.isinf(found.critical).all()
@@ -118,29 +122,30 @@ def test_five_types_show_nothing():
 
 def test_one_type_is_refused():
     with pytest.raises(InputError, match="two units"):
-        weighted_max_t(units_of(table(), np.full(13, 1 / 13), ["a"] * 13), all_pairs(4))
+        unit_max_t(units_of(table(), np.full(13, 1 / 13), ["a"] * 13), all_pairs(4))
 
 
 def test_topics_of_one_dataset_are_max_t():
     scores, pairs = table(5, n_datasets=25, shift=0.3), all_pairs(4)
-    strata, dropped = strata_of([scores], np.ones(1))
-    ours = topic_max_t(strata, pairs, n_samples=900, seed=2, jobs=1)
+    strata, dropped = topic_units([scores], np.ones(1))
+    ours = unit_max_t(strata, pairs, n_samples=900, seed=2, jobs=1)
     theirs = max_t(scores, pairs, n_samples=900, seed=2, jobs=1)
     assert dropped == 0
     np.testing.assert_allclose(ours.pvalue, theirs.pvalue)
-    np.testing.assert_allclose(topic_intervals(strata, 0.95), mean_intervals(scores, 0.95))
+    np.testing.assert_allclose(strata.intervals(0.95), mean_intervals(scores, 0.95))
 
 
 def test_topics_of_several_datasets_are_those_of_a_plain_enumeration():
     parts, weight = [table(7, 3, 4, 0.5), table(8, 3, 5, 0.5)], np.array([0.7, 0.3])
     parts[1] = np.column_stack([parts[1], [np.nan, 1.0, 2.0]])
-    strata, dropped = strata_of(parts, weight)
+    strata, dropped = topic_units(parts, weight)
     assert dropped == 1
+    parts[1] = parts[1][:, :5]
     pairs = all_pairs(3)
-    found = topic_max_t(strata, pairs, jobs=1)
+    found = unit_max_t(strata, pairs, jobs=1)
     assert found.exact
     both = np.concatenate([pairs, pairs[:, ::-1]])
-    d = [scores[both[:, 0]] - scores[both[:, 1]] for scores in strata.scores]
+    d = [scores[both[:, 0]] - scores[both[:, 1]] for scores in parts]
 
     def t_of(rows):
         total = sum(w * z.mean(axis=1) for w, z in zip(weight, rows, strict=True))
@@ -170,7 +175,7 @@ def test_whole_types_keep_the_level_where_datasets_of_a_type_are_alike():
     for _ in range(300):
         shared = rng.normal(size=(6, 7))[:, [int(kind[1]) for kind in types]]
         scores = shared + rng.normal(size=(6, 25))
-        by_type = weighted_max_t(units_of(scores, weight, types), pairs, jobs=1)
+        by_type = unit_max_t(units_of(scores, weight, types), pairs, jobs=1)
         alone = max_t(scores, pairs, n_samples=199, seed=int(rng.integers(1000)), jobs=1)
         false_claims["types"] += bool((by_type.pvalue <= 0.05).any())
         false_claims["datasets"] += bool((alone.pvalue <= 0.05).any())

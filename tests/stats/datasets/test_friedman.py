@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from steadyrank import InputError
-from steadyrank.stats.datasets.friedman import critical_difference, friedman
+from steadyrank.stats.datasets.aggregates import critical_difference, friedman
 
 DEMSAR = np.array(
     [

@@ -7,7 +7,7 @@ import pytest
 from golden_cases import golden_case
 
 from steadyrank import InputError
-from steadyrank.stats.datasets.signed_rank import bayesian_signed_rank
+from steadyrank.stats.datasets.random_effects import bayesian_signed_rank
 
 INPUTS, EXPECTED, TOLERANCE = golden_case("bayesian_signed_rank")
 

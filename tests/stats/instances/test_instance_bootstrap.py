@@ -9,10 +9,12 @@ from scipy import stats
 
 from steadyrank.errors import InputError
 from steadyrank.stats.instances import kernels as instance_kernels
-from steadyrank.stats.instances.bootstrap import _instances, _key, algorithm_two
-from steadyrank.stats.instances.two_way_bootstrap import (
+from steadyrank.stats.instances.bootstrap import (
     _drawn_differences,
+    _instances,
+    _key,
     _systems,
+    algorithm_two,
     two_way_bootstrap,
 )
 from steadyrank.stats.pairs.resampled import topic_draws

@@ -14,8 +14,8 @@ from steadyrank.stats.judges.corrected import (
     corrected_parts,
     shared_weight,
 )
-from steadyrank.stats.judges.kernels import two_part_t
 from steadyrank.stats.judges.ranking import rank_runs
+from steadyrank.stats.pairs.kernels import unit_statistics
 from steadyrank.stats.pairs.max_t import max_t
 from steadyrank.stats.pairs.resampled import sign_patterns
 from steadyrank.stats.pairs.result import all_pairs
@@ -165,10 +165,13 @@ def test_a_pattern_that_leaves_no_spread_has_an_endless_statistic():
     followed = np.zeros((2, 4))
     followed[0] = [1, -1, 1, -1]
     values, pairs = np.empty((2, 1)), np.array([[0, 1]])
-    own = np.stack([residual.sum(axis=1), np.array([5.0, 0.0])])
-    further = np.stack([followed.sum(axis=1), np.array([4.0, 0.0])])
-    squares = np.array([5.0]), np.array([4.0])
-    two_part_t(own, further, pairs, *squares, 5.0, 4.0, np.array([1e-24]), values)
+    sizes = np.array([5.0, 4.0])
+    own = np.stack([residual.sum(axis=1), np.array([5.0, 0.0])]) / 5.0
+    further = np.stack([followed.sum(axis=1), np.array([4.0, 0.0])]) / 4.0
+    sums, factor = np.stack([own, further], axis=1), sizes / (sizes - 1.0)
+    squares = (factor * np.array([5.0, 4.0]) / sizes**2)[:, None]
+    cross = sums * (factor / sizes)[:, None]
+    unit_statistics(sums, cross, pairs, squares, factor / sizes, values)
     assert values[:, 0].tolist() == [0.0, np.inf]
 
 

@@ -11,18 +11,23 @@ from scipy import stats
 
 import steadyrank as sr
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.judges.agreement import COEFFICIENTS, agreement_over_topics
-from steadyrank.stats.judges.bias import bias_of_runs, favours_kin, welch_pvalue
-from steadyrank.stats.judges.worth import (
+from steadyrank.stats.judges.agreement import (
+    COEFFICIENTS,
     Worth,
+    ac1_of_counts,
+    agreement_over_topics,
+    bias_of_runs,
+    confusion_counts,
+    favours_kin,
+    kappa_of_counts,
     topics_factor,
     topics_for_power,
     topics_for_width,
+    welch_pvalue,
     worth_of,
 )
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.stats.ranks.intervals import bootstrap_tau_interval
-from steadyrank.stats.ranks.kappa import ac1_of_counts, confusion_counts, kappa_of_counts
+from steadyrank.stats.ranks.correlation import bootstrap_tau_interval
 
 
 def test_coefficients_are_those_of_other_packages():

@@ -11,8 +11,12 @@ from steadyrank.errors import InputError
 from steadyrank.stats.instances.power import InstanceTest, InstanceVariances
 from steadyrank.stats.mixed.fit import NO_RESIDUAL, fit
 from steadyrank.stats.mixed.model import MixedModel
-from steadyrank.stats.mixed.pooling import combined_mean_squares, pooled_squares
-from steadyrank.stats.mixed.two_way import nested_difference, two_way_difference
+from steadyrank.stats.mixed.two_way import (
+    combined_mean_squares,
+    nested_difference,
+    pooled_squares,
+    two_way_difference,
+)
 
 CASE = golden("kenward_roger")
 NAMES = list(CASE["inputs"])

@@ -15,9 +15,9 @@ from scipy import optimize, stats
 from steadyrank.errors import InputError
 from steadyrank.stats.instances.equivalence import t_limits
 from steadyrank.stats.mixed import model as mixed_model
-from steadyrank.stats.mixed.balanced import Strata, best_of_strata
+from steadyrank.stats.mixed.balanced import LayoutStrata, best_of_strata
 from steadyrank.stats.mixed.fit import NO_RESIDUAL, _satterthwaite, component_intervals, fit
-from steadyrank.stats.mixed.general import Tables, tables_of
+from steadyrank.stats.mixed.general import RowTables, tables_of
 from steadyrank.stats.mixed.model import MixedModel, likelihood_of, scale_of
 from steadyrank.stats.mixed.search import identified, maximise, residual_df, search
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
@@ -185,7 +185,7 @@ def test_closed_form_is_the_maximum_that_the_search_finds(layout, reml):
     if scale.flag:
         return
     strata, tables = likelihood_of(model, scale), general(model)
-    assert isinstance(strata, Strata)
+    assert isinstance(strata, LayoutStrata)
     free = identified(strata)
     np.testing.assert_array_equal(free, identified(tables))
     closed, searched = best_of_strata(strata, reml, free), maximise(tables, reml, free)
@@ -535,9 +535,9 @@ def test_the_size_of_groups_does_not_make_balance():
     a = np.repeat(np.arange(4), 4)
     b = np.array([0, 0, 1, 2, 0, 1, 1, 3, 2, 2, 3, 0, 3, 3, 2, 1])
     model = MixedModel(np.random.default_rng(0).normal(size=16), random={"a": a, "b": b})
-    assert isinstance(likelihood_of(model, scale_of(model)), Tables)
+    assert isinstance(likelihood_of(model, scale_of(model)), RowTables)
     crossed = MixedModel(model.response, random={"a": a, "b": np.tile(np.arange(4), 4)})
-    assert isinstance(likelihood_of(crossed, scale_of(crossed)), Strata)
+    assert isinstance(likelihood_of(crossed, scale_of(crossed)), LayoutStrata)
 
 
 def test_wrong_input_is_explained():

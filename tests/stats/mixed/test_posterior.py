@@ -14,8 +14,12 @@ from steadyrank.stats.mixed import posterior as module
 from steadyrank.stats.mixed.fit import NO_RESIDUAL, fit
 from steadyrank.stats.mixed.model import MixedModel
 from steadyrank.stats.mixed.posterior import posterior
-from steadyrank.stats.mixed.sampling import effective_sample_size, hpd_interval, split_rhat
-from steadyrank.stats.mixed.surrogate import Surrogate
+from steadyrank.stats.mixed.sampling import (
+    Surrogate,
+    effective_sample_size,
+    hpd_interval,
+    split_rhat,
+)
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
 
 NESTED = {"topic": "topic", "system_topic": ("system", "topic"), "instance": ("system", "instance")}

@@ -15,8 +15,8 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.proportion import proportion_confint
 
 import steadyrank as sr
-from steadyrank.stats.pairs.binary import binary_pairs, is_binary, tango_limits, wilson_limits
 from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.pairs.tests import binary_pairs, is_binary, tango_limits, wilson_limits
 from steadyrank.studies.compare.view import compare_text
 
 

@@ -9,16 +9,17 @@ import pytest
 from plain_careful import lowered
 
 from steadyrank.compute.random import blocks_of
-from steadyrank.stats.pairs.cluster_resampling import (
-    cluster_bootstrap,
-    cluster_bootstrap_limits,
-    cluster_flip_limits,
-    cluster_max_t,
-    cluster_randomization,
+from steadyrank.stats.pairs.resampled import (
+    bootstrap_t_limits,
+    flip_limits,
+    randomization,
+    studentized_bootstrap,
+    topic_draws,
 )
-from steadyrank.stats.pairs.resampled import randomization, topic_draws
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.stats.pairs.topic_design import TopicDesign, cluster_sums, cluster_t
+from steadyrank.stats.pairs.tests import paired_t
+from steadyrank.stats.pairs.topic_design import TopicDesign, cluster_sums
+from steadyrank.stats.pairs.unit_max_t import unit_max_t
 
 
 def world(n_clusters, seed=0, n_runs=3):
@@ -29,6 +30,10 @@ def world(n_clusters, seed=0, n_runs=3):
     scores += rng.normal(0, 0.1, (n_runs, n_clusters))[:, clusters]
     scores[-1] += 0.08
     return scores, TopicDesign(clusters=clusters, weights=rng.uniform(0.5, 2.0, len(clusters)))
+
+
+def clusters_max_t(units, pairs, errors, **flips):
+    return unit_max_t(units, pairs, is_centred=False, errors=errors, **flips)
 
 
 def plain_sums(d, design):
@@ -52,9 +57,7 @@ def plain_careful(sums, share):
 def test_randomization_is_that_of_all_flips_of_clusters():
     scores, design = world(9)
     pairs = all_pairs(3)
-    tests = cluster_randomization(
-        cluster_sums(scores, design), pairs, cluster_t(scores, pairs, design), n_samples=999, seed=0
-    )
+    tests = randomization(scores, pairs, design=design, n_samples=999, seed=0)
     for p, (a, b) in enumerate(pairs):
         sums, _ = plain_sums(scores[a] - scores[b], design)
         flips = [abs(np.dot(s, sums)) for s in itertools.product((-1, 1), repeat=9)]
@@ -64,10 +67,8 @@ def test_randomization_is_that_of_all_flips_of_clusters():
 
 def test_limits_of_the_inverted_randomization_are_where_the_test_turns():
     scores, design = world(25)
-    units = cluster_sums(scores, design)
-    (low, high) = cluster_flip_limits(units, np.array([[0, 2]]), alpha=0.05, n_samples=999, seed=3)[
-        0
-    ]
+    how = {"design": design, "n_samples": 999, "seed": 3}
+    (low, high) = flip_limits(scores, np.array([[0, 2]]), alpha=0.05, **how)[0]
     for limit, inward in ((low, 1e-6), (high, -1e-6)):
         for shift, rejects in ((limit + inward, False), (limit - inward, True)):
             shifted = scores.copy()
@@ -80,8 +81,8 @@ def test_limits_of_the_inverted_randomization_are_where_the_test_turns():
 def test_max_t_is_that_of_all_flips_of_clusters():
     scores, design = world(8, seed=4)
     pairs = all_pairs(3)
-    errors = cluster_t(scores, pairs, design).standard_error
-    together = cluster_max_t(cluster_sums(scores, design), pairs, errors, n_samples=999)
+    errors = paired_t(scores, pairs, design).standard_error
+    together = clusters_max_t(cluster_sums(scores, design), pairs, errors, n_samples=999)
     sums = [plain_sums(scores[a] - scores[b], design)[0] for a, b in pairs]
     share = plain_sums(scores[0], design)[1]
     directed = np.sign([own.sum() for own in sums])
@@ -107,8 +108,8 @@ def test_max_t_is_that_of_all_flips_of_clusters():
 def test_bootstrap_is_that_of_drawn_clusters():
     scores, design = world(12, seed=5)
     pairs = np.array([[2, 0]])
-    units, base = cluster_sums(scores, design), cluster_t(scores, pairs, design)
-    test = cluster_bootstrap(units, pairs, base, n_samples=200, seed=9)
+    how = {"design": design, "n_samples": 200, "seed": 9}
+    test = studentized_bootstrap(scores, pairs, **how)
     sums, share = plain_sums(scores[2] - scores[0], design)
     factor = np.sqrt(12 / 11)
     observed = plain_t(sums, share)
@@ -123,7 +124,7 @@ def test_bootstrap_is_that_of_drawn_clusters():
     t_star = np.array(t_star)
     assert test.statistic[0] == pytest.approx(observed)
     assert test.pvalue[0] == pytest.approx((1 + (np.abs(t_star) >= observed).sum()) / 201)
-    limits = cluster_bootstrap_limits(units, pairs, base, alpha=0.05, n_samples=200, seed=9)[0]
+    limits = bootstrap_t_limits(scores, pairs, alpha=0.05, **how)[0]
     half = np.sort(np.abs(t_star))[200 - 10] * sums.sum() / observed
     assert limits == pytest.approx([sums.sum() - half, sums.sum() + half])
 
@@ -132,8 +133,7 @@ def test_bootstrap_and_flips_of_single_topics_need_no_clusters():
     scores, _ = world(15, seed=6)
     scores = scores[:, :15]
     pairs, design = all_pairs(3), TopicDesign(clusters=np.arange(15))
-    units, base = cluster_sums(scores, design), cluster_t(scores, pairs, design)
-    flips = cluster_randomization(units, pairs, base, n_samples=99, seed=0)
+    flips = randomization(scores, pairs, design=design, n_samples=99, seed=0)
     assert flips.pvalue == pytest.approx(randomization(scores, pairs).pvalue)
 
 
@@ -141,13 +141,13 @@ def test_bootstrap_and_flips_of_single_topics_need_no_clusters():
 def test_any_number_of_threads_gives_the_same_bytes(jobs):
     scores, design = world(30, seed=7, n_runs=5)
     pairs = all_pairs(5)
-    units, base = cluster_sums(scores, design), cluster_t(scores, pairs, design)
+    units, base = cluster_sums(scores, design), paired_t(scores, pairs, design)
     how = {"n_samples": 2000, "seed": 1}
-    one = cluster_bootstrap(units, pairs, base, jobs=jobs, **how)
-    other = cluster_bootstrap(units, pairs, base, jobs=2, **how)
+    one = studentized_bootstrap(scores, pairs, design=design, jobs=jobs, **how)
+    other = studentized_bootstrap(scores, pairs, design=design, jobs=2, **how)
     assert one.pvalue.tobytes() == other.pvalue.tobytes()
-    first = cluster_max_t(units, pairs, base.standard_error, jobs=jobs, **how)
-    second = cluster_max_t(units, pairs, base.standard_error, jobs=2, **how)
+    first = clusters_max_t(units, pairs, base.standard_error, jobs=jobs, **how)
+    second = clusters_max_t(units, pairs, base.standard_error, jobs=2, **how)
     assert first.critical.tobytes() == second.critical.tobytes()
     assert first.pvalue.tobytes() == second.pvalue.tobytes()
 
@@ -161,8 +161,8 @@ def test_equal_runs_on_few_unequal_clusters_are_rarely_told_apart(n_clusters):
         rng = np.random.default_rng(trial)
         scores = rng.normal(0, 0.1, (4, len(clusters)))
         scores += rng.normal(0, 0.1, (4, n_clusters))[:, clusters]
-        errors = cluster_t(scores, pairs, design).standard_error
+        errors = paired_t(scores, pairs, design).standard_error
         units = cluster_sums(scores, design)
-        together = cluster_max_t(units, pairs, errors, n_samples=499, jobs=1)
+        together = clusters_max_t(units, pairs, errors, n_samples=499, jobs=1)
         wrong += together.pvalue.min() <= 0.05
     assert wrong <= 20

@@ -10,7 +10,7 @@ import statsmodels.api as sm
 from scipy import optimize, stats
 
 import steadyrank as sr
-from steadyrank.stats.pairs.clustered import mean_difference
+from steadyrank.stats.pairs.topic_design import mean_difference
 
 D = np.array([0.05, 0.2, -0.1, 0.3, 0.12, 0.08, -0.02, 0.4, 0.15, -0.3, 0.22, 0.01])
 CLUSTERS = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 4, 4])

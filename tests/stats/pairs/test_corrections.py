@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 from steadyrank.errors import InputError
-from steadyrank.stats.pairs.corrections import METHODS, adjust
+from steadyrank.stats.pairs.decisions import METHODS, adjust
 
 CASE = golden("p_adjust")
 families = st.lists(st.floats(0, 1) | st.just(float("nan")), max_size=40)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from steadyrank.stats.pairs import decisions
-from steadyrank.stats.pairs.corrections import adjust
+from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.stats.pairs.max_t import max_t
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t, wilcoxon

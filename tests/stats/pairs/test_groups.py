@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steadyrank.stats.pairs.letters import compact_letters
+from steadyrank.stats.pairs.decisions import compact_letters
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)

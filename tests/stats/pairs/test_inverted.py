@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from steadyrank.stats.pairs.inverted import (
+from steadyrank.stats.pairs.resampled import (
     bootstrap_t_limits,
     flip_limits,
     hodges_lehmann_limits,
     median_limits,
+    randomization,
+    studentized_bootstrap,
 )
-from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.tests import sign_test, wilcoxon
 
 ONE = np.array([[0, 1]])

@@ -10,7 +10,7 @@ import pytest
 from plain_careful import careful
 
 from steadyrank.compute.random import blocks_of
-from steadyrank.stats.pairs import decisions
+from steadyrank.stats.pairs import decisions, kernels
 from steadyrank.stats.pairs import max_t as max_t_module
 from steadyrank.stats.pairs.max_t import could_be_first, max_t
 from steadyrank.stats.pairs.resampled import sign_patterns
@@ -72,15 +72,25 @@ def test_counts_without_the_statistics_between_are_the_same_bytes(n_runs):
     scores = np.round(rng.random((n_runs, 30)), 2)
     scores[-1] = scores[0] if n_runs == 3 else scores[0] + 0.25
     pairs = all_pairs(n_runs)
-    family = max_t_module._family(scores, pairs, moments(scores, pairs), True)
-    centred = (scores - scores.mean(axis=1)[:, None]).T
+    observed = max_t_module._observed(scores, pairs, moments(scores, pairs), True)
+    family = max_t_module._family(observed.size, moments(scores, pairs).mean, pairs)
+    fused = observed.flipped(family.pairs, family.place)
+    assert isinstance(fused, max_t_module._OfSums)
+
+    def values_between(sums):
+        values = np.empty((len(sums), len(family.pairs)))
+        kernels.signed_differences(sums, family.pairs, fused.weight, values)
+        return values
+
+    stored = max_t_module.OfValues(
+        family.pairs, lambda signs: (signs @ fused.centred,), values_between
+    )
     signs = drawn_signs(30, 150)
     answers = []
-    for make in (max_t_module._count_plain, max_t_module._count_any):
+    for statistics in (fused, stored):
         counts, largest = np.zeros(len(family.place), np.int64), np.empty(len(signs))
-        make(family, centred)(signs, counts, largest)
+        statistics.count_steps(signs, family.observed, counts, largest)
         answers.append((counts.tolist(), largest.tolist()))
-    assert family.is_plain
     assert answers[0] == answers[1]
 
 

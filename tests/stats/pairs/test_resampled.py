@@ -21,6 +21,12 @@ from steadyrank.stats.pairs.tests import paired_t, sign_test, wilcoxon
 ONE = np.array([[0, 1]])
 
 
+def t_star_of(z, weights, mean_weights):
+    """t* of differences [pair, topic] of plain topics, each of which has the share 1/n."""
+    n = z.shape[1]
+    return resampled_statistics(z / n, np.full(n, 1.0 / n), weights, mean_weights)
+
+
 def against_zero(z):
     return np.array([z, np.zeros(len(z))])
 
@@ -109,7 +115,7 @@ def test_bootstrap_with_given_resamples_is_the_golden_one():
     weights = weights_of(inputs["indices"], len(z))
     shift = z @ weights.mean(axis=0) / len(z)
     assert shift == pytest.approx(expected["shift"], rel=tolerance)
-    t_star = resampled_statistics(z[None], weights, weights.mean(axis=0))[:, 0]
+    t_star = t_star_of(z[None], weights, weights.mean(axis=0))[:, 0]
     np.testing.assert_allclose(t_star, expected["t_star"], rtol=tolerance)
     t = paired_t(against_zero(z), ONE).statistic[0]
     assert t == pytest.approx(expected["t_obs"], rel=tolerance)
@@ -121,7 +127,7 @@ def test_bootstrap_over_all_resamples_is_the_golden_limit():
     inputs, expected, tolerance = golden_case("bootstrap_alg1_exact_limit")
     z = np.array(inputs["z"])
     weights = weights_of(list(product(range(4), repeat=4)), 4)
-    t_star = resampled_statistics(z[None], weights, None)[:, 0]
+    t_star = t_star_of(z[None], weights, None)[:, 0]
     t = paired_t(against_zero(z), ONE).statistic[0]
     assert t == pytest.approx(expected["t_obs"], rel=tolerance)
     assert np.isinf(t_star).sum() == expected["n_zero_variance_resamples"]
@@ -178,7 +184,7 @@ def test_bootstrap_counts_what_a_plain_loop_counts(mode, alternative):
 def test_resamples_without_variance_are_extreme_unless_their_mean_is_0():
     z = np.array([[0.5, 0.2, 0.2, -0.1]])
     weights = np.array([[4, 0, 0, 0], [0, 0, 0, 4], [0, 4, 0, 0], [0, 2, 2, 0]], dtype=float)
-    assert resampled_statistics(z, weights, None)[:, 0].tolist() == [np.inf, -np.inf, 0.0, 0.0]
+    assert t_star_of(z, weights, None)[:, 0].tolist() == [np.inf, -np.inf, 0.0, 0.0]
 
 
 def test_bootstrap_of_a_constant_difference():

@@ -7,11 +7,15 @@ import pytest
 import statsmodels.api as sm
 from golden_cases import golden_case
 
-from steadyrank.stats.pairs.clustered import mean_difference
 from steadyrank.stats.pairs.effects import effect_sizes
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t
-from steadyrank.stats.pairs.topic_design import TopicDesign, cluster_sums, cluster_t, linearised
+from steadyrank.stats.pairs.topic_design import (
+    TopicDesign,
+    cluster_sums,
+    linearised,
+    mean_difference,
+)
 
 INPUTS, EXPECTED, TOLERANCE = golden_case("cluster_robust_t")
 SCORES, CLUSTERS = np.array(INPUTS["scores"]), np.array(INPUTS["clusters"]).astype(int)
@@ -29,7 +33,7 @@ def figures(tests):
 
 @pytest.mark.parametrize("kind", DESIGNS)
 def test_all_pairs_as_clubsandwich(kind):
-    tests = cluster_t(SCORES, all_pairs(3), DESIGNS[kind])
+    tests = paired_t(SCORES, all_pairs(3), DESIGNS[kind])
     assert figures(tests) == pytest.approx(np.array(EXPECTED[kind]), rel=TOLERANCE)
     assert tests.n.tolist() == [36] * 3
 
@@ -37,7 +41,7 @@ def test_all_pairs_as_clubsandwich(kind):
 def test_missing_topics_are_left_out_of_their_pair_as_clubsandwich():
     scores = SCORES.copy()
     scores[0, np.array(INPUTS["missing"], int) - 1] = np.nan
-    tests = cluster_t(scores, all_pairs(3), DESIGNS["both"])
+    tests = paired_t(scores, all_pairs(3), DESIGNS["both"])
     assert figures(tests)[0] == pytest.approx(EXPECTED["both_missing"], rel=TOLERANCE)
     assert figures(tests)[2] == pytest.approx(EXPECTED["both"][2], rel=TOLERANCE)
     assert tests.n.tolist() == [30, 30, 36]
@@ -48,7 +52,7 @@ def test_many_clusters_as_statsmodels():
     clusters = np.repeat(np.arange(60), 3)
     scores = rng.normal(0.4, 0.1, (4, 180)) + rng.normal(0, 0.1, (4, 60))[:, clusters]
     pairs = all_pairs(4)
-    tests = cluster_t(scores, pairs, TopicDesign(clusters=clusters))
+    tests = paired_t(scores, pairs, TopicDesign(clusters=clusters))
     for p, (a, b) in enumerate(pairs):
         fit = sm.OLS(scores[a] - scores[b], np.ones(180)).fit(
             cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True
@@ -59,7 +63,7 @@ def test_many_clusters_as_statsmodels():
 
 def test_single_topics_are_students_paired_t():
     scores = np.random.default_rng(1).normal(size=(5, 30))
-    tests = cluster_t(scores, all_pairs(5), TopicDesign(clusters=np.arange(30)[::-1]))
+    tests = paired_t(scores, all_pairs(5), TopicDesign(clusters=np.arange(30)[::-1]))
     plain = paired_t(scores, all_pairs(5))
     assert tests.statistic == pytest.approx(plain.statistic, rel=1e-10)
     assert tests.pvalue == pytest.approx(plain.pvalue, rel=1e-10)
@@ -67,12 +71,12 @@ def test_single_topics_are_students_paired_t():
 
 def test_degenerate_pairs_have_flags_and_no_exception():
     scores = np.array([[0.1] * 6, [0.1] * 6, [0.3] * 6, [0.2, 0.0, 0.2, 0.0, 0.2, 0.0]])
-    tests = cluster_t(scores, all_pairs(4), TopicDesign(clusters=np.repeat([0, 1, 2], 2)))
+    tests = paired_t(scores, all_pairs(4), TopicDesign(clusters=np.repeat([0, 1, 2], 2)))
     assert tests.flag[:3].tolist() == ["no_difference", "zero_variance", ""]
     assert tests.pvalue[:2].tolist() == [1.0, 0.0]
     # Deviations of the fourth run cancel within every cluster: nothing is left to test by.
     assert tests.difference[2] == pytest.approx(0.0, abs=1e-15)
-    alone = cluster_t(scores, all_pairs(4), TopicDesign(clusters=np.zeros(6, int)))
+    alone = paired_t(scores, all_pairs(4), TopicDesign(clusters=np.zeros(6, int)))
     assert set(alone.flag) == {"too_few_topics"}
     assert np.isnan(alone.pvalue).all()
 

@@ -9,12 +9,7 @@ from scipy.optimize import curve_fit
 from scipy.stats import norm
 
 from steadyrank.errors import InputError
-from steadyrank.stats.planning.exponential_fit import (
-    LEAST_SQUARES,
-    LOG_LINEAR,
-    fit_decays,
-    log_linear,
-)
+from steadyrank.stats.planning.reversal import LEAST_SQUARES, LOG_LINEAR, fit_decays, log_linear
 from steadyrank.studies.topics.kernels import REVERSED
 from steadyrank.studies.topics.levels import count_splits
 

@@ -15,7 +15,7 @@ from statsmodels.stats.power import FTestAnovaPower, TTestIndPower, TTestPower
 
 from steadyrank.errors import InputError
 from steadyrank.stats.planning import design
-from steadyrank.stats.planning.power import t_power
+from steadyrank.stats.planning.design import t_power
 
 TABLE_3 = {
     "nG@1": [(0.114, 159), (0.114, 159), (0.118, 164), (0.121, 168), (0.113, 157)],

@@ -11,7 +11,7 @@ from scipy import stats
 from statsmodels.stats.power import TTestPower
 
 from steadyrank.errors import InputError
-from steadyrank.stats.planning.power import smallest_difference, t_power
+from steadyrank.stats.planning.design import smallest_difference, t_power
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 50, 249, 1000])

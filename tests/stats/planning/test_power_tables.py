@@ -10,7 +10,8 @@ from scipy import stats
 
 from steadyrank.errors import InputError
 from steadyrank.stats.planning import design
-from steadyrank.stats.planning.demands import check_demands, f_powers, noncentrality_for_power
+from steadyrank.stats.planning.demands import check_demands
+from steadyrank.stats.planning.design import f_powers, noncentrality_for_power
 
 EFFECTS = np.array([0.0, 0.01, 0.2, 1.0, 3.0, 30.0, 400.0, 1e5])
 
@@ -54,7 +55,9 @@ def test_demands_give_the_same_one_by_one_and_together(asked):
         (power,) = demands.powers(np.array([0.05**2 / 0.03]), n)
         assert power == pytest.approx(demands.power(0.03, n), abs=1e-10)
         expected = demands.smallest_difference(0.03, n)
-        assert math.sqrt(0.03) * demands.smallest_effect(n) == pytest.approx(expected, rel=1e-10)
+        assert math.sqrt(0.03) * demands.smallest_difference(1.0, n) == pytest.approx(
+            expected, rel=1e-10
+        )
 
 
 def test_a_level_that_is_none_is_refused():

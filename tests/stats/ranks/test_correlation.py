@@ -19,16 +19,18 @@ from steadyrank.errors import InputError, UnknownNameError
 from steadyrank.stats.pairs.result import TOO_FEW, all_pairs
 from steadyrank.stats.ranks.correlation import (
     ALL_TIED,
+    EMPTY_RANKING,
     TOO_FEW_SYSTEMS,
+    bootstrap_tau_interval,
     correlations,
+    kendall_interval,
     kendall_tau,
     pairwise_tau_and_tau_ap,
+    rbo,
     symmetric_tau_ap,
     tau_ap,
     taus_against,
 )
-from steadyrank.stats.ranks.intervals import bootstrap_tau_interval, kendall_interval
-from steadyrank.stats.ranks.overlap import EMPTY_RANKING, rbo
 
 WORD_BORDERS = [2, 3, 10, 63, 64, 65, 127, 128, 129, 511, 512, 513, 1100]
 """Numbers of systems around the borders of words of bits, and of groups of words."""

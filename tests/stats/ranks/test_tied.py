@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
-from steadyrank.stats.ranks.tied import average_ranks, first_ranks
+from steadyrank.stats.run_means import average_ranks, first_ranks
 
 
 @pytest.mark.parametrize("shape", [(0,), (1,), (9,), (7, 1), (6, 40), (2, 3, 12)])

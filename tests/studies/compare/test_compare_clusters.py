@@ -10,7 +10,7 @@ import statsmodels.api as sm
 
 import steadyrank as sr
 from steadyrank.cli import run
-from steadyrank.stats.pairs.clustered import mean_difference
+from steadyrank.stats.pairs.topic_design import mean_difference
 from steadyrank.stats.planning.reversal import predictive_rate
 
 

@@ -10,7 +10,7 @@ from scipy import stats
 
 import steadyrank as sr
 from steadyrank.cli import run
-from steadyrank.stats.pairs.corrections import adjust
+from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.studies.compare.view import VIEW, segments
 
 

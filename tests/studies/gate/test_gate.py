@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 import steadyrank as sr
-from steadyrank.stats.pairs.clustered import mean_difference
+from steadyrank.stats.pairs.topic_design import mean_difference
 from steadyrank.studies.gate.view import VIEW
 
 pytestmark = pytest.mark.filterwarnings("ignore::steadyrank.SteadyrankWarning")

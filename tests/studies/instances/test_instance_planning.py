@@ -8,9 +8,14 @@ from scipy import special
 
 from steadyrank.errors import InputError
 from steadyrank.stats.instances.power import InstanceTest, InstanceVariances
-from steadyrank.stats.mixed.pooling import combined_mean_squares, default_df_method, pooled_squares
-from steadyrank.stats.mixed.two_way import nested_difference, two_way_difference
-from steadyrank.stats.planning.power import t_power
+from steadyrank.stats.mixed.two_way import (
+    combined_mean_squares,
+    default_df_method,
+    nested_difference,
+    pooled_squares,
+    two_way_difference,
+)
+from steadyrank.stats.planning.design import t_power
 from steadyrank.studies.instances.planning import plan_instances
 
 PILOT = {"instance": 0.02**2, "system_topic": 0.08**2, "residual": 0.06**2}

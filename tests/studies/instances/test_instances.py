@@ -12,13 +12,12 @@ from golden_cases import golden
 from scipy import stats
 
 import steadyrank as sr
-from steadyrank.stats.instances.bootstrap import algorithm_two
+from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
 from steadyrank.stats.instances.mixed_tests import mixed_model
 from steadyrank.stats.instances.power import InstanceTest, InstanceVariances
-from steadyrank.stats.instances.two_way_bootstrap import two_way_bootstrap
 from steadyrank.stats.mixed.fit import MixedModel, component_intervals, fit
 from steadyrank.stats.mixed.two_way import nested_difference, two_way_difference
-from steadyrank.stats.pairs.corrections import adjust
+from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.studies.instances.pairs import _layout
 from steadyrank.studies.instances.planning import Layout, plan_instances, settling
 from steadyrank.studies.instances.view import VIEW

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.stats.pairs.clustered import design_effect, mean_difference
+from steadyrank.stats.pairs.topic_design import design_effect, mean_difference
 
 CLUSTERS = np.repeat(np.arange(40), [2, 3, 4, 3] * 10)
 

@@ -12,12 +12,10 @@ from scipy.stats import binom, chisquare, poisson
 
 import steadyrank as sr
 from steadyrank.measures.names import parse_measure
-from steadyrank.studies.simulate.density_bins import joined_bins
-from steadyrank.studies.simulate.density_kernels import sample_densities
 from steadyrank.studies.simulate.measures import make_gain
+from steadyrank.studies.simulate.profile_kernels import joined_bins
 from steadyrank.studies.simulate.profiles import score_profiles
-from steadyrank.studies.simulate.sampler_kernels import sample_cells
-from steadyrank.studies.simulate.score_bins import Cells
+from steadyrank.studies.simulate.sampler_kernels import Cells, sample_cells, sample_densities
 
 DEPTH = 1000
 

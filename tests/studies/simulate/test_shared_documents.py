@@ -16,10 +16,9 @@ from bench import documents
 from steadyrank.compute.executors import workers
 from steadyrank.measures.names import parse_measure
 from steadyrank.measures.scoring import prepare
-from steadyrank.studies.simulate.setups import topic_keys
-from steadyrank.studies.simulate.shared_counts import draw_counts
+from steadyrank.studies.simulate.list_kernels import draw_counts
 from steadyrank.studies.simulate.shared_lists import documents_needed, shared_lists
-from steadyrank.studies.simulate.sources import SharedDocuments
+from steadyrank.studies.simulate.sources import SharedDocuments, topic_keys
 
 MEASURES = (
     "AP",
@@ -113,7 +112,7 @@ def cell_values(runs, grades, measure, n_samples=N_SAMPLES, **options):
     values = np.empty((len(runs) * len(grades), n_samples))
     with workers(jobs=1) as pool:
         source.fill(values, 0, pool)
-    return values.reshape(len(runs), len(grades), n_samples)[lists.given]
+    return values.reshape(len(runs), len(grades), n_samples)[lists.notes.given]
 
 
 @pytest.fixture(scope="module")

@@ -74,21 +74,14 @@ SHARED = [
 @pytest.mark.parametrize("measure", SHARED)
 def test_shared_documents_are_the_processors_to_the_last_bit(track, tied, measure):
     from steadyrank.compute.executors import workers
-    from steadyrank.data.read.runs import read_runs
-    from steadyrank.studies.simulate.setups import shared_setup
-    from steadyrank.studies.simulate.shared_cuda import DeviceLists, sample_shared
+    from steadyrank.measures.scoring import prepare
+    from steadyrank.studies.simulate.cuda import DeviceLists, sample_shared
+    from steadyrank.studies.simulate.shared_lists import shared_lists
+    from steadyrank.studies.simulate.sources import shared_setup
 
-    setup = shared_setup(
-        read_runs(tied),
-        track.qrels,
-        parse_measure(measure),
-        topics=track.qrels.topics,
-        depth="retrieved",
-        score_source="score",
-        seed=3,
-        jobs=None,
-        progress=None,
-    )
+    recipe, topics = prepare(parse_measure(measure), track.qrels.max_grade), track.qrels.topics
+    found = shared_lists(tied, track.qrels, recipe, topics=topics)
+    setup = shared_setup(found, recipe, topics, seed=3)
     here = np.empty((setup.raw.size, 300))
     with workers(jobs=None) as pool:
         odd = setup.source.fill(here, 128, pool)
@@ -99,11 +92,11 @@ def test_shared_documents_are_the_processors_to_the_last_bit(track, tied, measur
 
 @needs_gpu
 def test_counts_that_do_not_fit_are_drawn_group_by_group(track, monkeypatch):
-    from steadyrank.studies.simulate import shared_cuda
+    from steadyrank.studies.simulate import cuda
 
     options = {"documents": "shared", "device": "cuda", "n_samples": 200}
     whole = study(track, **options)
-    monkeypatch.setattr(shared_cuda, "COUNTS", 100_000)
+    monkeypatch.setattr(cuda, "COUNTS", 100_000)
     assert study(track, **options).simulated.tobytes() == whole.simulated.tobytes()
 
 

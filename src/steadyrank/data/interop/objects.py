@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from steadyrank.data.ids import Ids, make_ids
-from steadyrank.data.interop.frames import DOCUMENT_NAMES, RUN_NAMES, TOPIC_NAMES, VALUE_NAMES
-from steadyrank.data.oddities import INFINITE_SCORES, oddity_warning
-from steadyrank.data.qrels import LARGEST_GRADE, Qrels, build_qrels
-from steadyrank.data.read.table_rules import tidy_scores
-from steadyrank.data.read.tables import (
+from steadyrank.data.interop.tables import (
+    DOCUMENT_NAMES,
+    RUN_NAMES,
+    TOPIC_NAMES,
+    VALUE_NAMES,
     Table,
     describe_type,
     distinct_names,
@@ -31,16 +31,23 @@ from steadyrank.data.read.tables import (
     table_of_items,
     text_column,
 )
-from steadyrank.data.run import Duplicates, Run, build_run, check_duplicates, topic_names
+from steadyrank.data.qrels import LARGEST_GRADE, Qrels, build_qrels
+from steadyrank.data.run import (
+    INFINITE_SCORES,
+    Duplicates,
+    Run,
+    build_run,
+    check_duplicates,
+    oddity_warning,
+    topic_names,
+)
 from steadyrank.data.scores import Scores, scores_from_cells
+from steadyrank.data.table_rules import tidy_scores
 from steadyrank.errors import InputError, warn
 
 DEFAULT_NAME = "run"
 """The name of a run that neither the caller nor the object names."""
 
-# trectools calls the topic's id "query", which in PyTerrier's frames is its text: last.
-_TOPIC_NAMES = (*TOPIC_NAMES, "query")
-_RUN_NAMES = (*RUN_NAMES, "system")
 _RUN_OF_SCORES = ("run", "name", "system")
 _MEASURE_NAMES = ("measure", "metric")
 _CELL_NAMES = ("value", "score")
@@ -284,7 +291,7 @@ def _rows_of_table(table: Table, value: str, *, named: bool) -> _Rows:
     if value == "relevance" and table.pick(("q_id",)) is None:
         # Only ranx calls grades scores; anybody else's are a run's, given by mistake.
         wanted = tuple(name for name in wanted if name != "score")
-    columns = [table.find(names) for names in (_TOPIC_NAMES, DOCUMENT_NAMES, wanted)]
+    columns = [table.find(names) for names in (TOPIC_NAMES, DOCUMENT_NAMES, wanted)]
     topics, documents = (
         text_column(table.column(column), f"{table.kind}, column {column!r}")
         for column in columns[:2]
@@ -306,7 +313,7 @@ def _rows_of_table(table: Table, value: str, *, named: bool) -> _Rows:
 
 def _only_name(table: Table) -> str | None:
     """The run that a table's rows belong to, where a column says so."""
-    column = table.pick(_RUN_NAMES)
+    column = table.pick(RUN_NAMES)
     if column is None:
         return None
     where = f"{table.kind}, column {column!r}"
@@ -383,7 +390,7 @@ def _scores_of_table(table: Table, name: str | None) -> Scores:
             f"{', '.join(map(str, table.columns))}: PyTerrier gives them with perquery=True"
         )
     measures = _labels(table, table.find(_MEASURE_NAMES), any_object=True)
-    topics = _labels(table, table.find(_TOPIC_NAMES))
+    topics = _labels(table, table.find(TOPIC_NAMES))
     runs = [_given(name)] * len(topics) if run is None else _labels(table, run)
     column = table.find(_CELL_NAMES)
     where = f"{table.kind}, column {column!r}"

@@ -8,21 +8,22 @@ refused.
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from steadyrank.data.interop.frames import one_column, pick_column, read_parquet_frame
+from steadyrank.data.interop.tables import describe_type, pick_column, table_of
 from steadyrank.data.leaderboard import Leaderboard, leaderboard_from_collections
 from steadyrank.data.order import places_by_name
-from steadyrank.data.read.csv_cells import armed, as_written, read_csv
+from steadyrank.data.read.csv_files import check_widths, place_of, read_texts
 from steadyrank.data.read.mteb_results import read_mteb_results
-from steadyrank.data.read.score_matrices import plain_value
+from steadyrank.data.read.parquet import read_parquet_frame
 from steadyrank.data.read.sources import PathLike, kind_of, open_bytes
-from steadyrank.data.read.table_rules import (
+from steadyrank.data.scores import Scores, mean_of_present, plain_value
+from steadyrank.data.table_rules import (
+    Numbered,
     is_average,
     is_summary,
     mean_runs,
@@ -31,9 +32,7 @@ from steadyrank.data.read.table_rules import (
     tell_of_spellings,
     tell_of_summaries,
 )
-from steadyrank.data.read.tables import describe_type, table_of
-from steadyrank.data.scores import Scores, mean_of_present
-from steadyrank.errors import FormatError, InputError, SteadyrankWarning
+from steadyrank.errors import FormatError, InputError, warn
 from steadyrank.words import counted, some
 
 RUN_COLUMNS = ("run", "model", "model_name", "system", "method", "name")
@@ -44,8 +43,17 @@ TOPIC_COLUMNS = ("topic", "qid", "query_id", "q_id")
 
 _MISSING = {"", "nan", "na", "n/a", "null", "none", "-", "–", "—"}
 
-Cells = list[tuple[str, str, str, str, float]]
-"""Run, dataset, type, topic and value of each row of a long table."""
+
+class _Cell(NamedTuple):
+    """One row of a long table; type and topic are empty where the table has none."""
+
+    line: int
+    run: str
+    dataset: str
+    type: str
+    topic: str
+    text: str
+    """The value as it is written."""
 
 
 def read_leaderboard(
@@ -122,7 +130,7 @@ def _read(source: Any, *, measure: str | None, subsets: Sequence[str]) -> Leader
         kind = kind_of(stream)
     if kind == "parquet":
         return _from_frame(read_parquet_frame(path), str(path))
-    return _read_csv(path)
+    return _from_rows(str(path), *read_texts(path))
 
 
 def _as_frame(source: Any) -> Any:
@@ -143,20 +151,6 @@ def _from_mapping(source: Mapping[Any, Any], measure: str | None) -> Leaderboard
     return leaderboard_from_collections(source, measure=measure)
 
 
-def _read_csv(path: Path) -> Leaderboard:
-    header, rows, lines = _csv_texts(path)
-    return _from_cells(str(path), header, rows, lines)
-
-
-def _csv_texts(path: Path) -> tuple[list[str], list[list[str]], list[int]]:
-    """The header and the rows of a CSV file as they were meant, and the lines of the rows."""
-    (_, header), *rows = read_csv(path)
-    texts = [header, *(fields for _, fields in rows)]
-    if not as_written(texts):
-        texts = [[armed(text) for text in fields] for fields in texts]
-    return texts[0], texts[1:], [line for line, _ in rows]
-
-
 def _from_frame(frame: Any, where: str = "the frame") -> Leaderboard:
     """A frame; names that stand in its index become its first columns."""
     import pandas as pd
@@ -169,27 +163,20 @@ def _from_frame(frame: Any, where: str = "the frame") -> Leaderboard:
     header = [str(name) for name in frame.columns]
     cells = frame.astype(object).where(frame.notna(), "")
     rows = [[_as_text(value) for value in row] for row in cells.itertuples(index=False, name=None)]
-    return _from_cells(where, header, rows, list(range(1, len(rows) + 1)))
+    return _from_rows(where, header, list(enumerate(rows, start=1)))
 
 
 def _as_text(value: Any) -> str:
     return repr(float(value)) if isinstance(value, (float, np.floating)) else str(value)
 
 
-def _from_cells(
-    where: str, header: Sequence[str], rows: Sequence[Sequence[str]], lines: Sequence[int]
-) -> Leaderboard:
+def _from_rows(where: str, header: Sequence[str], rows: Numbered) -> Leaderboard:
     names = [name.strip() for name in header]
-    for line, row in zip(lines, rows, strict=True):
-        if len(row) != len(names):
-            raise FormatError(where, f"expected {len(names)} columns, got {len(row)}", line)
+    check_widths(where, names, rows)
     if not rows:
         raise FormatError(where, "empty: no scores")
     long = [pick_column(names, known) for known in (RUN_COLUMNS, DATASET_COLUMNS, VALUE_COLUMNS)]
-    if None not in long:
-        table = _from_long(where, names, rows, lines)
-    else:
-        table = _from_wide(where, names, rows, lines)
+    table = (_from_wide if None in long else _from_long)(where, names, rows)
     means = mean_runs(table.runs, table.values)
     if not means:
         return table
@@ -197,111 +184,81 @@ def _from_cells(
     return table.take(runs=[i for i in range(len(table.runs)) if i not in means])
 
 
-def _from_long(
-    where: str, header: list[str], rows: Sequence[Sequence[str]], lines: Sequence[int]
-) -> Leaderboard:
-    run, dataset, value, kind, topic = (
-        _column(where, header, known, rows)
-        for known in (RUN_COLUMNS, DATASET_COLUMNS, VALUE_COLUMNS, TYPE_COLUMNS, TOPIC_COLUMNS)
-    )
-    cells: Cells = []
-    for line, row in zip(lines, rows, strict=True):
-        for place, what in ((run, "run"), (dataset, "dataset")):
-            if place is None or not row[place].strip():
-                raise FormatError(where, f"expected the name of a {what}, got an empty cell", line)
-        cells.append(
-            (
-                row[run or 0].strip(),
-                row[dataset or 0].strip(),
-                "" if kind is None else row[kind].strip(),
-                "" if topic is None else row[topic].strip(),
-                _number(where, row[value or 0], line),
-            )
-        )
+def _from_long(where: str, header: list[str], rows: Numbered) -> Leaderboard:
+    places = [
+        place_of(where, header, known, rows)
+        for known in (RUN_COLUMNS, DATASET_COLUMNS, TYPE_COLUMNS, TOPIC_COLUMNS, VALUE_COLUMNS)
+    ]
+    cells = [
+        _Cell(line, *("" if place is None else row[place].strip() for place in places))
+        for line, row in rows
+    ]
     texts: dict[str, list[str]] = {}
-    for row, cell in zip(rows, cells, strict=True):
-        texts.setdefault(cell[1], []).append(row[value or 0])
+    for cell in cells:
+        for what, name in (("run", cell.run), ("dataset", cell.dataset)):
+            if not name:
+                message = f"expected the name of a {what}, got an empty cell"
+                raise FormatError(where, message, cell.line)
+        _number(where, cell.text, cell.line)
+        texts.setdefault(cell.dataset, []).append(cell.text)
     _check_percent(where, list(texts.values()))
     averages = {name for name in texts if is_average(name)}
-    averages |= {name for name in {cell[3] for cell in cells} if is_summary(name)}
-    odd = [not averages.isdisjoint((cell[1], cell[3])) for cell in cells]
-    tell_of_summaries(
-        where,
-        "row",
-        [c[1] if c[1] in averages else c[3] for c, out in zip(cells, odd, strict=True) if out],
-    )
-    if all(odd):
+    averages |= {name for name in {cell.topic for cell in cells} if is_summary(name)}
+    odd = [cell for cell in cells if not averages.isdisjoint((cell.dataset, cell.topic))]
+    tell_of_summaries(where, "row", [c.dataset if c.dataset in averages else c.topic for c in odd])
+    if len(odd) == len(cells):
         raise FormatError(where, "holds only summaries: give the scores of single datasets")
-    kept = [k for k, out in enumerate(odd) if not out]
-    return _from_rows(
-        where, [cells[k] for k in kept], [lines[k] for k in kept], with_topics=topic is not None
-    )
+    kept = [cell for cell in cells if averages.isdisjoint((cell.dataset, cell.topic))]
+    return _from_cells(where, kept, with_topics=places[3] is not None)
 
 
-def _column(
-    where: str, header: list[str], known: tuple[str, ...], rows: Sequence[Sequence[str]]
-) -> int | None:
-    def cells(name: str) -> list[list[str]]:
-        return [list(row[header.index(name) : header.index(name) + 1]) for row in rows]
-
-    column = one_column(where, header, known, cells, 1)
-    return None if column is None else header.index(column)
-
-
-def _from_rows(where: str, cells: Cells, lines: Sequence[int], *, with_topics: bool) -> Leaderboard:
-    kinds = _types_of(where, cells, lines)
-    runs = {name: i for i, name in enumerate(dict.fromkeys(cell[0] for cell in cells))}
-    datasets = {name: k for k, name in enumerate(dict.fromkeys(cell[1] for cell in cells))}
+def _from_cells(where: str, cells: Sequence[_Cell], *, with_topics: bool) -> Leaderboard:
+    kinds = _types_of(where, cells)
+    runs = {name: i for i, name in enumerate(dict.fromkeys(cell.run for cell in cells))}
     topics = _topic_places(cells)
     scores = {name: np.full((len(runs), len(known)), np.nan) for name, known in topics.items()}
-    seen = {name: np.zeros(table.shape, bool) for name, table in scores.items()}
-    repeated = 0
-    for (run, dataset, _, topic, value), line in zip(cells, lines, strict=True):
-        place = runs[run], topics[dataset][topic]
-        if seen[dataset][place]:
-            before = scores[dataset][place]
-            if before != value and not (np.isnan(before) and np.isnan(value)):
-                cell = " / ".join(part for part in (run, dataset, topic) if part)
-                raise FormatError(where, f"a second value for {cell}: keep one", line)
-            repeated += 1
-        scores[dataset][place], seen[dataset][place] = value, True
-    if repeated:
-        _warn(f"{where}: {counted(repeated, 'row repeats', 'rows repeat')} an earlier one")
+    seen: set[tuple[str, str, str]] = set()
+    for cell in cells:
+        place = runs[cell.run], topics[cell.dataset][cell.topic]
+        value, before = _number(where, cell.text, cell.line), scores[cell.dataset][place]
+        name = (cell.run, cell.dataset, cell.topic)
+        if name in seen and before != value and not (np.isnan(before) and np.isnan(value)):
+            message = f"a second value for {' / '.join(filter(None, name))}: keep one"
+            raise FormatError(where, message, cell.line)
+        seen.add(name)
+        scores[cell.dataset][place] = value
+    if repeated := len(cells) - len(seen):
+        warn(f"{where}: {counted(repeated, 'row repeats', 'rows repeat')} an earlier one")
     return Leaderboard(
         runs=tuple(runs),
-        datasets=tuple(datasets),
+        datasets=tuple(scores),
         values=np.stack([mean_of_present(table) for table in scores.values()], axis=1),
-        types=tuple(kinds[name] for name in datasets) if any(kinds.values()) else (),
+        types=tuple(kinds[name] for name in scores) if any(kinds.values()) else (),
         topic_scores=scores if with_topics else {},
     )
 
 
-def _topic_places(cells: Cells) -> dict[str, dict[str, int]]:
+def _topic_places(cells: Sequence[_Cell]) -> dict[str, dict[str, int]]:
     """Of each dataset its topics, by name: their order in the file changes no number."""
     names: dict[str, dict[str, None]] = {}
-    for _, dataset, _, topic, _ in cells:
-        names.setdefault(dataset, {})[topic] = None
+    for cell in cells:
+        names.setdefault(cell.dataset, {})[cell.topic] = None
     return {
         dataset: dict(zip(known, places_by_name(list(known)).tolist(), strict=True))
         for dataset, known in names.items()
     }
 
 
-def _types_of(where: str, cells: Cells, lines: Sequence[int]) -> dict[str, str]:
+def _types_of(where: str, cells: Sequence[_Cell]) -> dict[str, str]:
     kinds: dict[str, str] = {}
-    for (_, dataset, kind, _, _), line in zip(cells, lines, strict=True):
-        if kinds.setdefault(dataset, kind) != kind:
-            raise FormatError(
-                where,
-                f"dataset {dataset!r} has two types, {kinds[dataset]!r} and {kind!r}: keep one",
-                line,
-            )
+    for cell in cells:
+        if (known := kinds.setdefault(cell.dataset, cell.type)) != cell.type:
+            message = f"dataset {cell.dataset!r} has two types, {known!r} and {cell.type!r}"
+            raise FormatError(where, f"{message}: keep one", cell.line)
     return kinds
 
 
-def _from_wide(
-    where: str, header: list[str], rows: Sequence[Sequence[str]], lines: Sequence[int]
-) -> Leaderboard:
+def _from_wide(where: str, header: list[str], rows: Numbered) -> Leaderboard:
     """Runs down and datasets across; the other way round where the first heading says so."""
     if len(header) < 2:
         raise FormatError(
@@ -311,35 +268,27 @@ def _from_wide(
         [
             k
             for k, name in enumerate(header)
-            if name.lower() in known and (k == 0 or _has_text(row[k] for row in rows))
+            if name.lower() in known and (k == 0 or _has_text(row[k] for _, row in rows))
         ]
         for known in (RUN_COLUMNS[:3], DATASET_COLUMNS[:3])
     )
     naming = datasets if 0 in datasets else runs or datasets
-    header, rows = names_in_front(where, header, [list(row) for row in rows], naming)
+    header, rows = names_in_front(where, header, rows, naming)
     transposed = header[0].lower() in DATASET_COLUMNS
-    down = [row[0].strip() for row in rows]
-    for name, line in zip(down, lines, strict=True):
-        if not name:
-            raise FormatError(where, "expected a name in the first column, got an empty cell", line)
+    down = [row[0].strip() for _, row in rows]
+    if "" in down:
+        line = rows[down.index("")][0]
+        raise FormatError(where, "expected a name in the first column, got an empty cell", line)
     averages = [name for name in (down if transposed else header[1:]) if is_average(name)]
     tell_of_summaries(where, "dataset", averages)
     columns = [k for k in range(1, len(header)) if transposed or header[k] not in averages]
     if transposed:
-        whole = [
-            (row, line)
-            for row, line in zip(rows, lines, strict=True)
-            if row[0].strip() not in averages
-        ]
-        rows, lines = [row for row, _ in whole], [line for _, line in whole]
+        rows = [row for row, name in zip(rows, down, strict=True) if name not in averages]
         down = [name for name in down if name not in averages]
-    cells = [[row[k] for k in columns] for row in rows]
+    cells = [[row[k] for k in columns] for _, row in rows]
     _check_percent(where, cells if transposed else list(zip(*cells, strict=True)))
     values = np.array(
-        [
-            [_number(where, row[k], line, header[k]) for k in columns]
-            for line, row in zip(lines, rows, strict=True)
-        ]
+        [[_number(where, row[k], line, header[k]) for k in columns] for line, row in rows]
     ).reshape(len(rows), len(columns))
     across = [header[k] for k in columns]
     try:
@@ -381,17 +330,15 @@ def _check_percent(where: str, columns: Sequence[Sequence[str]]) -> None:
 def read_types(path: PathLike) -> dict[str, str]:
     """Datasets and their types, from a CSV with columns dataset (or task) and type."""
     where = Path(path)
-    header, rows, lines = _csv_texts(where)
+    header, rows = read_texts(where)
     names = [name.strip() for name in header]
-    dataset = _column(str(where), names, DATASET_COLUMNS, rows)
-    kind = _column(str(where), names, TYPE_COLUMNS, rows)
+    dataset, kind = (place_of(where, names, k, rows) for k in (DATASET_COLUMNS, TYPE_COLUMNS))
     if dataset is None or kind is None:
         got = ", ".join(names)[:200]
         raise FormatError(where, f"expected columns 'dataset' and 'type', got {got!r}", 1)
+    check_widths(where, names, rows)
     types: dict[str, str] = {}
-    for line, fields in zip(lines, rows, strict=True):
-        if len(fields) != len(names):
-            raise FormatError(where, f"expected {len(names)} columns, got {len(fields)}", line)
+    for line, fields in rows:
         name = fields[dataset].strip()
         if types.setdefault(name, fields[kind].strip()) != fields[kind].strip():
             raise FormatError(where, f"dataset {name!r} has a second type: keep one", line)
@@ -430,11 +377,7 @@ def _without_empty(table: Leaderboard) -> Leaderboard:
     for kept, names, what in ((rows, table.runs, "run"), (columns, table.datasets, "dataset")):
         empty = [name for name, has in zip(names, kept, strict=True) if not has]
         if empty:
-            _warn(f"omitted for lack of any score: {what}{'s' * (len(empty) > 1)} {some(empty)}")
+            warn(f"omitted for lack of any score: {what}{'s' * (len(empty) > 1)} {some(empty)}")
     if rows.all() and columns.all():
         return table
     return table.take(runs=np.flatnonzero(rows).tolist(), datasets=np.flatnonzero(columns).tolist())
-
-
-def _warn(sentence: str) -> None:
-    warnings.warn(sentence, SteadyrankWarning, stacklevel=4)

@@ -1,4 +1,4 @@
-"""How much is read of a file before it is taken for a bomb: nobody's memory is a reader's to fill.
+"""How much is read of a file before it is taken for a bomb.
 
 A packed file may unfold to so many times its size, and what is held in memory whole may take so
 large a part of it. Both limits are far above any run, and `max_input` replaces them.
@@ -7,12 +7,10 @@ large a part of it. Both limits are far above any run, and `max_input` replaces 
 from __future__ import annotations
 
 import contextlib
-import io
 import re
 from collections.abc import Iterator
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, BinaryIO
 
 from steadyrank.compute.memory import in_bytes, memory_limit
 from steadyrank.errors import FormatError, InputError
@@ -37,10 +35,13 @@ ALWAYS_UNFOLDED = 1 << 28
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([KMGT]?)(I?)B?\s*", re.IGNORECASE)
-
 _allowed: list[int] = []
+
 _sent: ContextVar[int | None] = ContextVar("_sent", default=None)
 """The limit of the process that sent a task here, which holds for this task alone."""
+
+BOM = b"\xef\xbb\xbf"
+"""A byte-order mark, as some editors put it in front of a text."""
 
 
 def max_input(size: int | str | None) -> None:
@@ -114,10 +115,6 @@ def endless_line(path: Path) -> FormatError:
     return FormatError(path, message)
 
 
-BOM = b"\xef\xbb\xbf"
-"""A byte-order mark, as some editors put it in front of a text."""
-
-
 def inner_mark(path: Path, line: int) -> FormatError:
     """The error for a byte-order mark further down, which would become part of a name."""
     message = "a byte-order mark inside the file (were files joined?): remove it"
@@ -130,115 +127,3 @@ def check_blank(path: Path, blank: int) -> None:
         raise FormatError(
             path, f"more than {MOST_BLANK:,} blank lines in a row: this is not a table"
         )
-
-
-class BoundedFile(io.BufferedReader):
-    """An opened file whose lines, and what is read of it whole, are no larger than the limits.
-
-    `kept` says that its lines become objects which stay in memory, so that all of them together
-    count; what is read in pieces of a given size is the reader's own affair.
-    """
-
-    def __init__(self, raw: Any, path: Path, *, kept: bool = True):
-        super().__init__(raw, 1 << 17)
-        self.path = path
-        self.kept = kept
-        self.taken = 0
-        self.blank = 0
-        self.lines = 0
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        """So many bytes, or all of them up to the limit."""
-        if size is not None and size >= 0:
-            return super().read(size)
-        return b"".join(pieces_of(self.path, self))
-
-    def read1(self, size: int = -1, /) -> bytes:
-        """A piece of text, as `io.TextIOWrapper` takes it."""
-        return self._counted(super().read1(size))
-
-    def readline(self, size: int | None = -1, /) -> bytes:
-        """A line, up to the limit of lines."""
-        if size is not None and size >= 0:
-            return super().readline(size)
-        line = super().readline(LONGEST_LINE + 1)
-        if len(line) > LONGEST_LINE:
-            raise endless_line(self.path)
-        self.blank = self.blank + 1 if line.isspace() else 0
-        check_blank(self.path, self.blank)
-        if self.lines and line.startswith(BOM):
-            raise inner_mark(self.path, self.lines + 1)
-        self.lines += 1
-        return self._counted(line)
-
-    def __next__(self) -> bytes:
-        line = self.readline()
-        if not line:
-            raise StopIteration
-        return line
-
-    def seek(self, target: int, whence: int = 0, /) -> int:
-        """Go there; what is taken from there on counts from zero."""
-        self.taken = self.lines = 0
-        return super().seek(target, whence)
-
-    def _counted(self, piece: bytes) -> bytes:
-        self.taken += len(piece)
-        if self.kept:
-            check_taken(self.path, self.taken)
-        return piece
-
-
-def pieces_of(path: Path, stream: BinaryIO) -> Iterator[bytes]:
-    """All that an opened file holds, as long as the memory can hold it."""
-    taken = 0
-    while piece := stream.read(1 << 20):
-        taken += len(piece)
-        check_taken(path, taken)
-        yield piece
-
-
-class Unfolding(io.RawIOBase):
-    """What a packed file unfolds to, as far as it may."""
-
-    def __init__(self, stream: Any, path: Path, packed: int):
-        self.stream = stream
-        self.path = path
-        self.packed = packed
-        self.largest = largest_unfolded(packed)
-        self.unfolded = 0
-
-    def readable(self) -> bool:
-        """Yes."""
-        return True
-
-    def seekable(self) -> bool:
-        """Yes: to its beginning, if no further."""
-        return True
-
-    def seek(self, target: int, whence: int = 0) -> int:
-        """Go there, in the unfolded bytes."""
-        self.unfolded = int(self.stream.seek(target, whence))
-        return self.unfolded
-
-    def tell(self) -> int:
-        """Where it stands, in the unfolded bytes."""
-        return int(self.stream.tell())
-
-    def readinto(self, buffer: Any) -> int:
-        """The next bytes; an error instead of more than there may be."""
-        got = int(self.stream.readinto(buffer))
-        self.unfolded += got
-        if self.unfolded > self.largest:
-            raise FormatError(
-                self.path,
-                f"unfolds to more than {in_bytes(self.largest)} from {in_bytes(self.packed)}: "
-                "if you trust the file, raise max_input",
-            )
-        return got
-
-    def close(self) -> None:
-        """Close what was packed, too."""
-        if not self.closed:
-            self.stream.close()
-        super().close()

@@ -1,8 +1,13 @@
-"""The tokenizer behind TREC run and qrels files: bytes in, columns out, one pass.
+"""The tokenizers of run and qrels files: bytes in, columns out, one pass.
 
 Runs, qrels and files of three columns differ only in where their fields stand, so one
 kernel reads them all. A plain line is split by the bits of its separators, 64 bytes at a
-time; any other line (comments, CRLF, long lines, defects) byte by byte.
+time; any other line (comments, CRLF, long lines, defects) byte by byte. A second, much
+shorter kernel reads `{topic: {document: number}}`, the plain form of JSON.
+
+Both write columns that the caller has made: a value, a hash and the end of an id per row,
+ids end to end. Where the topic changes, a segment begins. Numbers that take exact
+arithmetic ("hard") are left to the caller, as are all words about defects.
 """
 
 from __future__ import annotations
@@ -14,13 +19,13 @@ from steadyrank.compute.kernels import (
     bytes_equal,
     bytes_up_to,
     inlined,
-    lean_kernel,
+    kernel,
     load_byte,
     part,
     trailing_zeros,
 )
 from steadyrank.data.ids import copy_id, first_bytes, same_bytes
-from steadyrank.data.read.numbers import PARSED, parse_float
+from steadyrank.data.read.numbers import MINUS, PARSED, PLUS, POINT, ZERO, parse_float
 
 DONE, SHORT_LINE, CONTROL_BYTE, LONE_RETURN, LONG_LINE = 0, 1, 2, 3, 4
 
@@ -35,6 +40,8 @@ QRELS, RUN, THREE_COLUMNS = 0, 1, 2
 """Layouts: TREC's four columns and six, and topic, document, number."""
 
 NEWLINE, RETURN, SPACE, TAB, HASH = 10, 13, 32, 9, 35
+QUOTE, COMMA, COLON, BACKSLASH, OPEN, CLOSE = 34, 44, 58, 92, 123, 125
+VALUE = 0  # stands for a number where the last sign of JSON is asked for
 
 
 @inlined
@@ -62,8 +69,8 @@ def _split_fast(data, line, layout, tag_start, tag_end, tag_word):
     whose tag, in a run, is the one that tag_start:tag_end holds.
     """
     separators = bytes_up_to(data, line, SPACE)
-    behind = (separators << WORD(1)) | WORD(1)
-    ends = separators & ~behind
+    behind = (separators << WORD(1)) | WORD(1)  # bytes that follow a separator, and the first
+    ends = separators & ~behind  # several blanks in a row end one field
     starts = ~separators & behind & ~WORD(1)  # of the fields after the first
     id_end = without_lowest(ends)
     id_start = starts
@@ -87,8 +94,10 @@ def _split_fast(data, line, layout, tag_start, tag_end, tag_word):
         byte = load_byte(data, position)
         tag = position + 1
         position = tag + (tag_end - tag_start)
-        if (byte != SPACE and byte != TAB) or not _same_field(
-            data, tag, tag_start, tag_end, tag_word
+        if (
+            tag_end == 0  # none is known yet: an empty field would pass for it
+            or (byte != SPACE and byte != TAB)
+            or not _same_field(data, tag, tag_start, tag_end, tag_word)
         ):
             return -1, 0, 0, 0, 0, 0
     if load_byte(data, position) != NEWLINE:
@@ -141,7 +150,7 @@ def _check_bytes(data, start, end):
     return DONE
 
 
-@lean_kernel
+@kernel
 def parse_lines(data, end, layout, values, hashes, id_offsets, ids, segments, hard, bounds, state):
     """Read the lines data[:end], each ending in a newline, into columns.
 
@@ -158,7 +167,7 @@ def parse_lines(data, end, layout, values, hashes, id_offsets, ids, segments, ha
         n_fields, document, number = 3, 1, 2
     topic_start, topic_end, topic_word = 0, 0, WORD(0)
     tag_start, tag_end, tag_word = 0, 0, WORD(0)
-    row = state[ROWS]
+    row = WORD(state[ROWS])  # an index without a sign takes no look at it
     id_end = state[ID_BYTES]
     line = 0
     while line < end:
@@ -211,7 +220,7 @@ def parse_lines(data, end, layout, values, hashes, id_offsets, ids, segments, ha
         values[row] = value
         hashes[row] = copy_id(data, id_start, id_stop, ids, id_end)
         id_end += id_stop - id_start
-        row += 1
+        row += WORD(1)
         id_offsets[row] = id_end
         line = next_line
     state[ROWS] = row
@@ -219,3 +228,109 @@ def parse_lines(data, end, layout, values, hashes, id_offsets, ids, segments, ha
     state[TAG_START] = tag_start
     state[TAG_END] = tag_end
     return DONE
+
+
+@part
+def _next(data, position):
+    """The place of the next byte that is not JSON's white space."""
+    byte = load_byte(data, position)
+    while byte == SPACE or byte == NEWLINE or byte == RETURN or byte == TAB:
+        position += 1
+        byte = load_byte(data, position)
+    return position
+
+
+@part
+def _name_end(data, position):
+    """Where the string that opens at `position` closes; -1 if it is empty, not plain, or none."""
+    if load_byte(data, position) != QUOTE:
+        return -1
+    end = position + 1
+    while load_byte(data, end) != QUOTE:
+        if load_byte(data, end) < SPACE or load_byte(data, end) == BACKSLASH:
+            return -1  # at the latest behind the data, where zeros stand
+        end += 1
+    return end if end > position + 1 else -1
+
+
+@part
+def _digits_end(data, position):
+    while WORD(load_byte(data, position)) - ZERO <= WORD(9):
+        position += 1
+    return position
+
+
+@part
+def _number_end(data, position):
+    """Where a number of JSON's grammar, which is narrower than ours, ends; -1 if there is none."""
+    position += load_byte(data, position) == MINUS
+    end = _digits_end(data, position)
+    if end == position or (WORD(load_byte(data, position)) == ZERO and end > position + 1):
+        return -1
+    if load_byte(data, end) == POINT:
+        position = end + 1
+        end = _digits_end(data, position)
+        if end == position:
+            return -1
+    if load_byte(data, end) == 101 or load_byte(data, end) == 69:  # e E
+        position = end + 1
+        position += load_byte(data, position) == MINUS or load_byte(data, position) == PLUS
+        end = _digits_end(data, position)
+        if end == position:
+            return -1
+    return end
+
+
+@kernel
+def parse_nested(data, end, values, hashes, id_offsets, ids, segments, hard, state):
+    """Read data[:end], zeros behind it, into columns; False if it is not a plain object of objects.
+
+    Columns, `segments` and `hard` as in `parse_lines`, with room for as many rows as there are
+    colons, and for as many id bytes as there are bytes. Escapes, NaN, values of other types and
+    defects are not plain: Python's `json` knows them.
+    """
+    position = _next(data, 0)
+    if load_byte(data, position) != OPEN:
+        return False
+    depth, before, id_end = 1, OPEN, 0
+    while depth > 0:
+        position = _next(data, position + 1)
+        byte = load_byte(data, position)
+        if byte == CLOSE and before != COMMA:
+            depth -= 1
+            before = CLOSE
+            continue
+        if before == CLOSE or before == VALUE:
+            if byte != COMMA:
+                return False
+            before = COMMA
+            continue
+        name, name_end = position + 1, _name_end(data, position)
+        colon = _next(data, name_end + 1)
+        if name_end < 0 or load_byte(data, colon) != COLON:
+            return False
+        position = _next(data, colon + 1)
+        if depth == 1:
+            if load_byte(data, position) != OPEN:
+                return False
+            segment = state[SEGMENTS]
+            segments[segment, 0], segments[segment, 1] = state[ROWS], name
+            segments[segment, 2] = name_end
+            state[SEGMENTS] += 1
+            depth, before = 2, OPEN
+            continue
+        stop = _number_end(data, position)
+        if stop < 0:
+            return False
+        row = state[ROWS]
+        kind, values[row] = parse_float(data, position, stop)
+        if kind != PARSED:
+            number = state[HARD_NUMBERS]
+            hard[number, 0], hard[number, 1], hard[number, 2] = row, position, stop
+            state[HARD_NUMBERS] += 1
+        hashes[row] = copy_id(data, name, name_end, ids, id_end)
+        id_end += name_end - name
+        id_offsets[row + 1] = id_end
+        state[ROWS] += 1
+        position, before = stop - 1, VALUE
+    return _next(data, position + 1) == end

@@ -8,20 +8,20 @@ subsets that every model of a task has are taken, unless some are named.
 from __future__ import annotations
 
 import math
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from steadyrank.data.leaderboard import Leaderboard
-from steadyrank.data.read.json_text import value_of
+from steadyrank.data.read.json_files import value_of
 from steadyrank.data.read.limits import BOM
-from steadyrank.data.read.score_cells import cell_value
+from steadyrank.data.read.score_tools import cell_value
 from steadyrank.data.read.sources import open_bytes
-from steadyrank.errors import FormatError, InputError, SteadyrankWarning
+from steadyrank.errors import FormatError, InputError, warn
 from steadyrank.words import counted, some
 
 SPLITS = ("test", "dev", "validation", "train")
@@ -51,10 +51,9 @@ def read_mteb_results(folder: Path, *, subsets: Sequence[str] = ()) -> Leaderboa
     Of several revisions the one with the most tasks comes first; the others add the tasks that it
     lacks, and scores reported elsewhere ("external") come last.
     """
-    models = {
-        path.name.replace("__", "/"): _tasks_of(path)
-        for path in sorted(_folders(folder / "results" if _is_repository(folder) else folder))
-    }
+    # A clone of the results' repository has them in a folder of its own.
+    inside = folder / "results" if (folder / "results").is_dir() else folder
+    models = {path.name.replace("__", "/"): _tasks_of(path) for path in sorted(_folders(inside))}
     models = {name: tasks for name, tasks in models.items() if tasks}
     if not models:
         raise InputError(f"{folder}: no MTEB results: expected model/revision/task.json")
@@ -65,14 +64,12 @@ def read_mteb_results(folder: Path, *, subsets: Sequence[str] = ()) -> Leaderboa
         raise InputError(f"{folder}: no task has a subset {' or '.join(subsets)}")
     if len(named) < len(tasks):
         lacking = [task for task in tasks if columns[task] is None]
-        _warn(f"{folder}: omitted for lack of the subsets that are used: {some(lacking)}")
+        warn(
+            f"{folder}: omitted for lack of the subsets that are used: {some(lacking)}",
+            stacklevel=5,
+        )
     values = np.array([[(columns[task] or {}).get(m, np.nan) for task in named] for m in models])
     return Leaderboard(runs=tuple(models), datasets=tuple(named), values=values)
-
-
-def _is_repository(folder: Path) -> bool:
-    """Whether it is a clone of the results' repository, which has them in a folder of its own."""
-    return (folder / "results").is_dir()
 
 
 def _folders(folder: Path) -> list[Path]:
@@ -95,7 +92,10 @@ def _on_one_split(task: str, models: Mapping[str, Mapping[str, Splits]]) -> dict
     others = [model for model, splits in scored.items() if splits and chosen not in splits]
     if others:
         lacking = counted(len(others), "model lacks", "models lack")
-        _warn(f"{task}: {lacking} the split {chosen!r}, and therefore the task: {some(others)}")
+        warn(
+            f"{task}: {lacking} the split {chosen!r}, and therefore the task: {some(others)}",
+            stacklevel=5,
+        )
     return {model: splits[chosen] for model, splits in scored.items() if chosen in splits}
 
 
@@ -118,9 +118,10 @@ def _splits_of(path: Path) -> Splits:
         content = value_of(path, stream.read().removeprefix(BOM))
     try:
         splits: dict[str, Any] = content["scores"]
+        number = partial(cell_value, path, line=None, where=" as main_score", may_be_truth=False)
         scored = {
             split: [
-                (str(entry.get("hf_subset", "default")), _main_score(path, entry["main_score"]))
+                (str(entry.get("hf_subset", "default")), number(entry["main_score"]))
                 for entry in entries
                 if entry.get("main_score") is not None
             ]
@@ -130,10 +131,6 @@ def _splits_of(path: Path) -> Splits:
     except _BROKEN:
         raise FormatError(path, "not an MTEB result: expected scores with a main_score") from None
     return {split: _distinct(path, subsets) for split, subsets in scored.items()}
-
-
-def _main_score(path: Path, value: Any) -> float:
-    return cell_value(path, value, None, " as main_score", may_be_truth=False)
 
 
 def _distinct(path: Path, scored: Sequence[tuple[str, float]]) -> Subsets:
@@ -156,21 +153,18 @@ def _column(
     if named:
         shared = frozenset().union(*kinds) & set(named)
     elif len(kinds) > 1 and shared:
-        _warn(
+        warn(
             f"{task}: models have different subsets; only those that all models have are used: "
-            f"{some(sorted(shared))}"
+            f"{some(sorted(shared))}",
+            stacklevel=5,
         )
     if not shared:
         return None
     complete = {model: s for model, s in scored.items() if shared <= set(s)}
     if len(complete) < len(scored):
         lacking = counted(len(scored) - len(complete), "model lacks", "models lack")
-        _warn(f"{task}: {lacking} a subset that is used, and therefore the task")
+        warn(f"{task}: {lacking} a subset that is used, and therefore the task", stacklevel=5)
     return {
         model: float(np.mean([subsets[name] for name in sorted(shared)]))
         for model, subsets in complete.items()
     }
-
-
-def _warn(sentence: str) -> None:
-    warnings.warn(sentence, SteadyrankWarning, stacklevel=5)

@@ -19,14 +19,13 @@ from steadyrank.compute.kernels import (
     inlined,
     leading_zeros,
     load_byte,
-    load_word,
     part,
-    trailing_zeros,
 )
 
 PARSED, HARD, MALFORMED = 0, 1, 2
 
 PLUS, MINUS, POINT = ord("+"), ord("-"), ord(".")
+ZERO = WORD(ord("0"))
 
 SMALLEST_POWER, LARGEST_POWER = -65, 45
 _EXACT_POWERS = np.array([float(10**k) for k in range(23)])
@@ -55,32 +54,16 @@ def _powers_of_five() -> np.ndarray:
 _FIVES = _powers_of_five()
 _ALL_ONES = WORD(0xFFFFFFFFFFFFFFFF)
 
-_POWERS = np.array([10**k for k in range(9)], np.uint64)
-_TO_HIGH = WORD(0x4646464646464646)
-_ZEROS = WORD(0x3030303030303030)
-_LOW_NIBBLES = WORD(0x0F0F0F0F0F0F0F0F)
-_HIGH_BITS = WORD(0x8080808080808080)
-
 
 @inlined
-def _digits(data, position):
-    """How many digits, up to eight, stand at `position`, and their value.
-
-    Eight characters at a time: bytes outside 0-9 are marked, the digits before the
-    first of them moved to the end of the word, and pairs, fours and eights summed.
-    """
-    word = load_word(data, position)
-    others = ((word + _TO_HIGH) | (word - _ZEROS)) & _HIGH_BITS
-    count = 8
-    if others != WORD(0):
-        count = np.int64(trailing_zeros(others) >> WORD(3))
-        if count == 0:
-            return 0, WORD(0)
-        word <<= WORD(64 - 8 * count)
-    word = (word & _LOW_NIBBLES) * WORD(2561) >> WORD(8)
-    word = (word & WORD(0x00FF00FF00FF00FF)) * WORD(6553601) >> WORD(16)
-    word = (word & WORD(0x0000FFFF0000FFFF)) * WORD(42949672960001) >> WORD(32)
-    return count, word
+def _digits(data, position, mantissa):
+    """Where the digits at `position` end, and the mantissa with them behind it."""
+    digit = WORD(load_byte(data, position)) - ZERO
+    while digit <= WORD(9):  # without a sign, what is below "0" is far above 9
+        mantissa = mantissa * WORD(10) + digit
+        position += 1
+        digit = WORD(load_byte(data, position)) - ZERO
+    return position, mantissa
 
 
 @inlined
@@ -92,27 +75,13 @@ def parse_float(data, position, end):
     """
     first = load_byte(data, position)
     negative = first == MINUS
-    if negative or first == PLUS:
-        position += 1
-    mantissa = WORD(0)
-    digits = 0
-    while True:
-        count, value = _digits(data, position)
-        mantissa = mantissa * _POWERS[count] + value
-        digits += count
-        position += count
-        if count < 8:
-            break
-    exponent = 0
+    start = position + (negative or first == PLUS)
+    position, mantissa = _digits(data, start, WORD(0))
+    digits, exponent = position - start, 0
     if load_byte(data, position) == POINT:
-        position += 1
-        while True:
-            count, value = _digits(data, position)
-            mantissa = mantissa * _POWERS[count] + value
-            exponent -= count
-            position += count
-            if count < 8:
-                break
+        start = position + 1
+        position, mantissa = _digits(data, start, mantissa)
+        exponent = start - position
         digits -= exponent
     if digits == 0:
         return MALFORMED, 0.0

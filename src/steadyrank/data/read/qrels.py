@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-import warnings
 from pathlib import Path
 from typing import Any
 
-from steadyrank.data.interop import datasets
 from steadyrank.data.interop.objects import as_qrels
-from steadyrank.data.oddities import oddity_warning
 from steadyrank.data.order import qrels_in_order
-from steadyrank.data.qrels import ContradictingJudgments, Qrels, build_qrels, contradiction_message
-from steadyrank.data.read.run_files import line_of_data, read_rows
-from steadyrank.data.read.sources import PathLike, kind_of, open_bytes
-from steadyrank.data.read.trec import read_table
-from steadyrank.errors import FormatError, InputError, SteadyrankWarning
+from steadyrank.data.qrels import Qrels
+from steadyrank.data.read import datasets
+from steadyrank.data.read.run_files import load_qrels
+from steadyrank.data.read.sources import PathLike
+from steadyrank.data.run import oddity_warning
+from steadyrank.errors import InputError, warn
 
 
 def read_qrels(path: PathLike) -> Qrels:
@@ -46,8 +44,7 @@ def read_qrels(path: PathLike) -> Qrels:
         return datasets.load_qrels(str(path))
     qrels = load_qrels(Path(path))
     for what, count in qrels.oddities.items():
-        message = f"{path}: {oddity_warning(what, count)}"
-        warnings.warn(message, SteadyrankWarning, stacklevel=2)
+        warn(f"{path}: {oddity_warning(what, count)}", stacklevel=3)
     return qrels
 
 
@@ -60,27 +57,3 @@ def judgments_of(source: Any) -> Qrels:
             "each other's place?"
         )
     return qrels_in_order(read_qrels(source) if is_file else as_qrels(source))
-
-
-def load_qrels(path: Path) -> Qrels:
-    """Read judgments without warnings; their oddities stay counted."""
-    with open_bytes(path) as stream:
-        kind = kind_of(stream)
-        if kind == "text":
-            rows = read_table(path, stream, is_run=False).columns()
-        else:
-            rows = read_rows(path, stream, kind, "relevance")
-    try:
-        return build_qrels(
-            rows.topics,
-            rows.first_rows,
-            rows.documents,
-            rows.values,
-            source=path,
-            oddities=rows.oddities,
-        )
-    except ContradictingJudgments as error:
-        where = f" (first on line {line_of_data(path, kind, error.first + rows.n_headers)})"
-        message = contradiction_message(error.topic, error.document, where)
-        line = line_of_data(path, kind, error.second + rows.n_headers)
-        raise FormatError(path, message, line) from None

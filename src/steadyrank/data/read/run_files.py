@@ -1,4 +1,4 @@
-"""One file, in whatever form, becomes one run; the file is opened once.
+"""One file, in whatever form, becomes one run or the judgments; the file is opened once.
 
 A defect that would make results wrong is an error that names file, line and remedy; an
 oddity that does not is counted in the run.
@@ -6,24 +6,20 @@ oddity that does not is counted in the run.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, Literal
 
-from steadyrank.data.interop.frames import Columns, read_json_lines
-from steadyrank.data.interop.parquet_rows import read_parquet_rows
-from steadyrank.data.read.nested import line_of_document, read_nested
+from steadyrank.data.interop.tables import RUN_NAMES, pick_column
+from steadyrank.data.qrels import Qrels, build_qrels
+from steadyrank.data.read.columns import Columns, columns_of_rows
+from steadyrank.data.read.json_files import json_rows, line_of_document, read_nested
+from steadyrank.data.read.parquet import read_parquet_rows, record_batches
 from steadyrank.data.read.sources import Kind, PathLike, base_name, kind_of, line_of_row, open_bytes
-from steadyrank.data.read.trec import Table, read_table
-from steadyrank.data.run import (
-    DuplicateDocument,
-    Duplicates,
-    Run,
-    build_run,
-    check_duplicates,
-    duplicate_message,
-)
-from steadyrank.errors import FormatError, unknown_name
+from steadyrank.data.read.streams import BoundedFile
+from steadyrank.data.read.trec import Table, first_tag, read_table
+from steadyrank.data.run import Duplicates, RepeatedDocument, Run, build_run, check_duplicates
+from steadyrank.errors import FormatError, InputError, unknown_name
 
 NameFrom = Literal["tag", "file"]
 
@@ -61,7 +57,7 @@ def load_run(path: Path, reading: Reading, into: Table | None = None, digest: An
     """
     with open_bytes(path, digest) as stream:
         kind = kind_of(stream)
-        rows = _rows(path, stream, kind, into)
+        rows = _rows(path, stream, kind, "score", into)
     by_tag = reading.name_from == "tag"
     try:
         return build_run(
@@ -76,32 +72,74 @@ def load_run(path: Path, reading: Reading, into: Table | None = None, digest: An
             oddities=rows.oddities,
             line_steps=rows.line_steps,
         )
-    except DuplicateDocument as error:
-        where = f" (first on line {line_of_data(path, kind, error.first + rows.n_headers)})"
-        message = duplicate_message(error.topic, error.document, where)
-        line = line_of_data(path, kind, error.second + rows.n_headers)
-        raise FormatError(path, message, line) from None
+    except RepeatedDocument as error:
+        raise _with_lines(error, path, kind, rows.n_headers) from None
 
 
-def _rows(path: Path, stream: BinaryIO, kind: Kind, into: Table | None) -> Columns:
-    if kind != "text":
-        return read_rows(path, stream, kind, "score")
-    table = read_table(path, stream, is_run=True, into=into)
-    # Building the run puts its rows into another order.
-    return replace(table.columns(), line_steps=table.steps())
+def load_qrels(path: Path) -> Qrels:
+    """Read judgments without warnings; their oddities stay counted."""
+    with open_bytes(path) as stream:
+        kind = kind_of(stream)
+        rows = _rows(path, stream, kind, "relevance")
+    try:
+        return build_qrels(
+            rows.topics,
+            rows.first_rows,
+            rows.documents,
+            rows.values,
+            source=path,
+            oddities=rows.oddities,
+        )
+    except RepeatedDocument as error:
+        raise _with_lines(error, path, kind, rows.n_headers) from None
 
 
-def read_rows(path: Path, stream: BinaryIO, kind: Kind, value: str) -> Columns:
-    """The rows of an opened file that is no text in lines, `value` being score or relevance."""
+def _rows(
+    path: Path, stream: BoundedFile, kind: Kind, value: str, into: Table | None = None
+) -> Columns:
+    """The rows of an opened file of some kind, `value` being score or relevance."""
+    if kind == "text":
+        return read_table(path, stream, is_run=value == "score", into=into).columns()
     if kind == "json":
         return read_nested(path, stream, value)
     if kind == "parquet":
         return read_parquet_rows(path, stream, value)
-    return read_json_lines(path, stream, value)
+    return columns_of_rows(path, json_rows(path, stream), value)
 
 
-def line_of_data(path: Path, kind: Kind, row: int) -> int:
+def _with_lines(error: RepeatedDocument, path: Path, kind: Kind, n_headers: int) -> FormatError:
+    """The error of a file, with the lines of the two rows."""
+    first, second = (_line_of_data(path, kind, row + n_headers) for row in error.rows)
+    return FormatError(path, f"{error.what} (first on line {first}): {error.remedy}", second)
+
+
+def _line_of_data(path: Path, kind: Kind, row: int) -> int:
     """The line on which a row of data stands; in Parquet, which has none, the row itself."""
     if kind == "parquet":
         return row + 1
     return line_of_document(path, row) if kind == "json" else line_of_row(path, row)
+
+
+def first_name(path: Path) -> str:
+    """What a file calls its run, by its first line; nothing where it does not say or is broken."""
+    try:
+        with open_bytes(path) as stream:
+            kind = kind_of(stream)
+            if kind == "text":
+                return first_tag(stream)
+            row = {} if kind == "json" else _first_row(path, stream, kind)
+    except (InputError, OSError, ValueError, OverflowError):
+        return ""  # Whoever reads the file will say what is wrong with it.
+    column = pick_column(row, RUN_NAMES)
+    return "" if column is None or row[column] is None else str(row[column])
+
+
+def _first_row(path: Path, stream: BoundedFile, kind: Kind) -> dict[str, Any]:
+    """The first row of an opened file; of Parquet, the column that names the run alone."""
+    if kind == "json lines":
+        return next((row for _, row in json_rows(path, stream)), {})
+    names = set(RUN_NAMES)
+    piece = next(
+        record_batches(path, stream, lambda there: [n for n in there if n.lower() in names])
+    )
+    return next(iter(piece.slice(0, 1).to_pylist()), {})

@@ -1,19 +1,24 @@
-"""What is known about runs: a CSV with a `run` column and any of `team`, `system`, factors,
-or a part of their names.
+"""What is known about runs and topics, from a CSV file or from a part of their names.
+
+A file about runs has a column `run` and any of `team`, `system` and factors, one about topics a
+column `topic` and any of `cluster`, `weight` and segments.
+
+Unlike a run without a team, a topic without a row is refused: no weight, cluster or segment can be
+made up for it.
 """
 
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from steadyrank.data.read.csv_cells import armed, as_written, read_csv
+from steadyrank.data.read.csv_files import check_widths, read_texts
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
-from steadyrank.errors import FormatError, InputError, SteadyrankWarning, unknown_name
-from steadyrank.words import counted
+from steadyrank.errors import FormatError, InputError, unknown_name, warn
+from steadyrank.words import by_number, counted, some
 
 InfoRows = Mapping[str, Mapping[str, str]]
 """Rows of an information file by the names of runs or of topics."""
@@ -91,7 +96,7 @@ def check_rows(path: PathLike | None, rows: InfoRows, names: Sequence[str]) -> N
         raise unknown_name("run", missing[0], rows, where=f"in {Path(path)}")
     shown = ", ".join(missing[:3]) + (", …" if len(missing) > 3 else "")
     who = counted(len(missing), "run has", "runs have")
-    warnings.warn(f"{Path(path)}: {who} no row ({shown})", SteadyrankWarning, stacklevel=4)
+    warn(f"{Path(path)}: {who} no row ({shown})", stacklevel=5)
 
 
 def read_run_rows(path: PathLike | None) -> InfoRows:
@@ -101,19 +106,15 @@ def read_run_rows(path: PathLike | None) -> InfoRows:
 
 def read_rows(path: Path, axis: str) -> dict[str, dict[str, str]]:
     """The rows of a CSV with a column of the names of runs or of topics, by these names."""
-    (_, header), *numbered = read_csv(path, delimiter=",")
-    if not as_written([header, *(fields for _, fields in numbered)]):
-        header = [armed(name) for name in header]
-        numbered = [(line, [armed(text) for text in fields]) for line, fields in numbered]
+    header, numbered = read_texts(path, delimiter=",")
     if axis not in header:
         raise FormatError(path, f"expected a column {axis!r}, got {', '.join(header)[:200]!r}", 1)
     if len(set(header)) < len(header):
         twice = next(name for name in header if header.count(name) > 1)
         raise FormatError(path, f"two columns are named {twice!r}: rename one", 1)
     rows: dict[str, dict[str, str]] = {}
+    check_widths(path, header, numbered)
     for line, fields in numbered:
-        if len(fields) != len(header):
-            raise FormatError(path, f"expected {len(header)} columns, got {len(fields)}", line)
         row = dict(zip(header, fields, strict=True))
         if not header[0]:
             del row[""]  # an index, as pandas writes it
@@ -124,3 +125,29 @@ def read_rows(path: Path, axis: str) -> dict[str, dict[str, str]]:
             raise FormatError(path, f"{axis} {name!r} has a second row: keep one", line)
         rows[name] = row
     return rows
+
+
+def describe_topics(
+    scores: Scores, *, topic_info: PathLike | None = None, cluster_from: str | None = None
+) -> Scores:
+    """The scores with what is known about their topics; a file takes precedence over names."""
+    if topic_info is None and cluster_from is None:
+        return scores
+    columns = dict(scores.topic_info)
+    if cluster_from is not None:
+        columns["cluster"] = tuple(first_group(cluster_from, topic) for topic in scores.topics)
+    if topic_info is not None:
+        columns |= _columns_of_file(Path(topic_info), scores.topics)
+    return replace(scores, topic_info=columns)
+
+
+def _columns_of_file(path: Path, topics: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    rows = read_rows(path, "topic")
+    missing = [topic for topic in topics if topic not in rows]
+    if missing and len(missing) == len(topics):
+        raise unknown_name("topic", missing[0], rows, where=f"in {path}")
+    if missing:
+        who = counted(len(missing), "topic has", "topics have")
+        add = by_number(len(missing), "it", "them")
+        raise InputError(f"{path}: {who} no row ({some(missing, 3)}): add {add}")
+    return info_columns([rows[topic] for topic in topics])

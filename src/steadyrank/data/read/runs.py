@@ -1,23 +1,61 @@
-"""Runs come in here: files, globs, folders, `Run` objects, and what other tools call a run."""
+"""`Runs`: runs that are not yet read, and how to read them, said once; they come in here.
+
+For every study that takes runs: files, globs, folders, `Run` objects, and what other tools call a
+run. A pass opens each file once and lets it go again, so memory does not grow with their number;
+several passes can share what was read, up to a bound.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
 import sys
-from collections.abc import Iterator
-from concurrent.futures import Executor
-from dataclasses import replace
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TypedDict, TypeVar, overload
 
-from steadyrank.compute.executors import Progress
-from steadyrank.data.interop.objects import single_runs
-from steadyrank.data.read.run_files import NameFrom, Reading, load_run
-from steadyrank.data.read.run_names import names_apart
-from steadyrank.data.read.sources import PathLike, find_files
-from steadyrank.data.run import Duplicates, Run
-from steadyrank.data.runs import Runs, Source, warn_oddities
-from steadyrank.errors import InputError
+import numpy as np
+
+from steadyrank.compute.clusters import worker_name
+from steadyrank.compute.executors import (
+    Progress,
+    is_elsewhere,
+    map_in_order,
+    stream_in_order,
+    workers,
+)
+from steadyrank.data.ids import PADDING, Ids
+from steadyrank.data.interop.objects import converted_run, single_runs
+from steadyrank.data.read.limits import given_limit, limited_by
+from steadyrank.data.read.run_files import NameFrom, Reading, first_name, load_run
+from steadyrank.data.read.run_info import check_rows, describe_run, describe_runs, read_run_rows
+from steadyrank.data.read.sources import PathLike, base_name, find_files
+from steadyrank.data.read.streams import digest_of, is_stream
+from steadyrank.data.read.trec import Table, spare_table
+from steadyrank.data.run import Duplicates, Run, oddity_warning
+from steadyrank.errors import InputError, MachineError, warn
+from steadyrank.words import counted
+
+Answer = TypeVar("Answer")
+
+MEMORY = "<memory>"
+"""Stands for the file of a run that was not read from one."""
+
+MOST_KEPT = 1 << 30
+"""Bytes of runs that several passes share: about 25 million retrieved documents."""
+
+_NOTHING: Any = {
+    "topics": (),
+    "blocks": np.zeros(1, np.int64),
+    "documents": Ids(np.empty(0, np.uint8), np.zeros(1, np.int64), np.empty(0, np.uint64)),
+    "scores": np.empty(0),
+}
 
 
 class ReadingOptions(TypedDict, total=False):
@@ -154,6 +192,293 @@ def _called() -> str:
     return name
 
 
+class KeptRuns:
+    """What several passes over the same runs share: runs up to a bound, digests of all files."""
+
+    def __init__(self, memory: int):
+        self.memory = memory
+        self.runs: dict[int, Run] = {}
+        """By the identity of what was read, which sources hold on to."""
+        self.digests: dict[Path, str] = {}
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[type[KeptRuns], tuple[int]]:
+        return KeptRuns, (0,)  # Another process reads for itself.
+
+    def offer(self, given: Any, run: Run) -> None:
+        """Keep a copy of the run if it still fits: its own columns may be used again."""
+        size = _memory_of(run)
+        with self._lock:
+            if size > self.memory:
+                return
+            self.memory -= size
+        self.runs[id(given)] = _compact(run)
+
+
+def _memory_of(run: Run) -> int:
+    documents = run.documents
+    columns = (run.scores, run.blocks, documents.hashes, documents.offsets)
+    return sum(column.nbytes for column in columns) + int(documents.offsets[-1]) + PADDING
+
+
+def _compact(run: Run) -> Run:
+    """The run in memory of its own, as much as it needs and no more."""
+    documents = run.documents
+    data = documents.data[: int(documents.offsets[-1]) + PADDING].copy()
+    ids = Ids(data, documents.offsets.copy(), documents.hashes.copy())
+    return replace(run, documents=ids, scores=run.scores.copy())
+
+
+@dataclass(frozen=True, slots=True)
+class SentFile:
+    """A file that another process is to read, by its whole path and the content it must have."""
+
+    path: Path
+    digest: str
+    limit: int | None = None
+    """What `max_input` was given here."""
+
+    def check(self) -> None:
+        """Refuse the file of that path on another machine unless it is the same."""
+        if not self.digest:
+            return  # Reading it here failed, and will there, with an error that says why.
+        if not self.path.exists():
+            raise MachineError(
+                f"{self.path}: {worker_name()} does not see this file: put the runs where all "
+                "workers can read them"
+            )
+        if _digest(self.path) != self.digest:
+            raise MachineError(
+                f"{self.path}: {worker_name()} has another file of that name: give all workers "
+                "the same files"
+            )
+
+
+def _digest(path: Path) -> str:
+    try:
+        return digest_of(path)
+    except OSError:
+        return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Source:
+    """One run that is not yet read: a file, another tool's object, or a `Run`."""
+
+    given: Any
+    reading: Reading
+    name: str | None = None
+    """What the user calls it, or a file's name in place of a tag that it shares."""
+    kept: KeptRuns | None = None
+    sent: SentFile | None = None
+    """Where another process finds the file; None where this process reads it."""
+
+    def read(self) -> Run:
+        """The run, in memory of its own."""
+        with self.opened() as run:
+            return run if isinstance(self.given, Run) else _compact(run)
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[Run]:
+        """The run, whose columns last as long as the block."""
+        if self.kept is not None and id(self.given) in self.kept.runs:
+            yield self.kept.runs[id(self.given)]
+        elif isinstance(self.given, Path):
+            if self.sent is not None:
+                self.sent.check()
+            with spare_table() as table:
+                run = self._loaded(self.given, table)
+                if self.kept is not None:
+                    self.kept.offer(self.given, run)
+                yield run
+        else:
+            run, _ = converted_run(self.given, name=self.name, duplicates=self.reading.duplicates)
+            if self.kept is not None and not isinstance(self.given, Run):
+                self.kept.offer(self.given, run)
+            yield run
+
+    def for_elsewhere(self) -> Source:
+        """The same source as another process can read it, whatever folder it works in."""
+        if not isinstance(self.given, Path):
+            return self
+        if is_stream(self.given):
+            return replace(self, given=self.read())
+        known = self.kept.digests.get(self.given) if self.kept is not None else None
+        digest = known or _digest(self.given)
+        return replace(self, sent=SentFile(self.given.absolute(), digest, given_limit()))
+
+    def _loaded(self, path: Path, table: Table) -> Run:
+        digest = None if self.kept is None or path in self.kept.digests else hashlib.sha256()
+        place, limit = (path, None) if self.sent is None else (self.sent.path, self.sent.limit)
+        with limited_by(limit):
+            run = replace(load_run(place, self.reading, table, digest), source=path)
+        if self.kept is not None and digest is not None:
+            self.kept.digests[path] = digest.hexdigest()
+        return run if self.name is None else run.renamed(self.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Runs:
+    """Runs that are not yet read, with how to read them; made by `read_runs`.
+
+    Iterating reads them one after the other, a few ahead in parallel, and yields `Run` objects in
+    the order given. Two runs of the same name are an error, unless files can name them; oddities of
+    the files are warned of when all have been read. `len` counts the runs, an index reads one of
+    them, a slice is `Runs` again, and `list` holds all in memory.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> runs = sr.read_runs({"a": {"1": {"d1": 2.0}}, "b": {"1": {"d2": 1.0}}})
+    >>> len(runs), runs[1].name, [run.name for run in runs]
+    (2, 'b', ['a', 'b'])
+    """
+
+    sources: tuple[Source, ...]
+    reading: Reading
+    kept: KeptRuns | None = None
+    jobs: int | None = None
+    executor: Executor | None = None
+    progress: Progress | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def __repr__(self) -> str:
+        return f"<Runs: {len(self)} to read>"
+
+    @overload
+    def __getitem__(self, place: int) -> Run: ...
+    @overload
+    def __getitem__(self, place: slice) -> Runs: ...
+    def __getitem__(self, place: int | slice) -> Run | Runs:
+        if isinstance(place, slice):
+            return replace(self, sources=self.sources[place])
+        return self._described(self.sources[place].read(), read_run_rows(self.reading.run_info))
+
+    def __iter__(self) -> Iterator[Run]:
+        rows = read_run_rows(self.reading.run_info)
+        headers: dict[str, Run] = {}
+        with workers(jobs=self.jobs, executor=self.executor) as pool:
+            for run in stream_in_order(
+                Source.read, self._sent_to(pool), pool, progress=self.progress
+            ):
+                _note_name(header_of(run), headers)
+                yield self._described(run, rows)
+        self._warn_oddities([*headers.values()])
+        check_rows(self.reading.run_info, rows, [*headers])
+
+    @property
+    def files(self) -> list[Path]:
+        """The files among the runs."""
+        return [source.given for source in self.sources if isinstance(source.given, Path)]
+
+    @property
+    def digests(self) -> Mapping[Path, str]:
+        """SHA-256 of the files that were read, where runs are kept."""
+        return {} if self.kept is None else self.kept.digests
+
+    def reread(self, reading: Reading) -> Runs:
+        """The same runs, to be read in another way."""
+        sources = tuple(replace(source, reading=reading, kept=None) for source in self.sources)
+        return replace(self, sources=sources, reading=reading, kept=None)
+
+    def at(self, places: Sequence[int]) -> Runs:
+        """Some of the runs."""
+        return replace(self, sources=tuple(self.sources[place] for place in places))
+
+    def keeping(self, memory: int | None = None) -> Runs:
+        """The same runs; what is read of files stays for later passes, up to `memory` bytes.
+
+        Beyond that (a gigabyte unless given), files are read again in every pass.
+        """
+        kept = KeptRuns(MOST_KEPT if memory is None else memory)
+        sources = tuple(replace(source, kept=kept) for source in self.sources)
+        return replace(self, sources=sources, kept=kept)
+
+    def map(
+        self,
+        function: Callable[[Run], Answer],
+        *,
+        jobs: int | None = None,
+        scheduler: str | None = None,
+        executor: Executor | None = None,
+        progress: Progress | None = None,
+    ) -> list[Answer]:
+        """One pass: what a function makes of every run, which it must not hold on to."""
+        with workers(jobs=jobs, scheduler=scheduler, executor=executor) as pool:
+            one = partial(_applied, function=function)
+            return map_in_order(one, self._sent_to(pool), pool, progress=progress)
+
+    def _sent_to(self, pool: Executor) -> list[Source]:
+        """The sources as the workers can read them."""
+        if not is_elsewhere(pool):
+            return list(self.sources)
+        with ThreadPoolExecutor() as threads:
+            return list(threads.map(Source.for_elsewhere, self.sources))
+
+    def check_headers(self, headers: Sequence[Run]) -> None:
+        """After a pass, with every run's header: names must differ, oddities are warned of."""
+        seen: dict[str, Run] = {}
+        for run in headers:
+            _note_name(run, seen)
+        self._warn_oddities(headers)
+
+    def info(self, headers: Sequence[Run]) -> list[Mapping[str, str]]:
+        """What is known about each run, from itself, its name or the run information."""
+        known = describe_runs([run.name for run in headers], **self.reading.about)
+        return [{**run.info, **known[run.name]} for run in headers]
+
+    def _described(self, run: Run, rows: Mapping[str, Mapping[str, str]]) -> Run:
+        about = describe_run(
+            run.name, rows, team_from=self.reading.team_from, system_from=self.reading.system_from
+        )
+        return replace(run, info={**run.info, **about})
+
+    def _warn_oddities(self, headers: Sequence[Run]) -> None:
+        # Whoever gives a `Run` that was never in a file has been warned when it was made.
+        warn_oddities(
+            [
+                run
+                for source, run in zip(self.sources, headers, strict=True)
+                if run.source is not None or not isinstance(source.given, Run)
+            ]
+        )
+
+
+def _applied(source: Source, *, function: Callable[[Run], Answer]) -> Answer:
+    with source.opened() as run:
+        return function(run)
+
+
+def _note_name(run: Run, seen: dict[str, Run]) -> None:
+    """Two runs under one name would overwrite each other."""
+    if run.name in seen:
+        first = seen[run.name].source or MEMORY
+        remedy = "rename one, or give runs as {name: run}"
+        raise InputError(
+            f"{run.source or MEMORY}: the run is named {run.name!r}, as is {first}: {remedy}"
+        )
+    seen[run.name] = run
+
+
+def header_of(run: Run) -> Run:
+    """The run's name and notes alone, so that thousands of runs do not stay in memory."""
+    return replace(run, **_NOTHING)
+
+
+def warn_oddities(runs: Sequence[Run]) -> None:
+    """One warning per kind of oddity, counted over all runs."""
+    kinds = dict.fromkeys(what for run in runs for what in run.oddities)
+    for what in kinds:
+        odd = [run for run in runs if what in run.oddities]
+        count = sum(run.oddities[what] for run in odd)
+        first = str(odd[0].source or f"run {odd[0].name!r}")
+        where = first if len(odd) == 1 else f"{len(odd)} runs, first {first}"
+        message = f"{where}: {oddity_warning(what, count)}"
+        warn(message, stacklevel=5)
+
+
 def _named_apart(sources: tuple[Source, ...], reading: Reading) -> tuple[Source, ...]:
     """The sources, with names for those files whose runs share one."""
     paths = [source.given for source in sources if isinstance(source.given, Path)]
@@ -184,3 +509,47 @@ def _sources(runs: Any, reading: Reading) -> Iterator[Source]:
             if path not in files:
                 files.add(path)
                 yield Source(given=path, reading=reading)
+
+
+def names_apart(paths: Sequence[Path], *, by_tag: bool) -> dict[Path, str]:
+    """Names for those files whose runs would bear the name of another; one warning for all."""
+    if len(paths) < 2:
+        return {}
+    names = {path: (first_name(path) if by_tag else "") or base_name(path) for path in paths}
+    shared = _shared(names)
+    if not shared:
+        return {}
+    apart = {path: base_name(path) for path in shared}
+    clashing = _shared({**names, **apart})
+    # Files of one name in several folders: as much of their paths as it takes.
+    apart |= {path: _path_name(path, clashing) for path in clashing}
+    if by_tag:
+        _warn(shared, names, apart)
+    return apart
+
+
+def _shared(names: Mapping[Path, str]) -> list[Path]:
+    counts = Counter(names.values())
+    return [path for path, name in names.items() if counts[name] > 1]
+
+
+def _path_name(path: Path, others: Sequence[Path]) -> str:
+    """The end of a file's path that no other file has, with its folders."""
+    folders = path.absolute().parts[:-1]
+    for depth in range(1, len(folders) + 1):
+        end = folders[-depth:]
+        same = [o for o in others if o.absolute().parts[:-1][-depth:] == end]
+        if len([o for o in same if base_name(o) == base_name(path)]) == 1:
+            return "/".join([*end, base_name(path)])
+    return path.name  # a.run and a.run.gz in one folder
+
+
+def _warn(shared: Sequence[Path], names: Mapping[Path, str], apart: Mapping[Path, str]) -> None:
+    first = names[shared[0]]
+    where = [apart[path] for path in shared if names[path] == first]
+    who = counted(len(shared), "run")
+    message = (
+        f"{who} have the same names as others (first {first!r}, of {where[0]} and {where[1]}): "
+        "they are named by their files"
+    )
+    warn(message, stacklevel=5)

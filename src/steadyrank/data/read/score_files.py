@@ -1,55 +1,61 @@
-"""Scores in files: long or wide CSV, and Parquet with where they come from."""
+"""Scores in files: long CSV or Parquet, with where they come from, and wide CSV.
+
+A wide file is a matrix of one measure, with names on top and in the first column. Some have no
+column of names, or no line of them. Taken as they stand, these would lose a system or a topic
+without a word, its scores having become names: so whether the first column and the first line hold
+names is asked, and what cannot be said is refused.
+"""
 
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from steadyrank.compute.files import whole_file, write_whole
-from steadyrank.data.interop.frames import (
-    coded_names,
-    column_numbers,
-    one_column,
-    pick_column,
-    read_parquet,
-)
-from steadyrank.data.provenance import with_hashes
-from steadyrank.data.read.csv_cells import csv_cell, csv_line, read_csv
-from steadyrank.data.read.score_json import (
+from steadyrank.data.interop.tables import one_column, pick_column
+from steadyrank.data.read.csv_files import MISSING, as_meant, check_widths, number, read_csv
+from steadyrank.data.read.parquet import coded_names, column_numbers, read_parquet
+from steadyrank.data.read.score_tools import (
     LONG_ROLES,
     is_log,
+    printed_by,
     read_json_line_scores,
     read_json_scores,
+    read_printed,
 )
-from steadyrank.data.read.score_lines import printed_by, read_printed
-from steadyrank.data.read.score_matrices import Numbered, as_meant, come_from, number, read_matrix
 from steadyrank.data.read.sources import PathLike, base_name, head_of, kind_of, open_bytes
-from steadyrank.data.read.table_rules import tidy_scores
 from steadyrank.data.scores import (
     AXES,
     CellError,
     Disagreement,
     Scores,
     join_scores,
+    plain_value,
     scores_from_cells,
     scores_from_codes,
 )
-from steadyrank.errors import FormatError, InputError, SteadyrankWarning, unknown_name
-from steadyrank.visible import restored, reversible
+from steadyrank.data.table_rules import (
+    Numbered,
+    is_heading,
+    names_in_front,
+    names_rows,
+    tell,
+    tidy_scores,
+)
+from steadyrank.data.write.files import INFO, METADATA
+from steadyrank.errors import FormatError, InputError, warn
+from steadyrank.visible import restored
 from steadyrank.words import counted
 
 DEFAULT_MEASURE = "score"
 """The name of a wide file's only measure where nobody gives one."""
 
-_METADATA = b"steadyrank"
-_INFO = {"run_info": "run", "topic_info": "topic"}
-"""What is known about runs and topics, and along which axis it stands."""
+Held = Literal["names", "scores", "either"]
 
 
 def read_scores(
@@ -132,12 +138,11 @@ def _named_apart(parts: Sequence[Scores]) -> Sequence[Scores]:
     named = {i: base_name(Path(parts[i].meta["source"])) for places in others for i in places}
     if others:
         first = parts[others[0][0]].runs[0]
-        warnings.warn(
+        warn(
             f"{counted(len(named), 'file')} hold different runs of the same name (first "
             f"{first!r}, of {named[others[0][0]]} and {named[others[0][1]]}): they are named "
             "by their files",
-            SteadyrankWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     return [
         replace(part, runs=(named.get(i) or part.runs[0],)) if i in named else part
@@ -182,7 +187,9 @@ def _read_any(path: Path, measure: str | None, runs_in_rows: bool) -> Scores:
         return _read_parquet(path)
     (_, header), *rows = read_csv(path)
     header = [name.strip() for name in header]
-    columns = _long_columns(path, header, lambda name: _column(rows, header.index(name)))
+    columns = _long_columns(
+        path, header, lambda name: [fields[header.index(name) :][:1] for _, fields in rows]
+    )
     if columns is not None:
         return _read_long(path, columns, rows)
     name = measure or DEFAULT_MEASURE
@@ -197,11 +204,6 @@ def _long_columns(
         return None
     found = {role: one_column(path, header, names, cells, 1) for role, names in LONG_ROLES.items()}
     return {role: header.index(str(column)) for role, column in found.items()}
-
-
-def _column(rows: Numbered, place: int) -> list[list[str]]:
-    """The cells of a column; nothing where a row is too short."""
-    return [fields[place : place + 1] for _, fields in rows]
 
 
 def _read_long(path: Path, columns: dict[str, int], rows: Numbered) -> Scores:
@@ -234,7 +236,7 @@ def _read_parquet(path: Path) -> Scores:
         raise FormatError(path, f"expected columns {expected}, got {got}")
     coded = [coded_names(path, table, columns[axis], axis) for axis in AXES]
     labels, codes = zip(*coded, strict=True)
-    if _METADATA in (table.schema.metadata or {}):
+    if METADATA in (table.schema.metadata or {}):
         labels = tuple(tuple(map(restored, names)) for names in labels)
     values = column_numbers(path, table, columns["value"])
     own = _own_metadata(path, table, dict(zip(AXES, map(len, labels), strict=True)))
@@ -242,18 +244,18 @@ def _read_parquet(path: Path) -> Scores:
         scores = scores_from_codes(labels, codes, values, meta=own.get("meta", come_from(path)))
     except CellError as error:
         raise FormatError(path, str(error), error.row + 1) from None
-    info = {key: own.get(key, {}) for key in _INFO}
+    info = {key: own.get(key, {}) for key in INFO}
     return replace(scores, **info)
 
 
 def _own_metadata(path: Path, table: Any, sizes: Mapping[str, int]) -> dict[str, Any]:
     """What `write_scores` has put beside the columns; nothing in other tools' files."""
-    text = (table.schema.metadata or {}).get(_METADATA, b"{}")
+    text = (table.schema.metadata or {}).get(METADATA, b"{}")
     try:
         own = json.loads(text)
         sound = isinstance(own.get("meta", {}), dict) and all(
             isinstance(column, list) and len(column) == sizes[axis]
-            for key, axis in _INFO.items()
+            for key, axis in INFO.items()
             for column in own.get(key, {}).values()
         )
     except (ValueError, RecursionError, AttributeError):
@@ -263,76 +265,204 @@ def _own_metadata(path: Path, table: Any, sizes: Mapping[str, int]) -> dict[str,
     return dict(own)
 
 
-def write_scores(scores: Scores, path: PathLike, *, wide: bool = False) -> None:
-    """Write scores whole or not at all: Parquet if the name ends so, else CSV.
-
-    Parameters
-    ----------
-    scores : Scores
-    path : path
-        Parquet keeps what is known about runs and topics, and the version, settings and hashes of
-        the files behind it.
-    wide : bool
-        Whether to write one measure with topics down and runs across.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> import steadyrank as sr
-    >>> scores = sr.Scores(measures=["AP"], runs=["a"], topics=["301"], values=[[[0.5]]])
-    >>> file = pathlib.Path(tempfile.mkdtemp()) / "scores.csv"
-    >>> sr.write_scores(scores, file)
-    >>> file.read_text().splitlines()
-    ['measure,run,topic,value', 'AP,a,301,0.5']
-    """
-    path = Path(path)
-    if path.suffix == ".parquet":
-        _write_parquet(scores, path)
-    elif path.suffix in (".csv", ".txt", ""):
-        write_whole(path, wide_csv(scores) if wide else long_csv(scores))
+def read_matrix(
+    path: Path, header: list[str], rows: Numbered, *, measure: str, runs_in_rows: bool
+) -> Scores:
+    """A matrix of scores: topics down and runs across, or the other way round."""
+    across = [name.strip() for name in header]
+    _check_shape(path, across, rows, runs_in_rows)
+    across, rows, runs_in_rows = _laid_out(path, across, rows, runs_in_rows)
+    values = np.array([[number(path, text, line) for text in row[1:]] for line, row in rows])
+    down = [fields[0].strip() for _, fields in rows]
+    meta = come_from(path)
+    if _is_line_of_scores(across, down, values):
+        raise FormatError(path, _no_header(runs_in_rows), 1)
+    held = _first_column(across, down, values, runs_in_rows)
+    if held == "either":
+        raise FormatError(path, _unclear(across[0], runs_in_rows), 1)
+    if held == "scores":
+        first = [number(path, text, line) for text, (line, _) in zip(down, rows, strict=True)]
+        values = np.column_stack([first, values])
+        down = [f"{'run' if runs_in_rows else ''}{k}" for k in range(1, len(rows) + 1)]
+        what = "runs" if runs_in_rows else "topics"
+        warn(_numbered(path, across[0], down, what), stacklevel=5)
+        meta["numbered"] = what
     else:
-        raise unknown_name("kind of score file", path.suffix, [".csv", ".parquet"])
-
-
-def long_csv(scores: Scores) -> str:
-    """One line per cell: measure,run,topic,value; numbers in full, missing ones empty."""
-    measures, runs, topics = (list(map(csv_cell, names)) for names in scores.labels)
-    lines = ["measure,run,topic,value\n"]
-    for measure, matrix in zip(measures, scores.values, strict=True):
-        for run, row in zip(runs, matrix.tolist(), strict=True):
-            cells = zip(topics, row, strict=True)
-            lines += [f"{measure},{run},{topic},{_text(value)}\n" for topic, value in cells]
-    return "".join(lines)
-
-
-def wide_csv(scores: Scores) -> str:
-    """One measure: one line per topic, one column per run."""
-    if len(scores.measures) != 1:
-        raise InputError(
-            f"a wide file holds one measure, not {', '.join(scores.measures)}: choose one, or "
-            "write the long format"
+        across = across[1:]
+        if "" in down:
+            line = rows[down.index("")][0]
+            raise FormatError(path, "expected a name in the first column, got an empty cell", line)
+    across, down = as_meant([across, down])
+    runs, topics = (down, across) if runs_in_rows else (across, down)
+    try:
+        return Scores(
+            measures=(measure,),
+            runs=tuple(runs),
+            topics=tuple(topics),
+            values=(values if runs_in_rows else values.T)[np.newaxis],
+            meta=meta,
         )
-    columns = zip(scores.topics, scores.values[0].T.tolist(), strict=True)
-    rows = (csv_line([topic, *map(_text, column)]) for topic, column in columns)
-    return csv_line(["topic", *scores.runs]) + "".join(rows)
+    except InputError as error:
+        raise FormatError(path, str(error)) from None
 
 
-def _text(value: float) -> str:
-    return "" if value != value else repr(value)
-
-
-def _write_parquet(scores: Scores, path: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    own: dict[str, Any] = {"meta": with_hashes(scores.meta)}
-    own |= {key: getattr(scores, key) for key in _INFO}
-    places = np.indices(scores.values.shape, dtype=np.int32).reshape(3, -1)
-    names = {
-        axis: pa.DictionaryArray.from_arrays(place, list(map(reversible, labels)))
-        for axis, place, labels in zip(AXES, places, scores.labels, strict=True)
+def _laid_out(
+    path: Path, header: list[str], rows: Numbered, runs_in_rows: bool
+) -> tuple[list[str], Numbered, bool]:
+    """The table with its column of names in front, and whether runs stand in rows."""
+    named = {
+        kind: [k for k, text in enumerate(header) if names_rows(text) == kind]
+        for kind in ("topics", "runs")
     }
-    table = pa.table({**names, "value": pa.array(scores.values.ravel())})
-    table = table.replace_schema_metadata({_METADATA: json.dumps(own).encode()})
-    with whole_file(path) as temporary:
-        pq.write_table(table, temporary, write_page_checksum=True)
+    # A run may be called run, but then there are numbers below.
+    texts = [
+        k
+        for k in named["runs"]
+        if k == 0 or not any(plain_value(row[k].strip()) for _, row in rows)
+    ]
+    naming = texts if 0 in texts else named["topics"] or texts
+    header, rows = names_in_front(path, header, rows, naming)
+    held = names_rows(header[0])
+    if held == "topics" and runs_in_rows:
+        message = f"the first column, {header[0]!r}, names topics: omit runs_in_rows, or rename it"
+        raise FormatError(path, message, 1)
+    if held == "runs" and not runs_in_rows:
+        tell(path, f"the first column, {header[0]!r}, names runs: read as with runs_in_rows")
+    return header, rows, runs_in_rows or held == "runs"
+
+
+def _check_shape(path: Path, header: list[str], rows: Numbered, runs_in_rows: bool) -> None:
+    if len(header) < 2:
+        what = "topics" if runs_in_rows else "runs"
+        got = f"{', '.join(header)[:200]!r}"
+        raise FormatError(path, f"expected a header of {what}, got {got}", 1)
+    if not all(header[1:]):
+        column = header.index("", 1) + 1
+        raise FormatError(path, f"column {column} has no name: name or remove it", 1)
+    check_widths(path, header, rows)
+    if not rows:
+        raise FormatError(path, "empty: a header but no scores")
+
+
+def _first_column(
+    header: Sequence[str], cells: Sequence[str], others: np.ndarray, runs_in_rows: bool
+) -> Held:
+    """Whether the first column holds names, or scores as the other columns do.
+
+    Names are whatever has a known heading, is not a number, or does not lie where the scores lie,
+    as 301 does not among scores from 0 to 1. Where it does, fractions and repeated numbers are
+    scores, and whole numbers in order, or among fractions, are names.
+    """
+    column = None if is_heading(header[0]) else _numbers(cells)
+    if column is None or not _lie_among(column, others):
+        return "names"
+    is_whole, is_distinct = _is_whole(column), len(np.unique(column)) == len(column)
+    if runs_in_rows and is_distinct and not is_whole:
+        # Runs may be named by a parameter: 0.1, 0.2, 0.5 under a word, beside numbers of topics.
+        if _numbers(header[:1]) is None and _numbers(header[1:]) is not None:
+            return "names"
+        return "either" if _rises(column) else "scores"
+    if _in_unit(others):
+        plain = all(text.strip().isdigit() for text in cells)
+        return "names" if is_whole and is_distinct and plain else "scores"
+    if is_whole and is_distinct:
+        fractions = not _is_whole(_known(others))
+        return "names" if fractions or _are_in_order(cells, column) else "either"
+    if len(column) > 1 and np.ptp(column) == 0:
+        return "scores"
+    # Sorted, fractions may be names such as 31.1, 31.2, and whole numbers names with one twice.
+    return "either" if (np.diff(column) >= 0).all() else "scores"
+
+
+def _is_line_of_scores(header: Sequence[str], cells: Sequence[str], others: np.ndarray) -> bool:
+    """Whether the first line is no header but scores.
+
+    Names can be numbers too: whole ones of topics, and fractions of runs that are named by a
+    parameter, which rise under a word that is not one of the names below it.
+    """
+    line = None if is_heading(header[0]) else _numbers(header[1:])
+    if line is None or not _lie_among(line, others):
+        return False
+    corner = _numbers(header[:1])
+    if _is_whole(line) and len(np.unique(line)) == len(line):
+        counts = not _in_unit(others) and _is_whole(_known(others))
+        return (
+            corner is not None
+            and counts
+            and not _are_in_order(header, np.concatenate([corner, line]))
+        )
+    return corner is not None or (_numbers(cells) is None and not _rises(line))
+
+
+def _are_in_order(texts: Sequence[str], values: np.ndarray) -> bool:
+    """Whether whole numbers come as names do: upwards, sorted as text, or one after another."""
+    as_text = all(a < b for a, b in pairwise(texts))
+    return _rises(values) or as_text or np.ptp(values) + 1 == len(values)
+
+
+def _numbers(cells: Sequence[str]) -> np.ndarray | None:
+    """Those of the cells that are not missing, or None if some are no numbers or all missing."""
+    texts = [cell.strip() for cell in cells if cell.strip().lower() not in MISSING]
+    values = [plain_value(text) for text in texts]
+    if any(value is None for value in values):
+        return None
+    known = _known(np.array(values, np.float64))
+    return known if len(known) else None
+
+
+def _known(values: np.ndarray) -> np.ndarray:
+    return np.asarray(values[~np.isnan(values)])
+
+
+def _is_whole(values: np.ndarray) -> bool:
+    return bool((values == np.round(values)).all())
+
+
+def _rises(values: np.ndarray) -> bool:
+    return bool((np.diff(values) > 0).all())
+
+
+def _in_unit(scores: np.ndarray) -> bool:
+    """Whether the scores are of a measure from 0 to 1, as nearly all are."""
+    known = _known(scores)
+    return bool(len(known) and known.min() >= 0 and known.max() <= 1)
+
+
+def _lie_among(values: np.ndarray, scores: np.ndarray) -> bool:
+    """Whether the values could be scores of the same measure."""
+    known = _known(scores)
+    if not len(known):
+        return False
+    low, high = (0.0, 1.0) if _in_unit(scores) else (known.min(), known.max())
+    # One system may do better or worse than all others, but on no other scale.
+    room = 0.0 if _in_unit(scores) else high - low
+    return bool(values.min() >= low - room and values.max() <= high + room)
+
+
+def _numbered(path: Path, heading: str, names: Sequence[str], what: str) -> str:
+    one = what[:-1]
+    return (
+        f"{path}: the first column, {heading!r}, holds scores, so no column names the {what}: "
+        f"they are numbered {names[0]} to {names[-1]}; if it holds {what}, name it {one!r}"
+    )
+
+
+def _unclear(heading: str, runs_in_rows: bool) -> str:
+    one = "run" if runs_in_rows else "topic"
+    return (
+        f"the first column, {heading!r}, may hold {one}s or scores: name it {one!r} if it holds "
+        f"{one}s, or put a column of {one}s before it"
+    )
+
+
+def _no_header(runs_in_rows: bool) -> str:
+    down, across = ("run", "topics") if runs_in_rows else ("topic", "runs")
+    return (
+        f"the first line holds scores, not the names of {across}: add a header above it, or, "
+        f"if these are names, name the first column {down!r}"
+    )
+
+
+def come_from(path: Path) -> dict[str, Any]:
+    """What is known of scores that a file does not say more about."""
+    return {"source": str(path)}

@@ -7,33 +7,43 @@ of whole lines, so that memory follows the columns kept, not the file's size.
 from __future__ import annotations
 
 import contextlib
+import fnmatch
+import glob
 import hashlib
+import itertools
 import json
 import os
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-import numpy as np
-
+from steadyrank.data import PathLike as PathLike
 from steadyrank.data.ids import PADDING
-from steadyrank.data.read.limits import BOM, LONGEST_LINE, BoundedFile, endless_line
-from steadyrank.data.read.packing import PACKINGS, is_broken, unpacked
-from steadyrank.data.read.patterns import is_pattern, matching_files, warn_of_links
-from steadyrank.data.read.streams import is_file, is_stream, open_again
-from steadyrank.errors import FormatError, InputError
-
-PathLike = str | os.PathLike[str]
+from steadyrank.data.read.limits import BOM, LONGEST_LINE, endless_line
+from steadyrank.data.read.streams import (
+    PACKINGS,
+    BoundedFile,
+    Unfolding,
+    is_broken,
+    is_file,
+    is_stream,
+    open_again,
+)
+from steadyrank.errors import FormatError, InputError, warn
+from steadyrank.words import counted, some
 
 Kind = Literal["parquet", "json", "json lines", "text"]
 """`json` is one value for the whole file, `json lines` an object per line."""
 
 CHUNK = 1 << 20
+
 HEAD = 4096
 """Bytes at the beginning of a file that say what it is."""
 
 _PARQUET = b"PAR1"
+
 _UNREADABLE = {
     b"PK\x03\x04": "a zip archive: unpack it first",
     b"\xff\xfe": "UTF-16 text: save it as UTF-8",
@@ -44,9 +54,13 @@ _UNREADABLE = {
 _WHOLE_JSON = re.compile(rb'\{\s*"(?:[^"\\]|\\.)*"\s*:\s*[{\[]')
 _JSON_LIST = re.compile(rb"\[\s*[\[{]")
 
+MOST_ENTRIES = 1_000_000
+"""Files and folders that are looked at for one pattern."""
 
-class _EndlessLine(Exception):
-    """A line too long to be one of text."""
+MANY = 100_000
+"""Entries after which the search says that it goes on, and files that are worth counting."""
+
+MANY_FILES = 1_000
 
 
 def find_files(patterns: PathLike | Iterable[PathLike]) -> list[Path]:
@@ -76,7 +90,7 @@ def _expand(path: Path) -> list[Path]:
         return inside
     if path.exists() or is_stream(path):
         return [path]
-    if is_pattern(path):
+    if glob.has_magic(str(path)):
         matches = matching_files(path)
         if matches:
             return matches
@@ -100,7 +114,7 @@ def base_name(path: Path) -> str:
 
 
 @contextlib.contextmanager
-def open_bytes(path: Path, digest: Any = None, *, kept: bool = True) -> Iterator[BinaryIO]:
+def open_bytes(path: Path, digest: Any = None, *, kept: bool = True) -> Iterator[BoundedFile]:
     """The file's bytes, unpacked if need be; problems of the file as errors that name it.
 
     `digest`, an object of hashlib, is given the bytes as they are on disk. `kept`: what is read
@@ -118,11 +132,9 @@ def open_bytes(path: Path, digest: Any = None, *, kept: bool = True) -> Iterator
                 if head.startswith(magic):
                     raise FormatError(path, f"this is {what}")
             packing = next((p for p in PACKINGS if head.startswith(p.magic)), None)
-            bare = raw if packing is None else unpacked(raw, packing, path)
+            bare = raw if packing is None else Unfolding(raw, packing, path)
             with BoundedFile(bare, path, kept=kept) as stream:
                 yield stream
-    except _EndlessLine:
-        raise endless_line(path) from None
     except IsADirectoryError:
         raise InputError(f"{path}: this is a folder, not a file") from None
     except FileNotFoundError:
@@ -170,7 +182,7 @@ def _is_one_value(content: bytes) -> bool:
     return _WHOLE_JSON.match(content) is not None
 
 
-def line_chunks(stream: BinaryIO, buffer: bytearray) -> Iterator[tuple[bytearray, int]]:
+def line_chunks(stream: BoundedFile, buffer: bytearray) -> Iterator[tuple[bytearray, int]]:
     """(buffer, end): buffer[:end] holds whole lines, the last one ended if need be.
 
     The buffer reaches PADDING bytes past `end` and is used again for the next chunk; a
@@ -182,10 +194,10 @@ def line_chunks(stream: BinaryIO, buffer: bytearray) -> Iterator[tuple[bytearray
         room = len(buffer) - PADDING - 1
         if kept >= room:  # a line longer than the buffer
             if kept > LONGEST_LINE:
-                raise _EndlessLine
+                raise endless_line(stream.path)
             buffer = buffer + bytearray(len(buffer))
             continue
-        got = stream.readinto(memoryview(buffer)[kept:room])  # type: ignore[attr-defined]
+        got = stream.readinto(memoryview(buffer)[kept:room])
         filled = kept + got
         if first and got >= 3:
             if buffer.startswith(BOM):
@@ -205,11 +217,6 @@ def line_chunks(stream: BinaryIO, buffer: bytearray) -> Iterator[tuple[bytearray
         buffer[:kept] = buffer[end:filled]
 
 
-def as_array(buffer: bytearray) -> np.ndarray:
-    """The buffer's bytes as an array, without a copy."""
-    return np.frombuffer(buffer, np.uint8)
-
-
 def line_of_byte(path: Path, offset: int) -> int:
     """The number (from 1) of the line that holds byte `offset` of the unpacked file."""
     line = 1
@@ -223,13 +230,103 @@ def line_of_byte(path: Path, offset: int) -> int:
     return line
 
 
+def data_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """The lines that hold data, each with its number (from 1): no blank ones, no comments."""
+    for number, line in enumerate(stream, start=1):
+        text = line.removeprefix(BOM) if number == 1 else line
+        content = text.strip()
+        if content and not content.startswith(b"#"):
+            yield number, text
+
+
 def line_of_row(path: Path, row: int) -> int:
-    """The number (from 1) of the line that holds data row `row` (from 0), comments skipped."""
+    """The number of the line that holds data row `row` (from 0)."""
     with open_bytes(path) as stream:
-        for line, text in enumerate(stream, start=1):
-            content = text.removeprefix(BOM).strip() if line == 1 else text.strip()
-            if content and not content.startswith(b"#"):
-                if row == 0:
-                    return line
-                row -= 1
-    return 0
+        return next((number for number, _ in itertools.islice(data_lines(stream), row, None)), 0)
+
+
+def matching_files(pattern: Path) -> list[Path]:
+    """The files that match, sorted by name, hidden ones only where the pattern has their dot."""
+    parts = list(pattern.relative_to(pattern.anchor).parts)
+    # `**/**` finds what `**` finds.
+    parts = [
+        part
+        for place, part in enumerate(parts)
+        if parts[place - 1 : place] != [part] or part != "**"
+    ]
+    search = _Search(pattern)
+    found = sorted(set(search.below(Path(pattern.anchor), parts)))
+    warn_of_links(pattern, found)
+    matches = [path for path in found if path.is_file()]
+    if len(matches) > MANY_FILES:
+        warn(f"{pattern}: {counted(len(matches), 'file matches', 'files match')}")
+    return matches
+
+
+def warn_of_links(where: Path, paths: Iterable[Path]) -> None:
+    """Warn of links that lead nowhere: a run would be missing without a word."""
+    links = [path.name for path in paths if path.is_symlink() and not path.exists()]
+    if links:
+        number = counted(len(links), "link that leads", "links that lead")
+        warn(f"{where}: {number} nowhere skipped ({some(links)}): mend or remove")
+
+
+@dataclass(slots=True)
+class _Search:
+    """One walk through folders, which counts what it has seen."""
+
+    pattern: Path
+    seen: int = 0
+
+    def below(self, folder: Path, parts: list[str]) -> Iterator[Path]:
+        """What matches the rest of the pattern in a folder."""
+        if not parts:
+            yield folder
+            return
+        first, rest = parts[0], parts[1:]
+        if first == "**":
+            yield from self._at_any_depth(folder, rest)
+        elif glob.has_magic(first):
+            for entry in self._entries(folder, hidden=first.startswith(".")):
+                if fnmatch.fnmatchcase(entry.name, first) and (not rest or entry.is_dir()):
+                    yield from self.below(folder / entry.name, rest)
+        elif os.path.lexists(folder / first):
+            yield from self.below(folder / first, rest)
+
+    def _at_any_depth(self, folder: Path, rest: list[str]) -> Iterator[Path]:
+        """Folder by folder, links to folders last: one that was looked into leads in circles."""
+        waiting, links = [folder], list[Path]()
+        known: set[str] = set()
+        while waiting or links:
+            place = waiting.pop() if waiting else links.pop(links.index(min(links)))
+            if (whole := os.path.realpath(place)) in known:
+                continue
+            known.add(whole)
+            if rest:
+                yield from self.below(place, rest)
+            for entry in self._entries(place):
+                if entry.is_dir():
+                    (links if entry.is_symlink() else waiting).append(place / entry.name)
+                elif not rest:
+                    yield place / entry.name
+
+    def _entries(self, folder: Path, *, hidden: bool = False) -> Iterator[os.DirEntry[str]]:
+        try:
+            listed = os.scandir(folder)
+        except OSError:
+            return  # As the shell does: what cannot be looked into holds nothing.
+        with listed as entries:
+            for entry in entries:
+                self._count()
+                if hidden or not entry.name.startswith("."):
+                    yield entry
+
+    def _count(self) -> None:
+        self.seen += 1
+        if self.seen == MANY:
+            warn(f"{self.pattern}: {MANY:,} files and folders searched so far; the search goes on")
+        if self.seen > MOST_ENTRIES:
+            raise InputError(
+                f"{self.pattern}: more than {MOST_ENTRIES:,} files and folders to search: name "
+                "a folder closer to the files"
+            )

@@ -1,25 +1,73 @@
-"""Files that can be read only once: standard input, pipes, `<(command)`.
+"""The bytes of a file: unpacked, bounded, and once more where a stream gives them only once.
 
-Readers open a file several times, for its kind, for its name, for the line of a defect. What a
-stream gives is therefore read whole when it is first opened, and kept as long as the process lasts.
+Readers open a file several times, for its kind, for its name, for the line of a defect. What
+standard input, a pipe or `<(command)` gives is therefore read whole when it is first opened, and
+kept as long as the process lasts. Packed files (gzip, xz, bzip2, zstd) are known by their first
+bytes; Python has the first three, and zstd is Arrow's, which is there for Parquet anyway.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib
 import io
 import os
 import sys
 import threading
+import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from steadyrank.data.read.limits import pieces_of
-from steadyrank.data.read.packing import PACKINGS
+from steadyrank.compute.memory import in_bytes
+from steadyrank.data.read.limits import (
+    BOM,
+    LONGEST_LINE,
+    check_blank,
+    check_taken,
+    endless_line,
+    inner_mark,
+    largest_unfolded,
+)
 from steadyrank.errors import FormatError, MachineError
 
 STANDARD_INPUT = ("-", "/dev/stdin")
+
+RawFile = io.FileIO | io.BytesIO
+"""The bytes of a file, or of a stream that was read whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """One way to pack files: its name, the first bytes, the suffix, and Python's module for it."""
+
+    name: str
+    magic: bytes
+    suffix: str
+    module: str
+
+    def open(self, raw: RawFile) -> Any:
+        """What was packed, from its beginning."""
+        raw.seek(0)
+        if self.module != "pyarrow":
+            return importlib.import_module(self.module).open(raw)
+        import pyarrow as pa
+
+        # Arrow closes what it was given, so it is given a handle of its own.
+        if isinstance(raw, io.BytesIO):
+            packed = pa.BufferReader(raw.getvalue())
+        else:
+            packed = pa.PythonFile(os.fdopen(os.dup(raw.fileno()), "rb"), "r")
+        return pa.CompressedInputStream(packed, self.name)
+
+
+PACKINGS = (
+    Packing("gzip", b"\x1f\x8b", ".gz", "gzip"),
+    Packing("xz", b"\xfd7zXZ\x00", ".xz", "lzma"),
+    Packing("bzip2", b"BZh", ".bz2", "bz2"),
+    Packing("zstd", b"\x28\xb5\x2f\xfd", ".zst", "pyarrow"),
+)
 
 _BINARY = (b"PAR1", b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff", *(known.magic for known in PACKINGS))
 """How files begin that may hold NUL bytes: those that are read, zip and UTF-16."""
@@ -45,7 +93,7 @@ def is_readable(path: Path) -> bool:
     return is_file(path) or is_stream(path)
 
 
-def open_again(path: Path) -> io.FileIO | io.BytesIO:
+def open_again(path: Path) -> RawFile:
     """The bytes of a file or stream, as they are, from the beginning."""
     return io.BytesIO(content_of(path)) if is_stream(path) else io.FileIO(path)
 
@@ -94,3 +142,115 @@ def _opened_once(stream: Path) -> BinaryIO:
         raise MachineError("stdin is closed: name a file")
     # Not by its name: another user's pipe cannot be opened again, and Windows has no such name.
     return open(os.dup(0), "rb")
+
+
+def pieces_of(path: Path, stream: BinaryIO) -> Iterator[bytes]:
+    """All that an opened file holds, as long as the memory can hold it."""
+    taken = 0
+    while piece := stream.read(1 << 20):
+        taken += len(piece)
+        check_taken(path, taken)
+        yield piece
+
+
+def is_broken(error: BaseException) -> bool:
+    """Whether an error says that packed data are damaged, and not that the disk failed."""
+    if isinstance(error, OSError):
+        return error.errno is None
+    # By its name: some Pythons are built without lzma.
+    return isinstance(error, (EOFError, zlib.error)) or type(error).__name__ == "LZMAError"
+
+
+class Unfolding(io.RawIOBase):
+    """What a packed file unfolds to, as far as it may; it can be rewound, and no more."""
+
+    def __init__(self, raw: RawFile, packing: Packing, path: Path):
+        self.raw, self.packing, self.path = raw, packing, path
+        self.packed = raw.seek(0, io.SEEK_END)
+        self.largest = largest_unfolded(self.packed)
+        self.stream, self.unfolded = packing.open(raw), 0
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def seekable(self) -> bool:
+        """To its beginning."""
+        return True
+
+    def seek(self, target: int, whence: int = 0) -> int:
+        """Go to the beginning."""
+        if target or whence:
+            raise io.UnsupportedOperation("a packed file can only be rewound to its beginning")
+        self.stream, self.unfolded = self.packing.open(self.raw), 0
+        return 0
+
+    def tell(self) -> int:
+        """How many bytes have unfolded."""
+        return self.unfolded
+
+    def readinto(self, buffer: Any) -> int:
+        """The next bytes; an error instead of more than there may be."""
+        got = int(self.stream.readinto(buffer))
+        self.unfolded += got
+        if self.unfolded > self.largest:
+            raise FormatError(
+                self.path,
+                f"unfolds to more than {in_bytes(self.largest)} from {in_bytes(self.packed)}: "
+                "if you trust the file, raise max_input",
+            )
+        return got
+
+
+class BoundedFile(io.BufferedReader):
+    """An opened file whose lines, and what is read of it whole, are no larger than the limits.
+
+    `kept` says that its lines become objects which stay in memory, so that all of them together
+    count; what is read in pieces of a given size is the reader's own affair.
+    """
+
+    def __init__(self, raw: Any, path: Path, *, kept: bool = True):
+        super().__init__(raw, 1 << 17)
+        self.path, self.kept = path, kept
+        self.taken = self.blank = self.lines = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """So many bytes, or all of them up to the limit."""
+        if size is not None and size >= 0:
+            return super().read(size)
+        return b"".join(pieces_of(self.path, self))
+
+    def read1(self, size: int = -1, /) -> bytes:
+        """A piece of text, as `io.TextIOWrapper` takes it."""
+        return self._counted(super().read1(size))
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        """A line, up to the limit of lines."""
+        if size is not None and size >= 0:
+            return super().readline(size)
+        line = super().readline(LONGEST_LINE + 1)
+        if len(line) > LONGEST_LINE:
+            raise endless_line(self.path)
+        self.blank = self.blank + 1 if line.isspace() else 0
+        check_blank(self.path, self.blank)
+        if self.lines and line.startswith(BOM):
+            raise inner_mark(self.path, self.lines + 1)
+        self.lines += 1
+        return self._counted(line)
+
+    def __next__(self) -> bytes:
+        line = self.readline()
+        if not line:
+            raise StopIteration
+        return line
+
+    def seek(self, target: int, whence: int = 0, /) -> int:
+        """Go there; what is taken from there on counts from zero."""
+        self.taken = self.lines = 0
+        return super().seek(target, whence)
+
+    def _counted(self, piece: bytes) -> bytes:
+        self.taken += len(piece)
+        if self.kept:
+            check_taken(self.path, self.taken)
+        return piece

@@ -1,36 +1,172 @@
-"""Runs and qrels as lines of text: columns from lines, and defects named by file and line."""
+"""Runs and qrels as lines of text: columns from lines, and defects named by file and line.
+
+Which columns a file has its first lines say, not its name: TREC's run (six) and qrels (four), the
+three of BEIR's qrels, with their header, and of MS MARCO's runs. Comment lines may come first, and
+may hold what ir_metadata says about the run (Breuer et al., SIGIR 2022,
+doi:10.1145/3477495.3531738): YAML between `# ir_metadata.start` and `# ir_metadata.end`, of which
+the plain part is read (names, nested by indentation, with text, numbers or lists). Whatever else
+stands there is left out: it must never keep a run from being read.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
 from steadyrank.data.ids import PADDING, Ids
-from steadyrank.data.interop.frames import Columns
-from steadyrank.data.oddities import INFINITE_SCORES, LONG_LINES, OTHER_TAGS
+from steadyrank.data.interop.tables import DOCUMENT_NAMES, TOPIC_NAMES, VALUE_NAMES
 from steadyrank.data.qrels import LARGEST_GRADE
 from steadyrank.data.read import lines
-from steadyrank.data.read.layouts import (
-    RUN,
-    Layout,
-    Opening,
-    is_of_run,
-    read_opening,
-    scores_of_short_run,
-)
+from steadyrank.data.read.columns import Columns
 from steadyrank.data.read.limits import BOM, inner_mark
-from steadyrank.data.read.metadata import run_metadata
-from steadyrank.data.read.sources import CHUNK, as_array, line_chunks, line_of_byte, line_of_row
-from steadyrank.data.read.streams import size_of
+from steadyrank.data.read.sources import CHUNK, line_chunks, line_of_byte, line_of_row
+from steadyrank.data.read.streams import BoundedFile, size_of
+from steadyrank.data.run import INFINITE_SCORES, LONG_LINES, OTHER_TAGS
 from steadyrank.errors import FormatError
+
+_LONGEST_PIECE = 1 << 16
+
+LONGEST_OPENING = 1 << 20
+"""Bytes of comments and blank lines in which the first line with fields is looked for."""
 
 STEPS_SAMPLE = 3000
 """Lines of a file that are looked at for the order in which they stand."""
+
+START, END = "ir_metadata.start", "ir_metadata.end"
+_MEMBER = re.compile(r"""(?P<name>"[^"]*"|'[^']*'|[^\s"'#:][^:#]*?)\s*:(?:\s+(?P<value>.*))?""")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """The columns of a text file, as the kernel and as people know them."""
+
+    code: int
+    is_run: bool
+    fields: str
+    shortest: int
+    """Bytes of the shortest line with so many fields; bounds the rows of a chunk."""
+
+    @property
+    def n_fields(self) -> int:
+        """How many columns there are."""
+        return len(self.fields.split())
+
+
+RUN = Layout(code=lines.RUN, is_run=True, fields="topic Q0 document rank score tag", shortest=12)
+QRELS = Layout(code=lines.QRELS, is_run=False, fields="topic iteration document grade", shortest=8)
+SHORT_RUN = Layout(code=lines.THREE_COLUMNS, is_run=True, fields="topic document score", shortest=6)
+SHORT_QRELS = replace(SHORT_RUN, is_run=False, fields="topic document grade")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """How a text file begins: its comments, its layout, and the header if it has one."""
+
+    comments: Sequence[str]
+    layout: Layout
+    first: Sequence[str]
+    """The fields of the first line that is no comment."""
+    header: Sequence[str] = ()
+    start: int = 0
+    stop: int = 0
+    """The bytes of the header."""
+
+
+def read_opening(stream: BoundedFile, *, is_run: bool) -> Opening:
+    """The beginning of an opened text file, which stands at its own beginning again."""
+    comments: list[str] = []
+    start, stop, line = 0, 0, b""
+    while piece := stream.readline(_LONGEST_PIECE):
+        line = piece.removeprefix(BOM) if start == 0 else piece
+        content = line.strip()
+        stop = start + len(piece)
+        if content and not content.startswith(b"#"):
+            break
+        if start > LONGEST_OPENING:
+            line = b""
+            break  # The rest is the kernel's, which is faster at finding nothing.
+        if content:
+            comments.append(content.decode("utf-8", "surrogateescape"))
+        start, line = stop, b""
+    stream.seek(0)
+    fields = line.decode("utf-8", "surrogateescape").split()
+    short, whole = (SHORT_RUN, RUN) if is_run else (SHORT_QRELS, QRELS)
+    if _is_header(fields, is_run):
+        return Opening(
+            comments=comments, layout=short, first=fields, header=fields, start=start, stop=stop
+        )
+    is_short = len(fields) == 3 and _is_number(fields[2])
+    return Opening(comments=comments, layout=short if is_short else whole, first=fields)
+
+
+def _is_number(text: str) -> bool:
+    """Whether a field may be a score; without one, three fields are a line that was cut."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def first_tag(stream: BoundedFile) -> str:
+    """The tag of the first line of an opened run file; nothing where it has none."""
+    opening = read_opening(stream, is_run=True)
+    return opening.first[-1] if len(opening.first) == RUN.n_fields else ""
+
+
+def is_of_run(fields: Sequence[str]) -> bool:
+    """Whether a line can only be one of a TREC run, which read as judgments has ranks for grades.
+
+    >>> is_of_run("301 Q0 d1 1 9.5 bm25".split()), is_of_run("301 Q0 d1 1".split())
+    (True, False)
+    """
+    return len(fields) >= RUN.n_fields and fields[1].upper() == "Q0" and _is_number(fields[4])
+
+
+def _is_header(fields: Sequence[str], is_run: bool) -> bool:
+    """Whether the three fields of a line name the columns: query-id, corpus-id, score.
+
+    >>> _is_header(["query-id", "corpus-id", "score"], False), _is_header(["q1", "d1", "1"], False)
+    (True, False)
+    """
+    if len(fields) != 3:
+        return False
+    values = (*VALUE_NAMES["score"], "rank") if is_run else VALUE_NAMES["relevance"]
+    topic, document, value = (field.lower().replace("-", "_") for field in fields)
+    return topic in TOPIC_NAMES and document in (*DOCUMENT_NAMES, "corpus_id") and value in values
+
+
+def scores_of_short_run(
+    path: Path, values: np.ndarray, topics: Sequence[str], firsts: Sequence[int], opening: Opening
+) -> np.ndarray:
+    """The third column of a run as scores: MS MARCO's runs have ranks there, others scores.
+
+    A header says which. Without one, numbers that are not all whole, or never rise within a
+    topic, are scores; whole numbers that count up from 0 or 1 are ranks; the rest is refused.
+    """
+    if opening.header:
+        return -values if opening.header[2].lower() == "rank" else values
+    if (values != np.floor(values)).any():
+        return values
+    new = [k == 0 or topics[k] != topics[k - 1] for k in range(len(topics))]
+    starts = np.zeros(len(values), bool)
+    starts[[row for row, is_new in zip(firsts, new, strict=True) if is_new]] = True
+    steps = np.diff(values)[~starts[1:]]
+    if (steps > 0).all() and np.isin(values[starts], (0, 1)).all():
+        return -values
+    if (steps <= 0).all():
+        return values
+    raise FormatError(
+        path,
+        "the third column may hold ranks or scores: name it 'rank' or 'score' in a header "
+        "(query-id, corpus-id, score), or write TREC's six columns",
+        1,
+    )
 
 
 @dataclass(slots=True)
@@ -67,25 +203,23 @@ class Table:
             self.hard = np.empty((rows, 3), np.int64)
         return self.segments, self.hard
 
-    def documents(self) -> Ids:
-        """The document column."""
-        used = int(self.id_offsets[self.n_rows]) + PADDING
-        return Ids(self.ids[:used], self.id_offsets[: self.n_rows + 1], self.hashes[: self.n_rows])
-
     def columns(self) -> Columns:
         """The rows, in the table's own memory."""
+        n = self.n_rows
+        ids = self.ids[: int(self.id_offsets[n]) + PADDING]
         return Columns(
             self.topics,
             np.array(self.first_rows),
-            self.documents(),
-            self.values[: self.n_rows],
+            Ids(ids, self.id_offsets[: n + 1], self.hashes[:n]),
+            self.values[:n],
             self.tag,
             self.oddities,
             self.info,
             self.n_headers,
+            self._steps(),
         )
 
-    def steps(self) -> tuple[int, int]:
+    def _steps(self) -> tuple[int, int]:
         """How often scores fall and rise between neighbouring lines of a topic, near the top."""
         values = self.values[: min(self.n_rows, STEPS_SAMPLE)]
         same_topic = np.ones(len(values), bool)
@@ -124,6 +258,10 @@ def _filled(larger: np.ndarray, column: np.ndarray, used: int) -> np.ndarray:
     return larger
 
 
+LARGEST_SPARE = 1 << 26
+_SPARE: list[Table] = []
+
+
 @contextlib.contextmanager
 def spare_table() -> Iterator[Table]:
     """A table whose memory serves one file after another.
@@ -141,11 +279,9 @@ def spare_table() -> Iterator[Table]:
         _SPARE.append(table)
 
 
-_SPARE: list[Table] = []
-LARGEST_SPARE = 1 << 26
-
-
-def read_table(path: Path, stream: BinaryIO, *, is_run: bool, into: Table | None = None) -> Table:
+def read_table(
+    path: Path, stream: BoundedFile, *, is_run: bool, into: Table | None = None
+) -> Table:
     """Read the columns of an opened file of lines; raises FormatError at the first defect."""
     table = Table() if into is None else into
     opening = read_opening(stream, is_run=is_run)
@@ -171,15 +307,11 @@ def read_table(path: Path, stream: BinaryIO, *, is_run: bool, into: Table | None
     if table.n_rows == 0:
         raise FormatError(path, f"empty: expected lines of {layout.n_fields} fields")
     if is_run:
-        _finish_run(table, path, opening)
-    return table
-
-
-def _finish_run(table: Table, path: Path, opening: Opening) -> None:
-    table.info = run_metadata(opening.comments)
-    if opening.layout.code == lines.THREE_COLUMNS:
+        table.info = run_metadata(opening.comments)
+    if layout is SHORT_RUN:
         values = table.values[: table.n_rows]
         values[:] = scores_of_short_run(path, values, table.topics, table.first_rows, opening)
+    return table
 
 
 def _read_chunk(
@@ -190,7 +322,7 @@ def _read_chunk(
     state[lines.ID_BYTES] = table.id_offsets[table.n_rows]
     segments, hard = table.scratch(end // layout.shortest + 2)
     status = lines.parse_lines(
-        as_array(buffer),
+        np.frombuffer(buffer, np.uint8),
         end,
         layout.code,
         table.values,
@@ -202,13 +334,14 @@ def _read_chunk(
         table.bounds,
         state,
     )
-    if status != lines.DONE:
-        where = line_of_byte(path, consumed + int(state[lines.POSITION]))
-        raise FormatError(path, _defect(status, int(state[lines.FIELDS]), layout), where)
+    # Numbers first: those that were met stand before the line with the defect.
     for row, start, stop in hard[: state[lines.HARD_NUMBERS]].tolist():
         table.values[row] = _exact_number(
             table, path, bytes(buffer[start:stop]), consumed + start, layout.is_run
         )
+    if status != lines.DONE:
+        where = line_of_byte(path, consumed + int(state[lines.POSITION]))
+        raise FormatError(path, _defect(status, int(state[lines.FIELDS]), layout), where)
     new = slice(table.n_rows, int(state[lines.ROWS]))
     if not layout.is_run:
         _check_grades(path, table.values[new], table.n_rows + table.n_headers)
@@ -269,3 +402,64 @@ def _check_grades(path: Path, grades: np.ndarray, first_row: int) -> None:
     if len(bad):
         message = f"expected a whole number as grade, at most {LARGEST_GRADE}, got {grades[bad[0]]}"
         raise FormatError(path, message, line_of_row(path, first_row + int(bad[0])))
+
+
+def run_metadata(comments: Iterable[str]) -> dict[str, str]:
+    """The columns of run information that comment lines hold.
+
+    A nested name is written with dots, but for the team and the tag, which every command knows.
+
+    >>> run_metadata(["# ir_metadata.start", "# actor:", "#   team: IRLab", "# ir_metadata.end"])
+    {'team': 'IRLab'}
+    """
+    columns: dict[str, str] = {}
+    for name, value in _members(_block(comments)):
+        known = "team" if name == "actor.team" else name
+        columns[known] = f"{columns[known]}, {value}" if known in columns else value
+    return columns
+
+
+def _block(comments: Iterable[str]) -> Iterator[str]:
+    """The lines of YAML, without the hash and the space behind it."""
+    inside = False
+    for comment in comments:
+        line = comment.removeprefix("#").removeprefix(" ")
+        if line.strip() == START:
+            inside = True
+        elif line.strip() == END:
+            return
+        elif inside:
+            yield line
+
+
+def _members(block: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Names with their values, one pair per value of a list."""
+    above: list[tuple[int, str]] = []
+    for line in block:
+        content = line.lstrip(" ")
+        indent = len(line) - len(content)
+        is_item = content.startswith("- ")
+        if is_item:
+            content = content[2:].lstrip(" ")
+        # The items of a list may stand as far left as the name that they belong to.
+        above = [(at, name) for at, name in above if at < indent or (is_item and at == indent)]
+        match = _MEMBER.fullmatch(content.rstrip())
+        path = ".".join(name for _, name in above)
+        if match is None:
+            if is_item and path and _plain(content):
+                yield path, _plain(content)
+            continue
+        name = _plain(match["name"])
+        value = _plain(match["value"] or "")
+        if value:
+            yield (f"{path}.{name}" if path else name), value
+        elif not is_item:
+            above.append((indent, name))
+
+
+def _plain(text: str) -> str:
+    """A value without its quotes, or without the comment behind it."""
+    text = text.strip()
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+        return text[1:-1]
+    return re.sub(r"(?:^|\s+)#.*", "", text)

@@ -17,7 +17,7 @@ import numpy as np
 
 from steadyrank.compute.files import write_whole
 from steadyrank.compute.random import Rng, seed_from
-from steadyrank.data.ids import PADDING, Ids, ids_from_buffer
+from steadyrank.data.ids import Ids, join_ids, make_ids
 from steadyrank.data.qrels import Qrels, build_qrels
 from steadyrank.data.run import Run, build_run
 from steadyrank.data.track.model import (
@@ -36,8 +36,7 @@ from steadyrank.data.track.model import (
 from steadyrank.data.write.files import write_qrels, write_track
 from steadyrank.errors import InputError
 
-_ID_PREFIX = np.frombuffer(b"SIM-", np.uint8)
-_ID_DIGITS = len(str(COLLECTION_SIZE - 1))
+_DIGITS = len(str(COLLECTION_SIZE - 1))
 _FIRST_TOPIC = 301
 _SYSTEMS, _TOPICS = 0, 1
 
@@ -198,12 +197,12 @@ class _Systems:
 class _Ranked:
     """One topic: its documents, and how every run ranked them.
 
-    Documents are positions in `numbers`, which falls: of two documents with the same
-    score the one that stands first here has the greater id and ranks first.
+    Documents are positions in `documents`, whose ids fall: of two documents with the same
+    score the one that stands first here ranks first.
     """
 
     topic: Topic
-    numbers: np.ndarray
+    documents: Ids
     grades: np.ndarray
     signals: np.ndarray
     rankings: np.ndarray
@@ -263,7 +262,8 @@ def _draw_ranked(
     rankings, scores = _rank(latents.reshape(design.n_runs, -1), design.depth, systems, rng)
     return _Ranked(
         topic=topic,
-        numbers=np.sort(numbers)[::-1],
+        # Of one width, so that numbers and ids sort alike.
+        documents=make_ids(f"SIM-{n:0{_DIGITS}}" for n in sorted(numbers.tolist(), reverse=True)),
         grades=grades,
         signals=signals.ravel(),
         rankings=rankings,
@@ -356,9 +356,9 @@ def _build_runs(truth: TrackTruth, ranked: list[_Ranked]) -> Iterator[Run]:
     design = truth.design
     first_rows = np.arange(design.n_topics) * design.depth
     for r, (name, info) in enumerate(_run_names(truth)):
-        numbers = np.concatenate([one.numbers[one.rankings[r]] for one in ranked])
+        documents = join_ids([one.documents.take(one.rankings[r]) for one in ranked])
         scores = np.concatenate([one.scores[r] for one in ranked])
-        run = build_run(name, list(truth.topics), first_rows, _ids(numbers), scores)
+        run = build_run(name, list(truth.topics), first_rows, documents, scores)
         yield replace(run, info=info)
 
 
@@ -375,20 +375,7 @@ def _build_qrels(topics: tuple[str, ...], ranked: list[_Ranked], chosen: list[np
     """Judgments of each topic's chosen documents, in the order of their ids."""
     pairs = list(zip(ranked, chosen, strict=True))
     sizes = [int(mask.sum()) for mask in chosen]
-    numbers = np.concatenate([one.numbers[mask][::-1] for one, mask in pairs])
+    documents = join_ids([one.documents.take(np.flatnonzero(mask)[::-1]) for one, mask in pairs])
     grades = np.concatenate([one.grades[mask][::-1] for one, mask in pairs])
     first_rows = np.cumsum([0, *sizes[:-1]])
-    return build_qrels(list(topics), first_rows, _ids(numbers), grades)
-
-
-def _ids(numbers: np.ndarray) -> Ids:
-    """Document ids of one width, so that numbers and ids sort alike."""
-    width = len(_ID_PREFIX) + _ID_DIGITS
-    data = np.zeros(width * len(numbers) + PADDING, np.uint8)
-    table = data[: width * len(numbers)].reshape(-1, width)
-    table[:, : len(_ID_PREFIX)] = _ID_PREFIX
-    for place in range(width - 1, len(_ID_PREFIX) - 1, -1):
-        rest = numbers // 10
-        table[:, place] = numbers - 10 * rest + ord("0")
-        numbers = rest
-    return ids_from_buffer(data, width * np.arange(len(numbers) + 1))
+    return build_qrels(list(topics), first_rows, documents, grades)

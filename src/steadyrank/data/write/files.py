@@ -1,4 +1,4 @@
-"""Runs and judgments as TREC text: what every evaluation tool reads.
+"""Runs and judgments as TREC text, which every evaluation tool reads, and scores as CSV or Parquet.
 
 Scores are written so that they read back to the last bit and ids byte by byte; the
 same data make the same bytes, packed or not. What the format cannot hold is refused.
@@ -7,20 +7,24 @@ same data make the same bytes, packed or not. What the format cannot hold is ref
 from __future__ import annotations
 
 import gzip
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from steadyrank.compute.files import is_unfinished, sweep, write_whole
+from steadyrank.compute.files import is_unfinished, sweep, whole_file, write_whole
+from steadyrank.data import PathLike
 from steadyrank.data.ids import Ids
+from steadyrank.data.provenance import with_hashes
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.csv_cells import csv_line
-from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import Run
-from steadyrank.data.write.kernels import LONGEST_FLOAT, SPARE, put_lines
-from steadyrank.errors import InputError, warn
+from steadyrank.data.scores import AXES, Scores
+from steadyrank.data.write.csv import csv_cell, csv_line
+from steadyrank.errors import InputError, unknown_name, warn
+from steadyrank.visible import reversible
 from steadyrank.words import counted
 
 _SPACE = 32
@@ -38,6 +42,11 @@ MISTAKEN = {
     b"\x28\xb5\x2f\xfd": "zstd",
 }
 """First bytes by which readers, ours among them, know files that are not TREC text."""
+
+METADATA = b"steadyrank"
+
+INFO = {"run_info": "run", "topic_info": "topic"}
+"""What is known about runs and topics, and along which axis it stands."""
 
 
 def write_run(run: Run, path: PathLike) -> None:
@@ -153,23 +162,14 @@ def run_text(run: Run) -> bytes:
     what = f"run {run.name!r}"
     _check_name(run.name, f"{what}: its name", "rename it with run.renamed(...)")
     _check(run, what)
-    raw = [*(f"{topic} Q0 " for topic in run.topics), f" {run.name}\n"]
-    texts = [text.encode("utf-8", "surrogateescape") for text in raw]
-    bounds = np.cumsum([0, *map(len, texts)])
-    offsets = run.documents.offsets
-    rest = len(f"{len(run)}  ") + LONGEST_FLOAT + len(texts[-1])
-    heads = np.diff(bounds)[:-1] @ np.diff(run.blocks)
-    out = np.empty(heads + offsets[-1] - offsets[0] + len(run) * rest + SPARE, np.uint8)
-    end = put_lines(
-        out,
-        np.frombuffer(bytearray(b"".join(texts) + bytes(SPARE)), np.uint8),
-        bounds,
-        run.blocks,
-        run.documents.data,
-        offsets,
-        np.ascontiguousarray(run.scores, np.float64).view(np.uint64),
-    )
-    return out[:end].tobytes()
+    documents, scores = _as_characters(run.documents), run.scores.tolist()
+    tail = f" {_characters(run.name)}\n"
+    lines: list[str] = []
+    for topic, (first, stop) in zip(run.topics, pairwise(run.blocks.tolist()), strict=True):
+        head = f"{_characters(topic)} Q0 "
+        rows = zip(documents[first:stop], count(1), scores[first:stop], strict=False)
+        lines += [f"{head}{name} {rank} {score!r}{tail}" for name, rank, score in rows]
+    return "".join(lines).encode("latin-1")
 
 
 def qrels_text(qrels: Qrels) -> bytes:
@@ -250,3 +250,78 @@ def _check_documents(held: Run | Qrels, what: str) -> None:
     topic = held.topics[int(np.searchsorted(held.blocks, row, side="right")) - 1]
     where = f"{what}: document {held.documents[row]!r} of topic {topic!r}"
     _check_name(held.documents[row], where, "rename it")
+
+
+def write_scores(scores: Scores, path: PathLike, *, wide: bool = False) -> None:
+    """Write scores whole or not at all: Parquet if the name ends so, else CSV.
+
+    Parameters
+    ----------
+    scores : Scores
+    path : path
+        Parquet keeps what is known about runs and topics, and the version, settings and hashes of
+        the files behind it.
+    wide : bool
+        Whether to write one measure with topics down and runs across.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import steadyrank as sr
+    >>> scores = sr.Scores(measures=["AP"], runs=["a"], topics=["301"], values=[[[0.5]]])
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "scores.csv"
+    >>> sr.write_scores(scores, file)
+    >>> file.read_text().splitlines()
+    ['measure,run,topic,value', 'AP,a,301,0.5']
+    """
+    path = Path(path)
+    if path.suffix == ".parquet":
+        _write_parquet(scores, path)
+    elif path.suffix in (".csv", ".txt", ""):
+        write_whole(path, wide_csv(scores) if wide else long_csv(scores))
+    else:
+        raise unknown_name("kind of score file", path.suffix, [".csv", ".parquet"])
+
+
+def long_csv(scores: Scores) -> str:
+    """One line per cell: measure,run,topic,value; numbers in full, missing ones empty."""
+    measures, runs, topics = (list(map(csv_cell, names)) for names in scores.labels)
+    lines = ["measure,run,topic,value\n"]
+    for measure, matrix in zip(measures, scores.values, strict=True):
+        for run, row in zip(runs, matrix.tolist(), strict=True):
+            cells = zip(topics, row, strict=True)
+            lines += [f"{measure},{run},{topic},{_text(value)}\n" for topic, value in cells]
+    return "".join(lines)
+
+
+def wide_csv(scores: Scores) -> str:
+    """One measure: one line per topic, one column per run."""
+    if len(scores.measures) != 1:
+        raise InputError(
+            f"a wide file holds one measure, not {', '.join(scores.measures)}: choose one, or "
+            "write the long format"
+        )
+    columns = zip(scores.topics, scores.values[0].T.tolist(), strict=True)
+    rows = (csv_line([topic, *map(_text, column)]) for topic, column in columns)
+    return csv_line(["topic", *scores.runs]) + "".join(rows)
+
+
+def _text(value: float) -> str:
+    return "" if value != value else repr(value)
+
+
+def _write_parquet(scores: Scores, path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    own: dict[str, Any] = {"meta": with_hashes(scores.meta)}
+    own |= {key: getattr(scores, key) for key in INFO}
+    places = np.indices(scores.values.shape, dtype=np.int32).reshape(3, -1)
+    names = {
+        axis: pa.DictionaryArray.from_arrays(place, list(map(reversible, labels)))
+        for axis, place, labels in zip(AXES, places, scores.labels, strict=True)
+    }
+    table = pa.table({**names, "value": pa.array(scores.values.ravel())})
+    table = table.replace_schema_metadata({METADATA: json.dumps(own).encode()})
+    with whole_file(path) as temporary:
+        pq.write_table(table, temporary, write_page_checksum=True)

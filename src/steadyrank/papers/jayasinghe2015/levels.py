@@ -20,15 +20,9 @@ from steadyrank.compute.random import Rng, block_stream, blocks_of, seed_from
 from steadyrank.errors import InputError, check_choice
 from steadyrank.notebook import Exhibit, made_frame, shown_by
 from steadyrank.stats.inputs import check_samples
-from steadyrank.stats.instances.batches import (
-    nested_pvalues,
-    t_pvalues,
-    two_way_pvalues,
-    welch_pvalues,
-)
-from steadyrank.stats.instances.bootstrap import algorithm_two
+from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
 from steadyrank.stats.instances.power import Design, InstanceTest, InstanceVariances
-from steadyrank.stats.instances.two_way_bootstrap import two_way_bootstrap
+from steadyrank.stats.mixed.two_way import nested_pvalues, t_pvalues, two_way_pvalues, welch_pvalues
 from steadyrank.stats.pairs.tests import in_threads
 
 if TYPE_CHECKING:

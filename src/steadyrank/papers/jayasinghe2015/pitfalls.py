@@ -19,7 +19,7 @@ from steadyrank.compute.random import Rng, block_stream, seed_from
 from steadyrank.errors import InputError, check_choice
 from steadyrank.notebook import Exhibit, made_frame, shown_by
 from steadyrank.stats.inputs import check_open_unit, check_samples
-from steadyrank.stats.instances.batches import means_and_errors
+from steadyrank.stats.mixed.two_way import means_and_errors
 from steadyrank.stats.pairs.tests import in_threads, paired_t
 
 if TYPE_CHECKING:

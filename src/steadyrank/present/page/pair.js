@@ -55,7 +55,8 @@
     return element;
   }
 
-  function chart(gaps) {
+  /* The largest differences come first, and with them those that carry the lead. */
+  function chart(gaps, carriers) {
     // As wide as its place, so that letters keep their size on a phone.
     const [width, height, left] = [byId("page-pair-chart").clientWidth || 960, 240, 64];
     const most = Math.max(1, ...gaps.map(([, gap]) => Math.abs(gap)));
@@ -72,7 +73,8 @@
     gaps.forEach(([topic, gap], i) => {
       svg.append(drawn("rect", { x: left + i * step + step * 0.08, width: step * 0.84,
         y: Math.min(y(gap), y(0)), height: Math.max(Math.abs(y(gap) - y(0)), 1),
-        fill: gap >= 0 ? "#0072B2" : "#D55E00" }, `topic ${topic}: ${typeset(gap)}`));
+        fill: gap < 0 ? "#D55E00" : i < carriers ? "#0072B2" : "#8fc1de" },
+        `topic ${topic}: ${typeset(gap)}${i < carriers ? ", carries the lead" : ""}`));
     });
     return svg;
   }
@@ -89,8 +91,9 @@
     }
     byId("page-pair-answer").textContent = `${filled("{decision}", pair, panel.shown)}.`;
     byId("page-pair-caption").textContent = `${panel.measure} of ${panel.shown[pair.a]} less that of `
-      + `${panel.shown[pair.b]}, topic by topic, largest first.`;
-    byId("page-pair-chart").append(chart(differences(pair)));
+      + `${panel.shown[pair.b]}, topic by topic, largest first; dark: those that carry the lead.`;
+    const carriers = "carry" in panel.fields ? Number(field("carry", pair.pair)) || 0 : 0;
+    byId("page-pair-chart").append(chart(differences(pair), carriers));
     for (const [about, template] of panel.rows) {
       const row = made("div");
       row.append(made("dt", about), made("dd", filled(template, pair, panel.shown)));

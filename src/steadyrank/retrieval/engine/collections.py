@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from steadyrank.compute.executors import Progress
-from steadyrank.data.interop.datasets import is_dataset, load_dataset
-from steadyrank.data.interop.frames import DOCUMENT_NAMES
+from steadyrank.data.interop.tables import DOCUMENT_NAMES
+from steadyrank.data.read.datasets import is_dataset, load_dataset
 from steadyrank.data.read.limits import LONGEST_LINE
 from steadyrank.data.read.sources import CHUNK, PathLike, base_name, find_files, open_bytes
 from steadyrank.data.read.streams import open_again, size_of

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steadyrank.compute.kernels import WORD, lean_kernel, trailing_zeros
+from steadyrank.compute.kernels import WORD, kernel, trailing_zeros
 from steadyrank.errors import InputError
 from steadyrank.retrieval.engine.lexical import UnitMap, map_units
 from steadyrank.retrieval.engine.tokens import split_words, stop_words
@@ -177,7 +177,7 @@ def _queries(
     return starts, np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
 
 
-@lean_kernel
+@kernel
 def weighted_lengths(starts, word, count, weight, lengths):
     """Units of each document; `weight` is how many a word stands for, 0 where it is stopped."""
     for document in range(len(starts) - 1):
@@ -187,7 +187,7 @@ def weighted_lengths(starts, word, count, weight, lengths):
         lengths[document] = length
 
 
-@lean_kernel
+@kernel
 def merge_postings(
     word_starts,
     document,

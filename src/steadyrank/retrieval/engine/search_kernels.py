@@ -21,7 +21,6 @@ from steadyrank.compute.kernels import (
     inlined,
     kernel,
     leading_zeros,
-    lean_kernel,
     part,
     specialised,
     trailing_zeros,
@@ -47,7 +46,7 @@ _HALF = WORD(32)
 _LOW = WORD(0xFFFFFFFF)
 
 
-@lean_kernel
+@kernel
 def number_rows(starts, document, count, length_code, seen, row, row_posting, unit_rows):
     """Number the distinct (tf, length) of each unit: `row` of every posting within its unit.
 

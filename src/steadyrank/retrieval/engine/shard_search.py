@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from steadyrank.compute.kernels import WORD, kernel, lean_kernel
+from steadyrank.compute.kernels import WORD, kernel
 from steadyrank.data.qrels import JudgedRun
 from steadyrank.data.run import Run
 from steadyrank.retrieval.engine.index import Index
@@ -238,7 +238,7 @@ def judge(shards: Shards, chosen: np.ndarray, *, depth: int) -> JudgedRun:
     return JudgedRun(*judged)
 
 
-@lean_kernel
+@kernel
 def _vote(ranked, member, depth, votes, firsts):
     """How many of a topic's first `depth` documents in the sample each shard has.
 
@@ -260,7 +260,7 @@ def _vote(ranked, member, depth, votes, firsts):
                     break
 
 
-@lean_kernel
+@kernel
 def _mark_chosen(votes, firsts, scale, n_chosen, chosen):
     """Mark the shards with the most votes times `scale`; without votes, none.
 
@@ -281,7 +281,7 @@ def _mark_chosen(votes, firsts, scale, n_chosen, chosen):
             chosen[t, best] = 1
 
 
-@lean_kernel
+@kernel
 def _keep_chosen(ranked, chosen, depth, kept, blocks):
     """The entries of the rankings whose shards are chosen, at most `depth` a topic."""
     n = 0

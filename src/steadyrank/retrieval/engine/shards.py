@@ -18,7 +18,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from steadyrank.compute.kernels import inlined, kernel, lean_kernel
+from steadyrank.compute.kernels import inlined, kernel
 from steadyrank.compute.random import block_stream
 from steadyrank.errors import InputError, check_choice, check_count
 from steadyrank.retrieval.engine.word_counts import WordCounts
@@ -367,7 +367,7 @@ def nearest_by_divergence(
         nearest[j] = _largest(alike) if shared else elsewhere[document]
 
 
-@lean_kernel
+@kernel
 def add_members(documents, cluster, starts, word, value, row_of, sums):
     """Add each document's values to those of its cluster, sums[row_of[word], cluster]."""
     for j in range(len(documents)):

@@ -18,14 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steadyrank.compute.executors import Progress
-from steadyrank.compute.kernels import (
-    WORD,
-    bytes_up_to,
-    inlined,
-    lean_kernel,
-    load_byte,
-    trailing_zeros,
-)
+from steadyrank.compute.kernels import WORD, bytes_up_to, inlined, kernel, load_byte, trailing_zeros
 from steadyrank.compute.stores import Arrays, open_store
 from steadyrank.data.ids import PADDING, copy_id, same_bytes
 from steadyrank.data.read.sources import CHUNK
@@ -271,7 +264,7 @@ def _slot_of(slots, hashes, offsets, arena, hashed, start, end):
         slot = (slot + 1) & mask
 
 
-@lean_kernel
+@kernel
 def count_batch(
     data, end, arena, offsets, hashes, slots, pair_of, pair_word, pair_count, pair_ends, state
 ):
@@ -322,7 +315,7 @@ def count_batch(
     state[WORDS], state[PAIRS] = n_words, n_pairs
 
 
-@lean_kernel
+@kernel
 def fill_slots(hashes, n_words, slots):
     """Place words, all different, into empty slots."""
     mask = len(slots) - 1
@@ -333,7 +326,7 @@ def fill_slots(hashes, n_words, slots):
         slots[slot] = word
 
 
-@lean_kernel
+@kernel
 def transpose(starts, column, count, column_starts, rows, counts):
     """The same matrix by columns; `column_starts` (one longer than columns) starts as zeros.
 

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from steadyrank.compute.executors import Progress
-from steadyrank.data.interop import datasets
-from steadyrank.data.interop.datasets import is_dataset
 from steadyrank.data.qrels import JudgedRun, Qrels
+from steadyrank.data.read import datasets
+from steadyrank.data.read.datasets import is_dataset
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.sources import PathLike, find_files, open_bytes
 from steadyrank.errors import FormatError, InputError, check_choice

@@ -19,10 +19,10 @@ from steadyrank.compute.executors import Machine, Progress, is_elsewhere, shared
 from steadyrank.compute.files import check_still_there, sweep, write_whole
 from steadyrank.compute.stores import Store, open_store
 from steadyrank.data.qrels import JudgedRun
-from steadyrank.data.read.csv_cells import csv_line
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
+from steadyrank.data.write.csv import csv_line
 from steadyrank.data.write.files import run_text
 from steadyrank.errors import InputError, check_count
 from steadyrank.measures.evaluate import Missing, NoRelevant, report_missing

@@ -1,13 +1,12 @@
 """The arithmetic of balanced designs: where observations lie, and their orthogonal parts.
 
-For `stats.anova.balanced`: data with one axis a factor are split into the effects of every factor
-and interaction asked for, and the rest. Everything comes from marginal means of centred data; no
-design matrix is built, and the data are copied once.
+Data with one axis per factor are split into the effects of every factor and interaction, crossed or
+nested, and the rest; all sums of squares of balanced layouts come from here. Effects are marginal
+means of what earlier ones have left (`sweep`); no design matrix is built.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,15 +21,15 @@ from steadyrank.errors import InputError
 Axes = frozenset[int]
 """A term of the model: the axes of its factors."""
 
-BLOCK = 8192
-"""Numbers that are squared and summed at once."""
+CROSSED: tuple[Axes, Axes] = (frozenset({-2}), frozenset({-1}))
+"""The terms of two crossed factors, of centred data: rows and columns; the rest is the error."""
 
 DEPENDS = "sums of squares would depend on the order of the effects"
 """Why unbalanced data are refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Layout:
+class BalancedLayout:
     """Where the observations of a balanced design are."""
 
     levels: Mapping[str, tuple[str, ...]]
@@ -39,7 +38,7 @@ class Layout:
     """Positions of observations: one axis a factor, and a last one for replicates."""
 
 
-def balanced_layout(columns: Mapping[str, Sequence[Any]]) -> Layout:
+def balanced_layout(columns: Mapping[str, Sequence[Any]]) -> BalancedLayout:
     """Lay observations out by factors: `values[layout.index]` is what `anova` takes.
 
     `columns` has, for each factor, the level of every observation. Every combination of levels
@@ -61,7 +60,7 @@ def balanced_layout(columns: Mapping[str, Sequence[Any]]) -> Layout:
         place = {level: i for i, level in enumerate(levels[name])}
         places.append(np.array([place[level] for level in column]))
     order = np.argsort(np.ravel_multi_index(tuple(places), shape), kind="stable")
-    return Layout(levels=levels, index=order.reshape(*shape, -1))
+    return BalancedLayout(levels=levels, index=order.reshape(*shape, -1))
 
 
 def _check_balance(levels: Mapping[str, tuple[str, ...]], counts: Counter[Any]) -> None:
@@ -120,58 +119,60 @@ def decompose(array: np.ndarray, family: Sequence[Axes]) -> Parts:
     would lose the digits that matter where the effects explain nearly everything.
     """
     mean = float(array.mean())
-    rest = array - mean
+    centred = array - mean
     # Where values are huge and their spread is small, the first mean is only nearly the mean.
-    offset = float(rest.mean())
-    rest -= offset
-    joint = frozenset[int]().union(*(axes for axes in family if len(axes) > 1))
-    effects = _margins(rest, family, joint)
-    for axes in family:
-        for part in proper_parts(axes):
-            effects[axes] -= effects[part]
-    ss = {axes: _squares(effect) * (array.size // effect.size) for axes, effect in effects.items()}
-    ss_total = _squares(rest)
-    for table in _folded(effects, joint, rest.ndim):
-        rest -= table
+    offset = float(centred.mean())
+    centred -= offset
+    effects, rest = sweep(centred, family)
+    sums = [_squares(each, array.size) for each in (*effects, rest, centred)]
     return Parts(
-        mean=mean + offset, effects=effects, ss=ss, ss_total=ss_total, ss_rest=_squares(rest)
+        mean=mean + offset,
+        effects=dict(zip(family, effects, strict=True)),
+        ss=dict(zip(family, sums, strict=False)),
+        ss_total=sums[-1],
+        ss_rest=sums[-2],
     )
 
 
-def _margins(rest: np.ndarray, family: Sequence[Axes], joint: Axes) -> dict[Axes, np.ndarray]:
-    """Marginal means of every term, each taken from the smallest table that has it.
+def sweep(values: np.ndarray, terms: Sequence[Axes]) -> tuple[list[np.ndarray], np.ndarray]:
+    """Orthogonal parts of a balanced array: the effects of each term in turn, and the rest.
 
-    Interactions that leave an axis out share one reading of the whole data, their `joint` table.
+    A term is a set of axes, and its effects are the means, over all other axes, of what the terms
+    before it have left. Small terms come first; with two terms there is also that of the axes that
+    they share, but for the mean of everything where that is 0. Crossed factors `a` and `b` are the
+    terms {a}, {b} and {a, b}; `b` nested in `a` is {a} and {a, b}. Axes may be counted from the
+    end, below 0: those before them are then samples, each of which is swept by itself.
     """
-    everything = frozenset(range(rest.ndim))
-    tables = {everything: rest}
-    for axes in [joint, *reversed(family)]:
-        if axes and axes not in tables:
-            nearest = min((other for other in tables if axes < other), key=len)
-            over = tuple(sorted(nearest - axes))
-            tables[axes] = np.asarray(tables[nearest].mean(axis=over, keepdims=True))
-    return {axes: tables[axes] if axes != everything else rest.copy() for axes in family}
+    factors = {axis for term in terms for axis in term}
+    every = range(-values.ndim, 0) if min(factors, default=0) >= 0 else range(min(factors), 0)
+    effects, rest = [], values
+    for term in terms:
+        over = tuple(axis for axis in every if axis not in term and axis + values.ndim not in term)
+        effects.append(rest.mean(axis=over, keepdims=True) if over else rest)
+        rest = rest - effects[-1]
+    return effects, rest
 
 
-def _folded(effects: Mapping[Axes, np.ndarray], joint: Axes, n_axes: int) -> list[np.ndarray]:
-    """Tables whose sum is that of all effects: few, as each costs a pass over the data."""
-    tables: dict[Axes, np.ndarray] = {}
-    for axes in sorted(effects, key=len, reverse=True):
-        # A joint table of all axes would be as large as the data: then the largest terms it is.
-        whole = joint if len(joint) < n_axes and axes <= joint else axes
-        home = next((other for other in tables if whole <= other), None)
-        if home is None:
-            tables[whole] = effects[axes].copy()
-        else:
-            tables[home] = tables[home] + effects[axes]
-    return list(tables.values())
+def sums_of_squares(values: np.ndarray, terms: Sequence[Axes]) -> list[np.ndarray]:
+    """Of each term of `sweep` and of the rest, [sample, …]; `terms` count axes from the end.
+
+    >>> rows, columns = frozenset({-2}), frozenset({-1})
+    >>> centred = np.array([[1.0, 2.0, 4.0], [2.0, 4.0, 5.0]]) - 3.0
+    >>> [round(float(ss), 3) for ss in sums_of_squares(centred, (rows, columns))]
+    [2.667, 9.0, 0.333]
+    """
+    effects, rest = sweep(values, terms)
+    axes = tuple(range(min(axis for term in terms for axis in term), 0))
+    cells = prod(values.shape[axis] for axis in axes)
+    return [
+        np.square(each).sum(axis=axes) * (cells / prod(each.shape[axis] for axis in axes))
+        for each in (*effects, rest)
+    ]
 
 
-def _squares(table: np.ndarray) -> float:
-    """Sum of squares, a block at a time: what is squared stays in the processor's cache."""
-    flat = table.reshape(-1)
-    blocks = (flat[first : first + BLOCK] for first in range(0, flat.size, BLOCK))
-    return math.fsum(float(np.square(block).sum()) for block in blocks)
+def _squares(effect: np.ndarray, n: int) -> float:
+    """Sum of squares over n observations."""
+    return float(np.square(effect).sum()) * (n // effect.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,4 +238,5 @@ def _stratum(axes: Axes, layers: Mapping[str, Axes]) -> str:
 
 def _without_rounding(amount: Amount, rounding: float) -> Amount:
     """Nothing, where a mean square is no more than rounding leaves behind."""
-    return Amount(0.0, amount.df) if amount.ss <= amount.df * rounding**2 else amount
+    is_rounding = amount.df == 0 or amount.ss <= amount.df * rounding**2
+    return Amount(0.0, amount.df) if is_rounding else amount

@@ -19,12 +19,13 @@ from steadyrank.errors import InputError, MachineError
 from steadyrank.stats.anova.balanced import (
     ROUNDING,
     Anova,
+    MainEffect,
     Power,
     check_observations,
+    compared_levels,
     named_effects,
     table_lines,
 )
-from steadyrank.stats.anova.main_effects import MainEffect, compared_levels
 from steadyrank.stats.anova.parts import Amount, Axes, Split
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.pairs.result import ZERO_VARIANCE, all_pairs

@@ -1,25 +1,34 @@
 """How a leaderboard makes one number of many datasets: means, means of types, Borda, wins.
 
 Each is a weighted mean over datasets of a column of numbers, so that one machinery of flips serves
-them all.
+them all: what is drawn are datasets, whole types of them, or topics within datasets. Beside them,
+between which ranks a run could be whatever its missing scores are, how alike datasets of one type
+are, and the average ranks of Friedman's test with Nemenyi's critical difference (Demšar 2006),
+which readers of machine learning expect: an average rank of one run depends on which other runs are
+in the table, and so does the verdict on two of them.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
+import scipy
+from scipy import special
 
 from steadyrank.errors import InputError
-from steadyrank.stats.ranks.tied import average_ranks
+from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.pairs.topic_design import TopicDesign, Units, cluster_sums, units_in_strata
+from steadyrank.stats.run_means import SAME_MEAN, average_ranks, ranks_of
 
 Aggregate = Literal["mean", "mean-of-types", "borda", "wins"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Columns:
+class AggregateColumns:
     """What is averaged: a run's value is the sum of weight x column over datasets."""
 
     values: np.ndarray
@@ -28,7 +37,9 @@ class Columns:
     """One per dataset; they sum to 1."""
 
 
-def columns_of(scores: np.ndarray, aggregate: Aggregate, types: Sequence[str] = ()) -> Columns:
+def columns_of(
+    scores: np.ndarray, aggregate: Aggregate, types: Sequence[str] = ()
+) -> AggregateColumns:
     """The numbers and weights of an aggregate of scores [run, dataset].
 
     Parameters
@@ -48,12 +59,12 @@ def columns_of(scores: np.ndarray, aggregate: Aggregate, types: Sequence[str] = 
     if aggregate == "mean-of-types":
         weight = type_weights(types, n_datasets)
     if aggregate == "borda":
-        return Columns(values=borda_points(scores), weight=weight)
+        return AggregateColumns(values=borda_points(scores), weight=weight)
     if aggregate == "wins":
         present = (~np.isnan(scores)).sum(axis=0)
         beaten = borda_points(scores) - (len(scores) - present)
-        return Columns(values=beaten / np.maximum(present - 1.0, 1.0), weight=weight)
-    return Columns(values=scores, weight=weight)
+        return AggregateColumns(values=beaten / np.maximum(present - 1.0, 1.0), weight=weight)
+    return AggregateColumns(values=scores, weight=weight)
 
 
 def type_weights(types: Sequence[str], n_datasets: int) -> np.ndarray:
@@ -80,3 +91,178 @@ def borda_points(scores: np.ndarray) -> np.ndarray:
         present = ~np.isnan(column)
         out[present] = len(scores) - average_ranks(-column[present])
     return points
+
+
+def dataset_units(columns: AggregateColumns, groups: Sequence[str] = ()) -> Units:
+    """What is drawn of complete columns: the datasets, or groups of them as clusters."""
+    codes = np.unique(list(groups), return_inverse=True)[1] if len(groups) else None
+    return cluster_sums(columns.values, TopicDesign(clusters=codes, weights=columns.weight))
+
+
+def topic_units(topic_scores: Sequence[np.ndarray], weight: np.ndarray) -> tuple[Units, int]:
+    """Topics within datasets, which stay, each with the weight of its mean.
+
+    Those that all runs have, and how many were left out as some run lacks them.
+    """
+    kept = [scores[:, ~np.isnan(scores).any(axis=0)] for scores in topic_scores]
+    if any(scores.shape[1] < 2 for scores in kept):
+        raise InputError(
+            "resampling topics requires two topics of every dataset that all runs have"
+        )
+    dropped = sum(old.shape[1] - new.shape[1] for old, new in zip(topic_scores, kept, strict=True))
+    return units_in_strata(kept, weight), dropped
+
+
+def completion_values(scores: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """[run, 2]: the lowest and the highest weighted mean over all completions.
+
+    Every missing score may be anything between the lowest and the highest score of its dataset.
+    Nothing is assumed about why scores are missing, and nothing is random here.
+
+    >>> scores = np.array([[1.0, np.nan], [0.0, 0.5], [0.5, 0.1]])
+    >>> completion_values(scores, np.full(2, 0.5)).tolist()
+    [[0.55, 0.75], [0.25, 0.25], [0.3, 0.3]]
+    """
+    ends = [np.nanmin(scores, axis=0), np.nanmax(scores, axis=0)]
+    return np.stack([np.where(np.isnan(scores), end, scores) @ weight for end in ends], axis=1)
+
+
+def completion_ranks(scores: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """[run, 2]: the best and the worst rank of each run over all completions; exact.
+
+    A run is best placed with its own missing scores at their highest and all others' at their
+    lowest: completions of different runs do not depend on each other.
+
+    >>> scores = np.array([[1.0, np.nan], [0.0, 1.8], [0.5, 0.1]])
+    >>> completion_ranks(scores, np.full(2, 0.5)).tolist()
+    [[1, 2], [1, 2], [3, 3]]
+    """
+    low, high = completion_values(scores, weight).T
+    surely_above = low[None, :] > high[:, None] + SAME_MEAN
+    maybe_above = high[None, :] > low[:, None] + SAME_MEAN
+    np.fill_diagonal(maybe_above, False)
+    return np.stack([1 + surely_above.sum(axis=1), 1 + maybe_above.sum(axis=1)], axis=1)
+
+
+class NextRanks(NamedTuple):
+    """Ranks on another dataset drawn alike, and how sure they are."""
+
+    limits: np.ndarray
+    """[run, 2]; NaN of a run that is on fewer than two datasets."""
+    confidence: np.ndarray
+    """One per run: 1 - alpha, or what the extremes give where datasets are few."""
+    first_share: np.ndarray
+    """Share of a run's datasets on which no other is better."""
+
+
+def next_ranks(values: np.ndarray, alpha: float = 0.05) -> NextRanks:
+    """Between which ranks each run lies on the next dataset; exchangeability is all it takes.
+
+    Of the ranks on T datasets, in order, the floor(alpha/2 (T + 1))-th and the
+    ceil((1 - alpha/2) (T + 1))-th. With fewer datasets than these take, the extremes, which hold
+    with confidence (T - 1) / (T + 1). Ranks on a dataset are among the runs that have it.
+
+    >>> found = next_ranks(np.array([[0.9, 0.8, 0.1], [0.5, 0.6, 0.7]]))
+    >>> found.limits.tolist(), found.confidence.tolist()
+    ([[1.0, 2.0], [1.0, 2.0]], [0.5, 0.5])
+    >>> found.first_share.round(2).tolist()
+    [0.67, 0.33]
+    """
+    known = ~np.isnan(values)
+    ranks = np.stack([ranks_of(column).astype(float) for column in values.T], axis=1)
+    ranks[~known] = np.inf
+    ranks.sort(axis=1)
+    n = known.sum(axis=1)
+    low = np.floor(alpha / 2 * (n + 1)).astype(int)
+    high = np.ceil((1 - alpha / 2) * (n + 1)).astype(int)
+    is_enough = (low >= 1) & (high <= n)
+    low, high = np.where(is_enough, low, 1), np.where(is_enough, high, n)
+    rows = np.arange(len(values))
+    limits = np.stack([ranks[rows, low - 1], ranks[rows, np.maximum(high, 1) - 1]], axis=1)
+    limits[n < 2] = np.nan
+    confidence = np.where(is_enough, 1 - alpha, (n - 1) / (n + 1))
+    return NextRanks(limits, confidence, (ranks == 1).sum(axis=1) / np.maximum(n, 1))
+
+
+def type_correlation(scores: np.ndarray, types: Sequence[str]) -> float:
+    """Intraclass correlation, within types, of how runs do beyond their and the datasets' means.
+
+    0 where datasets of a type tell no more alike than those of different types; 1 where a type is
+    one dataset many times over. From the mean squares between and within types of the residuals
+    of run + dataset, pooled over runs (one-way analysis of variance, Fisher 1925; with types of
+    unequal sizes n0 for their size); NaN where every type, or no more than one, has datasets.
+
+    Parameters
+    ----------
+    scores : [run, dataset], complete
+    types : sequence of str
+        One per dataset.
+
+    >>> twice = np.repeat(np.random.default_rng(0).normal(size=(9, 8)), 2, axis=1)
+    >>> round(type_correlation(twice, list("aabbccddeeffgghh")), 2)
+    1.0
+    """
+    names, code, size = np.unique(list(types), return_inverse=True, return_counts=True)
+    n_runs, n = scores.shape
+    if not 1 < len(names) < n or n_runs < 2:
+        return math.nan
+    off = scores - scores.mean(axis=1, keepdims=True) - scores.mean(axis=0) + scores.mean()
+    member = (code == np.arange(len(names))[:, None]).astype(np.float64)
+    means = off @ (member / size[:, None]).T
+    between = (size * np.square(means)).sum() / (len(names) - 1.0)
+    within = np.square(off - means[:, code]).sum() / (n - len(names))
+    n0 = (n - np.square(size).sum() / n) / (len(names) - 1.0)
+    total = between + (n0 - 1.0) * within
+    return float((between - within) / total) if total > 0.0 else math.nan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Friedman:
+    """Average ranks, whether they differ at all, and by how much two have to."""
+
+    average_rank: np.ndarray
+    """One per run, 1 being the best."""
+    statistic: float
+    """Friedman's chi-square, corrected for ties."""
+    pvalue: float
+    critical_difference: float
+    """Nemenyi's, at the level alpha of all pairs together."""
+
+
+def friedman(scores: np.ndarray, *, alpha: float = 0.05) -> Friedman:
+    """Friedman's test of complete scores [run, dataset], higher being better.
+
+    Parameters
+    ----------
+    scores : [run, dataset]
+    alpha : float
+        Level of the critical difference.
+
+    Notes
+    -----
+    Reference: Demšar, JMLR 7, 2006, https://jmlr.org/papers/v7/demsar06a.html.
+
+    >>> round(friedman(np.random.default_rng(0).random((5, 30))).critical_difference, 3)
+    1.114
+    """
+    check_open_unit("alpha", alpha)
+    if scores.ndim != 2 or len(scores) < 2 or scores.shape[1] < 1 or np.isnan(scores).any():
+        raise InputError("Friedman's test requires complete scores of two runs or more")
+    n_runs, n_datasets = scores.shape
+    ranks = average_ranks(-scores.T).T
+    average = ranks.mean(axis=1)
+    spread = np.square(ranks - 0.5 * (n_runs + 1.0)).sum() / (n_runs - 1.0)
+    between = n_datasets**2 * np.square(average - 0.5 * (n_runs + 1.0)).sum()
+    statistic = float(between / spread) if spread > 0.0 else 0.0
+    return Friedman(
+        average_rank=average,
+        statistic=statistic,
+        pvalue=float(special.chdtrc(n_runs - 1.0, statistic)),
+        critical_difference=critical_difference(n_runs, n_datasets, alpha),
+    )
+
+
+def critical_difference(n_runs: int, n_datasets: int, alpha: float) -> float:
+    """Nemenyi's: q sqrt(m(m + 1) / (6 n)), q the studentized range of m over sqrt(2)."""
+    q = float(scipy.stats.studentized_range.ppf(1.0 - alpha, n_runs, np.inf)) / math.sqrt(2.0)
+    return q * math.sqrt(n_runs * (n_runs + 1.0) / (6.0 * n_datasets))

@@ -15,7 +15,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from steadyrank.compute.kernels import WORD, lean_kernel, part
+from steadyrank.compute.kernels import WORD, kernel, part
 from steadyrank.compute.random_kernels import GOLDEN, mixed_bits
 
 TOGETHER = 16
@@ -128,14 +128,14 @@ def _fill_up(n_topics, n_words, positions):
             positions[k] = nothing | (nothing << HALF)
 
 
-@lean_kernel
+@kernel
 def sums_at(entries, positions, n_words, sums, squares):
     """Sums over the entries at each resample's positions, which take `n_words` words."""
     for k in range(sums.size):
         add_entries(entries, positions, k * n_words, n_words, sums, squares, k)
 
 
-@lean_kernel
+@kernel
 def turn_to_t(sums, squares, n_topics, shift, largest):
     """Turn sums of resampled centred differences into t*, in place.
 
@@ -152,7 +152,7 @@ def turn_to_t(sums, squares, n_topics, shift, largest):
         sums[k] = t
 
 
-@lean_kernel
+@kernel
 def drawn_positions(key, place, block, n_topics, n_words, words, positions):
     """The positions of a block of resamples: a function of the key, the instance and the block."""
     stream = mixed_bits(WORD(key) ^ mixed_bits(WORD(place + 1) * GOLDEN))
@@ -167,7 +167,7 @@ def drawn_positions(key, place, block, n_topics, n_words, words, positions):
     _fill_up(n_topics, n_words, positions[:size])
 
 
-@lean_kernel
+@kernel
 def extreme_counts(
     key,
     first,

@@ -18,7 +18,7 @@ from scipy import special
 
 from steadyrank.errors import InputError, check_choice
 from steadyrank.stats.inputs import check_open_unit
-from steadyrank.stats.mixed.pooling import (
+from steadyrank.stats.mixed.two_way import (
     DfMethod,
     combined_mean_squares,
     default_df_method,
@@ -101,7 +101,7 @@ class InstanceTest:
         >>> [round(test.power(50, m), 3) for m in (2, 3, 5, 10)]
         [0.065, 0.056, 0.05, 0.05]
         """
-        layout = _Layout.of(self, topics, instances)
+        layout = _ExpectedSquares.of(self, topics, instances)
         spread, df, weight = _estimates(layout)
         return self._chance(layout.standard_error, spread * self._critical(df), weight)
 
@@ -110,7 +110,7 @@ class InstanceTest:
 
         Some forty times as fast, and close unless there are a handful of topics or instances.
         """
-        layout = _Layout.of(self, topics, instances)
+        layout = _ExpectedSquares.of(self, topics, instances)
         df = layout.expected_df()
         return self._with_t(layout.standard_error, df, size=16)
 
@@ -167,7 +167,7 @@ def _check_margin(claim: str, difference: float, delta: float | None) -> None:
         )
 
 
-class _Layout(NamedTuple):
+class _ExpectedSquares(NamedTuple):
     """Expected mean squares of instances, topics and residual, and their degrees of freedom."""
 
     expected: tuple[float, float, float]
@@ -176,7 +176,7 @@ class _Layout(NamedTuple):
     df_method: DfMethod
 
     @classmethod
-    def of(cls, test: InstanceTest, topics: int, instances: int) -> _Layout:
+    def of(cls, test: InstanceTest, topics: int, instances: int) -> _ExpectedSquares:
         variances, error = test.variances, test.variances.residual
         by_instance, by_topic = (
             topics * variances.instance + error,
@@ -201,7 +201,7 @@ class _Layout(NamedTuple):
         return float(combined_mean_squares(pooled, free=self.free, df_method=self.df_method)[1])
 
 
-def _estimates(layout: _Layout) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _estimates(layout: _ExpectedSquares) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Estimates of the standard error over the true one, their degrees of freedom, and weights.
 
     [residual, instance, topic]. A component is dropped where its mean square is not above the

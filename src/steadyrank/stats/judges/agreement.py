@@ -1,27 +1,134 @@
-"""How far a judge agrees with people, document by document: kappas with intervals over topics.
+"""How far a judge agrees with people: document by document, in scores of runs, and in worth.
 
-Documents of one topic are no independent sample: topics are, so intervals come from leaving out
-one topic at a time (the jackknife).
+Kappas of the grades (Cohen's, Gwet's AC1) with intervals over topics: documents of one topic are no
+independent sample, topics are, so intervals come from leaving out one topic at a time (the
+jackknife). The bias of scores, by run, and for runs of the judge's own kin: a judge that is off by
+the same for all runs moves no rank, and what counts is how the bias spreads over runs. And what a
+judge is worth in topics that people judge: what decides it is not how alike the rankings are but
+how well the judge's differences follow people's, topic by topic. With their correlation rho and N
+further topics, n topics of people weigh as much as n / (1 - rho² N / (n + N)).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, Literal
 
 import numpy as np
-from scipy.special import stdtrit
+import scipy
+from scipy.special import stdtr, stdtrit
 
+from steadyrank.errors import InputError, check_choice
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.ranks.kappa import ac1_of_counts, kappa_of_counts
+from steadyrank.stats.pairs.result import CONSTANT
+from steadyrank.stats.planning.design import t_power
+
+Weights = Literal["none", "linear", "quadratic"]
+_POWER = {"none": 0, "linear": 1, "quadratic": 2}
+
+
+def cohen_kappa(first: Any, second: Any, *, weights: Weights = "none") -> float:
+    r"""Cohen's kappa of two judges' grades of the same documents, in the same order.
+
+    \(\kappa = 1 - \sum_{ij} w_{ij} o_{ij} / \sum_{ij} w_{ij} e_{ij}\), with the observed counts
+    \(o\) and those expected of independent judges \(e\). 1 is perfect, 0 is chance. It says nothing
+    of whether either judge is right, and it is low where one grade is rare even though the judges
+    seldom differ. NaN where both gave one and the same grade throughout.
+
+    Parameters
+    ----------
+    first, second : array_like
+        Grades by each judge.
+    weights : str
+        \(w_{ij} = 1\) where the grades differ ("none"), \(|i - j|\) ("linear") or \((i - j)^2\)
+        ("quadratic"), the steps between the grades that occur.
+
+    Returns
+    -------
+    float
+        1 for perfect agreement, 0 for that expected by chance.
+
+    Notes
+    -----
+    kappa = (p_o - p_e) / (1 - p_e), where p_o is the observed share of agreement and p_e that of
+    two judges who grade independently of each other, each with their own distribution of grades;
+    with weights, disagreements count by the distance between the two grades.
+
+    References
+    ----------
+    - Cohen (1960). A coefficient of agreement for nominal scales. Educational and Psychological
+      Measurement. doi:10.1177/001316446002000104
+    - Cohen (1968). Weighted kappa: nominal scale agreement with provision for scaled disagreement
+      or partial credit. Psychological Bulletin. doi:10.1037/h0026256
+
+    Examples
+    --------
+    >>> round(cohen_kappa([0, 0, 1, 2, 2], [0, 1, 1, 2, 1]), 3)
+    0.444
+    """
+    grades = np.asarray(first), np.asarray(second)
+    if grades[0].ndim != 1 or grades[0].shape != grades[1].shape or not len(grades[0]):
+        raise InputError("expected two lists of grades of the same documents, of equal length")
+    check_choice("weights", weights, _POWER)
+    return float(kappa_of_counts(confusion_counts(*grades), weights))
+
+
+def confusion_counts(
+    first: np.ndarray, second: np.ndarray, levels: np.ndarray | None = None
+) -> np.ndarray:
+    """How often each grade of the first judge (rows) met each of the second, over the levels.
+
+    >>> confusion_counts(np.array([0, 0, 2]), np.array([0, 2, 2])).tolist()
+    [[1.0, 1.0], [0.0, 1.0]]
+    """
+    if levels is None:
+        levels = np.unique(np.concatenate([first, second]))
+    counts = np.zeros((len(levels), len(levels)))
+    np.add.at(counts, (np.searchsorted(levels, first), np.searchsorted(levels, second)), 1)
+    return counts
+
+
+def kappa_of_counts(counts: np.ndarray, weights: Weights = "none") -> np.ndarray:
+    """Cohen's kappa of counts [..., grade, grade]; NaN where both gave one grade throughout."""
+    n = counts.sum(axis=(-2, -1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        expected = counts.sum(axis=-1)[..., :, None] * counts.sum(axis=-2)[..., None, :]
+        expected = expected / n[..., None, None]
+    steps = np.abs(np.subtract.outer(*[np.arange(counts.shape[-1])] * 2))
+    weight = np.where(steps > 0, np.power(steps, float(_POWER[weights])), 0.0)
+    chance = np.nan_to_num((weight * expected).sum(axis=(-2, -1)))
+    kappa = np.full(np.shape(chance), np.nan)
+    np.divide((weight * counts).sum(axis=(-2, -1)), chance, out=kappa, where=chance > 0)
+    return np.asarray(1.0 - kappa)
+
+
+def ac1_of_counts(counts: np.ndarray) -> np.ndarray:
+    r"""Gwet's AC1 of counts [..., grade, grade]: agreement that does not collapse on rare grades.
+
+    \((p_a - p_e) / (1 - p_e)\) with the share \(p_a\) of equal grades and
+    \(p_e = \sum_k \pi_k (1 - \pi_k) / (q - 1)\), \(\pi_k\) the mean share of grade k of both
+    judges, q grades (Gwet 2008, doi:10.1348/000711006X126600). NaN for fewer than two grades.
+
+    >>> ac1_of_counts(np.array([[118.0, 5.0], [2.0, 0.0]])).round(4).item()
+    0.9408
+    """
+    n, q = counts.sum(axis=(-2, -1)), counts.shape[-1]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        agreed = np.trace(counts, axis1=-2, axis2=-1) / n
+        share = (counts.sum(axis=-1) + counts.sum(axis=-2)) / (2.0 * n[..., None])
+        chance = (share * (1.0 - share)).sum(axis=-1) / (q - 1.0)
+        return np.asarray((agreed - chance) / (1.0 - chance))
+
 
 Coefficient = Callable[[np.ndarray], np.ndarray]
 """From counts [..., grade, grade] to a number for each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement:
+class AgreementInterval:
     """A coefficient of agreement and its interval over topics."""
 
     value: float
@@ -37,7 +144,7 @@ COEFFICIENTS: dict[str, Coefficient] = {
 
 def agreement_over_topics(
     counts: np.ndarray, coefficient: Coefficient, *, confidence: float = 0.95
-) -> Agreement:
+) -> AgreementInterval:
     """A coefficient of the grades of all topics together, from counts [topic, grade, grade].
 
     Jackknife over topics with Student's law, cut at ±1. NaN limits below two topics, or where a
@@ -52,9 +159,277 @@ def agreement_over_topics(
     value = float(coefficient(total))
     n = len(counts)
     if n < 2:
-        return Agreement(value=value, interval=Interval(np.nan, np.nan))
+        return AgreementInterval(value=value, interval=Interval(np.nan, np.nan))
     left = coefficient(total - counts)
     error = np.sqrt((n - 1.0) / n * ((left - left.mean()) ** 2).sum())
     half = float(stdtrit(n - 1.0, 0.5 + 0.5 * confidence) * error)
     low, high = (float(np.clip(end, -1.0, 1.0)) for end in (value - half, value + half))
-    return Agreement(value=value, interval=Interval(low, high))
+    return AgreementInterval(value=value, interval=Interval(low, high))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Bias:
+    """Judge's score less people's, mean over the topics of both."""
+
+    by_run: np.ndarray
+    interval: np.ndarray
+    """[run, 2]: Student's, one run at a time."""
+    mean: float
+    spread: float
+    """Standard deviation over runs."""
+    spread_by_chance: float
+    """What topics alone would make of it, were the bias the same for all runs."""
+
+
+def bias_of_runs(human: np.ndarray, judge: np.ndarray, *, confidence: float = 0.95) -> Bias:
+    """The bias of each run's mean, from scores [run, topic] of the same topics.
+
+    >>> found = bias_of_runs(np.array([[0.1, 0.3], [0.2, 0.2]]), np.array([[0.2, 0.4], [0.5, 0.3]]))
+    >>> found.by_run.round(3).tolist(), round(found.spread, 4)
+    ([0.1, 0.2], 0.0707)
+    """
+    off = judge - human
+    n_runs, n = off.shape
+    by_run = off.mean(axis=1)
+    half = stdtrit(n - 1.0, 0.5 + 0.5 * confidence) * off.std(axis=1, ddof=1) / np.sqrt(n)
+    # Centred over runs: what topics do to all runs alike does not spread them.
+    apart = off - off.mean(axis=0)
+    chance = apart.var(axis=1, ddof=1).sum() / (n_runs - 1.0) / n if n_runs > 1 else np.nan
+    return Bias(
+        by_run=by_run,
+        interval=np.stack([by_run - half, by_run + half], axis=1),
+        mean=float(by_run.mean()),
+        spread=float(by_run.std(ddof=1)) if n_runs > 1 else float("nan"),
+        spread_by_chance=float(np.sqrt(chance)),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KinTest:
+    """Whether a judge favours some runs: its bias for them less that for others."""
+
+    difference: float
+    interval: Interval
+    pvalue: float
+    welch_over_runs: float
+    """The p-value of a test that takes runs for a sample: too small, since runs share topics."""
+
+
+def favours_kin(
+    human: np.ndarray,
+    judge: np.ndarray,
+    kin: np.ndarray,
+    others: np.ndarray,
+    *,
+    confidence: float = 0.95,
+) -> KinTest:
+    """A t test over topics of the judge's bias for the kin less that for the others.
+
+    `kin` and `others` are rows of the scores [run, topic]. D_t = mean over kin of (F - Y) less the
+    mean over others, topic by topic.
+
+    >>> rng = np.random.default_rng(1)
+    >>> human = rng.normal(size=(4, 9))
+    >>> judge = human + rng.normal(size=(4, 9)) + [[5], [5], [0], [0]]
+    >>> favours_kin(human, judge, np.array([0, 1]), np.array([2, 3])).pvalue < 0.001
+    True
+    """
+    off = judge - human
+    apart = off[kin].mean(axis=0) - off[others].mean(axis=0)
+    n, difference = len(apart), float(apart.mean())
+    error = float(apart.std(ddof=1)) / np.sqrt(n)
+    size = CONSTANT * max(1.0, float(np.abs(apart).max()))
+    if error <= size:
+        pvalue, half = float(abs(difference) <= size), 0.0
+    else:
+        pvalue = float(2.0 * stdtr(n - 1.0, -abs(difference) / error))
+        half = float(stdtrit(n - 1.0, 0.5 + 0.5 * confidence) * error)
+    return KinTest(
+        difference=difference,
+        interval=Interval(difference - half, difference + half),
+        pvalue=pvalue,
+        welch_over_runs=welch_pvalue(off[kin].mean(axis=1), off[others].mean(axis=1)),
+    )
+
+
+def welch_pvalue(first: np.ndarray, second: np.ndarray) -> float:
+    """Welch's two-sided test of two independent samples; NaN below two in either.
+
+    >>> round(welch_pvalue(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0, 8.0])), 4)
+    0.0999
+    """
+    if min(len(first), len(second)) < 2:
+        return float("nan")
+    size = CONSTANT * max(1.0, float(np.abs(np.concatenate([first, second])).max()))
+    if max(np.ptp(first), np.ptp(second)) <= size:
+        return float(abs(first[0] - second[0]) <= size)
+    return float(scipy.stats.ttest_ind(first, second, equal_var=False).pvalue)
+
+
+FEWEST = 5
+"""Topics of people below which nothing is corrected, nor planned."""
+
+MOST = 1_000_000
+"""Topics beyond which nobody plans."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worth:
+    """How well the judge's differences of two runs follow people's, over all pairs of runs."""
+
+    sd: float
+    """Of people's differences over topics: root of the mean variance over pairs of runs."""
+    correlation: float
+    interval: Interval
+    """Of the correlation, over topics."""
+
+    def factor(self, n: int, n_more: int) -> float:
+        """How many times as many topics people alone would have to judge."""
+        return topics_factor(self.correlation, n, n_more)
+
+    def factor_interval(self, n: int, n_more: int) -> Interval:
+        """Of the factor: a judge that runs against people is worth nothing, hence 1."""
+        low, high = (topics_factor(max(end, 0.0), n, n_more) for end in self.interval)
+        return Interval(low, high)
+
+
+def topics_factor(correlation: float, n: int, n_more: float) -> float:
+    """1 / (1 - rho² N / (n + N)); 1 for a correlation below 0, which lambda does not follow.
+
+    >>> round(topics_factor(0.8, 15, 45), 3), topics_factor(0.8, 15, 0)
+    (1.923, 1.0)
+    """
+    share = 1.0 if math.isinf(n_more) else n_more / (n + n_more)
+    explained = max(correlation, 0.0) ** 2 * share
+    return 1.0 / (1.0 - explained) if explained < 1.0 else math.inf
+
+
+def topics_like(width_ratio: float, n: int, population: float = math.inf) -> float:
+    """How many times as many topics of people have intervals that are narrower by this ratio.
+
+    Of a finite population, out of which topics are drawn, fewer are needed.
+
+    >>> topics_like(0.5, 20), topics_like(0.5, 20, 40), topics_like(0.0, 20, 40)
+    (4.0, 1.6, 2.0)
+    """
+    inverse = width_ratio**2 * (1.0 / n - 1.0 / population) + 1.0 / population
+    return 1.0 / (n * inverse) if inverse > 0.0 else math.inf
+
+
+def worth_of(human: np.ndarray, judge: np.ndarray, *, confidence: float = 0.95) -> Worth:
+    """From scores [run, topic] of the same topics; pooled over all pairs of runs.
+
+    The interval is a jackknife over topics on Fisher's scale. NaN where people or judge do not
+    tell any two runs apart.
+    """
+    apart = [scores - scores.mean(axis=0) for scores in (human, judge)]
+    n_runs, n = human.shape
+    every = np.arange(n)
+    value = _correlation(apart, every)
+    left = np.array([_correlation(apart, every[every != topic]) for topic in range(n)])
+    variance = apart[0].var(axis=1, ddof=1).sum() * 2.0 / (n_runs - 1.0)
+    return Worth(
+        sd=math.sqrt(variance),
+        correlation=value,
+        interval=_fisher_interval(value, left, confidence),
+    )
+
+
+def _correlation(apart: list[np.ndarray], topics: np.ndarray) -> float:
+    human, judge = (rows[:, topics] - rows[:, topics].mean(axis=1)[:, None] for rows in apart)
+    sizes = [float(np.sqrt((rows**2).sum())) for rows in (human, judge)]
+    # Runs that are alike differ by rounding.
+    if min(sizes) <= CONSTANT * human.size:
+        return math.nan
+    return float((human * judge).sum()) / (sizes[0] * sizes[1])
+
+
+def _fisher_interval(value: float, left: np.ndarray, confidence: float) -> Interval:
+    n = len(left)
+    if math.isnan(value) or np.isnan(left).any():
+        return Interval(math.nan, math.nan)
+    if abs(value) > 1.0 - 1e-12:
+        return Interval(value, value)
+    z = np.arctanh(np.clip(left, -1.0 + 1e-15, 1.0 - 1e-15))
+    error = math.sqrt((n - 1.0) / n * float(((z - z.mean()) ** 2).sum()))
+    half = float(stdtrit(n - 1.0, 0.5 + 0.5 * confidence)) * error
+    centre = math.atanh(value)
+    return Interval(math.tanh(centre - half), math.tanh(centre + half))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedTopicsNeeded:
+    """Topics that people have to judge for one comparison; None beyond all planning."""
+
+    alone: int | None
+    with_judge: int | None
+    """With the topics that the judge has judged, out of which people's are drawn."""
+    with_endless: int | None
+    """Had the judge judged any number of topics."""
+
+
+def topics_for_width(
+    worth: Worth, width: float, *, n_judged: int, confidence: float = 0.95
+) -> JudgedTopicsNeeded:
+    """Topics from which on the interval of a difference is at most so wide.
+
+    >>> worth = Worth(sd=0.2, correlation=0.8, interval=Interval(0.7, 0.9))
+    >>> needed = topics_for_width(worth, 0.1, n_judged=200)
+    >>> needed.alone, needed.with_judge, needed.with_endless
+    (64, 32, 26)
+    """
+
+    def is_enough(n: int, error: float, paid: int) -> bool:
+        return 2.0 * float(stdtrit(n - 1.0 - paid, 0.5 + 0.5 * confidence)) * error <= width
+
+    return _needed(worth, n_judged, is_enough)
+
+
+def topics_for_power(
+    worth: Worth, difference: float, *, n_judged: int, alpha: float = 0.05, power: float = 0.8
+) -> JudgedTopicsNeeded:
+    """Topics from which on a t test finds so large a difference with this power.
+
+    >>> worth = Worth(sd=0.2, correlation=0.8, interval=Interval(0.7, 0.9))
+    >>> needed = topics_for_power(worth, 0.05, n_judged=200)
+    >>> needed.alone, needed.with_judge, needed.with_endless
+    (128, 81, 49)
+    """
+
+    def is_enough(n: int, error: float, paid: int) -> bool:
+        effective = n - paid
+        return float(t_power(difference, error * math.sqrt(effective), effective, alpha)) >= power
+
+    return _needed(worth, n_judged, is_enough)
+
+
+def _needed(
+    worth: Worth, n_judged: int, is_enough: Callable[[int, float, int], bool]
+) -> JudgedTopicsNeeded:
+    def alone(n: int) -> bool:
+        return is_enough(n, worth.sd / math.sqrt(n), 0)
+
+    def corrected(n: int, n_more: float) -> bool:
+        # A judge that costs more than it tells is not followed.
+        error = worth.sd / math.sqrt((n - 2.0) * n / (n - 1.0))
+        error /= math.sqrt(topics_factor(worth.correlation, n, n_more))
+        return alone(n) or (n_more > 0 and is_enough(n, error, 1))
+
+    return JudgedTopicsNeeded(
+        alone=_fewest(alone),
+        with_judge=_fewest(lambda n: corrected(n, max(0, n_judged - n))),
+        with_endless=_fewest(lambda n: corrected(n, math.inf)),
+    )
+
+
+def _fewest(is_enough: Callable[[int], bool]) -> int | None:
+    """The smallest number of topics that is enough: more always are."""
+    if not is_enough(MOST):
+        return None
+    low, high = FEWEST - 1, FEWEST
+    while not is_enough(high):
+        low, high = high, min(2 * high, MOST)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high

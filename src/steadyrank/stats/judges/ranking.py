@@ -16,7 +16,6 @@ from typing import Unpack
 import numpy as np
 from scipy.special import stdtr
 
-from steadyrank.stats.judges import kernels
 from steadyrank.stats.judges.corrected import (
     CorrectedParts,
     Uncertainty,
@@ -24,26 +23,17 @@ from steadyrank.stats.judges.corrected import (
     mean_uncertainty,
 )
 from steadyrank.stats.pairs import decisions
-from steadyrank.stats.pairs.letters import compact_letters
-from steadyrank.stats.pairs.max_t import (
-    Flips,
-    MaxT,
-    counting,
-    counting_beaten,
-    first_of,
-    max_t,
-    reach_of,
-    stepdown,
-    unbeaten,
-)
+from steadyrank.stats.pairs.decisions import compact_letters
+from steadyrank.stats.pairs.max_t import Flips, MaxT, max_t
 from steadyrank.stats.pairs.result import CONSTANT, all_pairs
-from steadyrank.stats.pairs.skewed import careful_t, limits_of
-from steadyrank.stats.pairs.tests import moments
+from steadyrank.stats.pairs.skewed import limits_of
+from steadyrank.stats.pairs.topic_design import units_in_strata
+from steadyrank.stats.pairs.unit_max_t import unit_max_t
 from steadyrank.stats.run_means import best_first, ranks_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Ranking:
+class RunRanking:
     """Runs, and one family of decisions about all pairs of them, as `all_pairs` lists these."""
 
     mean: np.ndarray
@@ -94,7 +84,7 @@ def rank_runs(
     n_samples: int,
     seed: int,
     jobs: int | None = None,
-) -> Ranking:
+) -> RunRanking:
     """The ranking by corrected means, or by plain means where there is one part only.
 
     Student's tests of each pair, corrected for all pairs by studentized sign flips of the topics
@@ -117,7 +107,7 @@ def rank_runs(
     claimed = np.where((adjusted <= alpha) & ~same, np.sign(difference), 0.0).astype(int)
     wins = decisions.beaten(len(mean), pairs, claimed)
     half = mean_uncertainty(parts).half_width(1.0 - alpha)
-    return Ranking(
+    return RunRanking(
         mean=mean,
         mean_interval=np.stack([mean - half, mean + half], axis=1),
         rank=ranks_of(mean),
@@ -165,92 +155,10 @@ def two_part_max_t(
 ) -> MaxT:
     """Adjusted p-values and critical values of the observed `statistic` of each pair, with its df.
 
-    `places` says which columns of a pattern of signs are the topics of the first part, then of the
-    second: random numbers meet topics by their names. Infinite statistics (differences without
-    spread) are rejected, and NaN (no difference at all) never.
+    People's topics and the judge's are two strata. `places` says where the topics of the first
+    part, then of the second, are among the columns of a pattern of signs: random numbers meet
+    topics by their names. Infinite statistics (differences without spread) are rejected, and NaN
+    (no difference at all) never.
     """
-    family = _family(parts, pairs, statistic, df)
-    own, further = (_centred_columns(part) for part in (parts.residual, parts.followed))
-
-    def sums(signs: np.ndarray) -> tuple[np.ndarray, ...]:
-        signs = signs[:, places]
-        return signs[:, : len(own)] @ own, signs[:, len(own) :] @ further
-
-    count = counting(family.observed, sums, family.statistics)
-    steps = stepdown(family.observed, len(places), count, **flips)
-    pvalue, critical = np.ones(len(pairs)), np.full(len(pairs), steps.limit)
-    pvalue[family.place] = steps.pvalue
-    n_runs = len(parts.residual)
-    candidates = unbeaten(n_runs, family.pairs[steps.pvalue <= flips["alpha"]])
-    beaten = counting_beaten(family.pairs, sums, family.statistics)
-    return MaxT(
-        pvalue=pvalue,
-        critical=critical,
-        reach=reach_of(critical, family.skewness, df + 1.0),
-        first=first_of(
-            family.observed,
-            family.pairs,
-            candidates,
-            len(places),
-            beaten,
-            n_pairs=len(family.observed),
-            **flips,
-        ),
-        n_patterns=steps.n_patterns,
-        exact=steps.exact,
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Family:
-    """The tested pairs from the largest statistic down, the better run first."""
-
-    place: np.ndarray
-    """Which pair each is."""
-    pairs: np.ndarray
-    observed: np.ndarray
-    sizes: tuple[float, float]
-    """Topics of both parts."""
-    squares: tuple[np.ndarray, np.ndarray]
-    """Sums of squared centred differences of both parts."""
-    tiny: np.ndarray
-    """Variances up to here are rounding."""
-    skewness: np.ndarray
-    """Of the mean difference of each of the given pairs, in their order."""
-
-    def statistics(self, own: np.ndarray, further: np.ndarray) -> np.ndarray:
-        """The statistics [pattern, pair] of sums of signed scores [pattern, run]."""
-        values = np.empty((len(own), len(self.place)))
-        kernels.two_part_t(own, further, self.pairs, *self.squares, *self.sizes, self.tiny, values)
-        return values
-
-
-def _family(
-    parts: CorrectedParts, pairs: np.ndarray, statistic: np.ndarray, df: np.ndarray
-) -> _Family:
-    n, n_more = float(parts.residual.shape[1]), float(parts.followed.shape[1])
-    first, second = moments(parts.residual, pairs), moments(parts.followed, pairs)
-    own, further = first.sd**2 * (n - 1.0), second.sd**2 * (n_more - 1.0)
-    spread = own / n**2 + further / n_more**2
-    # Third moments of the two independent means add up, as their variances do.
-    third = first.skewness * (own / n**2) ** 1.5 + second.skewness * (further / n_more**2) ** 1.5
-    skewness = third / np.where(spread > 0.0, spread, 1.0) ** 1.5
-    tested = np.flatnonzero(~np.isnan(statistic))
-    size = careful_t(statistic, skewness, df + 1.0)[tested]
-    order = np.lexsort((tested, -size))
-    place = tested[order]
-    better = np.where((statistic < 0.0)[:, None], pairs[:, ::-1], pairs)[place]
-    return _Family(
-        place=place,
-        pairs=np.ascontiguousarray(better),
-        observed=size[order] * (1.0 - CONSTANT),
-        sizes=(n, n_more),
-        squares=(own[place], further[place]),
-        tiny=np.maximum(CONSTANT * spread, CONSTANT**2)[place],
-        skewness=skewness,
-    )
-
-
-def _centred_columns(part: np.ndarray) -> np.ndarray:
-    """[topic, run]"""
-    return np.ascontiguousarray((part - part.mean(axis=1, keepdims=True)).T)
+    units = units_in_strata([parts.residual, parts.followed], np.ones(2))
+    return unit_max_t(units, pairs, t=statistic, n_draws=df + 1.0, places=places, **flips)

@@ -8,12 +8,11 @@ form, and an evaluation costs as much as there are strata.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from steadyrank.stats.mixed.general import Rows, parents
+from steadyrank.stats.mixed.general import ModelRows, parents
 from steadyrank.stats.mixed.search import Optimum, Point, Slopes, maximise
 
 LARGEST_TABLE = 64
@@ -21,7 +20,7 @@ LARGEST_TABLE = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Strata:
+class LayoutStrata:
     """Sums of squares of the layout's strata, and the variances in their expectations.
 
     The eigenvalue of a stratum is `loads` times the variances, residual last. Fixed effects have
@@ -78,37 +77,11 @@ class Strata:
         )
 
 
-def strata_of_array(
-    values: np.ndarray, terms: Sequence[frozenset[int]], fixed: int | None, negligible: float
-) -> Strata:
-    """Strata of a complete array, whose axes are the factors; a term is a set of axes.
+def strata_of(rows: ModelRows, negligible: float) -> LayoutStrata | None:
+    """Strata of labelled rows, or None where the layout is not balanced.
 
     Mean squares of at most `negligible`² count as 0.
     """
-    parts = {frozenset[int](), *terms}
-    if fixed is not None:
-        parts.add(frozenset([fixed]))
-    while more := {a & b for a in parts for b in parts} - parts:
-        parts |= more
-    order = sorted(parts, key=lambda part: (len(part), sorted(part)))
-    every, rest, effects = frozenset(range(values.ndim)), values, []
-    for part in order:
-        effects.append(rest.mean(axis=tuple(every - part), keepdims=True))
-        rest = rest - effects[-1]
-    return _strata(
-        n=values.size,
-        sizes=[effect.size for effect in effects],
-        coarser=np.array([[b <= a for b in order] for a in order]),
-        terms=[order.index(term) for term in terms],
-        fixed=None if fixed is None else order.index(frozenset([fixed])),
-        effects=[effect.reshape(-1) for effect in effects],
-        rest=rest,
-        negligible=negligible,
-    )
-
-
-def strata_of_rows(rows: Rows, negligible: float) -> Strata | None:
-    """Strata of labelled rows, or None where the layout is not balanced."""
     lattice = _Lattice(len(rows.response))
     lattice.add(np.zeros(len(rows.response), np.int64), 1)
     if rows.first is not None:
@@ -122,19 +95,38 @@ def strata_of_rows(rows: Rows, negligible: float) -> Strata | None:
         labels, size = lattice.labels[part], lattice.sizes[part]
         effects[part] = np.bincount(labels, rest, minlength=size) * (size / len(rest))
         rest = rest - effects[part][labels]
-    return _strata(
-        n=len(rest),
-        sizes=lattice.sizes,
-        coarser=lattice.coarser(),
-        terms=terms,
-        fixed=None if rows.first is None else 1,
-        effects=effects,
-        rest=rest,
-        negligible=negligible,
+    n, sizes, coarser = len(rest), lattice.sizes, lattice.coarser()
+    fixed = None if rows.first is None else 1
+    df = np.zeros(len(sizes), np.int64)
+    for part in np.argsort(sizes, kind="stable").tolist():
+        df[part] = sizes[part] - df[coarser[part]].sum()
+    squares = np.array([n / len(effect) * float(effect @ effect) for effect in effects])
+    loads = np.ones((len(sizes), len(terms) + 1))
+    for column, term in enumerate(terms):
+        loads[:, column] = np.where(coarser[term], n / sizes[term], 0.0)
+    known = [0] if fixed is None else [0, fixed]
+    mine = np.setdiff1d(np.flatnonzero(df > 0), known)
+    squares = np.append(squares[mine], float((rest * rest).sum()))
+    loads_with_rest = np.vstack([loads[mine], np.append(np.zeros(len(terms)), 1.0)])
+    dfs = np.append(df[mine], n - df.sum()).astype(np.float64)
+    squares[squares <= negligible**2 * dfs] = 0.0
+    real = dfs > 0
+    estimates, shapes, log_det = _fixed_effects(
+        n, effects[0], None if fixed is None else effects[fixed]
+    )
+    return LayoutStrata(
+        n=n,
+        squares=squares[real],
+        df=dfs[real],
+        loads=loads_with_rest[real],
+        estimates=estimates,
+        fixed_loads=loads[known],
+        fixed_shapes=shapes,
+        log_det=log_det,
     )
 
 
-def best_of_strata(strata: Strata, reml: bool, free: np.ndarray) -> Optimum:
+def best_of_strata(strata: LayoutStrata, reml: bool, free: np.ndarray) -> Optimum:
     """REML in closed form: eigenvalues are mean squares, variances solve linear equations.
 
     Where this makes a component negative, the likelihood is searched for the components that stay
@@ -153,7 +145,7 @@ def best_of_strata(strata: Strata, reml: bool, free: np.ndarray) -> Optimum:
     return exact
 
 
-def _pooled(strata: Strata, inside: np.ndarray) -> Optimum | None:
+def _pooled(strata: LayoutStrata, inside: np.ndarray) -> Optimum | None:
     """The stationary point with these components, if there are as many different eigenvalues."""
     loads, group = np.unique(strata.loads[:, inside], axis=0, return_inverse=True)
     if len(loads) != len(inside) or np.linalg.matrix_rank(loads) < len(inside):
@@ -181,7 +173,7 @@ def _pooled(strata: Strata, inside: np.ndarray) -> Optimum | None:
     )
 
 
-def _effective(strata: Strata, reml: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _effective(strata: LayoutStrata, reml: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Squares, degrees of freedom and loads; under ML those of the fixed effects count too."""
     if reml:
         return strata.squares, strata.df, strata.loads
@@ -190,47 +182,6 @@ def _effective(strata: Strata, reml: bool) -> tuple[np.ndarray, np.ndarray, np.n
         np.append(strata.squares, np.zeros(p)),
         np.append(strata.df, np.ones(p)),
         np.vstack([strata.loads, strata.fixed_loads]),
-    )
-
-
-def _strata(
-    *,
-    n: int,
-    sizes: Sequence[int],
-    coarser: np.ndarray,
-    terms: Sequence[int],
-    fixed: int | None,
-    effects: Sequence[np.ndarray],
-    rest: np.ndarray,
-    negligible: float,
-) -> Strata:
-    """From the groupings, of which the first has one group: `coarser[a, b]` if b holds a."""
-    df = np.zeros(len(sizes), np.int64)
-    for part in np.argsort(sizes, kind="stable").tolist():
-        df[part] = sizes[part] - df[coarser[part]].sum()
-    squares = np.array([n / len(effect) * float(effect @ effect) for effect in effects])
-    loads = np.ones((len(sizes), len(terms) + 1))
-    for column, term in enumerate(terms):
-        loads[:, column] = np.where(coarser[term], n / sizes[term], 0.0)
-    known = [0] if fixed is None else [0, fixed]
-    mine = np.setdiff1d(np.flatnonzero(df > 0), known)
-    squares = np.append(squares[mine], float((rest * rest).sum()))
-    loads_with_rest = np.vstack([loads[mine], np.append(np.zeros(len(terms)), 1.0)])
-    dfs = np.append(df[mine], n - df.sum()).astype(np.float64)
-    squares[squares <= negligible**2 * dfs] = 0.0
-    real = dfs > 0
-    estimates, shapes, log_det = _fixed_effects(
-        n, effects[0], None if fixed is None else effects[fixed]
-    )
-    return Strata(
-        n=n,
-        squares=squares[real],
-        df=dfs[real],
-        loads=loads_with_rest[real],
-        estimates=estimates,
-        fixed_loads=loads[known],
-        fixed_shapes=shapes,
-        log_det=log_det,
     )
 
 

@@ -18,11 +18,17 @@ from steadyrank.compute.blas import one_blas_thread
 from steadyrank.errors import InputError, check_choice
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.mixed.balanced import Strata, best_of_strata
-from steadyrank.stats.mixed.general import Tables
-from steadyrank.stats.mixed.model import RESIDUAL, MixedModel, Scale, likelihood_of, scale_of
-from steadyrank.stats.mixed.pooling import METHOD_WORDS, DfMethod
+from steadyrank.stats.mixed.balanced import LayoutStrata, best_of_strata
+from steadyrank.stats.mixed.general import RowTables
+from steadyrank.stats.mixed.model import (
+    RESIDUAL,
+    MixedModel,
+    ResponseScale,
+    likelihood_of,
+    scale_of,
+)
 from steadyrank.stats.mixed.search import Optimum, identified, maximise, search
+from steadyrank.stats.mixed.two_way import METHOD_WORDS, DfMethod
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
 
 NO_RESIDUAL = "no_residual_variance"
@@ -94,7 +100,7 @@ def fit(model: MixedModel, *, reml: bool = True, df_method: DfMethod = "satterth
     best, free = best_fit(likelihood, reml)
     if not best.bounded:
         df_method = "satterthwaite"
-    closed = isinstance(likelihood, Strata)
+    closed = isinstance(likelihood, LayoutStrata)
     how = _method(reml, "balanced layout" if closed else "any layout", df_method)
     if df_method == "satterthwaite":
         trust = best.covariance, _satterthwaite(best)
@@ -146,9 +152,9 @@ def component_intervals(
     return intervals
 
 
-def best_fit(likelihood: Strata | Tables, reml: bool) -> tuple[Optimum, np.ndarray]:
+def best_fit(likelihood: LayoutStrata | RowTables, reml: bool) -> tuple[Optimum, np.ndarray]:
     """The largest likelihood, in closed form or by search, and which variances are identified."""
-    if isinstance(likelihood, Strata):
+    if isinstance(likelihood, LayoutStrata):
         free = identified(likelihood)
         return best_of_strata(likelihood, reml, free), free
     with one_blas_thread():
@@ -158,7 +164,7 @@ def best_fit(likelihood: Strata | Tables, reml: bool) -> tuple[Optimum, np.ndarr
 
 def _fitted(
     model: MixedModel,
-    scale: Scale,
+    scale: ResponseScale,
     best: Optimum,
     trust: tuple[np.ndarray, np.ndarray],
     *,
@@ -206,7 +212,9 @@ def _fitted(
     )
 
 
-def _degenerate(model: MixedModel, scale: Scale, reml: bool, df_method: DfMethod) -> MixedFit:
+def _degenerate(
+    model: MixedModel, scale: ResponseScale, reml: bool, df_method: DfMethod
+) -> MixedFit:
     """The fit of a response without spread, or of too few rows to have one."""
     names, p = [*model.random, RESIDUAL], len(scale.means)
     few = scale.flag == TOO_FEW
@@ -260,7 +268,7 @@ def _satterthwaite(best: Optimum) -> np.ndarray:
 
 
 def _kenward_roger(
-    likelihood: Strata | Tables, best: Optimum, free: np.ndarray
+    likelihood: LayoutStrata | RowTables, best: Optimum, free: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Adjusted covariance of the estimates, and degrees of freedom of each, as pbkrtest has them.
 
@@ -306,7 +314,7 @@ def _tests(
 class _Profile:
     """A likelihood and its maximum, from which one component is moved away."""
 
-    likelihood: Strata | Tables
+    likelihood: LayoutStrata | RowTables
     reml: bool
     free: np.ndarray
     best: Optimum

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steadyrank.errors import InputError, check_choice
-from steadyrank.stats.mixed.balanced import Strata, strata_of_array, strata_of_rows
-from steadyrank.stats.mixed.general import Rows, Tables, tables_of
+from steadyrank.stats.mixed.balanced import LayoutStrata, strata_of
+from steadyrank.stats.mixed.general import ModelRows, RowTables, tables_of
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
 
 RESIDUAL = "residual"
@@ -47,8 +47,8 @@ class MixedModel:
     random: Mapping[str, Term] = field(kw_only=True)
     fixed: ArrayLike | str | None = field(default=None, kw_only=True)
     axes: tuple[str, ...] | None = field(default=None, kw_only=True)
-    rows: Rows | None = field(init=False, repr=False)
-    """The rows that have a response, where the array is not complete or not given."""
+    rows: ModelRows = field(init=False, repr=False)
+    """Those that have a response."""
 
     def __post_init__(self) -> None:
         response = np.asarray(self.response, dtype=np.float64)
@@ -57,27 +57,19 @@ class MixedModel:
         if RESIDUAL in self.random:
             raise InputError(f"{RESIDUAL!r} is the name of the error term: name the term otherwise")
         object.__setattr__(self, "response", response)
-        object.__setattr__(self, "rows", None)
         if self.axes is not None:
             object.__setattr__(self, "axes", tuple(self.axes))
             _check_axes(self)
-        if self.axes is None or np.isnan(response).any():
-            object.__setattr__(self, "rows", _rows_of(self))
+        object.__setattr__(self, "rows", _rows_of(self))
 
     @property
     def groups(self) -> dict[str, int]:
         """How many groups each random term has."""
-        if self.rows is not None:
-            return dict(zip(self.random, self.rows.sizes, strict=True))
-        shape = self.response.shape
-        return {
-            name: int(np.prod([shape[axis] for axis in _axes_of(self, term)]))
-            for name, term in self.random.items()
-        }
+        return dict(zip(self.random, self.rows.sizes, strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Scale:
+class ResponseScale:
     """Where the response lies and how far it spreads about the fixed effects."""
 
     n: int
@@ -91,44 +83,31 @@ class Scale:
     """Why there is no likelihood to look at, or ""."""
 
 
-def scale_of(model: MixedModel) -> Scale:
+def scale_of(model: MixedModel) -> ResponseScale:
     """Means and spread of the response, and whether they say it all."""
     rows = model.rows
-    if rows is None:
-        values, axis = model.response, _fixed_axis(model)
-        others = tuple(k for k in range(values.ndim) if k != axis)
-        means = values.mean(axis=others, keepdims=True)
-        off = values - means
-    else:
-        values, means = rows.response, _row_means(rows)
-        off = values - (means[0] if rows.first is None else np.where(rows.first, *means))
+    values, means = rows.response, _row_means(rows)
+    off = values - (means[0] if rows.first is None else np.where(rows.first, *means))
     n, p = values.size, means.size
     spread = float(np.sqrt((off * off).sum() / max(n - p, 1)))
     tiny = CONSTANT * max(1.0, float(np.abs(values).max(initial=0.0)))
-    flat, flag = means.reshape(-1), ""
+    flag = ""
     if n <= p:
         flag = TOO_FEW
     elif spread <= tiny:
-        alike = abs(flat[0] - (flat[1] if p == 2 else 0.0)) <= tiny
+        alike = abs(means[0] - (means[1] if p == 2 else 0.0)) <= tiny
         flag = NO_DIFFERENCE if alike else ZERO_VARIANCE
-    centre = float(flat.mean())
-    return Scale(n=n, means=flat, centre=centre, spread=spread, tiny=tiny, flag=flag)
+    centre = float(means.mean())
+    return ResponseScale(n=n, means=means, centre=centre, spread=spread, tiny=tiny, flag=flag)
 
 
-def likelihood_of(model: MixedModel, scale: Scale) -> Strata | Tables:
+def likelihood_of(model: MixedModel, scale: ResponseScale) -> LayoutStrata | RowTables:
     """Of the response, centred and divided by its spread: strata if balanced, else tables."""
-    rows = model.rows
-    values = model.response if rows is None else rows.response
-    scaled = (values - scale.centre) / scale.spread
-    tiny = scale.tiny / scale.spread
-    if rows is None:
-        terms = [frozenset(_axes_of(model, term)) for term in model.random.values()]
-        return strata_of_array(scaled, terms, _fixed_axis(model), tiny)
-    scaled_rows = replace(rows, response=scaled)
-    return strata_of_rows(scaled_rows, tiny) or tables_of(scaled_rows)
+    rows = replace(model.rows, response=(model.rows.response - scale.centre) / scale.spread)
+    return strata_of(rows, scale.tiny / scale.spread) or tables_of(rows)
 
 
-def _row_means(rows: Rows) -> np.ndarray:
+def _row_means(rows: ModelRows) -> np.ndarray:
     if rows.first is None:
         return np.array([rows.response.mean() if len(rows.response) else np.nan])
     return np.array([rows.response[rows.first].mean(), rows.response[~rows.first].mean()])
@@ -168,7 +147,7 @@ def _axes_of(model: MixedModel, term: Term) -> tuple[int, ...]:
     return tuple(axes.index(str(name)) for name in names)
 
 
-def _rows_of(model: MixedModel) -> Rows:
+def _rows_of(model: MixedModel) -> ModelRows:
     """Labelled rows, without those whose response is missing."""
     present = ~np.isnan(model.response).reshape(-1)
     response = model.response.reshape(-1)[present]
@@ -194,7 +173,7 @@ def _rows_of(model: MixedModel) -> Rows:
         if first.all() or not first.any():
             raise InputError("both systems require a response that is not missing")
     compact = [_compact(labels[present]) for labels in columns]
-    return Rows(
+    return ModelRows(
         response=response,
         labels=tuple(labels for labels, _ in compact),
         sizes=tuple(size for _, size in compact),

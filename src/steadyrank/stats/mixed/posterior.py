@@ -20,16 +20,24 @@ from steadyrank.compute.random import block_stream
 from steadyrank.errors import InputError
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.mixed.balanced import Strata
+from steadyrank.stats.mixed.balanced import LayoutStrata
 from steadyrank.stats.mixed.fit import NO_RESIDUAL, best_fit, coefficient_names
-from steadyrank.stats.mixed.general import Tables
-from steadyrank.stats.mixed.model import RESIDUAL, MixedModel, Scale, likelihood_of, scale_of
-from steadyrank.stats.mixed.sampling import effective_sample_size, hpd_interval, split_rhat
-from steadyrank.stats.mixed.surrogate import (
+from steadyrank.stats.mixed.general import RowTables
+from steadyrank.stats.mixed.model import (
+    RESIDUAL,
+    MixedModel,
+    ResponseScale,
+    likelihood_of,
+    scale_of,
+)
+from steadyrank.stats.mixed.sampling import (
     WIDE,
     Surrogate,
+    effective_sample_size,
     exact_surrogate,
     fitted_surrogate,
+    hpd_interval,
+    split_rhat,
     start_and_widths,
     variances_of,
 )
@@ -130,7 +138,7 @@ def posterior(
 class _Sampler:
     """A likelihood, the stand-in that is sampled, and where chains start."""
 
-    likelihood: Strata | Tables
+    likelihood: LayoutStrata | RowTables
     free: np.ndarray
     surrogate: Surrogate
     start: np.ndarray
@@ -150,7 +158,7 @@ class _Sampler:
         return -0.5 * point.value - stand_in, point.estimates, point.covariance
 
 
-def _sampler(model: MixedModel, scale: Scale, seed: int) -> _Sampler | str:
+def _sampler(model: MixedModel, scale: ResponseScale, seed: int) -> _Sampler | str:
     """What chains need, or the flag of a posterior that is not proper."""
     likelihood = likelihood_of(model, scale)
     best, free = best_fit(likelihood, True)
@@ -158,7 +166,7 @@ def _sampler(model: MixedModel, scale: Scale, seed: int) -> _Sampler | str:
         return NO_RESIDUAL
     prior_scale = float(np.nanstd(model.response, ddof=1)) / scale.spread
     start, widths = start_and_widths(likelihood, best, free, prior_scale)
-    if isinstance(likelihood, Strata):
+    if isinstance(likelihood, LayoutStrata):
         surrogate = exact_surrogate(likelihood, free, prior_scale, widths)
     else:
         design = block_stream(seed, "posterior design", 0)
@@ -187,14 +195,14 @@ class _Chain:
         self.states = np.empty((0, reach.size))
         self.coefficients = self.means = self.below = np.empty((0, sampler.offset.size))
         sampler.surrogate.draw(self.generator, self.state, WARM_UP)
-        if isinstance(sampler.likelihood, Tables):
+        if isinstance(sampler.likelihood, RowTables):
             self.weighed = sampler.log_weight(self.state)
             self._corrected(CORRECTED_WARM_UP)
             self.accepted = self.proposed = 0
 
     def extend(self, n: int) -> None:
         """Append `n` draws."""
-        if isinstance(self.sampler.likelihood, Strata):
+        if isinstance(self.sampler.likelihood, LayoutStrata):
             states, means, covariances = self._exact(self.sampler.likelihood, n)
         else:
             states, means, covariances = self._corrected(n)
@@ -207,7 +215,7 @@ class _Chain:
         self.means = np.concatenate([self.means, means])
         self.below = np.concatenate([self.below, below])
 
-    def _exact(self, strata: Strata, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _exact(self, strata: LayoutStrata, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """On a balanced layout the stand-in is the likelihood."""
         states = self.sampler.surrogate.draw(self.generator, self.state, n)
         variances = variances_of(states, self.sampler.free, strata.n_terms)
@@ -278,7 +286,7 @@ def _agree(checked: _Checked) -> bool:
     return max(checked.rhat.values()) < LARGEST_RHAT
 
 
-def _summary(checked: _Checked, scale: Scale, confidence: float, seed: int) -> Posterior:
+def _summary(checked: _Checked, scale: ResponseScale, confidence: float, seed: int) -> Posterior:
     """What the draws say, in the units of the response."""
     chains, offset = checked.chains, checked.chains[0].sampler.offset
     below = np.concatenate([chain.below for chain in chains]).mean(axis=0)
@@ -308,7 +316,7 @@ def _summary(checked: _Checked, scale: Scale, confidence: float, seed: int) -> P
     )
 
 
-def _degenerate(scale: Scale, flag: str, confidence: float, seed: int) -> Posterior:
+def _degenerate(scale: ResponseScale, flag: str, confidence: float, seed: int) -> Posterior:
     """All mass on the estimates if the response has no spread, else nothing is known."""
     known = flag in (NO_DIFFERENCE, ZERO_VARIANCE)
     means = scale.means

@@ -1,19 +1,32 @@
-"""What Markov chain draws are worth, and the shortest interval that they give.
+"""How the posterior of a mixed model is sampled, and what the draws are worth.
 
-For anyone who samples a posterior: split R-hat and effective sample sizes with ranks in place of
-values, as Vehtari et al. 2021 (doi:10.1214/20-BA1221) define them. Draws come as [chain, draw].
+On a balanced layout the deviance is a sum of df log(eigenvalue) + SS / eigenvalue over strata. On
+any other layout such a sum, with effective df and SS fitted to a few hundred exact evaluations, is
+so close that its draws need little correction: a balanced stand-in, cheap enough to sample from
+without end. What is left is corrected by `posterior`.
+
+Split R-hat and effective sample sizes with ranks in place of values are those of Vehtari et al.
+2021 (doi:10.1214/20-BA1221). Draws come as [chain, draw].
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import combinations
+
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 from scipy import fft, special
 
+from steadyrank.compute.kernels import kernel, part
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.ranks.tied import average_ranks
+from steadyrank.stats.mixed.balanced import LayoutStrata
+from steadyrank.stats.mixed.general import RowTables
+from steadyrank.stats.mixed.search import Likelihood, Optimum
+from steadyrank.stats.run_means import average_ranks
 
 TAILS = (0.05, 0.95)
 
@@ -134,3 +147,233 @@ def _autocovariance(draws: np.ndarray) -> np.ndarray:
     size = fft.next_fast_len(2 * n, real=True)
     spectrum = fft.rfft(centred, size, axis=1)
     return np.asarray(fft.irfft(spectrum * spectrum.conj(), size, axis=1)[:, :n] / n)
+
+
+FIRST_ROUND, FARTHEST = 150, 6.0
+"""Evaluations around the maximum, and how many standard deviations they may lie off."""
+
+ROUNDS = ((0.5, 150), (0.7, 150), (0.85, 150))
+"""How flat the stand-in is made before its draws are evaluated, and how many there are."""
+
+RELEVANT = 10.0
+"""Evaluations whose deviance is so much above the least count half in the fit."""
+
+WIDE = 3.0
+"""A slice's width in units of the conditional standard deviation at the maximum."""
+
+SWEEPS = 10
+"""Updates of each parameter, on average, between two draws."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Surrogate:
+    """Strata whose deviance is, or resembles, that of a layout.
+
+    Parameters are the standard deviations of the identified terms, signed, and the logarithm of
+    the residual one.
+    """
+
+    layout: np.ndarray
+    """Degrees of freedom and sum of squares, [stratum, 2]."""
+    loads: np.ndarray
+    """[stratum, parameter]."""
+    prior_scale: float
+    widths: np.ndarray
+    """First guess at a slice's width, for each parameter."""
+
+    def draw(self, generator: np.random.Generator, state: np.ndarray, n: int) -> np.ndarray:
+        """`n` draws, each some sweeps after the last; `state` is where to start, and moves."""
+        draws = np.empty((n, state.size))
+        updates = SWEEPS * state.size
+        slice_draws(
+            generator, state, self.widths, self.layout, self.loads, self.prior_scale, updates, draws
+        )
+        return draws
+
+    def log_likelihood(self, states: np.ndarray) -> np.ndarray:
+        """Of each state, but for a constant, and without the prior."""
+        spread = _parameters_squared(states) @ self.loads.T
+        terms = np.log(spread) @ self.layout[:, 0] + (1.0 / spread) @ self.layout[:, 1]
+        return np.asarray(-0.5 * terms)
+
+
+def exact_surrogate(
+    strata: LayoutStrata, free: np.ndarray, prior_scale: float, widths: np.ndarray
+) -> Surrogate:
+    """Of a balanced layout: its own strata."""
+    return Surrogate(
+        layout=np.ascontiguousarray(np.stack([strata.df, strata.squares], axis=1)),
+        loads=np.ascontiguousarray(strata.loads[:, free]),
+        prior_scale=prior_scale,
+        widths=widths,
+    )
+
+
+def fitted_surrogate(
+    tables: RowTables,
+    free: np.ndarray,
+    prior_scale: float,
+    peak: tuple[np.ndarray, np.ndarray],
+    generator: np.random.Generator,
+) -> Surrogate:
+    """Of any layout, fitted in rounds: draws from the last stand-in, flattened, are evaluated.
+
+    `peak` is what `start_and_widths` says. Effective df and SS are non-negative, so that the
+    stand-in is a proper law like the layout's.
+    """
+    start, widths = peak
+    loads = _pseudo_strata(tables, free)
+    far = generator.standard_t(4.0, (FIRST_ROUND, start.size))
+    # Further out the tables lose their digits, and the rounds that follow do not go there.
+    states = start + widths / WIDE * np.clip(far, -FARTHEST, FARTHEST)
+    values = _deviances(tables, states, free)
+    for flatness, n in ROUNDS:
+        layout = flatness * _fitted_layout(loads, states, values)
+        flat = Surrogate(layout=layout, loads=loads, prior_scale=prior_scale, widths=widths)
+        more = flat.draw(generator, start.copy(), n)
+        states = np.concatenate([states, more])
+        values = np.concatenate([values, _deviances(tables, more, free)])
+    layout = _fitted_layout(loads, states, values)
+    return Surrogate(layout=layout, loads=loads, prior_scale=prior_scale, widths=widths)
+
+
+def start_and_widths(
+    likelihood: Likelihood, best: Optimum, free: np.ndarray, prior_scale: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """The maximum in the sampler's parameters, and how far its density reaches along each."""
+    variances = best.variances[free]
+    slopes = likelihood.slopes(best.variances, True)
+    gradient, curvature = slopes.gradient[free], np.diag(slopes.hessian)[free]
+    sds = np.sqrt(variances)
+    precision = 0.5 * (4.0 * variances * curvature + 2.0 * gradient)
+    precision[-1] = 0.5 * (4.0 * variances[-1] ** 2 * curvature[-1])
+    precision = np.maximum(precision, 1.0 / prior_scale**2)
+    start = np.append(sds[:-1], 0.5 * np.log(variances[-1]))
+    return start, WIDE / np.sqrt(precision)
+
+
+def variances_of(states: np.ndarray, free: np.ndarray, n_terms: int) -> np.ndarray:
+    """From the sampler's parameters [state, parameter] to variances, 0 where not identified."""
+    variances = np.zeros((len(states), n_terms + 1))
+    variances[:, free] = _parameters_squared(states)
+    return variances
+
+
+def _parameters_squared(states: np.ndarray) -> np.ndarray:
+    """Variances, from signed standard deviations and the logarithm of the residual one."""
+    return np.concatenate([states[:, :-1] ** 2, np.exp(2.0 * states[:, -1:])], axis=1)
+
+
+def _deviances(tables: RowTables, states: np.ndarray, free: np.ndarray) -> np.ndarray:
+    variances = variances_of(states, free, tables.n_terms)
+    return np.array([tables.point(row, True).value for row in variances])
+
+
+def _pseudo_strata(tables: RowTables, free: np.ndarray) -> np.ndarray:
+    """Loads of the strata that the layout would have if it were balanced.
+
+    Term l adds to the eigenvalue of term k if its groups lie within k's, and to that of two terms'
+    common stratum if they lie within one of both; groups are of least, mean or largest size.
+    """
+    terms = free[:-1]
+    # Column k: which terms lie within term k.
+    own = tables.within[np.ix_(terms, terms)]
+    patterns = [np.zeros(len(terms), dtype=bool), *own.T]
+    patterns += [a | b for a, b in combinations(own.T, 2)]
+    counts = [tables.group_sizes[k] for k in terms.tolist()]
+    sizes = np.array([(rows.min(), 1.0 / np.mean(1.0 / rows), rows.max()) for rows in counts])
+    loads = [
+        np.append(pattern * size, 1.0) for pattern in patterns for size in sizes.reshape(-1, 3).T
+    ]
+    return np.unique(np.array(loads), axis=0)
+
+
+def _fitted_layout(loads: np.ndarray, states: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Non-negative df and SS with which the strata's deviances agree best with `values`."""
+    spread = _parameters_squared(states) @ loads.T
+    columns = np.concatenate([np.log(spread), 1.0 / spread], axis=1)
+    weight = 1.0 / (1.0 + (values - values.min()) / RELEVANT) ** 2
+    root = np.sqrt(weight)[:, None]
+    columns = root * (columns - weight @ columns / weight.sum())
+    target = root[:, 0] * (values - weight @ values / weight.sum())
+    scale = np.sqrt((columns**2).sum(axis=0))
+    weights, _ = scipy.optimize.nnls(columns / scale, target)
+    return np.ascontiguousarray((weights / scale).reshape(2, -1).T)
+
+
+OUTWARD = 200
+"""Steps that a slice may grow to each side."""
+
+
+@part
+def _log_density(
+    state: np.ndarray, layout: np.ndarray, loads: np.ndarray, prior_scale: float
+) -> float:
+    """Of the parameters, with half-Cauchy priors, but for a constant."""
+    last = state.size - 1
+    residual = np.exp(2.0 * state[last])
+    total = 0.0
+    for stratum in range(layout.shape[0]):
+        spread = loads[stratum, last] * residual
+        for k in range(last):
+            spread += loads[stratum, k] * state[k] * state[k]
+        total -= 0.5 * (layout[stratum, 0] * np.log(spread) + layout[stratum, 1] / spread)
+    for k in range(last):
+        ratio = state[k] / prior_scale
+        total -= np.log(1.0 + ratio * ratio)
+    return total
+
+
+@kernel
+def slice_draws(
+    generator: np.random.Generator,
+    state: np.ndarray,
+    widths: np.ndarray,
+    layout: np.ndarray,
+    loads: np.ndarray,
+    prior_scale: float,
+    updates: int,
+    draws: np.ndarray,
+) -> None:
+    """Advance `state` by `updates` random coordinates a draw, and write each draw.
+
+    The state is s_1, …, s_K, signed, and log s_e. `layout` [stratum, 2] holds degrees of freedom
+    and sums of squares; a stratum's eigenvalue is `loads` times the variances, residual last. Each
+    update leaves the law exp(-deviance / 2) times half-Cauchy priors unchanged and is reversible,
+    and so is their sequence, the coordinates being drawn independently (Neal 2003).
+    """
+    size = state.size
+    for draw in range(draws.shape[0]):
+        here = _log_density(state, layout, loads, prior_scale)
+        for _ in range(updates):
+            k = int(generator.random() * size)
+            level = here - generator.standard_exponential()
+            old = state[k]
+            low = old - widths[k] * generator.random()
+            high = low + widths[k]
+            # Splitting the steps at random between both sides keeps the update reversible.
+            left = int(OUTWARD * generator.random())
+            right = OUTWARD - left
+            state[k] = low
+            while left > 0 and _log_density(state, layout, loads, prior_scale) > level:
+                low -= widths[k]
+                left -= 1
+                state[k] = low
+            state[k] = high
+            while right > 0 and _log_density(state, layout, loads, prior_scale) > level:
+                high += widths[k]
+                right -= 1
+                state[k] = high
+            while True:
+                state[k] = low + (high - low) * generator.random()
+                here = _log_density(state, layout, loads, prior_scale)
+                # The interval closes on the old value, at the latest where no density is known.
+                if here >= level or state[k] == old:
+                    break
+                if state[k] < old:
+                    low = state[k]
+                else:
+                    high = state[k]
+        # Numba's assignment of a row brings in how it prints shapes that do not fit.
+        for i in range(size):
+            draws[draw, i] = state[i]

@@ -4,26 +4,42 @@ For anyone who has every instance on every topic: the tests that keep their leve
 differ in mean effectiveness, in closed form. Instances and topics are both random; degrees of
 freedom are Satterthwaite's, or with fewer than five instances Kenward and Roger's. With missing
 cells use `steadyrank.stats.mixed.fit.fit`.
+
+One test of a pair says all there is to say of it; p-values of many data sets at once, with any
+number of leading axes (replications, pools of instances), are for simulations. Both take the mean
+squares of the balanced layout, and pool them as REML does: a component that would be negative is 0.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
 from steadyrank.errors import InputError
-from steadyrank.stats.anova.parts import Amount
-from steadyrank.stats.mixed.pooling import (
-    METHOD_WORDS,
-    DfMethod,
-    combined_mean_squares,
-    default_df_method,
-    pooled_squares,
-)
+from steadyrank.stats.anova.parts import CROSSED, Amount, Axes, sums_of_squares
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
+
+DfMethod = Literal["satterthwaite", "kenward-roger"]
+
+FEW_INSTANCES = 5
+"""Below this many, the variance between instances is hardly known: Kenward and Roger's adjustment
+is the default, which keeps the uncertainty of a component that is estimated at 0."""
+
+METHOD_WORDS = {
+    "satterthwaite": "Satterthwaite's degrees of freedom",
+    "kenward-roger": "Kenward and Roger's adjustment",
+}
+
+Free = tuple[float, float, float]
+"""Degrees of freedom of instances, of topics and of the residual."""
+
+NESTED: tuple[Axes, ...] = tuple(map(frozenset, ((-3,), (-3, -2), (-1,), (-3, -1))))
+"""The terms of [system, instance, topic]: systems, their instances, topics, systems × topics."""
 
 ONE_INSTANCE, ONE_TOPIC = "one_instance", "one_topic"
 """Flags: with one instance or one topic the test is about that one alone."""
@@ -81,18 +97,12 @@ def two_way_difference(
     """
     d = _complete("differences", differences)
     m, n = d.shape
-    by_instance, by_topic = d.mean(axis=1), d.mean(axis=0)
-    mean = float(d.mean())
-    rest = d - by_instance[:, None] - by_topic + mean
     tiny = CONSTANT * max(1.0, float(np.abs(d).max()))
     return _test(
-        mean,
-        df_method or default_df_method(m),
-        _mean_square(n * _squares(by_instance - mean), m - 1, tiny),
-        _mean_square(m * _squares(by_topic - mean), n - 1, tiny),
-        _mean_square(_squares(rest), (m - 1) * (n - 1), tiny),
+        float(d.mean()),
+        _squares_of_one(d[None]),
+        df_method=df_method or default_df_method(m),
         shape=(m, n),
-        factor=1.0,
         tiny=tiny,
         method="two-way random effects on differences",
     )
@@ -121,21 +131,12 @@ def nested_difference(
             f"both systems require the same numbers of instances and topics, got {a.shape} and "
             f"{b.shape}; fit a mixed model instead"
         )
-    both = np.stack([a, b])
-    m, n = a.shape
-    by_instance, by_topic = both.mean(axis=2), both.mean(axis=1)
-    means = both.mean(axis=(1, 2))
-    rest = both - by_instance[:, :, None] - by_topic[:, None, :] + means[:, None, None]
-    contrast = by_topic[0] - by_topic[1]
-    tiny = CONSTANT * max(1.0, float(np.abs(both).max()))
+    tiny = CONSTANT * max(1.0, float(np.abs(a).max()), float(np.abs(b).max()))
     return _test(
-        float(contrast.mean()),
-        df_method or default_df_method(m),
-        _mean_square(n * _squares(by_instance - means[:, None]), 2 * (m - 1), tiny),
-        _mean_square(0.5 * m * _squares(contrast - contrast.mean()), n - 1, tiny),
-        _mean_square(_squares(rest), 2 * (m - 1) * (n - 1), tiny),
-        shape=(m, n),
-        factor=2.0,
+        float((a.mean(axis=0) - b.mean(axis=0)).mean()),
+        _squares_of_one(np.stack([a, b])),
+        df_method=df_method or default_df_method(len(a)),
+        shape=a.shape,
         tiny=tiny,
         method="instances nested in two systems, topics crossed",
     )
@@ -152,27 +153,49 @@ def _complete(name: str, values: ArrayLike) -> np.ndarray:
     return matrix
 
 
-def _squares(values: np.ndarray) -> float:
-    return float((values * values).sum())
+Squares = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Sums of squares of instances, of topics (of differences, or systems × topics) and the rest."""
 
 
-def _mean_square(ss: float, df: int, tiny: float) -> Amount:
-    """A mean square that is nothing but rounding counts as 0."""
-    return Amount(ss if df and ss > tiny**2 * df else 0.0, df)
+def _squares_of(systems: np.ndarray) -> Squares:
+    """Of [..., system, instance, topic], where one system is the differences to another."""
+    if systems.shape[-3] == 1:
+        d = systems[..., 0, :, :]
+        instance, topic, rest = sums_of_squares(d - d.mean(axis=(-2, -1), keepdims=True), CROSSED)
+        return instance, topic, rest
+    centred = systems - systems.mean(axis=(-3, -2, -1), keepdims=True)
+    _, instance, _, topic, rest = sums_of_squares(centred, NESTED)
+    return instance, topic, rest
+
+
+def _free(n_systems: int, shape: Sequence[int]) -> tuple[int, int, int]:
+    """Degrees of freedom of these sums of squares."""
+    m, n = shape
+    own = n_systems * (m - 1)
+    return own, n - 1, own * (n - 1)
+
+
+def _squares_of_one(systems: np.ndarray) -> tuple[int, list[Amount]]:
+    """How many systems vary, and the sums of squares; those that are rounding count as 0."""
+    tiny = CONSTANT * max(1.0, float(np.abs(systems).max()))
+    free = _free(len(systems), systems.shape[1:])
+    sums = [float(ss) for ss in _squares_of(systems)]
+    return len(systems), [
+        Amount(ss if df and ss > tiny**2 * df else 0.0, df)
+        for ss, df in zip(sums, free, strict=True)
+    ]
 
 
 def _test(
     estimate: float,
-    df_method: DfMethod,
-    instance: Amount,
-    topic: Amount,
-    error: Amount,
+    squares: tuple[int, list[Amount]],
     *,
-    shape: tuple[int, int],
-    factor: float,
+    df_method: DfMethod,
+    shape: tuple[int, ...],
     tiny: float,
     method: str,
 ) -> DifferenceTest:
+    factor, (instance, topic, error) = squares
     combined, df, dropped = _combined(instance, topic, error, df_method)
     standard_error = float(np.sqrt(factor * combined / (shape[0] * shape[1])))
     flag = {(True, True): TOO_FEW, (True, False): ONE_INSTANCE, (False, True): ONE_TOPIC}.get(
@@ -219,7 +242,7 @@ def _combined(
 
 
 def _variances(
-    instance: Amount, topic: Amount, error: Amount, dropped: tuple[str, ...], shape: tuple[int, int]
+    instance: Amount, topic: Amount, error: Amount, dropped: tuple[str, ...], shape: tuple[int, ...]
 ) -> dict[str, float]:
     """Components from the mean squares; those of dropped ones are pooled with the error's.
 
@@ -238,3 +261,169 @@ def _variances(
         for name, part in named.items()
     }
     return {**variances, "residual": residual}
+
+
+class PooledSquares(NamedTuple):
+    """Mean squares as REML takes them: those of dropped components equal the residual's."""
+
+    instance: np.ndarray
+    topic: np.ndarray
+    residual: np.ndarray
+    has_instance: np.ndarray
+    """Whether the variance between instances is estimated above 0."""
+    has_topic: np.ndarray
+
+
+def default_df_method(instances: float) -> DfMethod:
+    """Kenward and Roger's below `FEW_INSTANCES`, Satterthwaite's from there on."""
+    return "kenward-roger" if instances < FEW_INSTANCES else "satterthwaite"
+
+
+def pooled_squares(
+    instance: np.ndarray, topic: np.ndarray, residual: np.ndarray, *, free: Free
+) -> PooledSquares:
+    """Pool mean squares that do not exceed the residual's, the smallest first.
+
+    REML maximises over eigenvalues of which none is below the residual's. The smaller of both mean
+    squares is pooled with the residual's unless it is above it, and then the other unless that is
+    above the pool, which may be less than the residual's mean square was (Thompson, Annals of
+    Mathematical Statistics 33(1), 1962).
+
+    >>> one, both = np.array(0.2), np.array(0.9)
+    >>> pooled = pooled_squares(one, both, np.array(1.0), free=(4, 4, 16))
+    >>> float(pooled.residual.round(4)), bool(pooled.has_instance), bool(pooled.has_topic)
+    (0.84, False, True)
+    """
+    instance_first = instance <= topic
+    least, other = np.minimum(instance, topic), np.maximum(instance, topic)
+    own = np.where(instance_first, free[0], free[1])
+    one_pooled = (least * own + residual * free[2]) / (own + free[2])
+    all_pooled = (instance * free[0] + topic * free[1] + residual * free[2]) / sum(free)
+    has_least = least > residual
+    has_other = has_least | (other > one_pooled)
+    left = np.where(has_least, residual, np.where(has_other, one_pooled, all_pooled))
+    has_instance = np.where(instance_first, has_least, has_other)
+    has_topic = np.where(instance_first, has_other, has_least)
+    return PooledSquares(
+        np.where(has_instance, instance, left),
+        np.where(has_topic, topic, left),
+        left,
+        has_instance,
+        has_topic,
+    )
+
+
+def combined_mean_squares(squares: PooledSquares, *, free: Free, df_method: DfMethod) -> np.ndarray:
+    """Mean square of the estimate and its degrees of freedom, [2, ...].
+
+    The estimate has mean square c = MSa + MSu - MSe, of pooled mean squares. Satterthwaite's
+    degrees of freedom take a component at 0 as known: c² / (MSa²/fa + MSu²/fu + MSe²/fe), or
+    the one mean square's own that is left, or all where none is. Kenward and Roger's are the first
+    formula throughout; the adjustment of the standard error is 0 where a layout is balanced.
+
+    >>> left = pooled_squares(np.array(0.8), np.array(3.0), np.array(1.0), free=(2, 9, 18))
+    >>> for method in ("satterthwaite", "kenward-roger"):
+    ...     print(combined_mean_squares(left, free=(2, 9, 18), df_method=method).round(3).tolist())
+    [3.0, 9.0]
+    [3.0, 5.869]
+    """
+    parts = (squares.instance, squares.topic, squares.residual)
+    combined = squares.instance + squares.topic - squares.residual
+    spread = sum(part**2 / df for part, df in zip(parts, free, strict=True))
+    with np.errstate(invalid="ignore"):
+        df = np.where(combined > 0.0, combined**2 / spread, sum(free))
+    if df_method == "satterthwaite":
+        one = np.where(squares.has_instance, free[0], free[1])
+        several = squares.has_instance & squares.has_topic
+        none = ~(squares.has_instance | squares.has_topic)
+        df = np.where(several, df, np.where(none, sum(free), one))
+    return np.stack([combined, df])
+
+
+def t_pvalues(z: np.ndarray, *, df: float | None = None) -> np.ndarray:
+    """Two-sided p of Student's t of differences [..., topic], on N - 1 degrees of freedom or `df`.
+
+    Without spread p is 0, or 1 where there is no difference either.
+
+    >>> t_pvalues(np.array([[0.1, 0.0, 0.3, 0.2], [0.1, 0.1, 0.1, 0.1]])).round(4).tolist()
+    [0.1027, 0.0]
+    """
+    mean, error = means_and_errors(z)
+    return _pvalues(mean, error, z.shape[-1] - 1.0 if df is None else df, np.abs(z).max(axis=-1))
+
+
+def means_and_errors(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean of differences [..., topic], and its standard error."""
+    n = z.shape[-1]
+    mean = z.mean(axis=-1)
+    off = z - mean[..., None]
+    squares = np.einsum("...n,...n->...", off, off)
+    return mean, np.sqrt(squares / (n * (n - 1.0)))
+
+
+def two_way_pvalues(differences: np.ndarray) -> np.ndarray:
+    """p of `two_way_difference`, of differences [..., instance, topic].
+
+    >>> d = np.array([[0.3, 0.5, 0.1, 0.6], [0.4, 0.5, 0.2, 0.8], [0.2, 0.6, 0.1, 0.7]])
+    >>> two_way_pvalues(d).round(5).item()
+    0.04292
+    """
+    if differences.shape[-2] == 1:
+        return t_pvalues(differences[..., 0, :])
+    return _random_pvalues(differences.mean(axis=(-2, -1)), differences[..., None, :, :])
+
+
+def nested_pvalues(first: np.ndarray, second: np.ndarray, *, df: float | None = None) -> np.ndarray:
+    """p of `nested_difference`, of two systems [..., instance, topic].
+
+    On `df` degrees of freedom, if given, in place of its own.
+    """
+    m = first.shape[-2]
+    if m == 1:
+        return t_pvalues((first - second)[..., 0, :], df=df)
+    contrast = first.mean(axis=-2) - second.mean(axis=-2)
+    return _random_pvalues(contrast.mean(axis=-1), np.stack([first, second], axis=-3), df=df)
+
+
+def welch_pvalues(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """p of Welch's t test on the instances' means over topics: blind to other topics."""
+    means = [scores.mean(axis=-1) for scores in (first, second)]
+    errors = [by_instance.var(axis=-1, ddof=1) / by_instance.shape[-1] for by_instance in means]
+    total = errors[0] + errors[1]
+    with np.errstate(invalid="ignore"):
+        parts = [
+            e**2 / (by_instance.shape[-1] - 1.0)
+            for e, by_instance in zip(errors, means, strict=True)
+        ]
+        df = np.where(total > 0.0, total**2 / (parts[0] + parts[1]), 1.0)
+    size = np.maximum(np.abs(means[0]).max(axis=-1), np.abs(means[1]).max(axis=-1))
+    return _pvalues(means[0].mean(axis=-1) - means[1].mean(axis=-1), np.sqrt(total), df, size)
+
+
+def _random_pvalues(
+    mean: np.ndarray, systems: np.ndarray, *, df: float | None = None
+) -> np.ndarray:
+    """p of a mean difference from the systems that vary, [..., system, instance, topic]."""
+    n_systems, m, n = systems.shape[-3:]
+    free = _free(n_systems, (m, n))
+    size = np.abs(systems).max(axis=(-3, -2, -1))
+    tiny = np.square(CONSTANT * np.maximum(1.0, size))
+    squares = [ss / own for ss, own in zip(_squares_of(systems), free, strict=True)]
+    pooled = pooled_squares(
+        *(np.where(square <= tiny, 0.0, square) for square in squares), free=free
+    )
+    combined, satterthwaite = combined_mean_squares(
+        pooled, free=free, df_method=default_df_method(m)
+    )
+    error = np.sqrt(n_systems / (m * n) * combined)
+    return _pvalues(mean, error, satterthwaite if df is None else df, size)
+
+
+def _pvalues(
+    mean: np.ndarray, error: np.ndarray, df: np.ndarray | float, size: np.ndarray
+) -> np.ndarray:
+    tiny = CONSTANT * np.maximum(1.0, size)
+    sure = error <= tiny
+    t = np.abs(mean) / np.where(sure, 1.0, error)
+    pvalue = np.minimum(1.0, 2.0 * special.stdtr(df, -t))
+    return np.asarray(np.where(sure, (np.abs(mean) <= tiny).astype(float), pvalue))

@@ -2,15 +2,21 @@
 
 Corrected p-values, marks, letters, rank sets and intervals are five ways to tell the same
 decisions. They are made here, once, so that no two of them can contradict each other.
+
+For anyone who tests more than one pair of runs, p-values are adjusted for the size of the family:
+Bonferroni and Holm bound the chance of any false claim (Holm is never worse); Benjamini-Hochberg
+bounds the expected share of false claims.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from steadyrank.errors import InputError, check_choice
 from steadyrank.stats.pairs.result import PairTests
 
 OPEN_END = float(np.finfo(np.float64).tiny)
@@ -107,6 +113,26 @@ def beaten(n_runs: int, pairs: np.ndarray, claimed: np.ndarray) -> np.ndarray:
     return wins
 
 
+def tiers(wins: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """A number per run: 1 for all that are not shown to be worse than the best, and so on.
+
+    Each further tier begins with the best run outside those before, and holds what is not shown to
+    be worse than that one. Runs of one tier may differ significantly from one another. 0 for runs
+    without a mean.
+
+    >>> tiers(np.array([[0, 0, 1], [0, 0, 0], [0, 0, 0]], bool), np.array([0.5, 0.4, 0.3])).tolist()
+    [1, 1, 2]
+    """
+    tier = np.zeros(len(means), int)
+    left = np.argsort(-np.nan_to_num(means, nan=-np.inf), kind="stable")
+    left = left[~np.isnan(means[left])]
+    while len(left):
+        worse = wins[left[0], left]
+        tier[left[~worse]] = tier.max() + 1
+        left = left[worse]
+    return tier
+
+
 def rank_sets(wins: np.ndarray) -> np.ndarray:
     """[run, 2]: the best and the worst rank that the claims leave to each run.
 
@@ -119,3 +145,122 @@ def rank_sets(wins: np.ndarray) -> np.ndarray:
     [[1, 2], [1, 2], [3, 3]]
     """
     return np.stack([1 + wins.sum(axis=0), len(wins) - wins.sum(axis=1)], axis=1)
+
+
+def adjust(pvalues: ArrayLike, method: str = "holm") -> np.ndarray:
+    """Adjusted p-values, in the shape and order given; NaN stays NaN and is not counted.
+
+    With m p-values sorted upwards, p_(1) to p_(m):
+
+    - `none`: p
+    - `bonferroni`: min(1, m p)
+    - `holm`: max over j <= i of min(1, (m - j + 1) p_(j))
+    - `bh`: min over j >= i of min(1, m p_(j) / j)
+
+    Reject where the adjusted value is below the error rate. Bonferroni and Holm hold under any
+    dependence; BH under independence or positive regression dependence, which all pairs of
+    the same runs satisfy only roughly. Do not use `bh` where one false claim is one too many, nor
+    any of them on p-values that are already simultaneous (Tukey's). The whole array is one family.
+
+    References: Holm, Scandinavian Journal of Statistics 6(2), 1979,
+    https://www.jstor.org/stable/4615733; Benjamini and Hochberg 1995,
+    doi:10.1111/j.2517-6161.1995.tb02031.x.
+
+    >>> adjust([0.01, 0.04, float("nan"), 0.03], "holm").tolist()
+    [0.03, 0.06, nan, 0.06]
+    """
+    check_choice("correction", method, METHODS)
+    values = np.array(pvalues, dtype=np.float64)
+    present = ~np.isnan(values)
+    family = values[present]
+    if np.any((family < 0.0) | (family > 1.0)):
+        wrong = family[(family < 0.0) | (family > 1.0)][0]
+        raise InputError(f"a p-value must lie between 0 and 1, got {wrong}")
+    if family.size:
+        values[present] = METHODS[method](family)
+    return values
+
+
+def _holm(p: np.ndarray) -> np.ndarray:
+    order = np.argsort(p, kind="stable")
+    stepped = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
+    return _unsorted(np.minimum(1.0, stepped), order)
+
+
+def _bh(p: np.ndarray) -> np.ndarray:
+    order = np.argsort(-p, kind="stable")
+    # The factor first: m / rank is never below 1, so that rounding cannot lower a p-value.
+    stepped = np.minimum.accumulate(p[order] * (p.size / np.arange(p.size, 0, -1)))
+    return _unsorted(np.minimum(1.0, stepped), order)
+
+
+def _unsorted(values: np.ndarray, order: np.ndarray) -> np.ndarray:
+    back = np.empty_like(values)
+    back[order] = values
+    return back
+
+
+METHODS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "none": lambda p: p,
+    "bonferroni": lambda p: np.minimum(1.0, p * p.size),
+    "holm": _holm,
+    "bh": _bh,
+}
+"""Name of each correction and what it does to a family without missing values."""
+
+
+MOST_GROUPS = 500
+"""Groups on the way to the answer; some patterns make them grow without end."""
+
+ALPHABET = "abcdefghijklmnopqrstuvwxyz"
+
+
+def compact_letters(different: np.ndarray, order: np.ndarray) -> list[str] | None:
+    """Letters such that runs share one exactly if they are not significantly different.
+
+    None where that takes more groups than there are letters, as with many runs.
+
+    `different` is a symmetric boolean matrix of runs, `order` the runs from the best down.
+    Insert-absorb: start with one group of all; every significant pair splits each group
+    that holds both; groups inside others are dropped. Piepho, "An algorithm for a
+    letter-based representation of all-pairwise comparisons", Journal of Computational and
+    Graphical Statistics 13(2), 2004, doi:10.1198/1061860043515.
+
+    >>> different = np.zeros((3, 3), bool)
+    >>> different[0, 2] = different[2, 0] = True
+    >>> compact_letters(different, np.arange(3))
+    ['a', 'ab', 'b']
+    """
+    n_runs = len(different)
+    groups = [(1 << n_runs) - 1]
+    # By rank, groups are nearly intervals and stay few on the way; the answer is the same.
+    ranked = different[np.ix_(order, order)]
+    for i, j in np.argwhere(np.triu(ranked)).tolist():
+        pair = 1 << i | 1 << j
+        split = {g ^ 1 << member for g in groups if g & pair == pair for member in (i, j)}
+        groups = _absorbed([g for g in groups if g & pair != pair], split)
+        if len(groups) > MOST_GROUPS:
+            return None
+    if len(groups) > len(ALPHABET):
+        return None
+    letters = [""] * n_runs
+    members = sorted([place for place in range(n_runs) if group >> place & 1] for group in groups)
+    for letter, group in zip(ALPHABET, members, strict=False):
+        for place in group:
+            letters[int(order[place])] += letter
+    return letters
+
+
+def _absorbed(kept: list[int], new: set[int]) -> list[int]:
+    """The groups that no other group contains; only new ones can be contained.
+
+    A group is the bits of its runs, which makes containing one operation.
+    """
+    result = list(kept)
+    for group in sorted(new, key=int.bit_count, reverse=True):
+        for other in result:
+            if group & other == group:
+                break
+        else:
+            result.append(group)
+    return result

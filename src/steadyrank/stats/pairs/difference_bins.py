@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steadyrank.compute.kernels import lean_kernel, part
+from steadyrank.compute.kernels import kernel, part
 
 N_BINS = 21
 WIDTH = 0.01
@@ -12,7 +12,7 @@ ROUNDED = 0.5e-9
 """Half of the ninth decimal of |d| / WIDTH: .03 belongs to [.03, .04), whatever its last bit."""
 
 
-@lean_kernel
+@kernel
 def count_errors(raw, means, counts, errors, zeros):
     """Bins of |difference| of all pairs in each replicate: how many, and how many reversed.
 
@@ -75,7 +75,7 @@ def pair_rates(
     _pair_rates(means, errors, pairs, first, critical, k, centre, room, rates, least)
 
 
-@lean_kernel
+@kernel
 def _pair_rates(means, errors, pairs, first, critical, k, centre, room, rates, least):
     n_samples = means.shape[1]
     t, sizes, d = room[0], room[1], room[2]
@@ -102,7 +102,7 @@ def _pair_rates(means, errors, pairs, first, critical, k, centre, room, rates, l
                     break
 
 
-@lean_kernel
+@kernel
 def shifted_sums(values, raw, shift, squares):
     """Sums over each row of values [cell, sample] less its raw value, and of their squares."""
     for cell in range(len(values)):

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from steadyrank.stats.inputs import checked, flagged_moments
+from steadyrank.stats.inputs import checked
 from steadyrank.stats.pairs.result import TOO_FEW, ZERO_VARIANCE
-from steadyrank.stats.pairs.tests import differences
+from steadyrank.stats.pairs.tests import differences, moments
 
 READINGS = (("negligible", 0.0), ("small", 0.2), ("medium", 0.5), ("large", 0.8))
 """Cohen's words, each with the smallest absolute effect that it names."""
@@ -72,7 +72,8 @@ def effect_sizes(
     ([1.0], ['large'], [2])
     """
     matrix, chosen = checked(scores, pairs)
-    n, mean, sd, flag = flagged_moments(matrix, chosen)
+    found = moments(matrix, chosen)
+    n, mean, sd, flag = found.n, found.mean, found.sd, found.flag
     if weights is not None:
         mean, sd = _weighted_moments(matrix, chosen, weights)
     effect = _standardised(mean, sd, flag)

@@ -14,7 +14,7 @@ import numpy as np
 
 from steadyrank.compute.random import block_stream
 from steadyrank.stats.pairs import kernels
-from steadyrank.stats.pairs.corrections import adjust
+from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.stats.pairs.max_t import order_statistic
 from steadyrank.stats.pairs.result import CONSTANT, ZERO_VARIANCE
 from steadyrank.stats.pairs.skewed import careful_t

@@ -16,17 +16,14 @@ from scipy import special
 
 from steadyrank.compute.random import block_stream, blocks_of
 from steadyrank.errors import check_choice
-from steadyrank.stats.inputs import (
-    PAIR_BLOCK,
-    check_open_unit,
-    check_samples,
-    checked,
-    flagged_moments,
-)
+from steadyrank.stats.inputs import check_open_unit, check_samples, checked
 from steadyrank.stats.pairs.kernels import topic_weights
 from steadyrank.stats.pairs.resampled import shared_differences
 from steadyrank.stats.pairs.result import CONSTANT, TOO_FEW
-from steadyrank.stats.pairs.tests import in_threads, slices
+from steadyrank.stats.pairs.tests import in_threads, moments, slices
+
+PAIR_BLOCK = 256
+"""Pairs handled at a time: bounds memory, and never depends on the number of threads."""
 
 NO_SPREAD = 1e-13
 """A resample's variance counts as none if it is at most this times its mean square."""
@@ -47,11 +44,10 @@ def t_intervals(scores: ArrayLike, pairs: ArrayLike, *, confidence: float = 0.95
     """
     matrix, chosen = checked(scores, pairs)
     check_open_unit("confidence", confidence)
-    n, mean, sd, flag = flagged_moments(matrix, chosen)
-    quantile = special.stdtrit(np.maximum(n - 1, 1), 0.5 + 0.5 * confidence)
-    half_width = np.where(flag == "", quantile * sd / np.sqrt(np.maximum(n, 1)), 0.0)
-    half_width[flag == TOO_FEW] = np.nan
-    return np.stack([mean - half_width, mean + half_width], axis=1)
+    found = moments(matrix, chosen)
+    quantile = special.stdtrit(np.maximum(found.df, 1.0), 0.5 + 0.5 * confidence)
+    half_width = quantile * found.standard_error
+    return np.stack([found.mean - half_width, found.mean + half_width], axis=1)
 
 
 def bootstrap_intervals(
@@ -87,8 +83,9 @@ def bootstrap_intervals(
     matrix, chosen = checked(scores, pairs)
     check_open_unit("confidence", confidence)
     check_samples(n_samples)
-    n, mean, _, flag = flagged_moments(matrix, chosen)
-    limits = np.stack([mean, mean], axis=1)
+    found = moments(matrix, chosen)
+    n, flag = found.n, found.flag
+    limits = np.stack([found.mean, found.mean], axis=1)
     limits[flag == TOO_FEW] = np.nan
     tail = 0.5 - 0.5 * confidence
 

@@ -1,19 +1,27 @@
-"""The inner loops of the paired tests: ranks, sign flips, resamples, counted for many pairs."""
+"""The inner loops of the paired tests: ranks, sign flips, resamples, counted for many pairs.
+
+Tests of many pairs under thousands of sign patterns or resamples are counted, never stored: a
+matrix product has the sums of all runs, a pair's is the difference of two of these, and what is
+kept of it is whether it reaches what was observed.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from steadyrank.compute.kernels import WORD, high_product, kernel, lean_kernel
+from steadyrank.compute.kernels import WORD, high_product, kernel
 
 CANCELLED = 1e-3
 """Below this share of G_ii + G_jj, a variance from the Gram matrix has lost too many digits."""
+
+NOTHING = 1e-12
+"""Share of a sum of squares below which what is left of it is rounding."""
 
 RESTART = 1024
 """Sign flips after which the running sum is taken afresh, so that rounding cannot add up."""
 
 
-@lean_kernel
+@kernel
 def standard_errors(centred, gram, out):
     """Of the mean difference of all pairs in each replicate: centred [replicate, run, topic],
     gram its products [replicate, run, run], out [replicate, pair].
@@ -208,7 +216,7 @@ def exact_flips(z, tolerance, pvalue):
         pvalue[p] = count / flips
 
 
-@lean_kernel
+@kernel
 def count_run_differences(sums, pairs, limit, counts):
     """How often |sums[i, b] - sums[j, b]| reaches the limit of the pair (i, j), over b."""
     for p in range(len(pairs)):
@@ -219,7 +227,7 @@ def count_run_differences(sums, pairs, limit, counts):
         counts[p] += count
 
 
-@lean_kernel
+@kernel
 def count_extreme(values, limit, two_sided, counts):
     """How often values[b, p], or its size if two-sided, reaches the limit of p, over b."""
     for b in range(values.shape[0]):
@@ -228,7 +236,7 @@ def count_extreme(values, limit, two_sided, counts):
             counts[p] += value >= limit[p]
 
 
-@lean_kernel
+@kernel
 def topic_weights(drawn, weights):
     """How often each topic was drawn, in each row of draws."""
     weights[:] = 0.0
@@ -237,24 +245,59 @@ def topic_weights(drawn, weights):
             weights[b, drawn[b, k]] += 1.0
 
 
-@lean_kernel
-def resampled_t(sums, squares, n, shift, largest):
-    """Turn sums of resampled centred differences into t*, in place; `squares` are their squares'.
+@kernel
+def resampled_t(sums, squares, cross, along, total, spread, n, shift, largest):
+    """Turn sums [replicate, pair] of the residuals of drawn units into t*, in place.
 
-    A resample without variance has t* = ±inf, or 0 if its mean is 0 too.
+    With e the residuals and s the shares of the n units that a replicate draws, `squares` are the
+    sums of e², `along` times `cross` those of e s, `total` [replicate] those of s and `spread`
+    those of s². The mean of a resample is m = sum(e) / sum(s), and its variance
+    n / (n - 1) sum (e - m s)² / sum(s)². Of plain topics, whose share is 1/n, this is Student's. A
+    resample without variance has t* = ±inf, or 0 if its mean is 0 too.
     """
     for b in range(sums.shape[0]):
+        inverse = 1.0 / total[b]
         for p in range(sums.shape[1]):
-            mean = sums[b, p] / n
-            spread = squares[b, p] - n * mean * mean
+            mean = sums[b, p] * inverse
+            left = squares[b, p] + mean * (mean * spread[b] - 2.0 * along * cross[b, p])
             centre = mean - shift[p]
-            t = centre * np.sqrt(n * (n - 1.0) / spread)
-            if spread <= 1e-12 * squares[b, p] or spread <= n * (1e-12 * largest[p]) ** 2:
-                t = 0.0 if abs(centre) <= 1e-12 * largest[p] else np.copysign(np.inf, centre)
+            t = centre * total[b] * np.sqrt((n - 1.0) / (n * left))
+            # What rounding has left of equal terms.
+            least = 1e-12 * largest[p]
+            if left <= 1e-12 * squares[b, p] or left * n <= least * least:
+                t = 0.0 if abs(centre) <= least else np.copysign(np.inf, centre)
             sums[b, p] = t
 
 
-@lean_kernel
+@kernel
+def unit_statistics(sums, cross, pairs, squares, spread, out):
+    """t of each pair (i, j) under each sign pattern b, numerator and standard error recomputed.
+
+    `sums` [pattern, stratum, run] are of the units' signed values v; `cross` the same, each times
+    f s, with s the share of its unit and f = m / (m - 1) of the m units of its stratum; `squares`
+    [stratum, pair] are f sum v² of the pairs, which no sign changes, and `spread` [stratum] is
+    f sum s². A stratum's mean M has the variance f sum (v - M s)², here multiplied out. Infinite
+    where a pattern leaves a difference without spread, 0 where it leaves neither.
+    """
+    for b in range(sums.shape[0]):
+        for p in range(pairs.shape[0]):
+            i, j = pairs[p, 0], pairs[p, 1]
+            total, variance, most = 0.0, 0.0, 0.0
+            for k in range(sums.shape[1]):
+                mean = sums[b, k, i] - sums[b, k, j]
+                along = cross[b, k, i] - cross[b, k, j]
+                total += mean
+                variance += squares[k, p] - 2.0 * mean * along + mean * mean * spread[k]
+                most += squares[k, p]
+            if most <= 0.0:
+                out[b, p] = 0.0
+            elif variance <= NOTHING * most:
+                out[b, p] = np.copysign(np.inf, total) if total * total > NOTHING * most else 0.0
+            else:
+                out[b, p] = total / np.sqrt(variance)
+
+
+@kernel
 def signed_differences(sums, pairs, weight, out):
     """(sums[b, i] - sums[b, j]) weight of each pair (i, j) under each sign pattern b."""
     for b in range(sums.shape[0]):
@@ -262,7 +305,7 @@ def signed_differences(sums, pairs, weight, out):
             out[b, p] = (sums[b, pairs[p, 0]] - sums[b, pairs[p, 1]]) * weight[p]
 
 
-@lean_kernel
+@kernel
 def look_up(values, row, table, out):
     """Values from -1 to 1 through their pair's row of a table on an equal grid from 0 to 1."""
     last = table.shape[1] - 1
@@ -275,7 +318,7 @@ def look_up(values, row, table, out):
             out[b, p] = size if values[b, p] >= 0.0 else -size
 
 
-@lean_kernel
+@kernel
 def step_counts(values, observed, counts, largest):
     """Stepdown: how often the largest of the hypotheses still in play reaches each observed one.
 
@@ -295,7 +338,7 @@ def step_counts(values, observed, counts, largest):
         largest[b] = most
 
 
-@lean_kernel
+@kernel
 def step_counts_of_sums(sums, pairs, weight, observed, counts, largest):
     """`step_counts` of `signed_differences`, of sums [run, pattern], without the values between.
 
@@ -321,7 +364,7 @@ def step_counts_of_sums(sums, pairs, weight, observed, counts, largest):
         counts[p] += reached
 
 
-@lean_kernel
+@kernel
 def largest_of_sums(sums, pairs, weight, largest):
     """The largest |signed difference| of all pairs under each pattern, of sums [run, pattern]."""
     largest[:] = 0.0
@@ -332,7 +375,7 @@ def largest_of_sums(sums, pairs, weight, largest):
             largest[b] = value if value > largest[b] else largest[b]
 
 
-@lean_kernel
+@kernel
 def count_beaten(values, pairs, observed, most, counts):
     """How often the largest statistic against each run reaches the observed one [run].
 
@@ -349,7 +392,7 @@ def count_beaten(values, pairs, observed, most, counts):
             counts[run] += most[run] >= observed[run]
 
 
-@lean_kernel
+@kernel
 def count_beaten_of_sums(sums, pairs, weight, observed, most, counts):
     """`count_beaten` of `signed_differences`, of sums [run, pattern], without the values between.
 

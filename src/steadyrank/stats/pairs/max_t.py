@@ -1,9 +1,27 @@
-"""All pairs of runs at once: studentized sign flips and the distribution of the largest t.
+"""All pairs of runs at once: sign flips and the distribution of the largest t.
 
 For leaderboards, where one wrong claim among thousands of pairs is one too many. The correction
 knows how strongly the tests of all pairs depend on each other, which Holm's does not, so that it
 finds more at the same error rate (Romano & Wolf 2005, doi:10.1111/j.1468-0262.2005.00615.x;
 Mogstad, Romano, Shaikh & Wilhelm 2024, doi:10.1093/restud/rdad006).
+
+**The flips.** If two runs are equal, their difference on a topic is as likely to have one sign as
+the other. So the signs of whole topics are flipped, the same for all runs, t is computed again for
+all pairs, and the largest t is kept. Over thousands of patterns of signs these maxima are the null
+distribution: a pair is rejected where few patterns reach its observed t.
+
+**The steps.** A rejected hypothesis is out of play, and the others are held against the largest t
+of what is left. Hypotheses are one-sided: of each pair the one that the data speak for may be
+rejected, and the other never is, so it stays in play. With pairs sorted by their observed t, the
+maxima of all steps come from one walk through the pairs, from the smallest t up
+(`kernels.step_counts`).
+
+**The work.** Signs do not change the sum of squares S of n centred differences. So t depends on a
+pattern only through the signed sum: with r = sum / sqrt(n S), t = r sqrt((n - 1) / (1 - r²)), which
+increases with r, and r serves as well as t. The signed sum of a pair is the difference of those of
+its runs, which one product of matrices has for all runs and patterns; no array [pattern, pair] is
+made (`kernels.step_counts_of_sums`). Where pairs lack topics, or what was drawn differs in weight,
+statistics are not comparable as they are, and the array is made, some patterns at a time.
 
 Flips make symmetric differences, and real ones are skewed. Hence what is held against the largest
 flipped t is not the observed t but the careful one (`steadyrank.stats.pairs.skewed`).
@@ -12,13 +30,12 @@ flipped t is not the observed t but the careful one (`steadyrank.stats.pairs.ske
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache, partial
-from typing import Any, NamedTuple, TypedDict, Unpack
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol, TypedDict, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from steadyrank.compute.blas import one_blas_thread
@@ -70,16 +87,23 @@ class MaxT:
     """Whether these are all the patterns there are."""
 
 
+class Draws(TypedDict, total=False):
+    """How signs are flipped: the level, the patterns to draw, their seed, and threads."""
+
+    alpha: float
+    n_samples: int
+    seed: int
+    jobs: int | None
+
+
+class Flips(Draws, total=False):
+    """The same, and who is to know how far it is."""
+
+    progress: Progress | None
+
+
 def max_t(
-    scores: np.ndarray,
-    pairs: np.ndarray,
-    *,
-    alpha: float = 0.05,
-    n_samples: int = 10_000,
-    seed: int = 0,
-    jobs: int | None = None,
-    progress: Progress | None = None,
-    careful: bool = True,
+    scores: np.ndarray, pairs: np.ndarray, *, careful: bool = True, **flips: Unpack[Flips]
 ) -> MaxT:
     """Adjusted p-values of paired t tests by the largest studentized statistic of the family.
 
@@ -93,8 +117,9 @@ def max_t(
     was .03 to .10 at .05 (docs/levels.md).
 
     `pairs` [pair, 2] are the family, and `alpha` the error rate of all of it, for `critical`.
-    `n_samples` sign patterns are drawn; all 2^(n - 1) are enumerated where these are no more, and
-    up to 16 topics in any case. Families of more than a million pairs have fewer, `patterns_of`.
+    `n_samples` (10,000) sign patterns are drawn; all 2^(n - 1) are enumerated where these are no
+    more, and up to 16 topics in any case. Families of more than a million pairs have fewer,
+    `patterns_of`.
 
     Where cells are missing, pairs differ in their degrees of freedom; their t are compared by
     the normal quantiles of the same tail probability, since otherwise the pair with the fewest
@@ -106,26 +131,26 @@ def max_t(
     [0.913, 0.0, 0.001]
     """
     scores, pairs = checked(scores, pairs)
-    check_samples(n_samples)
-    check_open_unit("alpha", alpha)
-    differences = moments(scores, pairs)
-    family = _family(scores, pairs, differences, careful)
-    centred = np.nan_to_num(scores - mean_of_present(scores)[:, None]).T
-    flips: Flips = {"alpha": alpha, "n_samples": n_samples, "seed": seed, "jobs": jobs}
-    count = _count_plain(family, centred) if family.is_plain else _count_any(family, centred)
-    told: Flips = {**flips, "progress": progress}
-    steps = stepdown(family.observed, scores.shape[1], count, n_pairs=len(pairs), **told)
-    pvalue = np.where(differences.n < 2, np.nan, 1.0)
-    pvalue[family.place] = steps.pvalue
-    critical = family.scale.to_t(steps.limit, differences.n)
-    candidates = unbeaten(len(scores), family.pairs[steps.pvalue <= alpha])
+    check_flips(flips)
+    found = moments(scores, pairs)
+    observed = _observed(scores, pairs, found, careful)
+    decided = decide(
+        observed.size,
+        found.mean,
+        pairs,
+        observed.flipped,
+        shape=scores.shape,
+        leads=_leads(scores),
+        flips=flips,
+    )
+    critical = observed.scale.to_t(decided.limit, found.n)
     return MaxT(
-        pvalue=pvalue,
+        pvalue=np.where(found.n < 2, np.nan, decided.pvalue),
         critical=critical,
-        reach=reach_of(critical, differences.skewness if careful else None, differences.n),
-        first=_first(scores, family.about(candidates), centred, candidates, len(pairs), flips),
-        n_patterns=steps.n_patterns,
-        exact=steps.exact,
+        reach=careful_reach(critical, found.skewness if careful else None, found.n),
+        first=decided.first,
+        n_patterns=decided.n_patterns,
+        exact=decided.exact,
     )
 
 
@@ -146,92 +171,11 @@ def could_be_first(
     """
     every = all_pairs(len(scores))
     pairs = every[candidates[every].any(axis=1)]
-    differences = moments(scores, pairs)
-    centred = np.nan_to_num(scores - mean_of_present(scores)[:, None]).T
-    family = _family(scores, pairs, differences, careful)
-    return _first(scores, family, centred, candidates, len(every), flips)
-
-
-def unbeaten(n_runs: int, rejected: np.ndarray) -> np.ndarray:
-    """The runs that are not the second of a rejected pair (better, worse)."""
-    return np.asarray(np.bincount(rejected[:, 1], minlength=n_runs) == 0)
-
-
-def first_of(
-    observed: np.ndarray,
-    pairs: np.ndarray,
-    candidates: np.ndarray,
-    n_signs: int,
-    count: CountBeaten,
-    *,
-    n_pairs: int,
-    alpha: float = 0.05,
-    n_samples: int = 10_000,
-    seed: int = 0,
-    jobs: int | None = None,
-    progress: Progress | None = None,
-) -> np.ndarray:
-    """The candidates whose largest statistic against them many patterns reach.
-
-    `observed` are the statistics of pairs (better, worse), all that a candidate is in; `n_pairs`
-    those of the whole family, which has the same patterns.
-    """
-    against = np.zeros(len(candidates))
-    np.maximum.at(against, pairs[:, 1], observed)
-    total, n_patterns, halves, _ = over_patterns(
-        n_signs,
-        lambda signs, counts: count(signs, against, counts),
-        len(candidates),
-        n_pairs=n_pairs,
-        n_samples=n_samples,
-        seed=seed,
-        jobs=jobs,
-        progress=progress,
-    )
-    return np.asarray(candidates & ((1.0 + total / halves) / (1.0 + n_patterns) > alpha))
-
-
-def counting_beaten(
-    pairs: np.ndarray, sums: Sums, statistics: Callable[..., np.ndarray]
-) -> CountBeaten:
-    """Counts for `first_of` of statistics [pattern, pair] of pairs (better, worse)."""
-
-    def count(signs: np.ndarray, against: np.ndarray, counts: np.ndarray) -> None:
-        arrays, scratch = sums(signs), np.empty(len(against))
-        for part in slices(len(signs), max(1, VALUES_AT_ONCE // max(1, len(pairs)))):
-            values = statistics(*(array[part] for array in arrays))
-            kernels.count_beaten(values, pairs, against, scratch, counts)
-
-    return count
-
-
-def _first(
-    scores: np.ndarray,
-    family: _Family,
-    centred: np.ndarray,
-    candidates: np.ndarray,
-    n_pairs: int,
-    flips: Flips,
-) -> np.ndarray:
-    def count_plain(signs: np.ndarray, against: np.ndarray, counts: np.ndarray) -> None:
-        sums = signs @ centred
-        for part in slices(len(signs), PATTERNS_AT_ONCE):
-            by_run = np.ascontiguousarray(sums[part].T)
-            most = np.empty_like(by_run)
-            kernels.count_beaten_of_sums(by_run, family.pairs, family.weight, against, most, counts)
-
-    count_any = counting_beaten(
-        family.pairs, lambda signs: (signs @ centred, signs), partial(_statistics, family)
-    )
-    count = count_plain if family.is_plain else count_any
-    observed = family.observed
-    if np.isnan(scores).any():
-        # On the topics that both have, a run may be ahead of one with a higher adjusted mean.
-        better, worse = adjusted_means(scores)[family.pairs].T
-        observed = np.where(better > worse, observed, 0.0)
-    return first_of(
-        observed, family.pairs, candidates, len(centred), count, n_pairs=n_pairs, **flips
-    )
+    found = moments(scores, pairs)
+    observed = _observed(scores, pairs, found, careful)
+    family = _family(observed.size, found.mean, pairs)
+    n_signs, leads = scores.shape[1], _leads(scores)
+    return _first(family, observed.flipped, candidates, n_signs, len(every), leads, flips)
 
 
 def max_t_level(n: np.ndarray, critical: np.ndarray, alpha: float) -> float:
@@ -243,15 +187,199 @@ def max_t_level(n: np.ndarray, critical: np.ndarray, alpha: float) -> float:
     return level if level < 1.0 else alpha  # no two runs differ at all: nothing to correct
 
 
-def reach_of(critical: np.ndarray, skewness: np.ndarray | None, n: ArrayLike) -> np.ndarray:
-    """[pair, 2]: that of the careful t, or of t itself where no skewness is given."""
-    if skewness is None:
-        return np.stack([critical, critical], axis=1)
-    return careful_reach(critical, skewness, np.asarray(n, float))
+def check_flips(flips: Flips) -> None:
+    """A level between 0 and 1, and at least one sample."""
+    check_samples(flips.get("n_samples", USUAL))
+    check_open_unit("alpha", flips.get("alpha", 0.05))
+
+
+class FlippedStatistics(Protocol):
+    """Flipped statistics of a family's pairs, the better run first."""
+
+    def count_steps(
+        self, signs: np.ndarray, observed: np.ndarray, counts: np.ndarray, largest: np.ndarray
+    ) -> None:
+        """Of signs [pattern, unit]: add to how often the largest statistic of a pair and of those
+        below reaches the observed one [pair], and write the largest of all [pattern]."""
+
+    def count_beaten(self, signs: np.ndarray, against: np.ndarray, counts: np.ndarray) -> None:
+        """Add to how many patterns reach the largest observed statistic against each run [run]."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OfValues:
+    """Statistics [pattern, pair] that are made of some rows of `sums` of the signs.
+
+    Sums are of a whole block of patterns at once, as the last bits of a product may depend on how
+    many rows it has.
+    """
+
+    pairs: np.ndarray
+    sums: Callable[[np.ndarray], tuple[np.ndarray, ...]]
+    statistics: Callable[..., np.ndarray]
+
+    def _parts(self, signs: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        arrays = self.sums(signs)
+        for part in slices(len(signs), max(1, VALUES_AT_ONCE // max(1, len(self.pairs)))):
+            yield part, self.statistics(*(array[part] for array in arrays))
+
+    def count_steps(
+        self, signs: np.ndarray, observed: np.ndarray, counts: np.ndarray, largest: np.ndarray
+    ) -> None:
+        """See `FlippedStatistics`."""
+        for part, values in self._parts(signs):
+            kernels.step_counts(values, observed, counts, largest[part])
+
+    def count_beaten(self, signs: np.ndarray, against: np.ndarray, counts: np.ndarray) -> None:
+        """See `FlippedStatistics`."""
+        scratch = np.empty(len(against))
+        for _, values in self._parts(signs):
+            kernels.count_beaten(values, self.pairs, against, scratch, counts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _OfSums:
+    """The same counts of r of complete pairs, without an array of all pairs' statistics."""
+
+    pairs: np.ndarray
+    weight: np.ndarray
+    """1 / sqrt(n sum of squares) of the centred differences."""
+    centred: np.ndarray
+    """[topic, run]"""
+
+    def _parts(self, signs: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        sums = signs @ self.centred
+        for part in slices(len(signs), PATTERNS_AT_ONCE):
+            yield part, np.ascontiguousarray(sums[part].T)
+
+    def count_steps(
+        self, signs: np.ndarray, observed: np.ndarray, counts: np.ndarray, largest: np.ndarray
+    ) -> None:
+        """See `FlippedStatistics`."""
+        for part, by_run in self._parts(signs):
+            kernels.step_counts_of_sums(
+                by_run, self.pairs, self.weight, observed, counts, largest[part]
+            )
+
+    def count_beaten(self, signs: np.ndarray, against: np.ndarray, counts: np.ndarray) -> None:
+        """See `FlippedStatistics`."""
+        for _, by_run in self._parts(signs):
+            most = np.empty_like(by_run)
+            kernels.count_beaten_of_sums(by_run, self.pairs, self.weight, against, most, counts)
+
+
+class _SortedPairs(NamedTuple):
+    """The tested pairs from the largest statistic down, the better run first."""
+
+    place: np.ndarray
+    """Which of the given pairs each is."""
+    pairs: np.ndarray
+    observed: np.ndarray
+
+
+def _family(size: np.ndarray, direction: np.ndarray, pairs: np.ndarray) -> _SortedPairs:
+    """`size` is the observed statistic of each pair, NaN where it is not tested."""
+    tested = np.flatnonzero(~np.isnan(size))
+    place = tested[np.argsort(-size[tested], kind="stable")]
+    turned = (direction[place] < 0.0)[:, None]
+    better = np.where(turned, pairs[place][:, ::-1], pairs[place])
+    # A flip that ties with what was observed counts, whatever rounding makes of it.
+    return _SortedPairs(place, np.ascontiguousarray(better), size[place] * (1.0 - CONSTANT))
+
+
+Flipped = Callable[[np.ndarray, np.ndarray], FlippedStatistics]
+"""From pairs, the better run first, and which of all pairs these are."""
+
+
+class FlipDecisions(NamedTuple):
+    """What the flips say: adjusted p-values of all pairs, and which runs could be the best."""
+
+    pvalue: np.ndarray
+    limit: float
+    """What the first step has to exceed."""
+    first: np.ndarray
+    n_patterns: int
+    exact: bool
+
+
+def decide(
+    size: np.ndarray,
+    direction: np.ndarray,
+    pairs: np.ndarray,
+    flipped: Flipped,
+    *,
+    shape: tuple[int, ...],
+    leads: np.ndarray | None = None,
+    flips: Flips,
+) -> FlipDecisions:
+    """Hold each observed statistic against the largest of it and those below, in all patterns.
+
+    `flipped` makes the statistics of pairs, given which of all these are; `shape` are the numbers
+    of runs and of what has a sign.
+    """
+    n_runs, n_signs = shape
+    family = _family(size, direction, pairs)
+    statistics = flipped(family.pairs, family.place)
+
+    def count(signs: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        largest = np.empty(len(signs))
+        statistics.count_steps(signs, family.observed, counts, largest)
+        return largest
+
+    taken = over_patterns(n_signs, count, len(family.place), n_pairs=len(pairs), flips=flips)
+    stepped = np.maximum.accumulate(taken.pvalue)
+    pvalue, alpha = np.ones(len(pairs)), flips.get("alpha", 0.05)
+    pvalue[family.place] = np.minimum(1.0, stepped)
+    beaten = family.pairs[stepped <= alpha, 1]
+    candidates = np.bincount(beaten, minlength=n_runs) == 0
+    silent: Flips = {**flips, "progress": None}
+    return FlipDecisions(
+        pvalue,
+        order_statistic(np.concatenate(taken.kept), alpha, taken.n_patterns),
+        _first(family, flipped, candidates, n_signs, len(pairs), leads, silent),
+        taken.n_patterns,
+        taken.exact,
+    )
+
+
+def _first(
+    family: _SortedPairs,
+    flipped: Flipped,
+    candidates: np.ndarray,
+    n_signs: int,
+    n_pairs: int,
+    leads: np.ndarray | None,
+    flips: Flips,
+) -> np.ndarray:
+    """The candidates whose largest statistic against them many patterns reach.
+
+    Where `leads` [run] are given, only a run that leads another by these speaks against it.
+    """
+    kept = candidates[family.pairs].any(axis=1)
+    pairs, observed = np.ascontiguousarray(family.pairs[kept]), family.observed[kept]
+    if leads is not None:
+        observed = np.where(np.greater(*leads[pairs.T]), observed, 0.0)
+    against = np.zeros(len(candidates))
+    np.maximum.at(against, pairs[:, 1], observed)
+    statistics = flipped(pairs, family.place[kept])
+
+    def count(signs: np.ndarray, counts: np.ndarray) -> None:
+        statistics.count_beaten(signs, against, counts)
+
+    taken = over_patterns(n_signs, count, len(candidates), n_pairs=n_pairs, flips=flips)
+    return np.asarray(candidates & (taken.pvalue > flips.get("alpha", 0.05)))
+
+
+def _leads(scores: np.ndarray) -> np.ndarray | None:
+    """Adjusted means where scores are missing, else None.
+
+    On the topics that both have, a run may be ahead of one with a higher adjusted mean.
+    """
+    return adjusted_means(scores) if np.isnan(scores).any() else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Scale:
+class _RScale:
     """How r = |sum of signed differences| / sqrt(n sum of squares) is made comparable.
 
     With equal numbers of topics r serves as it is; t = r sqrt((n - 1) / (1 - r²)).
@@ -276,88 +404,78 @@ class _Scale:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Family:
-    """The tested pairs from the largest statistic down, the better run first."""
+class _Observed:
+    """The pairs of scores that may lack topics, and what their flipped statistics are made of."""
 
-    place: np.ndarray
-    """Which pair each is."""
-    pairs: np.ndarray
-    weight: np.ndarray
-    """1 / sqrt(n sum of squares) of the centred differences."""
-    observed: np.ndarray
-    with_gaps: np.ndarray
-    """Which of these pairs lack topics."""
-    gap_differences: np.ndarray
-    """[topic, pair with gaps]"""
+    scores: np.ndarray
+    centred: np.ndarray
+    """[topic, run], 0 where missing."""
     size: np.ndarray
-    """Row of the scale's table for each pair."""
-    scale: _Scale
+    """r of the careful t, as the scale has it; NaN of pairs that are not tested."""
+    mean: np.ndarray
+    n: np.ndarray
+    weight: np.ndarray
+    """1 / sqrt(n sum of squares) of the centred differences; 0 without spread."""
+    scale: _RScale
 
-    def about(self, runs: np.ndarray) -> _Family:
-        """The pairs of these runs [run] with all others."""
-        kept = runs[self.pairs].any(axis=1)
-        of_gaps = kept[self.with_gaps]
-        return _Family(
-            place=self.place[kept],
-            pairs=np.ascontiguousarray(self.pairs[kept]),
-            weight=self.weight[kept],
-            observed=self.observed[kept],
-            with_gaps=(np.cumsum(kept) - 1)[self.with_gaps[of_gaps]],
-            gap_differences=self.gap_differences[:, of_gaps],
-            size=self.size[kept],
-            scale=self.scale,
-        )
+    def flipped(self, pairs: np.ndarray, rows: np.ndarray) -> FlippedStatistics:
+        """The statistics of these pairs, whose better run is first, `rows` of all."""
+        n, weight, scale = self.n[rows], self.weight[rows], self.scale
+        gaps = np.flatnonzero(n < len(self.centred))
+        if not len(gaps) and not len(scale.sizes):
+            return _OfSums(pairs, weight, self.centred)
+        mean, place = np.abs(self.mean[rows]), np.searchsorted(scale.sizes, n)
+        own = _gap_differences(self.scores, pairs[gaps], mean[gaps], weight[gaps])
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether no pair lacks topics, so that all statistics are comparable as they are."""
-        return not len(self.with_gaps) and not len(self.scale.sizes)
+        def statistics(sums: np.ndarray, signs: np.ndarray) -> np.ndarray:
+            values = np.empty((len(signs), len(pairs)))
+            kernels.signed_differences(sums, pairs, weight, values)
+            if len(gaps):
+                values[:, gaps] = signs @ own
+            if len(scale.sizes):
+                kernels.look_up(values, place, scale.table, values)
+            return values
+
+        return OfValues(pairs, lambda signs: (signs @ self.centred, signs), statistics)
 
 
-def _family(scores: np.ndarray, pairs: np.ndarray, differences: Moments, careful: bool) -> _Family:
+def _observed(scores: np.ndarray, pairs: np.ndarray, found: Moments, careful: bool) -> _Observed:
     # Flags are words, and few: millions of pairs are looked through once.
-    tested, is_constant = differences.flag == "", np.zeros(len(pairs), bool)
+    tested, constant = found.flag == "", np.zeros(len(pairs), bool)
     flagged = np.flatnonzero(~tested)
-    is_constant[flagged] = differences.flag[flagged] == ZERO_VARIANCE
-    tested |= is_constant
-    tested &= (differences.n >= FEWEST_SHARED) | (differences.n == scores.shape[1])
-    place = np.flatnonzero(tested)
-    n, mean, sd = differences.n[place], differences.mean[place], differences.sd[place]
-    constant = is_constant[place]
-    weight = np.where(constant, 0.0, 1.0 / np.where(constant, 1.0, sd * np.sqrt(n * (n - 1.0))))
-    with np.errstate(invalid="ignore"):
-        t = np.where(constant, np.inf, mean / np.where(constant, 1.0, sd) * np.sqrt(n))
-        t = careful_t(t, differences.skewness[place], n) if careful else np.abs(t)
-        r = np.where(constant, 1.0, t / np.sqrt(n - 1.0 + np.square(t)))
-    scale = _scale(n, scores.shape[1])
-    size = np.searchsorted(scale.sizes, n) if len(scale.sizes) else np.zeros(len(n), np.int64)
-    observed = r
+    constant[flagged] = found.flag[flagged] == ZERO_VARIANCE
+    tested |= constant
+    tested &= (found.n >= FEWEST_SHARED) | (found.n == scores.shape[1])
+    n, sd = found.n.astype(np.float64), np.where(found.sd > 0.0, found.sd, 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weight = np.where(found.sd > 0.0, 1.0 / (sd * np.sqrt(n * (n - 1.0))), 0.0)
+        t = found.mean / sd * np.sqrt(n)
+        t = careful_t(t, found.skewness, n) if careful else np.abs(t)
+        size = t / np.sqrt(n - 1.0 + np.square(t))
+    scale = _scale(found.n[tested], scores.shape[1])
     if len(scale.sizes):
-        observed = np.empty_like(r)
-        kernels.look_up(r[None, :], size, scale.table, observed[None, :])
-    observed = np.where(constant, np.inf, observed)
-    order = np.argsort(-observed, kind="stable")
-    better = np.where((mean < 0.0)[:, None], pairs[place][:, ::-1], pairs[place])[order]
-    weight, mean = weight[order], np.abs(mean)[order]
-    gaps = np.flatnonzero(n[order] < scores.shape[1])
-    return _Family(
-        place=place[order],
-        pairs=np.ascontiguousarray(better),
+        place = np.searchsorted(scale.sizes, found.n[tested])
+        looked_up = np.empty((1, len(place)))
+        kernels.look_up(size[tested][None, :], place, scale.table, looked_up)
+        size[tested] = looked_up[0]
+    size = np.where(tested, np.where(constant, np.inf, size), np.nan)
+    return _Observed(
+        scores=scores,
+        centred=np.nan_to_num(scores - mean_of_present(scores)[:, None]).T,
+        size=size,
+        mean=found.mean,
+        n=found.n,
         weight=weight,
-        observed=observed[order] * (1.0 - CONSTANT),
-        with_gaps=gaps,
-        gap_differences=_gap_differences(scores, better[gaps], mean[gaps], weight[gaps]),
-        size=size[order],
         scale=scale,
     )
 
 
-def _scale(n: np.ndarray, n_topics: int) -> _Scale:
+def _scale(n: np.ndarray, n_topics: int) -> _RScale:
     sizes = np.unique(n)
     if len(sizes) <= 1:
         only = int(sizes[0]) if len(sizes) else n_topics
-        return _Scale(sizes=np.zeros(0, np.int64), table=np.zeros((0, 0)), n=only)
-    return _Scale(sizes=sizes, table=np.stack([_quantiles(int(size)) for size in sizes]), n=0)
+        return _RScale(sizes=np.zeros(0, np.int64), table=np.zeros((0, 0)), n=only)
+    return _RScale(sizes=sizes, table=np.stack([_quantiles(int(size)) for size in sizes]), n=0)
 
 
 @lru_cache(maxsize=256)
@@ -370,158 +488,6 @@ def _quantiles(n: int) -> np.ndarray:
     return np.asarray(-ndtri(stdtr(n - 1.0, -t)))
 
 
-class Draws(TypedDict, total=False):
-    """How signs are flipped: the level, the patterns to draw, their seed, and threads."""
-
-    alpha: float
-    n_samples: int
-    seed: int
-    jobs: int | None
-
-
-class Flips(Draws, total=False):
-    """The same, and who is to know how far it is."""
-
-    progress: Progress | None
-
-
-class Stepdown(NamedTuple):
-    """What the flips say about statistics that descend."""
-
-    pvalue: np.ndarray
-    limit: float
-    """What the first step has to exceed."""
-    n_patterns: int
-    exact: bool
-
-
-Sums = Callable[[np.ndarray], tuple[np.ndarray, ...]]
-"""Takes the signs of a block of patterns; makes arrays [pattern, …], of the whole block at once, as
-the last bits of a product may depend on how many rows it has."""
-
-CountBeaten = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
-"""Takes signs [pattern, unit] and the largest observed statistic against each run; adds to how many
-patterns reach it [run]."""
-
-Count = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
-"""Takes signs [pattern, unit]; adds to how often the largest statistic of a pair and of those below
-reaches the observed one [pair], and writes the largest of all [pattern]."""
-
-
-def stepdown(
-    observed: np.ndarray,
-    n_signs: int,
-    count: Count,
-    *,
-    n_pairs: int | None = None,
-    alpha: float = 0.05,
-    n_samples: int = 10_000,
-    seed: int = 0,
-    jobs: int | None = None,
-    progress: Progress | None = None,
-) -> Stepdown:
-    """Hold each `observed` statistic against the largest of it and those below, in all patterns."""
-    maxima: list[np.ndarray] = []
-
-    def count_and_keep(signs: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        largest = np.empty(len(signs))
-        count(signs, counts, largest)
-        return largest
-
-    total, n_patterns, halves, exact = over_patterns(
-        n_signs,
-        count_and_keep,
-        len(observed),
-        n_pairs=n_pairs or len(observed),
-        n_samples=n_samples,
-        seed=seed,
-        jobs=jobs,
-        progress=progress,
-        keep=maxima.append,
-    )
-    stepped = np.maximum.accumulate((1.0 + total / halves) / (1.0 + n_patterns))
-    limit = order_statistic(np.concatenate(maxima), alpha, n_patterns)
-    return Stepdown(np.minimum(1.0, stepped), limit, n_patterns, exact)
-
-
-def over_patterns(
-    n_signs: int,
-    count: Callable[[np.ndarray, np.ndarray], Any],
-    size: int,
-    *,
-    n_pairs: int,
-    n_samples: int = 10_000,
-    seed: int = 0,
-    jobs: int | None = None,
-    progress: Progress | None = None,
-    keep: Callable[[Any], None] = lambda _: None,
-) -> tuple[np.ndarray, int, int, bool]:
-    """Counts [size] over all patterns of signs: what `count` adds for those of a block.
-
-    Also how many patterns there are, how often each was taken, and whether these are all; `keep`
-    is given what `count` returns, in order.
-    """
-    exact, n_drawn = patterns_of(n_signs, n_samples, n_pairs)
-    # Statistics of one-sided hypotheses change with a flip of all signs: both count, by half.
-    halves = 2 if exact else 1
-
-    def one_block(block: Block) -> tuple[np.ndarray, np.ndarray | None]:
-        counts = np.zeros(size, np.int64)
-        kept = count(signs_of_block(seed, block, n_signs, exact), counts)
-        return counts, kept
-
-    total = np.zeros(size, np.int64)
-    with one_blas_thread(), workers(jobs=jobs) as threads:
-        blocks = blocks_of(n_drawn)
-        for counts, kept in stream_in_order(one_block, blocks, threads, progress=progress):
-            total += counts
-            keep(kept)
-    return total, n_drawn // halves, halves, exact
-
-
-def counting(observed: np.ndarray, sums: Sums, statistics: Callable[..., np.ndarray]) -> Count:
-    """Counts of statistics [pattern, pair] that are made of some rows of `sums` of the signs."""
-
-    def count(signs: np.ndarray, counts: np.ndarray, largest: np.ndarray) -> None:
-        arrays = sums(signs)
-        for part in slices(len(signs), max(1, VALUES_AT_ONCE // max(1, len(observed)))):
-            values = statistics(*(array[part] for array in arrays))
-            kernels.step_counts(values, observed, counts, largest[part])
-
-    return count
-
-
-def _count_any(family: _Family, centred: np.ndarray) -> Count:
-    return counting(
-        family.observed, lambda signs: (signs @ centred, signs), partial(_statistics, family)
-    )
-
-
-def _count_plain(family: _Family, centred: np.ndarray) -> Count:
-    """The same counts, without an array of all pairs' statistics."""
-
-    def count(signs: np.ndarray, counts: np.ndarray, largest: np.ndarray) -> None:
-        sums = signs @ centred
-        for part in slices(len(signs), PATTERNS_AT_ONCE):
-            by_run = np.ascontiguousarray(sums[part].T)
-            kernels.step_counts_of_sums(
-                by_run, family.pairs, family.weight, family.observed, counts, largest[part]
-            )
-
-    return count
-
-
-def _statistics(family: _Family, sums: np.ndarray, signs: np.ndarray) -> np.ndarray:
-    """The comparable statistics of all pairs under each pattern, [pattern, pair]."""
-    values = np.empty((len(signs), len(family.place)))
-    kernels.signed_differences(sums, family.pairs, family.weight, values)
-    if len(family.with_gaps):
-        values[:, family.with_gaps] = signs @ family.gap_differences
-    if len(family.scale.sizes):
-        kernels.look_up(values, family.size, family.scale.table, values)
-    return values
-
-
 def _gap_differences(
     scores: np.ndarray, pairs: np.ndarray, mean: np.ndarray, weight: np.ndarray
 ) -> np.ndarray:
@@ -530,6 +496,46 @@ def _gap_differences(
     for part, off, _ in differences(scores, pairs):
         z[:, part] = ((off - mean[part, None]) * weight[part, None]).T
     return np.nan_to_num(z, copy=False)
+
+
+class Taken(NamedTuple):
+    """Counts over all patterns of signs."""
+
+    pvalue: np.ndarray
+    """(1 + count) / (1 + patterns)."""
+    kept: list[Any]
+    """What was kept of each block, in order."""
+    n_patterns: int
+    exact: bool
+
+
+def over_patterns(
+    n_signs: int,
+    count: Callable[[np.ndarray, np.ndarray], Any],
+    size: int,
+    *,
+    n_pairs: int,
+    flips: Flips,
+) -> Taken:
+    """Counts [size] over all patterns, a block at a time: what `count` adds, and what it
+    returns."""
+    seed, jobs, progress = flips.get("seed", 0), flips.get("jobs"), flips.get("progress")
+    exact, n_drawn = patterns_of(n_signs, flips.get("n_samples", USUAL), n_pairs)
+    # Statistics of one-sided hypotheses change with a flip of all signs: both count, by half.
+    halves = 2 if exact else 1
+
+    def one_block(block: Block) -> tuple[np.ndarray, Any]:
+        counts = np.zeros(size, np.int64)
+        return counts, count(signs_of_block(seed, block, n_signs, exact), counts)
+
+    total, kept = np.zeros(size, np.int64), []
+    with one_blas_thread(), workers(jobs=jobs) as threads:
+        blocks = blocks_of(n_drawn)
+        for counts, answer in stream_in_order(one_block, blocks, threads, progress=progress):
+            total += counts
+            kept.append(answer)
+    n_patterns = n_drawn // halves
+    return Taken((1.0 + total / halves) / (1.0 + n_patterns), kept, n_patterns, exact)
 
 
 def patterns_of(n_topics: int, n_samples: int, n_pairs: int = 1) -> tuple[bool, int]:

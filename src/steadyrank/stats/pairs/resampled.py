@@ -1,21 +1,31 @@
-"""Do two runs differ, without assuming normality? Sign flips and resampled topics.
+"""Do two runs differ, without assuming normality? Sign flips and resamples, and their intervals.
 
 Fisher's randomization test, and the studentized bootstrap of Jayasinghe, Webber, Sanderson,
 Dharmasena & Culpepper (2015, Algorithm 1), for many pairs of runs at once. Every pair sees
 the same flips or resamples, drawn in blocks, so that matrix products do most of the work.
+
+What is flipped or drawn are units (`steadyrank.stats.pairs.topic_design`): topics, or whole
+clusters where topics come in these, so that topics of one cluster stay together. With unequal
+clusters a resample has a mean and a cluster-robust variance of its own clusters, which is what
+keeps the level with few of them (Cameron, Gelbach & Miller 2008, doi:10.1162/rest.90.3.414).
+
+Each paired test has the interval that belongs to it: a limit lies at 0 exactly where the test's own
+p-value reaches alpha, so that the two never contradict each other.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Any
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import bdtr, ndtri
 
 from steadyrank.compute.random import block_stream, blocks_of
 from steadyrank.errors import check_choice
-from steadyrank.stats.inputs import check_samples, checked, pair_differences
+from steadyrank.stats.inputs import check_open_unit, check_samples, checked
 from steadyrank.stats.pairs import kernels
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, PairTests
 from steadyrank.stats.pairs.tests import (
@@ -23,9 +33,11 @@ from steadyrank.stats.pairs.tests import (
     differences,
     few_of_all,
     in_threads,
+    moments,
     paired_t,
     slices,
 )
+from steadyrank.stats.pairs.topic_design import PLAIN, TopicDesign, cluster_sums, linearised
 
 Block = tuple[int, int, int]
 
@@ -33,6 +45,9 @@ MODES = ("sound", "paper")
 
 WIDTH = 512
 """Pairs whose resampled sums are held at a time."""
+
+PAIRS_AT_ONCE = 32
+"""Pairs whose resampled values are all held at a time, by each thread."""
 
 LONGEST_EXACT = 40
 """Non-zero differences above which no one waits for all 2^n flips."""
@@ -42,6 +57,7 @@ def randomization(
     scores: np.ndarray,
     pairs: np.ndarray,
     *,
+    design: TopicDesign = PLAIN,
     n_samples: int = 10_000,
     seed: int = 0,
     exact_up_to: int = 2**16,
@@ -57,6 +73,9 @@ def randomization(
     that the runs are interchangeable: with few topics, differences that are skewed but of
     mean 0 are rejected too often, as by t.
 
+    By a `design` with clusters or weights, which takes complete scores, signs are those of whole
+    clusters: exact where runs are interchangeable within these.
+
     >>> scores = np.array([[0.3, 0.5, 0.4, 0.7], [0.2, 0.5, 0.1, 0.5]])
     >>> randomization(scores, np.array([[0, 1]])).pvalue.tolist()
     [0.25]
@@ -64,27 +83,91 @@ def randomization(
     scores, pairs = checked(scores, pairs)
     check_samples(n_samples)
     check_choice("mode", mode, MODES)
-    base = paired_t(scores, pairs)
+    base = paired_t(scores, pairs, design)
+    if not design.is_plain:
+        units = cluster_sums(scores, design)
+        scores = units.sums * len(units.share)  # their plain means are the runs' means
     exact = _nonzero(scores, pairs) <= _most_flipped(exact_up_to)
     pvalue, error = np.empty(len(pairs)), np.zeros(len(pairs))
     pvalue[exact] = _all_flips(scores, pairs[exact], jobs=jobs)
     counts = _drawn_flips(scores, pairs[~exact], n_samples=n_samples, seed=seed, jobs=jobs)
     pvalue[~exact], error[~exact] = share_of_samples(counts, n_samples, mode)
+    signs = "signs" if design.is_plain else f"the signs of {design.noun}"
     return settled(
         base,
         pvalue,
         error,
         statistic=base.difference,
         n_samples=n_samples,
-        method=f"Fisher's randomization of signs, two-sided; {exact.sum()} pairs exact, "
+        method=f"Fisher's randomization of {signs}, two-sided; {exact.sum()} pairs exact, "
         f"{len(pairs) - exact.sum()} with {n_samples:,} samples, {_formula(mode)}",
     )
+
+
+def flip_limits(
+    scores: np.ndarray,
+    pairs: np.ndarray,
+    *,
+    alpha: float = 0.05,
+    design: TopicDesign = PLAIN,
+    n_samples: int = 10_000,
+    seed: int = 0,
+    jobs: int | None = None,
+) -> np.ndarray:
+    """Limits [pair, 2] of the mean difference: the inverted randomization test.
+
+    Flipping the signs of a set of topics after subtracting a candidate value reaches the observed
+    mean exactly if the value is at least the mean over that set: the limits are order statistics
+    of means over random halves of the topics (Hartigan 1969, doi:10.1080/01621459.1969.10501057).
+    Infinite where `n_samples` allow no rejection at `alpha`.
+
+    By a `design` with clusters or weights, a candidate value moves the sum of a cluster by how much
+    of the weights the cluster has.
+
+    >>> scores = np.random.default_rng(1).normal(size=(2, 40)) + [[1], [0]]
+    >>> low, high = flip_limits(scores, np.array([[0, 1]]))[0]
+    >>> bool(0 < low < high)
+    True
+    """
+    scores, pairs = checked(scores, pairs)
+    check_open_unit("alpha", alpha)
+    rank = rejected_rank(alpha, n_samples)
+    limits = np.tile([-np.inf, np.inf], (len(pairs), 1))
+    if rank < 0:
+        return limits
+    shares = None
+    if not design.is_plain:
+        units = cluster_sums(scores, design)
+        scores, shares = units.sums, units.share
+    blocks = blocks_of(n_samples)
+    signs = np.concatenate([sign_patterns(seed, block, scores.shape[1]) for block in blocks])
+
+    def invert(part: slice) -> None:
+        z = scores[pairs[part, 0]] - scores[pairs[part, 1]]
+        there = (~np.isnan(z)).astype(np.float64)
+        if shares is not None:
+            there *= shares
+        filled = np.nan_to_num(z)
+        total, n = filled.sum(axis=1), there.sum(axis=1)
+        sums, balance = signs @ filled.T, signs @ there.T
+        with np.errstate(divide="ignore", invalid="ignore"):
+            flipped = (total - sums) / (n - balance)
+            kept = (total + sums) / (n + balance)
+        means = np.concatenate([flipped, kept]).T
+        empty = np.isnan(means) | np.isinf(means)
+        low = np.partition(np.where(empty, -np.inf, means), rank, axis=1)[:, rank]
+        means = -np.where(empty, np.inf, means)
+        limits[part] = np.stack([low, -np.partition(means, rank, axis=1)[:, rank]], axis=1)
+
+    in_threads(invert, slices(len(pairs), PAIRS_AT_ONCE), jobs=jobs)
+    return limits
 
 
 def studentized_bootstrap(
     scores: np.ndarray,
     pairs: np.ndarray,
     *,
+    design: TopicDesign = PLAIN,
     n_samples: int = 10_000,
     seed: int = 0,
     mode: str = "sound",
@@ -100,6 +183,10 @@ def studentized_bootstrap(
     without variance has t* = ±inf. With fewer than some 10 topics resamples repeat
     themselves too much: prefer `randomization`.
 
+    By a `design` with clusters or weights, which takes complete scores, whole clusters are drawn,
+    as many as there are; a resample's mean is over all topics that it holds, and its standard error
+    CR1, as that of the observed t.
+
     >>> scores = np.array([[0.3, 0.5, 0.4, 0.7], [0.2, 0.5, 0.1, 0.5]])
     >>> test = studentized_bootstrap(scores, np.array([[0, 1]]), n_samples=999)
     >>> bool(0 < test.pvalue[0] < 1)
@@ -109,11 +196,15 @@ def studentized_bootstrap(
     check_samples(n_samples)
     check_choice("mode", mode, MODES)
     check_choice("alternative", alternative, ("two-sided", "greater"))
-    base = paired_t(scores, pairs)
+    base = paired_t(scores, pairs, design)
+    t = base.statistic
+    if not design.is_plain:
+        by_units = paired_t(linearised(cluster_sums(scores, design)), pairs).statistic
+        t = np.where(base.flag == "", by_units, t)
     counts = _resampled_counts(
-        scores,
-        pairs,
-        np.where(base.flag == NO_DIFFERENCE, 0.0, base.statistic),
+        _drawn_together(scores, pairs, design),
+        len(pairs),
+        np.where(base.flag == NO_DIFFERENCE, 0.0, t),
         n_samples=n_samples,
         seed=seed,
         paper=mode == "paper",
@@ -125,11 +216,120 @@ def studentized_bootstrap(
         base,
         pvalue,
         error,
+        statistic=t,
         n_samples=n_samples,
-        method=f"studentized bootstrap over topics, {alternative}, {n_samples:,} samples, "
+        method=f"studentized bootstrap over {design.noun}, {alternative}, {n_samples:,} samples, "
         + ("recentred by the mean of resample means, " if mode == "paper" else "")
         + _formula(mode),
     )
+
+
+def bootstrap_t_limits(
+    scores: np.ndarray,
+    pairs: np.ndarray,
+    *,
+    alpha: float = 0.05,
+    design: TopicDesign = PLAIN,
+    n_samples: int = 10_000,
+    seed: int = 0,
+    alternative: str = "two-sided",
+    jobs: int | None = None,
+) -> np.ndarray:
+    """Limits [pair, 2] of the mean difference: the inverted studentized bootstrap test.
+
+    difference ± c s with c the order statistic of |t*| (Hall 1988, doi:10.1214/aos/1176350933,
+    calls it the symmetric interval); for the alternative "greater" from difference - c s up, with
+    c of t*. Infinite where `n_samples` allow no rejection at `alpha`.
+
+    >>> scores = np.random.default_rng(1).normal(size=(2, 40)) + [[1], [0]]
+    >>> low, high = bootstrap_t_limits(scores, np.array([[0, 1]]))[0]
+    >>> bool(0 < low < high)
+    True
+    """
+    scores, pairs = checked(scores, pairs)
+    check_open_unit("alpha", alpha)
+    values = scores if design.is_plain else linearised(cluster_sums(scores, design))
+    found = moments(values, pairs)
+    rank = rejected_rank(alpha, n_samples)
+    critical = np.full(len(pairs), np.inf)
+    size: Callable[[np.ndarray], np.ndarray] = np.abs if alternative == "two-sided" else np.array
+    place = n_samples - 1 - rank
+
+    def invert(task: tuple[_DrawnTogether, np.ndarray]) -> None:
+        group, members = task
+        gaps = group.gaps(members)
+        t_star = [
+            resampled_statistics(gaps, group.share, group.draws(seed, block), None)
+            for block in blocks_of(n_samples)
+        ]
+        critical[members] = np.partition(size(np.concatenate(t_star)), place, axis=0)[place]
+
+    if rank >= 0:
+        tasks = [
+            (group, group.members[part])
+            for group in _drawn_together(scores, pairs, design)
+            for part in slices(len(group.members), PAIRS_AT_ONCE)
+        ]
+        in_threads(invert, tasks, jobs=jobs)
+    error = found.standard_error
+    half = np.where(error > 0.0, critical * np.where(error > 0.0, error, 1.0), 0.0)
+    upper = found.mean + half if alternative == "two-sided" else np.full(len(pairs), np.inf)
+    return np.stack([found.mean - half, upper], axis=1)
+
+
+def hodges_lehmann_limits(
+    scores: np.ndarray, pairs: np.ndarray, *, alpha: float = 0.05, exact_up_to: int = 50
+) -> np.ndarray:
+    """Limits [pair, 2] of the pseudomedian: the inverted signed-rank test.
+
+    The pseudomedian is the median of the means of all couples of differences (Hodges & Lehmann
+    1963, doi:10.1214/aoms/1177704172), here of the non-zero differences, as the test drops the
+    others. Infinite where too few differences allow no rejection at `alpha`.
+
+    >>> scores = np.array([[0.3, 0.6, 0.4, 0.7, 0.8, 0.9], [0.2, 0.4, 0.1, 0.3, 0.3, 0.3]])
+    >>> hodges_lehmann_limits(scores, np.array([[0, 1]])).round(3).tolist()
+    [[0.1, 0.6]]
+    """
+    scores, pairs = checked(scores, pairs)
+    check_open_unit("alpha", alpha)
+    limits = np.empty((len(pairs), 2))
+    for part, z, tolerance in differences(scores, pairs):
+        kernels.signed_rank_limits(
+            z, tolerance, exact_up_to, alpha, float(-ndtri(alpha / 2.0)), limits[part]
+        )
+    return limits
+
+
+def median_limits(scores: np.ndarray, pairs: np.ndarray, *, alpha: float = 0.05) -> np.ndarray:
+    """Limits [pair, 2] of the median non-zero difference: the inverted sign test.
+
+    Two order statistics; infinite where too few differences allow no rejection at `alpha`.
+
+    >>> scores = np.array([[0.3, 0.6, 0.4, 0.7, 0.8, 0.9], [0.2, 0.4, 0.1, 0.3, 0.3, 0.3]])
+    >>> median_limits(scores, np.array([[0, 1]])).round(3).tolist()
+    [[0.1, 0.6]]
+    """
+    scores, pairs = checked(scores, pairs)
+    check_open_unit("alpha", alpha)
+    limits = np.tile([-np.inf, np.inf], (len(pairs), 1))
+    for part, z, tolerance in differences(scores, pairs):
+        for place, (row, tiny) in enumerate(zip(z, tolerance, strict=True), start=part.start):
+            ordered = np.sort(row[np.abs(row) > tiny])
+            most = _most_of_the_rarer_sign(len(ordered), alpha)
+            if most >= 0:
+                limits[place] = ordered[most], ordered[len(ordered) - 1 - most]
+    return limits
+
+
+def _most_of_the_rarer_sign(n: int, alpha: float) -> int:
+    """The largest count at which the sign test rejects, -1 where there is none."""
+    counts = np.arange(n // 2 + 1)
+    return int((2.0 * bdtr(counts, n, 0.5) <= alpha).sum()) - 1 if n else -1
+
+
+def rejected_rank(alpha: float, n_samples: int) -> int:
+    """How many samples may be extreme for (1 + count) / (1 + B) <= alpha; -1 where none may."""
+    return math.floor(alpha * (n_samples + 1) + 1e-9) - 1
 
 
 def _all_flips(scores: np.ndarray, pairs: np.ndarray, *, jobs: int | None) -> np.ndarray:
@@ -193,9 +393,47 @@ def sign_patterns(seed: int, block: Block, n_topics: int, purpose: str = "signs"
     return np.asarray(bits.astype(np.float64) * 2.0 - 1.0)
 
 
+class _DrawnTogether(NamedTuple):
+    """Pairs whose units are drawn together: with as many topics, or by the same clusters."""
+
+    members: np.ndarray
+    """Which pairs."""
+    share: np.ndarray
+    """Of each unit in the weights."""
+    gaps: Callable[[np.ndarray], np.ndarray]
+    """[pair, unit]: what units add to the mean differences of some of the pairs."""
+    stream: str
+
+    def draws(self, seed: int, block: Block) -> np.ndarray:
+        """How often each replicate of a block draws each unit."""
+        return topic_draws(seed, block, len(self.share), self.stream)
+
+
+def _drawn_together(
+    scores: np.ndarray, pairs: np.ndarray, design: TopicDesign
+) -> list[_DrawnTogether]:
+    """All pairs by clusters or weights; else, as topics are positions, those with as many."""
+    if not design.is_plain:
+        units = cluster_sums(scores, design)
+
+        def gaps(members: np.ndarray) -> np.ndarray:
+            return np.asarray(np.subtract(*units.sums[pairs[members].T]))
+
+        return [_DrawnTogether(np.arange(len(pairs)), units.share, gaps, "clusters")]
+    sizes = n_shared(scores, pairs)
+
+    def of_size(n: int) -> _DrawnTogether:
+        def gaps(members: np.ndarray) -> np.ndarray:
+            return shared_differences(scores, pairs[members], n) / n
+
+        return _DrawnTogether(np.flatnonzero(sizes == n), np.full(n, 1.0 / n), gaps, "topics")
+
+    return [of_size(int(n)) for n in np.unique(sizes) if n > 1]
+
+
 def _resampled_counts(
-    scores: np.ndarray,
-    pairs: np.ndarray,
+    groups: Sequence[_DrawnTogether],
+    n_pairs: int,
     t: np.ndarray,
     *,
     n_samples: int,
@@ -205,52 +443,54 @@ def _resampled_counts(
     jobs: int | None,
 ) -> np.ndarray:
     """How many t* are as extreme as t, for each pair."""
-    # Resamples draw positions, so all pairs with as many topics share the same matrix products.
-    sizes = n_shared(scores, pairs)
-    groups = {int(n): np.flatnonzero(sizes == n) for n in np.unique(sizes) if n > 1}
     blocks = blocks_of(n_samples)
-    share = {n: _mean_weights(n, blocks, seed, jobs=jobs) for n in groups} if paper else {}
+    shifts = [_mean_draws(group, blocks, seed, jobs=jobs) if paper else None for group in groups]
     t = np.where(np.abs(t) <= CONSTANT, 0.0, np.abs(t) if two_sided else t)
     limit = t * (1.0 - CONSTANT * np.sign(t))
 
     def count(some: Sequence[Block]) -> np.ndarray:
-        counts = np.zeros(len(pairs), np.int64)
+        counts = np.zeros(n_pairs, np.int64)
         for block in some:
-            for n, members in groups.items():
-                weights = topic_draws(seed, block, n)
-                for part in slices(len(members), WIDTH):
-                    at = members[part]
-                    t_star = resampled_statistics(
-                        shared_differences(scores, pairs[at], n), weights, share.get(n)
-                    )
+            for group, mean_draws in zip(groups, shifts, strict=True):
+                drawn = group.draws(seed, block)
+                for part in slices(len(group.members), WIDTH):
+                    at = group.members[part]
+                    t_star = resampled_statistics(group.gaps(at), group.share, drawn, mean_draws)
                     extreme = np.zeros(len(at), np.int64)
                     kernels.count_extreme(t_star, limit[at], two_sided, extreme)
                     counts[at] += extreme
         return counts
 
-    return add_up(count, blocks, len(pairs), jobs=jobs)
+    return add_up(count, blocks, n_pairs, jobs=jobs)
 
 
 def resampled_statistics(
-    z: np.ndarray, weights: np.ndarray, mean_weights: np.ndarray | None
+    gaps: np.ndarray, share: np.ndarray, drawn: np.ndarray, mean_draws: np.ndarray | None
 ) -> np.ndarray:
-    """t* of complete differences [pair, topic] under weights [replicate, topic].
+    """t* [replicate, pair] of units that each replicate draws so often [replicate, unit].
 
-    The shift is the mean, or the mean under `mean_weights`, the average weights of all
-    replicates: this is the mean of all resample means.
+    `gaps` [pair, unit] are what units of these shares add to the mean differences. The shift is the
+    mean, or that under `mean_draws`, the average draws of all replicates: this is the mean of all
+    resample means. From residuals about the observed mean, so that nothing large cancels.
     """
-    n = z.shape[1]
-    centred = z - z.mean(axis=1, keepdims=True)
-    shift = np.zeros(len(z)) if mean_weights is None else centred @ mean_weights / n
-    largest = np.abs(z).max(axis=1)
-    t: np.ndarray = weights @ centred.T
-    kernels.resampled_t(t, weights @ np.square(centred).T, float(n), shift, largest)
+    off = gaps - gaps.sum(axis=1, keepdims=True) * share
+    t: np.ndarray = drawn @ off.T
+    shift = np.zeros(len(gaps)) if mean_draws is None else off @ mean_draws
+    largest = np.abs(gaps).max(axis=1) / share.max()
+    squares, total, spread = drawn @ np.square(off).T, drawn @ share, drawn @ np.square(share)
+    if np.ptp(share) == 0.0:
+        # The sum of e s is s sum(e) = m s sum(s): a part of what m² is multiplied by.
+        cross, along, spread = squares, 0.0, spread - 2.0 * share[0] * total
+    else:
+        cross, along = drawn @ (off * share).T, 1.0
+    n = float(len(share))
+    kernels.resampled_t(t, squares, cross, along, total, spread, n, shift, largest)
     return t
 
 
 def shared_differences(scores: np.ndarray, pairs: np.ndarray, n: int) -> np.ndarray:
     """Differences of pairs that share n topics each, missing ones left out, [pair, n]."""
-    z = pair_differences(scores, pairs)
+    z: np.ndarray = scores[pairs[:, 0]] - scores[pairs[:, 1]]
     return z if n == scores.shape[1] else z[~np.isnan(z)].reshape(len(z), n)
 
 
@@ -274,17 +514,16 @@ def topic_draws(seed: int, block: Block, n_topics: int, purpose: str = "topics")
     return weights
 
 
-def _mean_weights(
-    n_topics: int, blocks: Sequence[Block], seed: int, *, jobs: int | None
+def _mean_draws(
+    group: _DrawnTogether, blocks: Sequence[Block], seed: int, *, jobs: int | None
 ) -> np.ndarray:
-    """How often a replicate draws each topic, on average over all replicates."""
+    """How often a replicate draws each unit, on average over all replicates."""
 
     def add(some: Sequence[Block]) -> np.ndarray:
-        total = sum(topic_draws(seed, block, n_topics).sum(axis=0) for block in some)
+        total = sum(group.draws(seed, block).sum(axis=0) for block in some)
         return np.asarray(total, dtype=np.int64)
 
-    n_samples = blocks[-1][2]
-    return add_up(add, blocks, n_topics, jobs=jobs) / n_samples
+    return add_up(add, blocks, len(group.share), jobs=jobs) / blocks[-1][2]
 
 
 def _nonzero(scores: np.ndarray, pairs: np.ndarray) -> np.ndarray:

@@ -65,12 +65,14 @@ def careful_t(t: np.ndarray, skewness: np.ndarray, n: np.ndarray) -> np.ndarray:
     return np.asarray(np.where(np.isfinite(t), careful, np.abs(t)))
 
 
-def careful_reach(critical: np.ndarray, skewness: np.ndarray, n: np.ndarray) -> np.ndarray:
+def careful_reach(critical: np.ndarray, skewness: np.ndarray | None, n: np.ndarray) -> np.ndarray:
     """[pair, 2]: standard errors from a mean down to its lower limit, and up to its upper one.
 
     A value lies outside exactly where the careful t of the mean's distance from it exceeds
-    `critical`.
+    `critical`; or t itself, where no skewness is given.
     """
+    if skewness is None:
+        return np.stack([critical, critical], axis=1)
     sides = [
         np.maximum(hall_reach(critical, towards), hall_reach(critical, _worse(towards, n)))
         for towards in (np.asarray(skewness), -np.asarray(skewness))

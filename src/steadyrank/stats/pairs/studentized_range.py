@@ -40,7 +40,7 @@ def survival(q: np.ndarray, n_means: int, df: float) -> np.ndarray:
     >>> survival(np.array([3.5]), 3, 20).round(6)
     array([0.055892])
     """
-    spread, spread_weight = _coarse_rule(df)
+    spread, spread_weight = _spread_rule(df)
     return np.array([spread_weight @ _range_survival(value * spread, n_means) for value in q])
 
 
@@ -77,24 +77,19 @@ def critical_value(pvalue: float, n_means: int, df: float) -> float:
     return float(np.exp(scipy.optimize.brentq(excess, -60.0, high, xtol=1e-12)))
 
 
-def spread_rule(df: float, finest: float = np.inf) -> tuple[np.ndarray, np.ndarray]:
+@functools.lru_cache(maxsize=64)
+def _spread_rule(df: float) -> tuple[np.ndarray, np.ndarray]:
     """Nodes s and weights that integrate over the density of s = sqrt(chi2/df).
 
-    Equal steps of log(s), at most `finest`: smaller than what the other factor changes over.
+    Equal steps of log(s), as coarse as the density allows: some hundreds of points at most.
     """
     low = 0.5 * np.log(2.0 * special.gammaincinv(0.5 * df, TAIL) / df)
     high = 0.5 * np.log(special.chdtri(df, TAIL) / df)
-    step = min(0.15, 0.3 / np.sqrt(df), finest)
+    step = min(0.15, 0.3 / np.sqrt(df))
     log_s = np.linspace(low, high, int(np.ceil((high - low) / step)) + 1)
     density = df * log_s - 0.5 * df * np.exp(2.0 * log_s)
     weight = np.exp(density - density.max())
     return np.exp(log_s), weight / weight.sum()
-
-
-@functools.lru_cache(maxsize=64)
-def _coarse_rule(df: float) -> tuple[np.ndarray, np.ndarray]:
-    """As coarse as the density allows: some hundreds of points at most."""
-    return spread_rule(df)
 
 
 def _range_survival(w: np.ndarray, n_means: int) -> np.ndarray:

@@ -1,33 +1,38 @@
-"""Do two runs differ? The t-test, Wilcoxon's and the sign test, for many pairs at once.
+"""Do two runs differ? The t-test, Wilcoxon's, the sign test and McNemar's, for many pairs at once.
 
 For anyone who compares every run of a track with every other. All take scores [run, topic],
 NaN where missing, and pairs [pair, 2]; a topic that either run of a pair lacks is left out
 of that pair alone. All are two-sided, and the difference is first minus second.
+
+Scores that are 0 or 1, as Success@k gives them, are counts: topics on which one run alone succeeds
+decide between two runs (McNemar), and intervals of shares (Wilson) and of their differences (Tango)
+stay in range.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-from scipy.special import bdtr, ndtr, stdtr
+from scipy.special import bdtr, ndtr, ndtri, stdtr
 
 from steadyrank.compute.blas import one_blas_thread
 from steadyrank.compute.executors import map_in_order, workers
 from steadyrank.errors import InputError
-from steadyrank.stats.inputs import checked
+from steadyrank.stats.inputs import check_open_unit, checked
 from steadyrank.stats.pairs import kernels
+from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.stats.pairs.result import (
     CONSTANT,
     NO_DIFFERENCE,
     TOO_FEW,
-    ZERO_VARIANCE,
     PairTests,
     degenerate_flags,
 )
 from steadyrank.stats.pairs.skewed import skewness_of_mean
+from steadyrank.stats.pairs.topic_design import PLAIN, TopicDesign, robust_means, takes_cr2
 
 Part = TypeVar("Part")
 Answer = TypeVar("Answer")
@@ -45,28 +50,45 @@ LARGEST_EXACT = 1000
 """Differences above which 2^n leaves the range of a float."""
 
 
-def paired_t(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
+def paired_t(scores: np.ndarray, pairs: np.ndarray, design: TopicDesign = PLAIN) -> PairTests:
     """Student's paired t-test: t = mean(z) / sqrt(var(z) / n), with n - 1 degrees of freedom.
 
     Assumes that the mean difference is close to normal, which some 50 topics usually ensure;
     with few topics and skewed differences prefer `randomization`. Identical runs have p = 1
     and no t, a constant difference has t = ±inf and p = 0.
 
+    Where topics are clustered or weighted, the mean is weighted, and variance and degrees of
+    freedom are those of `robust_means`: CR1 with one less than there are clusters, or CR2 with Bell
+    and McCaffrey's where clusters are few or unequal. A topic that either run of a pair lacks is
+    left out of that pair; its clusters and weights are then those that are left.
+
     >>> scores = np.array([[0.3, 0.5, 0.4, 0.7], [0.2, 0.5, 0.1, 0.5]])
     >>> test = paired_t(scores, np.array([[0, 1]]))
     >>> round(float(test.statistic[0]), 4), round(float(test.pvalue[0]), 4)
     (2.3238, 0.1027)
+    >>> clusters = TopicDesign(clusters=np.array([0, 0, 1, 1]))
+    >>> float(paired_t(scores, np.array([[0, 1]]), clusters).df[0])
+    1.0
     """
     scores, pairs = checked(scores, pairs)
-    differences = moments(scores, pairs)
+    found = moments(scores, pairs, design)
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = differences.mean / (differences.sd / np.sqrt(differences.n))
-        t[differences.flag == ZERO_VARIANCE] = np.inf * np.sign(
-            differences.mean[differences.flag == ZERO_VARIANCE]
-        )
-        t[(differences.flag == NO_DIFFERENCE) | (differences.flag == TOO_FEW)] = np.nan
-        pvalue = np.minimum(1.0, 2.0 * stdtr(differences.n - 1.0, -np.abs(t)))
-    return _result(differences, t, pvalue, "Student's paired t, two-sided")
+        # Without any spread t is infinite, and no number where there is no difference either.
+        t = found.mean / found.standard_error
+        t[(found.flag == NO_DIFFERENCE) | (found.flag == TOO_FEW)] = np.nan
+        pvalue = np.minimum(1.0, 2.0 * stdtr(found.df, -np.abs(t)))
+    pvalue[np.isinf(t)] = 0.0
+    return _result(found, t, pvalue, f"{_t_words(found.df, design)}, two-sided")
+
+
+def _t_words(df: np.ndarray, design: TopicDesign) -> str:
+    """The test and how its variance is estimated."""
+    if design.is_plain:
+        return "Student's paired t"
+    kind = "cluster-robust t" if design.clusters is not None else "t of weighted means"
+    few = takes_cr2(float(np.nanmin(df))) if not np.isnan(df).all() else True
+    variance = "CR2, Bell and McCaffrey's degrees of freedom" if few else "CR1, G − 1 df"
+    return f"{kind} ({variance})"
 
 
 def wilcoxon(scores: np.ndarray, pairs: np.ndarray, *, exact_up_to: int = 50) -> PairTests:
@@ -132,19 +154,24 @@ class Moments:
     n: np.ndarray
     mean: np.ndarray
     sd: np.ndarray
+    """0 where it is rounding alone; of clustered or weighted topics, that of as many plain ones
+    with the same standard error of their mean."""
     skewness: np.ndarray
-    """Of the mean: that of the differences, sum(e³) sqrt(n) / sum(e²)^1.5, over sqrt(n)."""
+    """Of the mean: that of the differences, sum(e³) sqrt(n) / sum(e²)^1.5, over sqrt(n); 0 of
+    clustered or weighted topics."""
     flag: np.ndarray
+    df: np.ndarray
 
     @property
     def standard_error(self) -> np.ndarray:
         """Of the mean difference; 0 where it is constant."""
-        error = np.asarray(self.sd / np.sqrt(np.maximum(self.n, 1)))
-        return np.where((self.flag == ZERO_VARIANCE) | (self.flag == NO_DIFFERENCE), 0.0, error)
+        return np.asarray(self.sd / np.sqrt(np.maximum(self.n, 1)))
 
 
-def moments(scores: np.ndarray, pairs: np.ndarray) -> Moments:
+def moments(scores: np.ndarray, pairs: np.ndarray, design: TopicDesign = PLAIN) -> Moments:
     """From matrix products where both runs are complete, else from the differences."""
+    if not design.is_plain:
+        return _robust_moments(scores, pairs, design)
     n, mean, sd, skewness, largest = np.zeros((5, len(pairs)))
     complete = ~np.isnan(scores).any(axis=1)
     direct = ~complete[pairs].all(axis=1)
@@ -159,10 +186,36 @@ def moments(scores: np.ndarray, pairs: np.ndarray) -> Moments:
     chosen = np.flatnonzero(direct)
     for part, z, _ in differences(scores, pairs[chosen]):
         at = chosen[part]
-        n[at], mean[at], sd[at], skewness[at], largest[at] = _direct(z)
+        n[at], mean[at], sd[at], skewness[at], largest[at] = row_moments(z)
     counts = n.astype(np.int64)
     flag = degenerate_flags(counts, mean, sd, largest)
-    return Moments(n=counts, mean=mean, sd=sd, skewness=skewness, flag=flag)
+    sd[sd <= CONSTANT * np.maximum(1.0, largest)] = 0.0
+    return Moments(n=counts, mean=mean, sd=sd, skewness=skewness, flag=flag, df=counts - 1.0)
+
+
+def _robust_moments(scores: np.ndarray, pairs: np.ndarray, design: TopicDesign) -> Moments:
+    """Of complete pairs together, and of those that lack topics one by one."""
+    n, mean, error, df = np.zeros((4, len(pairs)))
+    flag = np.full(len(pairs), "", dtype=object)
+    for part, z, _ in differences(scores, pairs):
+        there = ~np.isnan(z)
+        rows = np.arange(part.start, part.stop)
+        whole = there.all(axis=1)
+        for some in (np.flatnonzero(whole), *np.flatnonzero(~whole)[:, None]):
+            if not len(some):
+                continue
+            used, at = there[some[0]], rows[some]
+            fit = robust_means(z[some][:, used], design.of(used))
+            n[at], mean[at], df[at] = used.sum(), fit.mean, fit.df
+            error[at], flag[at] = np.sqrt(fit.variance), fit.flag
+    return Moments(
+        n=n.astype(np.int64),
+        mean=mean,
+        sd=error * np.sqrt(n),
+        skewness=np.zeros(len(pairs)),
+        flag=flag,
+        df=df,
+    )
 
 
 def differences(
@@ -244,8 +297,11 @@ def _from_products(
     return n_topics, means[first] - means[second], sd, skewness, lost
 
 
-def _direct(z: np.ndarray) -> tuple[np.ndarray, ...]:
-    """n, mean, standard deviation, skewness and largest size of each row's present values."""
+def row_moments(z: np.ndarray) -> tuple[np.ndarray, ...]:
+    """n, mean, standard deviation, skewness and largest size of each row's present values.
+
+    NaN where too few values define a figure (mean: 1, standard deviation: 2).
+    """
     there = ~np.isnan(z)
     filled = np.where(there, z, 0.0)
     n = there.sum(axis=1)
@@ -285,5 +341,145 @@ def _result(
         pvalue=pvalue,
         flag=differences.flag,
         method=method,
+        standard_error=differences.standard_error,
+        df=differences.df,
         direction=direction,
     )
+
+
+_HALVINGS = 60
+"""Steps of a bisection of [-1, 1], to the last bit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BinaryPairs:
+    """Pairs of runs whose scores are all 0 or 1: arrays with one entry per pair, and per run."""
+
+    only_first: np.ndarray
+    """Topics on which the first run alone scores 1."""
+    only_second: np.ndarray
+    pvalue: np.ndarray
+    """McNemar's exact test, two-sided."""
+    pvalue_adjusted: np.ndarray
+    correction: str
+    score_interval: np.ndarray
+    """[pair, 2]: Tango's score interval of the difference, for one pair at a time."""
+    run_interval: np.ndarray
+    """[run, 2]: Wilson's interval of the mean, for one run at a time."""
+
+    def pair_columns(self) -> dict[str, np.ndarray]:
+        """What it adds to the rows of pairs in JSON."""
+        return {
+            "only_a": self.only_first,
+            "only_b": self.only_second,
+            "mcnemar_pvalue": self.pvalue,
+            "mcnemar_pvalue_adjusted": self.pvalue_adjusted,
+            "score_interval": self.score_interval,
+        }
+
+    def run_row(self, run: int) -> dict[str, Any]:
+        """What it adds to the row of a run in JSON."""
+        return {"wilson_interval": [float(limit) for limit in self.run_interval[run]]}
+
+
+def is_binary(scores: np.ndarray) -> bool:
+    """Whether every score that is present is 0 or 1.
+
+    >>> is_binary(np.array([[0.0, 1.0], [1.0, np.nan]])), is_binary(np.array([[0.5, 1.0]]))
+    (True, False)
+    """
+    present = scores[~np.isnan(scores)]
+    return len(present) > 0 and bool(((present == 0.0) | (present == 1.0)).all())
+
+
+def binary_pairs(
+    scores: np.ndarray, pairs: np.ndarray, *, alpha: float, correction: str
+) -> BinaryPairs | None:
+    """McNemar's tests and the intervals at level 1 - alpha; None where a score is not 0 or 1.
+
+    McNemar's exact test is the sign test of the topics on which the runs differ; its p-values are
+    corrected by `correction`, by Holm's where that is of another test.
+    """
+    scores, pairs = checked(scores, pairs)
+    if not is_binary(scores):
+        return None
+    only_first, only_second, n = np.zeros((3, len(pairs)))
+    for part, z, _ in differences(scores, pairs):
+        only_first[part] = (z > 0.5).sum(axis=1)
+        only_second[part] = (z < -0.5).sum(axis=1)
+        n[part] = (~np.isnan(z)).sum(axis=1)
+    pvalue = sign_test(scores, pairs).pvalue
+    own = correction if correction in ("none", "bh", "bonferroni") else "holm"
+    return BinaryPairs(
+        only_first=only_first.astype(np.int64),
+        only_second=only_second.astype(np.int64),
+        pvalue=pvalue,
+        pvalue_adjusted=adjust(pvalue, own),
+        correction=own,
+        score_interval=tango_limits(only_first, only_second, n, confidence=1 - alpha),
+        run_interval=wilson_limits(
+            np.nansum(scores, axis=1), (~np.isnan(scores)).sum(axis=1), confidence=1 - alpha
+        ),
+    )
+
+
+def wilson_limits(successes: np.ndarray, n: np.ndarray, *, confidence: float) -> np.ndarray:
+    """Wilson's score interval [share, 2] of a share; NaN where n is 0.
+
+    Wilson, JASA 22(158), 1927, doi:10.1080/01621459.1927.10502953.
+
+    >>> wilson_limits(np.array([8.0]), np.array([10.0]), confidence=0.95).round(4).tolist()
+    [[0.4902, 0.9433]]
+    """
+    z = float(ndtri(0.5 + 0.5 * check_open_unit("confidence", confidence)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = successes / n
+        centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+        half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
+    limits = np.stack([centre - half, centre + half], axis=1)
+    # At the ends rounding would leave a speck.
+    limits[successes == 0, 0] = 0.0
+    limits[successes == n, 1] = 1.0
+    limits[n == 0] = np.nan
+    return limits
+
+
+def tango_limits(
+    only_first: np.ndarray, only_second: np.ndarray, n: np.ndarray, *, confidence: float
+) -> np.ndarray:
+    """Tango's score interval [pair, 2] of the difference of two paired shares; NaN where n is 0.
+
+    It holds the differences that the score test at level 1 - `confidence` does not reject.
+    Tango, Statistics in Medicine 17(8), 1998,
+    doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B.
+
+    >>> ten = np.array([10.0])
+    >>> tango_limits(np.array([5.0]), np.array([1.0]), ten, confidence=0.95).round(4).tolist()
+    [[-0.0873, 0.7201]]
+    """
+    z = float(ndtri(0.5 + 0.5 * check_open_unit("confidence", confidence)))
+    b, c, n = (np.asarray(counts, np.float64) for counts in (only_first, only_second, n))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        observed = (b - c) / n
+        high = _root(b, c, n, observed, z)
+        low = -_root(c, b, n, -observed, z)
+    return np.stack([low, high], axis=1)
+
+
+def _root(b: np.ndarray, c: np.ndarray, n: np.ndarray, start: np.ndarray, z: float) -> np.ndarray:
+    """The largest difference, from the observed one up to 1, whose score is above -z."""
+    inside, outside = start.copy(), np.ones_like(start)
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (inside + outside)
+        accepted = _score(b, c, n, middle) > -z
+        inside = np.where(accepted, middle, inside)
+        outside = np.where(accepted, outside, middle)
+    return np.where(b == n, 1.0, inside) + np.where(n > 0, 0.0, np.nan)
+
+
+def _score(b: np.ndarray, c: np.ndarray, n: np.ndarray, delta: np.ndarray) -> np.ndarray:
+    """Tango's equation (8): the score of a difference `delta`, with the other share maximal."""
+    linear = (2.0 * n - b + c) * delta - b - c
+    constant = -c * delta * (1.0 - delta)
+    share = (np.sqrt(linear**2 - 8.0 * n * constant) - linear) / (4.0 * n)
+    return np.asarray((b - c - n * delta) / np.sqrt(n * (2.0 * share + delta * (1.0 - delta))))

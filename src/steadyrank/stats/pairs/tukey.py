@@ -15,19 +15,12 @@ from numpy.typing import ArrayLike
 
 from steadyrank.compute.random import block_stream, blocks_of
 from steadyrank.errors import check_choice
-from steadyrank.stats.anova.balanced import AnovaSource, table_lines
-from steadyrank.stats.anova.parts import Amount, Split
-from steadyrank.stats.inputs import (
-    PAIR_BLOCK,
-    check_open_unit,
-    check_samples,
-    check_scores,
-    checked,
-)
+from steadyrank.stats.anova.balanced import AnovaSource, anova
+from steadyrank.stats.inputs import check_open_unit, check_samples, check_scores, checked
 from steadyrank.stats.pairs import studentized_range
 from steadyrank.stats.pairs.kernels import permuted_ranges
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, PairTests
-from steadyrank.stats.pairs.tests import in_threads
+from steadyrank.stats.pairs.tests import in_threads, moments
 
 WORDS_AT_ONCE = 1 << 19
 """Random words drawn at a time for the shuffles: 4 MiB."""
@@ -98,31 +91,31 @@ def tukey_hsd(scores: ArrayLike, pairs: ArrayLike, *, confidence: float = 0.95) 
     matrix, chosen = checked(scores, pairs)
     check_open_unit("confidence", confidence)
     complete, n_dropped = _complete(matrix)
-    anova = _anova(complete, n_dropped)
-    difference, flag = _differences(complete, chosen, anova.flag)
+    table = _anova(complete, n_dropped)
+    difference, flag = _differences(complete, chosen, table.flag)
     statistic, pvalue = np.zeros(len(chosen)), np.ones(len(chosen))
     statistic[flag == ZERO_VARIANCE], pvalue[flag == ZERO_VARIANCE] = np.inf, 0.0
     statistic[flag == TOO_FEW] = pvalue[flag == TOO_FEW] = np.nan
     half_width = np.nan
-    if anova.flag == "":
-        scale = np.sqrt(anova.error.ms / anova.n_topics)
+    if table.flag == "":
+        scale = np.sqrt(table.error.ms / table.n_topics)
         statistic = np.abs(difference) / scale
-        pvalue = studentized_range.survival_many(statistic, anova.n_runs, anova.error.df)
-        critical = studentized_range.critical_value(1.0 - confidence, anova.n_runs, anova.error.df)
+        pvalue = studentized_range.survival_many(statistic, table.n_runs, table.error.df)
+        critical = studentized_range.critical_value(1.0 - confidence, table.n_runs, table.error.df)
         half_width = critical * scale
         statistic[flag == NO_DIFFERENCE], pvalue[flag == NO_DIFFERENCE] = 0.0, 1.0
-    elif anova.flag != TOO_FEW:
+    elif table.flag != TOO_FEW:
         half_width = 0.0
     tests = PairTests(
-        n=np.full(len(chosen), anova.n_topics),
+        n=np.full(len(chosen), table.n_topics),
         difference=difference,
         statistic=statistic,
         pvalue=pvalue,
         flag=flag,
-        method=f"Tukey HSD over {anova.n_runs} runs, two-way residual, {_dropped(n_dropped)}",
+        method=f"Tukey HSD over {table.n_runs} runs, two-way residual, {_dropped(n_dropped)}",
     )
     intervals = np.stack([difference - half_width, difference + half_width], axis=1)
-    return TukeyTests(tests=tests, intervals=intervals, anova=anova)
+    return TukeyTests(tests=tests, intervals=intervals, anova=table)
 
 
 def randomized_tukey(
@@ -202,64 +195,30 @@ def _dropped(n_dropped: int) -> str:
 
 def _anova(complete: np.ndarray, n_dropped: int) -> TwoWayAnova:
     n_runs, n_topics = complete.shape
-    dfs = n_runs - 1, n_topics - 1, (n_runs - 1) * (n_topics - 1)
-    sums, flag = [np.nan] * 3, TOO_FEW
+    dfs = {"run": n_runs - 1, "topic": n_topics - 1, "error": (n_runs - 1) * (n_topics - 1)}
+    lines = {
+        name: AnovaSource(source=name, ss=np.nan, df=max(df, 0), ms=np.nan)
+        for name, df in dfs.items()
+    }
+    flag = TOO_FEW
     if n_runs >= 2 and n_topics >= 2:
-        sums, flag = _sums_of_squares(complete, dfs)
-    amounts = [Amount(float(ss), max(df, 0)) for ss, df in zip(sums, dfs, strict=True)]
-    error = amounts[2]
-    split = Split(
-        effects={"run": amounts[0], "topic": amounts[1]},
-        home={"run": "error", "topic": "error"},
-        errors={"error": error},
-        error=error,
-        total=Amount(float(sum(sums)), complete.size - 1),
-    )
-    run, topic = table_lines(split, "topic", None)[:2]
-    return TwoWayAnova(
-        run=run,
-        topic=topic,
-        error=AnovaSource(source="error", ss=error.ss, df=error.df, ms=error.ms),
-        n_runs=n_runs,
-        n_topics=n_topics,
-        n_dropped=n_dropped,
-        flag=flag,
-    )
-
-
-def _sums_of_squares(complete: np.ndarray, dfs: tuple[int, int, int]) -> tuple[list[float], str]:
-    """Of runs, topics and the rest, 0 where these are only rounding; and their flag."""
-    n_runs, n_topics = complete.shape
-    centred = complete - complete.mean()
-    centred -= centred.mean()
-    runs, topics = centred.mean(axis=1), centred.mean(axis=0)
-    residual = centred - runs[:, None] - topics
-    none = CONSTANT * max(1.0, float(np.abs(complete).max()))
-    sums = [n_topics * (runs**2).sum(), n_runs * (topics**2).sum(), (residual**2).sum()]
-    if np.sqrt(sums[2] / dfs[2]) > none:
-        return sums, ""
-    sums = [0.0 if np.sqrt(ss / df) <= none else ss for ss, df in zip(sums, dfs, strict=True)]
-    return sums, ZERO_VARIANCE if sums[0] > 0.0 else NO_DIFFERENCE
+        table = anova(complete, factors=("run", "topic"), effects=("run",), block="topic")
+        lines = {name: table.source(name) for name in dfs}
+        without = ZERO_VARIANCE if lines["run"].ss > 0.0 else NO_DIFFERENCE
+        flag = without if table.flag else ""
+    return TwoWayAnova(n_runs=n_runs, n_topics=n_topics, n_dropped=n_dropped, flag=flag, **lines)
 
 
 def _differences(
     complete: np.ndarray, pairs: np.ndarray, family_flag: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean difference and flag of each pair, given what is wrong with the family as a whole."""
-    flag = np.full(len(pairs), "", dtype=object)
-    difference = np.full(len(pairs), np.nan)
-    if complete.shape[1]:
-        none = CONSTANT * np.maximum(1.0, np.abs(complete).max())
-        for start in range(0, len(pairs), PAIR_BLOCK):
-            block = slice(start, start + PAIR_BLOCK)
-            z = complete[pairs[block, 0]] - complete[pairs[block, 1]]
-            difference[block] = z.mean(axis=1)
-            same = np.abs(z).max(axis=1) <= none
-            flag[block][same] = NO_DIFFERENCE
-            flag[block][~same] = ZERO_VARIANCE if family_flag else ""
+    found = moments(complete, pairs)
     if family_flag == TOO_FEW:
-        flag[:] = TOO_FEW
-    return difference, flag
+        return found.mean, np.full(len(pairs), TOO_FEW, dtype=object)
+    otherwise = ZERO_VARIANCE if family_flag else ""
+    flag = np.where(found.flag == NO_DIFFERENCE, NO_DIFFERENCE, otherwise).astype(object)
+    return found.mean, flag
 
 
 def _sampled_ranges(

@@ -2,26 +2,17 @@
 
 One design for one-way ANOVA of m systems, t tests and intervals of two: `plan` and whoever else
 turns a variance into a number of topics asks it (Sakai & Shang, EVIA 2016).
-
-Tables show power over a whole grid of topics and differences. The sum is that of
-`design.f_power`, written as what a test misses: all differences share the tails of the central
-distribution, which are computed once for each number of topics.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-import scipy
-from numpy.typing import ArrayLike
-from scipy import special
 
 from steadyrank.errors import InputError, check_choice, check_number, warn
-from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.planning import design
 
 Method = Literal["anova", "ttest", "interval"]
@@ -110,16 +101,7 @@ class Demands:
 
         That of `power`, for many differences at once.
         """
-        return f_powers(0.5 * n_topics * ratios, *self._df(n_topics), self.comparison_alpha)
-
-    def smallest_effect(self, n_topics: float) -> float:
-        """`smallest_difference` of variance 1, much faster where the formula is exact."""
-        if self.formula == "nagata" and self.method != "interval":
-            return self.smallest_difference(1.0, n_topics)
-        noncentrality = noncentrality_for_power(
-            1.0 - self.beta, *self._df(n_topics), self.comparison_alpha
-        )
-        return math.sqrt(2.0 * noncentrality / n_topics)
+        return design.f_powers(0.5 * n_topics * ratios, *self._df(n_topics), self.comparison_alpha)
 
     def _df(self, n_topics: float) -> tuple[float, float]:
         return self.systems - 1, design.error_df(n_topics, self.systems, self.paired)
@@ -247,59 +229,3 @@ def check_whole(name: str, value: Any) -> int:
     if not _is_whole(value) or not 2 <= value <= design.MOST_TOPICS:
         raise InputError(f"{name} must be a whole number of at least 2, got {value!r}")
     return int(value)
-
-
-NEGLIGIBLE = 1e-13
-"""Chance of missing below which the sum stops."""
-
-
-def f_powers(noncentrality: ArrayLike, df1: float, df2: float, alpha: float = 0.05) -> np.ndarray:
-    """Chances that an F test at level alpha rejects, given noncentralities [i].
-
-    1 - sum over j of Poisson(j; noncentrality / 2) times P(Beta(df1/2 + j, df2/2) <= x), x as in
-    `design.f_power`, from which it differs by less than 1e-10.
-
-    >>> f_powers([0.0, 15.65], 9, 990).round(4).tolist()
-    [0.05, 0.7959]
-    """
-    check_open_unit("alpha", alpha)
-    mean = 0.5 * np.asarray(noncentrality, np.float64)
-    missed = _missed(df1, df2, alpha, float(mean.max()))
-    j = np.arange(len(missed), dtype=np.float64)
-    log_weight = special.xlogy(j, mean[:, None]) - mean[:, None] - special.gammaln(j + 1.0)
-    return np.asarray(np.clip(1.0 - np.exp(log_weight) @ missed, 0.0, 1.0))
-
-
-def noncentrality_for_power(
-    power: float, df1: float, df2: float, alpha: float = 0.05, *, guess: float = 16.0
-) -> float:
-    """The noncentrality at which an F test at level alpha has this power, above alpha.
-
-    >>> round(noncentrality_for_power(0.7959, 9, 990), 2)
-    15.65
-    """
-    low, high = 0.0, math.sqrt(guess)
-
-    def excess(root: float) -> float:
-        return float(f_powers([root * root], df1, df2, alpha)[0]) - power
-
-    while excess(high) < 0.0:
-        low, high = high, 2.0 * high
-    return float(scipy.optimize.brentq(excess, low, high, xtol=1e-13, rtol=1e-13)) ** 2
-
-
-def _missed(df1: float, df2: float, alpha: float, mean: float) -> np.ndarray:
-    """P(Beta(df1/2 + j, df2/2) <= x), as far as these or the Poisson law of that mean matter."""
-    last = math.ceil(mean + 9.0 * math.sqrt(mean) + 20.0)
-    size = 64
-    while size < last and _lower_tails(df1, df2, alpha, size)[-1] > NEGLIGIBLE:
-        size *= 2
-    return _lower_tails(df1, df2, alpha, size)[:last]
-
-
-@functools.lru_cache(maxsize=64)
-def _lower_tails(df1: float, df2: float, alpha: float, size: int) -> np.ndarray:
-    """The first of them: a search for a noncentrality asks for the same again and again."""
-    critical = 1.0 / float(special.fdtri(df2, df1, alpha))
-    x = df1 * critical / (df1 * critical + df2)
-    return np.asarray(special.betainc(0.5 * df1 + np.arange(size), 0.5 * df2, x))

@@ -17,7 +17,12 @@ from scipy import special
 
 from steadyrank.errors import InputError
 from steadyrank.stats.inputs import check_open_unit
-from steadyrank.stats.planning.design import MOST_TOPICS, check_rates, f_power, range_power
+from steadyrank.stats.planning.design import (
+    MOST_TOPICS,
+    check_rates,
+    noncentrality_for_power,
+    range_power,
+)
 
 SMALL = 40
 """Up to so many topics each number is looked up; beyond, the noncentrality is interpolated."""
@@ -31,9 +36,6 @@ not the interpolation, whose error in topics falls with their number."""
 
 SMALLEST_LEVEL = 1e-12
 """Below, the table is not close enough for whole numbers."""
-
-MOST_STEPS = 300
-"""Of a search that takes ten; halving a bracket so often leaves nothing of it."""
 
 FARTHEST_T = 1000.0
 """Beyond, the limits of the noncentrality are proportional to the statistic."""
@@ -171,38 +173,6 @@ def _noncentralities(alpha: float, beta: float) -> tuple[np.ndarray, np.ndarray]
     start = critical - float(special.ndtri(beta))
     # From many topics to few: each solution is where the next search starts.
     for place in range(len(sizes) - 1, -1, -1):
-        start = noncentralities[place] = _noncentrality(float(sizes[place]), alpha, beta, start)
+        found = noncentrality_for_power(1.0 - beta, 1, sizes[place] - 1.0, alpha, guess=start**2)
+        start = noncentralities[place] = math.sqrt(found)
     return sizes, noncentralities
-
-
-def _noncentrality(n: float, alpha: float, beta: float, start: float) -> float:
-    """The noncentrality with power 1 - beta: bracketed, then by lines and halves in turn."""
-    goal = float(special.ndtri(1.0 - beta))
-
-    def surplus(root: float) -> float:
-        # On the normal scale the power is nearly linear in the noncentrality.
-        return min(float(special.ndtri(_power(root, n, alpha))), 9.0) - goal
-
-    low, high, step = 0.0, start, 0.02 * start
-    below, above = surplus(low), surplus(high)
-    while above < 0.0:
-        low, below = high, above
-        high, step = high + step, 2.0 * step
-        above = surplus(high)
-    for step_number in range(MOST_STEPS):
-        line = low - below * (high - low) / (above - below)
-        root = 0.5 * (low + high) if step_number % 2 else line
-        value = surplus(root)
-        if abs(value) < 1e-11 or high - low < 1e-12 * high:
-            break
-        low, below, high, above = (
-            (root, value, high, above) if value < 0.0 else (low, below, root, value)
-        )
-    return root
-
-
-def _power(root: float, n: float, alpha: float) -> float:
-    if math.isfinite(n):
-        return f_power(root * root, 1, n - 1.0, alpha)
-    critical = -float(special.ndtri(alpha / 2.0))
-    return float(special.ndtr(root - critical) + special.ndtr(-root - critical))

@@ -4,6 +4,10 @@ For anyone who reports a difference of two mean scores. The retrieval experiment
 of Lin & Hauptmann ("Revisiting the effect of topic set size on retrieval error", SIGIR 2005) for a
 *true* difference, with the variance of two independent runs or, as runs share their topics, the
 paired one; and the predictive form for an *observed* difference. Variances are per topic.
+
+How such rates fall with the number of topics, and where they go from there, is the exponential
+b1 exp(-b2 n) of Voorhees & Buckley (SIGIR 2002, doi:10.1145/564376.564432), eq. 9 of Lin &
+Hauptmann, by weighted least squares.
 """
 
 from __future__ import annotations
@@ -14,9 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
+from steadyrank.compute.blas import one_blas_thread
 from steadyrank.errors import InputError
-from steadyrank.stats.inputs import PAIR_BLOCK, checked, pair_moments
+from steadyrank.stats.inputs import checked
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, ZERO_VARIANCE, degenerate_flags
+from steadyrank.stats.pairs.tests import differences, row_moments
 
 
 def error_rate(
@@ -129,14 +135,11 @@ def pair_variances(scores: ArrayLike, pairs: ArrayLike) -> PairVariances:
     matrix, chosen = checked(scores, pairs)
     n = np.zeros(len(chosen), np.int64)
     difference, sd, largest, variance_a, variance_b = np.empty((5, len(chosen)))
-    for start in range(0, len(chosen), PAIR_BLOCK):
-        block = slice(start, start + PAIR_BLOCK)
-        a, b = matrix[chosen[block, 0]], matrix[chosen[block, 1]]
-        z = a - b
-        n[block], difference[block], sd[block], largest[block] = pair_moments(z)
-        missing = np.isnan(z)
-        variance_a[block] = pair_moments(np.where(missing, np.nan, a))[2] ** 2
-        variance_b[block] = pair_moments(np.where(missing, np.nan, b))[2] ** 2
+    for part, z, _ in differences(matrix, chosen):
+        n[part], difference[part], sd[part], _, largest[part] = row_moments(z)
+        for side, variances in enumerate((variance_a, variance_b)):
+            own = np.where(np.isnan(z), np.nan, matrix[chosen[part, side]])
+            variances[part] = row_moments(own)[2] ** 2
     flag = degenerate_flags(n, difference, sd, largest)
     constant = (flag == NO_DIFFERENCE) | (flag == ZERO_VARIANCE)
     variance = np.where(constant, 0.0, sd**2)
@@ -168,3 +171,154 @@ def _check_sizes(*sizes: np.ndarray) -> None:
     for size in sizes:
         if (size <= 0.0).any():
             raise InputError(f"a number of topics must be above 0, got {size.min():g}")
+
+
+FEWEST = 3
+"""Sizes with a positive rate that a fit needs: with two, a curve of two parameters is no fit."""
+
+LEAST_SQUARES, LOG_LINEAR, NONE = "least squares", "log-linear", ""
+
+STEPS = 96
+"""Rates of decay from which the search starts, between the two below."""
+
+SLOWEST, FASTEST = 1e-4, 200.0
+"""Decay over the whole span of sizes; beyond, the curve is flat, or one point and nothing else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Decays:
+    """Fits of many series of rates: NaN and "" where there is none."""
+
+    b1: np.ndarray
+    b2: np.ndarray
+    method: np.ndarray
+
+    def at(self, sizes: ArrayLike) -> np.ndarray:
+        """The fitted rates, [series, size]."""
+        n = np.asarray(sizes, np.float64)
+        return np.asarray(self.b1[:, None] * np.exp(-self.b2[:, None] * n))
+
+
+def fit_decays(sizes: ArrayLike, rates: ArrayLike, *, weights: ArrayLike | None = None) -> Decays:
+    """Fit b1 exp(-b2 n) to each row of rates [series, size].
+
+    Minimises sum w (rate - b1 exp(-b2 n))² with b2 > 0; given b2 the best b1 is linear, so the
+    search is over b2 alone, and finds the smallest of several minima. Where least squares knows no
+    decay, the straight line through the logarithms of the positive rates, if that falls. No fit
+    with fewer than three positive rates. `weights` [series, size] are the counts behind the rates;
+    a rate that is NaN or has weight 0 is left out.
+
+    Do not trust the curve far outside its sizes: rates of many pairs together fall more and more
+    slowly, so that it is too low there. It comes without an interval, as none is known to hold.
+    With ten normal systems on 50 or 200 topics, fitted up to half of them and led on to all and to
+    twice as many, 95 % of refits to resampled splits held the true rate in 18 to 42 % of 60 to 120
+    studies each: splits of one topic set know nothing of other topics. Refits to resampled topics
+    held it in 78 to 100 %, with bands wider than the rate itself, at two hundred times the work.
+
+    >>> fit = fit_decays([5, 10, 15, 20, 25], [[0.312, 0.221, 0.16, 0.109, 0.081]])
+    >>> fit.b1.round(4).item(), fit.b2.round(4).item(), fit.at([50]).round(4).item()
+    (0.4388, 0.0683, 0.0145)
+    """
+    n, rate, weight = _checked(sizes, rates, weights)
+    enough = ((rate > 0.0) & (weight > 0.0)).sum(axis=1) >= FEWEST
+    b1, b2 = np.full((2, len(rate)), np.nan)
+    method = np.full(len(rate), NONE, dtype=object)
+    with one_blas_thread():
+        b1[enough], b2[enough] = _least_squares(n, rate[enough], weight[enough])
+    method[~np.isnan(b2)] = LEAST_SQUARES
+    rest = enough & np.isnan(b2)
+    b1[rest], b2[rest] = log_linear(n, rate[rest], weight=weight[rest])
+    rising = rest & ~(b2 > 0.0)
+    b1[rising] = b2[rising] = np.nan
+    method[rest & ~rising] = LOG_LINEAR
+    return Decays(b1=b1, b2=b2, method=method)
+
+
+def log_linear(
+    n: np.ndarray, rate: np.ndarray, *, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """b1 and b2 of the straight lines log b1 - b2 n through the positive rates [series, size].
+
+    >>> rates = np.array([[0.312, 0.221, 0.16, 0.109, 0.081]])
+    >>> b1, b2 = log_linear(np.array([5.0, 10, 15, 20, 25]), rates, weight=np.ones_like(rates))
+    >>> b1.round(4).item(), b2.round(4).item()
+    (0.4377, 0.0681)
+    """
+    used = np.where(rate > 0.0, weight, 0.0)
+    height = np.log(np.where(rate > 0.0, rate, 1.0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = used / used.sum(axis=1, keepdims=True)
+        centre = (share * n).sum(axis=1, keepdims=True)
+        slope = (share * (n - centre) * height).sum(axis=1) / (share * (n - centre) ** 2).sum(
+            axis=1
+        )
+        return np.exp((share * height).sum(axis=1) - slope * centre[:, 0]), -slope
+
+
+def _checked(
+    sizes: ArrayLike, rates: ArrayLike, weights: ArrayLike | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sizes, rates and weights as arrays; what is to be left out has weight 0 and rate 0."""
+    n, rate = np.asarray(sizes, np.float64), np.asarray(rates, np.float64)
+    if rate.ndim != 2 or n.ndim != 1 or rate.shape[1] != len(n):
+        raise InputError(
+            f"rates must be [series, size] with {n.size} sizes, got shape {rate.shape}"
+        )
+    weight = np.ones_like(rate) if weights is None else np.asarray(weights, np.float64)
+    if weight.shape != rate.shape or (weight < 0.0).any():
+        raise InputError("weights must be at least 0 and have the shape of the rates")
+    there = ~np.isnan(rate) & (weight > 0.0)
+    return n, np.where(there, rate, 0.0), np.where(there, weight, 0.0)
+
+
+def _least_squares(
+    n: np.ndarray, rate: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """b1 and b2 of each row; NaN where the best b2 is no decay within reason.
+
+    With e = exp(-b2 n), b1 = sum w r e / sum w e² and what remains falls with (sum w r e)² /
+    sum w e²: stationary where the mean of n weighted by w e² is that weighted by w r e.
+    """
+    if not len(rate):
+        return np.empty(0), np.empty(0)
+    shift = n - n.min()
+    span = shift.max() or 1.0
+    grid = np.geomspace(SLOWEST, FASTEST, STEPS) / span
+    decay = np.exp(-grid[:, None] * shift)
+    explained = ((weight * rate) @ decay.T) ** 2 / (weight @ (decay**2).T)
+    best = explained.argmax(axis=1)
+    inside = (best > 0) & (best < STEPS - 1)
+    b2 = np.full(len(rate), np.nan)
+    low, high = grid[best[inside] - 1], grid[best[inside] + 1]
+    b2[inside] = _stationary(shift, rate[inside], weight[inside], low, high)
+    e = np.exp(-np.where(np.isnan(b2), 0.0, b2)[:, None] * shift)
+    b1 = (weight * rate * e).sum(axis=1) / (weight * e * e).sum(axis=1)
+    return np.where(np.isnan(b2), np.nan, b1 * np.exp(np.nan_to_num(b2) * n.min())), b2
+
+
+def _stationary(
+    n: np.ndarray, rate: np.ndarray, weight: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> np.ndarray:
+    """The b2 in (low, high) where the two means of n agree: Newton's steps, else halving."""
+    low, high = low.copy(), high.copy()
+    b2 = 0.5 * (low + high)
+    powers = np.stack([np.ones_like(n), n, n * n], axis=1)
+    for _ in range(60):
+        e = np.exp(-b2[:, None] * n)
+        own, own_spread = _mean_and_variance((weight * e * e) @ powers)
+        seen, seen_spread = _mean_and_variance((weight * rate * e) @ powers)
+        gap = own - seen
+        low, high = np.where(gap > 0.0, b2, low), np.where(gap > 0.0, high, b2)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            step = b2 - gap / (seen_spread - 2.0 * own_spread)
+        before, b2 = b2, np.where((step >= low) & (step <= high), step, 0.5 * (low + high))
+        if (np.abs(b2 - before) <= 1e-12 * b2).all():
+            break
+    return np.asarray(b2)
+
+
+def _mean_and_variance(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """From sums of weights, of weights times n and of weights times n²."""
+    total, first, second = sums.T
+    mean = first / total
+    return mean, second / total - mean**2

@@ -18,16 +18,17 @@ from numpy.typing import ArrayLike
 
 from steadyrank.compute.random import Rng, block_stream, seed_from
 from steadyrank.errors import InputError
+from steadyrank.stats.anova.parts import CROSSED, sums_of_squares
 from steadyrank.stats.inputs import check_open_unit, check_scores
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.variance import not_rounding
 
-Design = Literal["nested", "crossed"]
+FacetDesign = Literal["nested", "crossed"]
 
 N_DRAWS = 20_000
 """Pivotal draws: an end of a 95 % interval then stands at 2.5 ± .1 % of its law."""
 
-_INDICES: dict[Design, dict[str, str]] = {
+_INDICES: dict[FacetDesign, dict[str, str]] = {
     "nested": {
         "system": "s",
         "topic": "t",
@@ -47,7 +48,7 @@ _INDICES: dict[Design, dict[str, str]] = {
 }
 """Component to the indices that its effects have; one system's instances are told by both."""
 
-Parts = tuple[Any, Any, Any]
+ErrorParts = tuple[Any, Any, Any]
 """An error variance as what is divided by topics, by instances and by both; numbers or arrays."""
 
 
@@ -55,7 +56,7 @@ Parts = tuple[Any, Any, Any]
 class FacetComponents:
     """The G-study of systems × topics × instances; methods are its D-study."""
 
-    design: Design
+    design: FacetDesign
     facet: str
     """What instances are called: `instance`, `assessor`, …"""
     mean_squares: dict[str, float]
@@ -97,7 +98,7 @@ class FacetComponents:
         needed = float(_topics_for(self.variance["system"], parts, level, n_instances))
         return int(needed) if math.isfinite(needed) else math.inf
 
-    def _errors(self) -> tuple[Parts, Parts]:
+    def _errors(self) -> tuple[ErrorParts, ErrorParts]:
         return _error_parts(self.design, self.facet, self.variance)
 
 
@@ -113,8 +114,8 @@ class PivotalDraws:
 
     components: FacetComponents
     system: np.ndarray
-    relative: Parts
-    absolute: Parts
+    relative: ErrorParts
+    absolute: ErrorParts
 
     def e_rho2_interval(
         self, n_topics: float, n_instances: float, confidence: float = 0.95
@@ -169,8 +170,8 @@ def nested_components(
 
     >>> scores = [[0.2, 0.5, 0.7], [0.3, 0.6, 0.9], [0.1, 0.2, 0.7], [0.0, 0.1, 0.7]]
     >>> g = nested_components(scores, ["a", "a", "b", "b"])
-    >>> {name: round(value, 3) for name, value in g.variance.items()}
-    {'system': 0.021, 'topic': 0.087, 'instance': 0.005, 'system_topic': 0.011, 'residual': 0.002}
+    >>> {name: round(g.variance[name], 4) for name in ("system", "topic", "instance")}
+    {'system': 0.0208, 'topic': 0.0875, 'instance': 0.005}
     """
     matrix, n_dropped = _complete_topics(check_scores(scores))
     names, codes = np.unique(np.asarray(systems), return_inverse=True)
@@ -182,16 +183,18 @@ def nested_components(
     means = np.zeros((m, n))
     np.add.at(means, codes, centred)
     means /= sizes[:, None]
-    within = centred - means[codes]
-    by_instance = within.mean(axis=1)
+    system, topic, interaction = sums_of_squares(means - means.mean(), CROSSED)
+    instance, residual = sums_of_squares(centred - means[codes], CROSSED[:1])
     sums = {
-        "system": (k * _swept(means, "s"), m - 1),
-        "topic": (k * _swept(means, "t"), n - 1),
-        facet: (n * float((by_instance**2).sum()), own),
-        "system_topic": (k * _swept(means, "st"), (m - 1) * (n - 1)),
-        "residual": (float(((within - by_instance[:, None]) ** 2).sum()), own * (n - 1)),
+        "system": (k * system, m - 1),
+        "topic": (k * topic, n - 1),
+        facet: (instance, own),
+        "system_topic": (k * interaction, (m - 1) * (n - 1)),
+        "residual": (residual, own * (n - 1)),
     }
-    squares = {name: not_rounding(total, df, matrix) / df for name, (total, df) in sums.items()}
+    squares = {
+        name: not_rounding(float(total), df, matrix) / df for name, (total, df) in sums.items()
+    }
     df = {name: df for name, (_, df) in sums.items()}
     return _components("nested", facet, squares, df, (m, n, k), len(codes), n_dropped)
 
@@ -223,15 +226,17 @@ def crossed_components(scores: ArrayLike, *, facet: str = "instance") -> FacetCo
     _check_sizes(m, n, k > 1, f"2 levels of {facet}")
     cube = (flat - flat.mean()).reshape(m, k, n).transpose(0, 2, 1)
     sizes = {"s": m, "t": n, "i": k}
+    terms = list(_INDICES["crossed"].values())
+    sums = sums_of_squares(cube, [frozenset("sti".index(i) - 3 for i in t) for t in terms[:-1]])
     squares, df = {}, {}
-    for name, indices in _INDICES["crossed"].items():
+    for name, indices, total in zip(_INDICES["crossed"], terms, sums, strict=True):
         label = _label(name, facet)
         df[label] = math.prod(sizes[index] - 1 for index in indices)
-        squares[label] = not_rounding(_swept(cube, indices), df[label], flat) / df[label]
+        squares[label] = not_rounding(float(total), df[label], flat) / df[label]
     return _components("crossed", facet, squares, df, (m, n, k), m * k, n_dropped)
 
 
-def expected_mean_squares(design: Design, sizes: tuple[float, float, float]) -> np.ndarray:
+def expected_mean_squares(design: FacetDesign, sizes: tuple[float, float, float]) -> np.ndarray:
     """The coefficients of components (columns) in expected mean squares (rows), all random.
 
     `sizes`: systems, topics, instances. In the order of the components' names.
@@ -272,7 +277,7 @@ def pivotal_draws(g: FacetComponents, *, n_draws: int = N_DRAWS, rng: Rng = 0) -
 
 
 def _components(
-    design: Design,
+    design: FacetDesign,
     facet: str,
     squares: dict[str, float],
     df: dict[str, int],
@@ -323,16 +328,9 @@ def _check_sizes(n_systems: int, n_topics: int, has_instances: bool, instances: 
         )
 
 
-def _swept(scores: np.ndarray, indices: str) -> float:
-    """Sum of squares of an effect: means over the other axes, centred along its own."""
-    effects = scores
-    for axis, index in enumerate("sti"[: scores.ndim]):
-        mean = effects.mean(axis=axis, keepdims=True)
-        effects = effects - mean if index in indices else mean
-    return float((effects**2).sum()) * scores.size / effects.size
-
-
-def _error_parts(design: Design, facet: str, values: Mapping[str, Any]) -> tuple[Parts, Parts]:
+def _error_parts(
+    design: FacetDesign, facet: str, values: Mapping[str, Any]
+) -> tuple[ErrorParts, ErrorParts]:
     """Relative and absolute error: what n topics and k instances leave of each component."""
     own, residual = values[facet], values["residual"]
     if design == "nested":
@@ -344,7 +342,7 @@ def _error_parts(design: Design, facet: str, values: Mapping[str, Any]) -> tuple
     return between, (between[0] + shared[0], between[1] + shared[1], between[2] + shared[2])
 
 
-def _coefficients(system: Any, parts: Parts, n_topics: float, n_instances: float) -> Any:
+def _coefficients(system: Any, parts: ErrorParts, n_topics: float, n_instances: float) -> Any:
     """system / (system + error); 0 over 0 counts as 0, and sums below 0 as 0."""
     by_topic, by_instance, by_both = parts
     error = by_topic / n_topics + by_instance / n_instances + by_both / (n_topics * n_instances)
@@ -353,7 +351,7 @@ def _coefficients(system: Any, parts: Parts, n_topics: float, n_instances: float
     return np.where(total > 0.0, signal / np.where(total > 0.0, total, 1.0), 0.0)
 
 
-def _topics_for(system: Any, parts: Parts, level: float, n_instances: float) -> Any:
+def _topics_for(system: Any, parts: ErrorParts, level: float, n_instances: float) -> Any:
     """The smallest n with coefficient >= level; infinite where instances alone leave too much."""
     odds = (1.0 - check_open_unit("level", level)) / level
     by_topic, by_instance, by_both = parts

@@ -1,21 +1,30 @@
-"""Do two rankings of the same systems agree? Kendall's tau and tau_AP.
+"""Do two rankings agree? Kendall's tau, tau_AP and rank-biased overlap, and how surely tau is
+known.
 
 For anyone who asks whether another measure, another topic set or a simulated collection would
 have ranked the systems alike. Rankings come as scores, higher is better, equal scores tie.
 tau treats all ranks alike, tau_AP (Yilmaz, Aslam and Robertson 2008) cares more for the top.
+Rank-biased overlap (Webber, Moffat and Zobel 2010) says how much the tops of two rankings share
+that may differ in items and in length, which no correlation can compare.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtri
 
 from steadyrank.compute.executors import map_in_order, workers
+from steadyrank.compute.random import block_stream, blocks_of
 from steadyrank.errors import InputError, check_choice
-from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.inputs import check_open_unit, check_samples, check_scores
+from steadyrank.stats.pairs.kernels import topic_weights
+from steadyrank.stats.pairs.result import CONSTANT, TOO_FEW, all_pairs
+from steadyrank.stats.pairs.tests import in_threads
 from steadyrank.stats.ranks import kernels
 
 TOO_FEW_SYSTEMS, ALL_TIED = "too_few_systems", "all_tied"
@@ -357,3 +366,237 @@ def check_array(name: str, values: ArrayLike, ndim: int) -> np.ndarray:
     if np.ndim(values) != ndim:
         raise InputError(f"{name}: expected {ndim} dimensions, got shape {np.shape(values)}")
     return array
+
+
+EMPTY_RANKING = "empty_ranking"
+OVERLAP_TIES = ("a", "b", "w")
+
+
+def rbo(a: ArrayLike, b: ArrayLike, *, p: float = 0.9, ties: str = "a") -> RankCorrelation:
+    """Rank-biased overlap, extrapolated beyond the ranks that are seen.
+
+    (1 - p) sum over depths d of p^(d - 1) A(d), where A(d) is the share of their d best items that
+    both rankings have in common.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Scores of the same items, NaN where a ranking does not hold the item, so that rankings may
+        differ in items and in length.
+    p : float
+        The nearer to 1, the deeper it looks. Do not compare values of different p.
+    ties : str
+        An item tied over ranks t to u counts (d - t + 1)/(u - t + 1) at depth d < u, its chance to
+        be among the first d; c are those parts in both rankings. "a", not known orders: A = sum(c_a
+        c_b)/d, the mean over all orders of tied items. "b", the same, and equal rankings with ties
+        reach 1: sum(c_a c_b)/sqrt(sum c_a^2 sum c_b^2). "w", truly equal: an item counts whole from
+        rank t on, A = 2 sum(c_a c_b)/(sum c_a + sum c_b).
+
+    Returns
+    -------
+    RankCorrelation
+        A number between 0 and 1, with how it was computed.
+
+    Notes
+    -----
+    Below the end of the shorter ranking its unseen items are taken to agree as at that end; with
+    ties there, "a" is no longer exactly a mean over orders. NaN with a flag where a ranking is
+    empty.
+
+    References
+    ----------
+    - Webber, Moffat & Zobel (2010). A similarity measure for indefinite rankings. ACM TOIS.
+      doi:10.1145/1852102.1852106
+    - Corsi & Urbano (2024). The treatment of ties in rank-biased overlap. SIGIR. arXiv:2406.07121
+
+    Examples
+    --------
+    >>> round(rbo([4, 3, 2, 1], [3, 4, 2, 1]).value, 4), round(rbo([4, 3, 2], [4, 3, 2]).value, 4)
+    (0.9, 1.0)
+    """
+    check_open_unit("p", p)
+    check_choice("treatment of ties", ties, OVERLAP_TIES)
+    rows = pair_of(check_array("a", a, 1), check_array("b", b, 1))
+    rows = rows[:, ~np.isnan(rows).all(axis=0)]
+    rows = rows[np.argsort((~np.isnan(rows)).sum(axis=1), kind="stable")]
+    short, long = (~np.isnan(rows)).sum(axis=1).tolist()
+    return RankCorrelation(
+        value=_extrapolated(rows, short, long, p, ties) if short else float("nan"),
+        n=rows.shape[1],
+        method=f"rank-biased overlap, extrapolated, p = {p}, ties {ties!r}",
+        flag="" if short else EMPTY_RANKING,
+    )
+
+
+def _extrapolated(rows: np.ndarray, short: int, long: int, p: float, ties: str) -> float:
+    """Rank-biased overlap of two rankings [2, item], the shorter first."""
+    overlap, visible, own = np.zeros(long), np.zeros(long), np.zeros((2, long))
+    first, stop = _tie_bounds(rows, long)
+    kernels.overlaps(first, stop, short, ties == "w", overlap, own, visible)
+    depth = np.arange(1.0, long + 1.0)
+    own[0, short:] = depth[short:]
+    at_end = _agreement(overlap, own, depth, ties)[short - 1]
+    unseen = np.maximum(depth - short, 0.0) * at_end * visible
+    agreement = _agreement(overlap + unseen, own, depth, ties)
+    beyond = (overlap[-1] + (long - short) * at_end) / long
+    return float((1.0 - p) / p * (agreement @ p**depth) + beyond * p**long)
+
+
+def _agreement(overlap: np.ndarray, own: np.ndarray, depth: np.ndarray, ties: str) -> np.ndarray:
+    """A(d) from the overlap of two rankings and of each with itself."""
+    scales = {"a": depth, "b": np.sqrt(own[0] * own[1]), "w": 0.5 * (own[0] + own[1])}
+    return np.asarray(overlap / scales[ties])
+
+
+def _tie_bounds(rows: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where each item's tie group begins and ends, [2, item]; missing items lie below `depth`."""
+    first, stop = np.full(rows.shape, depth), np.full(rows.shape, depth + 1)
+    for row, scores in enumerate(-rows):
+        ranked = ~np.isnan(scores)
+        ordered = np.sort(scores[ranked])
+        first[row, ranked] = np.searchsorted(ordered, scores[ranked], side="left")
+        stop[row, ranked] = np.searchsorted(ordered, scores[ranked], side="right")
+    return first, stop
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TauInterval:
+    """A confidence interval for Kendall's tau, or for tau_AP."""
+
+    tau: float
+    low: float
+    high: float
+    confidence: float
+    n: int
+    """Systems in the rankings."""
+    method: str
+    flag: str = ""
+    """"", or why the limits are NaN."""
+    n_topics: int | None = None
+    n_dropped: int | None = None
+    """Topics left out because some system has no score there."""
+    bias: float | None = None
+    """Mean of the resampled tau minus tau."""
+    n_samples: int | None = None
+    seed: int | None = None
+
+
+def kendall_interval(tau: float, n: int, *, confidence: float = 0.95) -> TauInterval:
+    """The normal interval that papers print: tau ± z sqrt(2 (2n + 5)/(9 n (n - 1))), n systems.
+
+    The standard error is the one that holds if the rankings are unrelated (tau = 0), so that a
+    limit may exceed 1, and it treats the systems as the sample. Do not conclude from overlapping
+    intervals that two rankings are equivalent: take `bootstrap_tau_interval` for topics.
+
+    Reference: Kendall 1938, doi:10.1093/biomet/30.1-2.81; used in Sakai and Shang 2016, Table 2.
+
+    >>> interval = kendall_interval(0.854, 44)
+    >>> round(interval.low, 3), round(interval.high, 3)
+    (0.649, 1.059)
+    """
+    check_open_unit("confidence", confidence)
+    if n < 2:
+        raise InputError(f"an interval for tau requires at least 2 systems, got n = {n}")
+    if not -1.0 <= tau <= 1.0:
+        raise InputError(f"tau must lie between -1 and 1, got {tau}")
+    half_width = float(ndtri(0.5 + 0.5 * confidence) * np.sqrt(2 * (2 * n + 5) / (9 * n * (n - 1))))
+    return TauInterval(
+        tau=float(tau),
+        low=tau - half_width,
+        high=tau + half_width,
+        confidence=confidence,
+        n=n,
+        method="normal, standard error under the hypothesis tau = 0",
+    )
+
+
+def bootstrap_tau_interval(
+    scores_a: ArrayLike,
+    scores_b: ArrayLike,
+    *,
+    confidence: float = 0.95,
+    coefficient: Literal["tau", "tau_ap"] = "tau",
+    n_samples: int = 2000,
+    seed: int = 0,
+    jobs: int | None = None,
+) -> TauInterval:
+    """Interval for tau-b between two rankings by mean score, had the topics been others.
+
+    Or, by `coefficient`, for tau_AP of the first as an estimate of the second.
+
+    Both matrices are [system, topic] over the same systems and topics, and a resample takes the
+    same topics from both; topics where some system has no score are dropped for all. Means that
+    agree to 1e-12 of the largest score tie. The limits are quantiles of the resampled tau, shifted
+    so that their mean is tau, and cut at ±1: a resample adds its own noise to that of the sample,
+    and unshifted quantiles would count it twice. `bias` is the shift that was taken out.
+
+    The interval is for the mean tau of topic sets of this size (in simulations .87 to .98 of the
+    intervals at level .95 held it). Do not take it for the tau of the systems' true means: noise
+    in the means pulls every tau away from that, and no resampling of topics puts it back.
+    Resamples in which all systems tie are left out. NaN limits with a flag below two topics.
+
+    Reference: Efron and Tibshirani 1993, chapter 10.
+
+    >>> a = np.array([[0.5, 0.6, 0.9], [0.4, 0.6, 0.7], [0.3, 0.2, 0.4]])
+    >>> interval = bootstrap_tau_interval(a, a ** 2, n_samples=500)
+    >>> interval.tau, interval.low, interval.high
+    (1.0, 1.0, 1.0)
+    """
+    check_open_unit("confidence", confidence)
+    check_samples(n_samples)
+    both = pair_of(check_scores(scores_a), check_scores(scores_b))
+    complete = both[:, :, ~np.isnan(both).any(axis=(0, 1))]
+    n_topics = complete.shape[2]
+    tau = float(_taus_of_means(complete, np.ones((1, n_topics)), coefficient)[0])
+    defined = n_topics > 1 and not np.isnan(tau)
+    taus = _resampled_taus(complete, coefficient, n_samples, seed, jobs) if defined else np.zeros(0)
+    low = high = bias = float("nan")
+    if taus.size:
+        bias = float(taus.mean()) - tau
+        tails = np.quantile(taus, [0.5 - 0.5 * confidence, 0.5 + 0.5 * confidence]) - bias
+        low, high = np.clip(tails, -1.0, 1.0).tolist()
+    return TauInterval(
+        tau=tau,
+        low=low,
+        high=high,
+        confidence=confidence,
+        n=complete.shape[1],
+        method=f"bootstrap over topics, {n_samples} resamples, quantiles centred at tau",
+        flag="" if taus.size else TOO_FEW if n_topics < 2 else few_items_flag(complete.shape[1]),
+        n_topics=n_topics,
+        n_dropped=both.shape[2] - n_topics,
+        bias=bias,
+        n_samples=n_samples,
+        seed=seed,
+    )
+
+
+def _resampled_taus(
+    complete: np.ndarray, coefficient: str, n_samples: int, seed: int, jobs: int | None
+) -> np.ndarray:
+    """tau of each resample of topics; those without any order are left out."""
+    n_topics = complete.shape[2]
+
+    def one_block(task: tuple[int, int, int]) -> np.ndarray:
+        block, first, stop = task
+        stream = block_stream(seed, "tau", block)
+        drawn = stream.integers(0, n_topics, (stop - first, n_topics))
+        weights = np.empty(drawn.shape)
+        topic_weights(drawn, weights)
+        return _taus_of_means(complete, weights, coefficient)
+
+    taus = np.concatenate(in_threads(one_block, blocks_of(n_samples), jobs=jobs))
+    return np.asarray(taus[~np.isnan(taus)])
+
+
+def _taus_of_means(complete: np.ndarray, weights: np.ndarray, coefficient: str) -> np.ndarray:
+    """tau-b between two rankings [2, system, topic] by mean score, for each row of weights.
+
+    Or tau_AP, the first ranking being the estimate.
+    """
+    totals = np.stack([weights @ scores.T for scores in complete], axis=1)
+    # Equal means must tie although their sums were rounded differently.
+    step = CONSTANT * np.abs(complete).max(axis=(1, 2), initial=0.0) * max(1, weights.shape[1])
+    rounded = np.round(totals / np.where(step > 0.0, step, 1.0)[:, None])
+    pairwise = pairwise_tau_and_tau_ap(rounded)
+    return (pairwise.tau if coefficient == "tau" else pairwise.tau_ap_first)[:, 0]

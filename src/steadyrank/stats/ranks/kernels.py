@@ -8,28 +8,12 @@ Rankings with ties are walked a tie group at a time.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
-from steadyrank.compute.kernels import WORD, inlined, lean_kernel, part
+from steadyrank.compute.kernels import WORD, count_ones, inlined, kernel, part
 
 LANES = 8
 """Running counts come in multiples of this, so that the processor adds to many at once."""
-
-
-@intrinsic
-def population(context: Any, word: Any) -> Any:
-    """Number of bits that are set in a word."""
-
-    def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        whole = builder.module.declare_intrinsic("llvm.ctpop", [ir.IntType(64)])
-        return builder.call(whole, arguments)
-
-    return types.int64(types.uint64), build
 
 
 def _workspace(n: int) -> tuple[np.ndarray, ...]:
@@ -56,7 +40,7 @@ def _below(bits, counts, position):
     """How many of the inserted positions are smaller than `position`."""
     word = position >> 6
     lower = (WORD(1) << WORD(position & 63)) - WORD(1)
-    return counts[word] + population(bits[word] & lower)
+    return counts[word] + np.int64(count_ones(bits[word] & lower))
 
 
 @part
@@ -191,7 +175,7 @@ def count_pair(
     return counts
 
 
-@lean_kernel
+@kernel
 def _count_pair(reference, scores, order, numbers, groups, work):
     first, stop, own_first, own_stop = groups[0], groups[1], groups[2], groups[3]
     other_tied = _tie_groups(reference, numbers, first, stop)
@@ -209,7 +193,7 @@ def taus_against(
     _taus_against(reference, samples, orders, np.arange(n), groups, _workspace(n), out)
 
 
-@lean_kernel
+@kernel
 def _taus_against(reference, samples, orders, numbers, groups, work, out):
     first, stop, own_first, own_stop = groups[0], groups[1], groups[2], groups[3]
     tied = _tie_groups(reference, numbers, first, stop)
@@ -242,7 +226,7 @@ def pair_correlations(
     )
 
 
-@lean_kernel
+@kernel
 def _pair_correlations(
     values, orders, share, groups, whole, weight, among, positions, work, results
 ):
@@ -270,7 +254,7 @@ def _pair_correlations(
                 pair += 1
 
 
-@lean_kernel
+@kernel
 def overlaps(first, stop, short, at_once, overlap, own, visible):
     """At each depth: the overlap of two rankings, that of each with itself, and what is unseen.
 

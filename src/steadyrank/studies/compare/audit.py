@@ -24,9 +24,8 @@ from steadyrank.stats.pairs.family_audit import FamilyAudit, audit_family
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.result import PairTests, all_pairs, pairs_with
 from steadyrank.stats.pairs.tests import paired_t, sign_test, wilcoxon
-from steadyrank.studies.compare.correcting import default_correction
+from steadyrank.studies.compare.correcting import CompareSettings, default_correction
 from steadyrank.studies.compare.result import CompareResult, Correction
-from steadyrank.studies.compare.tested import Settings
 from steadyrank.words import counted
 
 if TYPE_CHECKING:
@@ -177,12 +176,15 @@ def audit_tests(
     base = None if baseline is None else position(baseline, scores.runs, "run")
     pairs = all_pairs(len(complete)) if base is None else pairs_with(len(complete), base)
     chosen = correction or default_correction("t", baseline, len(pairs))
-    stream = block_stream(seed, "audit", 0)
+    stream, centred = (
+        block_stream(seed, "audit", 0),
+        complete - complete.mean(axis=1, keepdims=True),
+    )
     differences = _draw(complete, size, n_trials, stream)
     flips = stream.integers(0, 2, differences.shape) * 2 - 1
     worlds = {
         "exchangeable": differences * flips,
-        "equal_means": _draw_centred(complete, size, n_trials, block_stream(seed, "audit", 1)),
+        "equal_means": _draw(centred, size, n_trials, block_stream(seed, "audit", 1)),
         "power": differences,
     }
     return AuditResult(
@@ -204,7 +206,7 @@ def audit_tests(
     )
 
 
-def audited(result: CompareResult, settings: Settings) -> CompareResult:
+def audited(result: CompareResult, settings: CompareSettings) -> CompareResult:
     """The result with the audit of its family: of t tests of runs on topics drawn one by one."""
     complete = result.scores[:, ~np.isnan(result.scores).any(axis=0)]
     is_plain = result.n_clusters is None and result.effective_topics is None
@@ -221,27 +223,12 @@ def audited(result: CompareResult, settings: Settings) -> CompareResult:
     return replace(result, audit=audit)
 
 
-def _drawn_pairs(
-    matrix: np.ndarray, n_trials: int, stream: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """Two different runs for each trial."""
+def _draw(matrix: np.ndarray, size: int, n_trials: int, stream: np.random.Generator) -> np.ndarray:
+    """Differences [trial, topic] of two random runs on topics drawn with replacement."""
     first = stream.integers(0, len(matrix), n_trials)
     second = (first + stream.integers(1, len(matrix), n_trials)) % len(matrix)
-    return first, second
-
-
-def _draw(matrix: np.ndarray, size: int, n_trials: int, stream: np.random.Generator) -> np.ndarray:
-    """Differences [trial, topic] of random pairs on topics drawn with replacement."""
-    first, second = _drawn_pairs(matrix, n_trials, stream)
     topics = stream.integers(0, matrix.shape[1], (n_trials, size))
     return np.asarray(matrix[first[:, None], topics] - matrix[second[:, None], topics])
-
-
-def _draw_centred(
-    matrix: np.ndarray, size: int, n_trials: int, stream: np.random.Generator
-) -> np.ndarray:
-    """The same with every pair's mean difference over the whole population removed."""
-    return _draw(matrix - matrix.mean(axis=1, keepdims=True), size, n_trials, stream)
 
 
 def _rate(test: str, differences: np.ndarray, alpha: float, seed: int) -> tuple[float, float]:

@@ -18,7 +18,7 @@ from steadyrank.stats.run_means import SAME_MEAN
 from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.compare.view import cautions, detectable, significant
 from steadyrank.studies.part import Front
-from steadyrank.words import count_or_share, counted, listed, number_word, typeset
+from steadyrank.words import by_number, count_or_share, counted, listed, number_word, typeset
 
 ROWS = 10
 """Rows of the board."""
@@ -166,15 +166,20 @@ def _board(result: CompareResult, link: str) -> Board:
                 score=f"{result.mean[run]:.3f}",
                 low=int(result.rank_set[run, 0]),
                 high=int(result.rank_set[run, 1]),
-                group=decided.get(run, result.letters[run] if result.letters else ""),
+                group=decided.get(run, _place_of(result, run)),
             )
             for run in shown
         ),
         n_ranks=len(result.runs),
-        group="group" if result.baseline is None else "against the baseline",
+        group="against the baseline" if decided else "group" if result.letters else "tier",
         link=link,
         more=f"All {len(order):,} {rows}",
     )
+
+
+def _place_of(result: CompareResult, run: int) -> str:
+    """Letters, where there are few enough; else the tier."""
+    return result.letters[run] if result.letters else str(result.tier[run])
 
 
 def against_baseline(result: CompareResult) -> dict[int, str]:
@@ -193,6 +198,18 @@ def _tiles(result: CompareResult, study: str) -> list[Tile]:
                 figure=count_or_share(found.values["n_significant"], len(result.pairs)),
                 text=f"of {len(result.pairs):,} pairs differ significantly",
                 values=found.values,
+            )
+        )
+    carried = result.leader_fragility()
+    if carried is not None:
+        noun = "topics" if result.n_clusters is None else "clusters"
+        made.append(
+            Tile(
+                id=f"{study}.fragility",
+                figure=counted(carried.n, noun[:-1], noun, form=","),
+                text=f"carry the first place: without {by_number(carried.n, 'it', 'them')} "
+                f"{carried.rival} catches up",
+                values=carried._asdict(),
             )
         )
     smallest = detectable(result)

@@ -11,8 +11,13 @@ from steadyrank.data.scores import Scores
 from steadyrank.present.cells import name, number, span, table, whole
 from steadyrank.present.table import Cell, Table
 from steadyrank.present.view import Finding
-from steadyrank.stats.run_means import SAME_MEAN, adjusted_means, ranks_of
-from steadyrank.stats.selection import expected_means, intervals_as_picked
+from steadyrank.stats.run_means import (
+    SAME_MEAN,
+    adjusted_means,
+    expected_means,
+    intervals_as_picked,
+    ranks_of,
+)
 from steadyrank.studies.compare.front import against_baseline
 from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.compare.view import first
@@ -87,6 +92,7 @@ def _leaderboard_table(scores: Scores, result: CompareResult) -> Table:
         row |= {_against_title(result): against.get(i, Cell("–"))}
         if result.letters:
             row["group"] = name(result.letters[i]) if i >= 0 else Cell("–")
+        row["tier"] = whole(result.tier[i]) if i >= 0 else Cell("–")
         others = zip(scores.measures[1:], means[1:, run], strict=True)
         rows.append(row | {other: number(mean) for other, mean in others})
     caption = (

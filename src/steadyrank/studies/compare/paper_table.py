@@ -15,7 +15,7 @@ from steadyrank._version import __version__
 from steadyrank.errors import InputError, check_choice
 from steadyrank.present.cells import name, open_words, pvalue, signed, signed_interval
 from steadyrank.present.table import Cell, Table
-from steadyrank.stats.pairs.letters import ALPHABET
+from steadyrank.stats.pairs.decisions import ALPHABET
 from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.studies.compare.result import CompareResult
 from steadyrank.words import counted, figure, listed, typeset

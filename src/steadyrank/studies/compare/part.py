@@ -6,12 +6,12 @@ from typing import cast
 
 from steadyrank.compute.random import seed_from
 from steadyrank.present.view import Finding
-from steadyrank.stats.instances.pair_tests import has_instances
+from steadyrank.stats.instances.mixed_tests import has_instances
 from steadyrank.studies.compare.audit import audited
+from steadyrank.studies.compare.correcting import CompareSettings
 from steadyrank.studies.compare.front import beside_systems, front
 from steadyrank.studies.compare.result import CompareResult, Correction, Test
 from steadyrank.studies.compare.study import compare_each
-from steadyrank.studies.compare.tested import Settings
 from steadyrank.studies.compare.two_runs import tested_words, two_runs
 from steadyrank.studies.compare.view import RUNS, VIEW, Results
 from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
@@ -21,7 +21,7 @@ def _run(job: Job) -> tuple[CompareResult, ...]:
     """One result per measure, the measure that ranks the runs first."""
     scores, progress = job.material.compared, job.machine.progress("measures compared")
     given = job.material.settings
-    settings = Settings(
+    settings = CompareSettings(
         test=cast(Test, given.test),
         correction=cast("Correction | None", given.correction),
         baseline=given.baseline,

@@ -16,8 +16,8 @@ from steadyrank.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
+from steadyrank.studies.compare.correcting import CompareSettings
 from steadyrank.studies.compare.study import compare_each
-from steadyrank.studies.compare.tested import Settings
 
 DEFAULT_TEST: Test = "randomized-tukey"
 """In Python and on the command line: all pairs at once, without assuming normality."""
@@ -113,7 +113,7 @@ def discriminative_power(
     >>> [power.measure for power in sr.discriminative_power(scores, test="t")]
     ['AP', 'P@10']
     """
-    settings = Settings(
+    settings = CompareSettings(
         test=test,
         correction="none",
         alpha=alpha,

@@ -5,24 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.errors import unknown_name
 from steadyrank.notebook import MOST_ROWS, Framed, frame_of, shown_by
-from steadyrank.stats.pairs.binary import BinaryPairs
 from steadyrank.stats.pairs.effects import EffectSizes
 from steadyrank.stats.pairs.family_audit import FamilyAudit
+from steadyrank.stats.pairs.fragility import carried
 from steadyrank.stats.pairs.result import TOO_FEW
+from steadyrank.stats.pairs.tests import BinaryPairs
+from steadyrank.stats.pairs.topic_design import TopicDesign
 from steadyrank.stats.run_means import best_first
 from steadyrank.words import MISSING, counted, listed, weighted_words
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from steadyrank.studies.compare.segments import Segments
+    from steadyrank.studies.compare.testing import Segments
 
 Test = Literal[
     "t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "randomized-tukey", "mixed"
@@ -30,6 +32,8 @@ Test = Literal[
 Correction = Literal["none", "holm", "bh", "bonferroni", "maxt"]
 Mode = Literal["sound", "paper"]
 Family = Literal["measure", "all"]
+IntervalKind = Literal["t", "percentile", "bca", "studentized"]
+Alternative = Literal["two-sided", "greater"]
 
 ROWS_AT_ONCE = 10_000
 """Pairs whose figures become Python's numbers at a time."""
@@ -64,6 +68,14 @@ DRAWN_TESTS = {
     "bootstrap": "studentized bootstrap test of {}",
 }
 """The same where whole clusters, or topics with weights, are what was drawn."""
+
+
+class LeaderFragility(NamedTuple):
+    """How little the first place rests on: without so many topics, the rival has it."""
+
+    n: int
+    rival: str
+    topics: list[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -138,6 +150,9 @@ class CompareResult(Framed):
     test of each run against all others. Fewer than those whose `rank_set` begins at 1, as these
     sets hold for all ranks at once. With a baseline, of systems and in segments, the runs that
     no decision shows to be beaten."""
+    tier: np.ndarray
+    """1 for all runs that are not significantly worse than the best, 2 for those that are not worse
+    than the best of the others, and so on."""
     letters: tuple[str, ...]
     """Runs that share a letter are not significantly different; empty with a baseline, or where
     it would take more than the alphabet."""
@@ -145,6 +160,11 @@ class CompareResult(Framed):
     """Those that the tests use."""
     scores: np.ndarray
     """[run, topic]: what was compared; of systems the means over their instances."""
+    design: TopicDesign
+    """How topics are clustered and weighted."""
+    fragility: np.ndarray
+    """Of each pair, the fewest topics, or clusters, without which the lead is gone; -1 without a
+    lead (`carrying_topics` names them)."""
     n_comparisons: int
     """How many were corrected together, those of other measures among them."""
     n_measures: int = 1
@@ -316,6 +336,27 @@ class CompareResult(Framed):
         parts = [("", self), *((own.segment, own) for own in self.segments.results)]
         return ({"segment": name, **row} for name, own in parts for row in own.each_row())
 
+    def carrying_topics(self, pair: int) -> list[str]:
+        """The topics without which a pair's lead is gone, those that count most first."""
+        a, b = self.pairs[pair]
+        design = self.design
+        units = carried(self.scores[a] - self.scores[b], design.weights, design.clusters).units
+        if design.clusters is None:
+            return [self.topics[unit] for unit in units]
+        topics = np.array(self.topics, object)
+        return [str(topic) for unit in units for topic in topics[design.clusters == unit]]
+
+    def leader_fragility(self) -> LeaderFragility | None:
+        """The fewest topics without which another run is above the leader; None without a lead."""
+        leader = self.order[0]
+        with_leader = (self.pairs == leader).any(axis=1) & (self.fragility > 0)
+        if self.baseline is not None or not with_leader.any():
+            return None
+        pair = int(np.flatnonzero(with_leader)[np.argmin(self.fragility[with_leader])])
+        a, b = self.pairs[pair].tolist()
+        rival = self.runs[b if a == leader else a]
+        return LeaderFragility(int(self.fragility[pair]), rival, self.carrying_topics(pair))
+
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary per pair, with the keys that the JSON output has."""
         return list(self.each_row())
@@ -338,6 +379,8 @@ class CompareResult(Framed):
 
     def _columns(self) -> dict[str, np.ndarray]:
         """What the row of a pair has, beside its runs: one entry per pair."""
+        carriers = self.fragility.astype(object)
+        carriers[self.fragility <= 0] = None
         return {
             "n": self.n,
             "mean_a": self.pair_means[:, 0],
@@ -357,11 +400,14 @@ class CompareResult(Framed):
             "losses": self.effects.losses,
             "smallest_difference": self.smallest_difference,
             "flag": self.flag,
+            "fragility": carriers,
             **({} if self.binary is None else self.binary.pair_columns()),
         }
 
     def run_rows(self) -> list[dict[str, Any]]:
         """One dictionary per run, with the keys that the JSON output has."""
+        found = self.leader_fragility()
+        fragile = None if found is None else found._asdict()
         return [
             {
                 "run": run,
@@ -372,6 +418,8 @@ class CompareResult(Framed):
                 "rank_set": [int(end) for end in self.rank_set[i]],
                 "could_be_first": bool(self.could_be_first[i]),
                 "group": self.letters[i] if self.letters else None,
+                "tier": int(self.tier[i]) or None,
+                "fragility": fragile if i == self.order[0] else None,
                 **self._instances(i),
                 **({} if self.binary is None else self.binary.run_row(i)),
             }

@@ -26,6 +26,24 @@ MOST_ROWS = 40
 """Rows of a figure; of more, only the first pair of the leaderboard is drawn."""
 
 
+DECISIONS = ((False, "not significant"), (True, "significant"))
+"""Each has a colour and a shape, and its words in a legend."""
+
+
+def draw_rows(
+    ax: Axes, middle: np.ndarray, ends: np.ndarray, significant: np.ndarray, texts: Sequence[str]
+) -> None:
+    """Differences with their intervals [row, 2], about a line at 0."""
+    for k, (decided, words) in enumerate(DECISIONS):
+        rows = np.flatnonzero(significant == decided)
+        if len(rows):
+            arms = ((ends - middle[:, None])[rows] * [-1.0, 1.0]).T
+            arms = np.maximum(np.where(np.isfinite(arms), arms, 0.0), 0.0)
+            told = [texts[row] for row in rows.tolist()]
+            style.row_bars(ax, middle[rows], rows, arms, told, place=k, label=words)
+    ax.axvline(0.0, color=style.QUIET, linewidth=0.8)
+
+
 def draw_segments(result: CompareResult, ax: Axes) -> None:
     """Differences in each segment with their intervals, below those on all topics.
 
@@ -33,17 +51,10 @@ def draw_segments(result: CompareResult, ax: Axes) -> None:
     where these are too many.
     """
     rows = _rows(result)
-    for k, (decided, words) in enumerate(((False, "not significant"), (True, "significant"))):
-        places = [place for place, row in enumerate(rows) if row["significant"] == decided]
-        if not places:
-            continue
-        ends = np.array([rows[place]["interval"] for place in places], float)
-        middle = np.array([rows[place]["difference"] for place in places])
-        arms = np.abs(ends - middle[:, None]).T
-        arms = np.where(np.isfinite(arms), arms, 0.0)
-        texts = [_text(rows[place]) for place in places]
-        style.row_bars(ax, middle, places, arms, texts, place=k, label=words)
-    ax.axvline(0.0, color=style.QUIET, linewidth=0.8)
+    middle = np.array([row["difference"] for row in rows])
+    ends = np.array([row["interval"] for row in rows], float)
+    significant = np.array([row["significant"] for row in rows])
+    draw_rows(ax, middle, ends, significant, [_text(row) for row in rows])
     style.name_rows(ax, _names(rows, style.longest_name(ax)))
     style.label(ax, x=_axis(result, rows, style.longest_name(ax)))
     style.legend_above(ax)

@@ -16,28 +16,30 @@ import numpy as np
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
+from steadyrank.data.read.run_info import describe_topics
 from steadyrank.data.read.sources import PathLike
-from steadyrank.data.read.topic_info import describe_topics, of_some_weight
-from steadyrank.data.scores import Scores, position
+from steadyrank.data.scores import Scores, of_some_weight, position
 from steadyrank.errors import InputError, check_count, check_number, unknown_column, unknown_name
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scored import scores_of
-from steadyrank.stats.instances.pair_tests import has_instances
+from steadyrank.stats.instances.mixed_tests import has_instances
 from steadyrank.stats.instances.systems import Groups, systems_of, warn_about_structure
-from steadyrank.studies.compare.clustering import check_clustered, topic_design
-from steadyrank.studies.compare.intervals import Alternative, IntervalKind
+from steadyrank.studies.compare.correcting import CompareSettings
 from steadyrank.studies.compare.result import (
     SIMULTANEOUS,
+    Alternative,
     CompareResult,
     CompareTable,
     Correction,
     Family,
+    IntervalKind,
     Mode,
     Test,
 )
-from steadyrank.studies.compare.segments import check_segments, with_segments
-from steadyrank.studies.compare.tested import Settings
-from steadyrank.studies.compare.testing import compared
+from steadyrank.studies.compare.testing import check_segments, compared, topic_design, with_segments
+
+CLUSTERED_TESTS = ("t", "randomization", "bootstrap")
+"""Those that clustered or weighted topics have."""
 
 ROWS = ("run", "system")
 """What a row of the table may be; `by` may also name a column of the topics' information."""
@@ -174,7 +176,7 @@ def compare(
     if measure is not None and measures is not None:
         raise InputError("give either measure, for one, or measures")
     scores = scores_of(scores, qrels, measures if measure is None else str(measure), jobs=jobs)
-    settings = Settings(
+    settings = CompareSettings(
         test=test,
         correction=correction,
         alpha=alpha,
@@ -194,7 +196,7 @@ def compare(
 
 
 def compare_each(
-    scores: Scores, settings: Settings, *, by: str | None = None
+    scores: Scores, settings: CompareSettings, *, by: str | None = None
 ) -> tuple[CompareResult, ...]:
     """One result per measure of the scores."""
     rows, column = _rows_and_segments(scores, by)
@@ -209,7 +211,7 @@ def compare_each(
     _check(scores, tuple(scores.runs if groups is None else groups), settings)
     if not topic_design(scores).is_plain:
         has_gaps = bool(np.isnan(scores.values).any())
-        check_clustered(settings, is_by_system=groups is not None, has_gaps=has_gaps)
+        _check_clustered(settings, is_by_system=groups is not None, has_gaps=has_gaps)
     scores = scores_in_order(scores)
     results = compared(scores, scores.measures, settings, groups)
     if column is None:
@@ -233,7 +235,7 @@ def _systems(scores: Scores, rows: str | None) -> Groups | None:
     return systems_of(scores) if is_by_system else None
 
 
-def _by_system(settings: Settings) -> Settings:
+def _by_system(settings: CompareSettings) -> CompareSettings:
     """The settings with the one test that holds for systems whose runs are instances."""
     if settings.test not in ("t", "mixed"):
         raise InputError(
@@ -245,7 +247,7 @@ def _by_system(settings: Settings) -> Settings:
     return replace(settings, test="mixed")
 
 
-def _check(scores: Scores, names: tuple[str, ...], settings: Settings) -> None:
+def _check(scores: Scores, names: tuple[str, ...], settings: CompareSettings) -> None:
     """Validate everything."""
     for what, value, choices in (
         ("test", settings.test, get_args(Test)),
@@ -266,7 +268,7 @@ def _check(scores: Scores, names: tuple[str, ...], settings: Settings) -> None:
         position(settings.baseline, names, "run")
 
 
-def _check_test(settings: Settings, *, several: bool) -> None:
+def _check_test(settings: CompareSettings, *, several: bool) -> None:
     """Refuse what does not go with the test."""
     test = settings.test
     if settings.correction == "maxt" and test not in ("t", "mixed"):
@@ -284,4 +286,27 @@ def _check_test(settings: Settings, *, several: bool) -> None:
     ):
         raise InputError(
             f"alternative {settings.alternative!r}: only the bootstrap test takes 'greater'"
+        )
+
+
+def _check_clustered(settings: CompareSettings, *, is_by_system: bool, has_gaps: bool) -> None:
+    """Refuse what takes topics for independent draws that count the same."""
+    what = "clustered or weighted topics"
+    if is_by_system:
+        raise InputError(
+            f"systems with several runs are compared by a mixed model, which has no {what}: "
+            'compare run by run with by="run"'
+        )
+    if settings.test not in CLUSTERED_TESTS:
+        raise InputError(
+            f"test {settings.test} has no {what}: choose from {', '.join(CLUSTERED_TESTS)}"
+        )
+    if settings.mode == "paper" or settings.interval is not None:
+        which = "mode paper" if settings.mode == "paper" else f"interval {settings.interval}"
+        raise InputError(f"{which} resamples single topics and does not support {what}: omit it")
+    if has_gaps and (settings.test != "t" or settings.correction == "maxt"):
+        which = "correction maxt" if settings.test == "t" else f"test {settings.test}"
+        raise InputError(
+            f"{which} of {what} requires a score of every run on every topic: use test t with "
+            'correction holm, or missing="zero"'
         )

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from steadyrank.compute.random import seed_from
 from steadyrank.present.view import View, Words
-from steadyrank.stats.instances.pair_tests import has_instances
+from steadyrank.stats.instances.mixed_tests import has_instances
+from steadyrank.studies.compare.correcting import CompareSettings
 from steadyrank.studies.compare.front import front
 from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.compare.study import compare_each
-from steadyrank.studies.compare.tested import Settings
 from steadyrank.studies.compare.view import AGAINST, RUNS, first
 from steadyrank.studies.material import MOST_COMPARED, Material, named_systems
 from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
@@ -28,7 +28,7 @@ def _why_not(material: Material) -> str:
 def _run(job: Job) -> CompareResult:
     given, scores = job.material.settings, job.material.scores
     systems = named_systems(scores)
-    settings = Settings(
+    settings = CompareSettings(
         test="mixed",
         baseline=given.baseline if given.baseline in systems else None,
         alpha=given.alpha,

@@ -1,7 +1,9 @@
 """From scores to results: the tests of each measure, one correction per family, what follows.
 
-A family is what is corrected together: the pairs of one measure, or those of all measures. Runs
-are compared by paired tests; systems with several runs by a model in which instances are random.
+A family is what is corrected together: the pairs of one measure, or those of all measures, or of
+all segments of the topics. Runs are compared by paired tests; systems with several runs by a model
+in which instances are random. Whether a run's lead depends on the segment is a test of its own: a
+difference that is significant in one segment and not in another shows nothing.
 """
 
 from __future__ import annotations
@@ -9,51 +11,75 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from steadyrank.data.order import order_by_name
-from steadyrank.data.scores import Scores, position, weighted_mean
-from steadyrank.stats.instances.pair_tests import (
+from steadyrank.data.scores import (
+    Scores,
+    cluster_codes,
+    mean_of_present,
+    position,
+    topic_column,
+    topic_weights,
+    weighted_mean,
+)
+from steadyrank.errors import InputError, warn
+from steadyrank.stats.instances.mixed_tests import (
     averaged,
     instance_sds,
     system_mean_intervals,
     system_tests,
 )
 from steadyrank.stats.instances.systems import Groups
-from steadyrank.stats.pairs import decisions
-from steadyrank.stats.pairs.binary import binary_pairs
+from steadyrank.stats.pairs import decisions, resampled
+from steadyrank.stats.pairs.decisions import compact_letters
 from steadyrank.stats.pairs.effects import effect_sizes
-from steadyrank.stats.pairs.letters import compact_letters
+from steadyrank.stats.pairs.fragility import fragility
+from steadyrank.stats.pairs.intervals import bootstrap_intervals, t_intervals
 from steadyrank.stats.pairs.max_t import MaxT
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
-from steadyrank.stats.pairs.result import PairTests, all_pairs, pairs_with
-from steadyrank.stats.pairs.tests import differences, paired_t, sign_test, wilcoxon
-from steadyrank.stats.pairs.topic_design import cluster_sums
-from steadyrank.stats.pairs.tukey import randomized_tukey, tukey_hsd
-from steadyrank.stats.planning.power import smallest_difference
-from steadyrank.stats.run_means import adjusted_means, ranks_of
-from steadyrank.stats.selection import expected_means, intervals_as_picked
-from steadyrank.studies.compare.caveats import warn_if_unlinked
-from steadyrank.studies.compare.clustering import (
-    clustered_tests,
-    design_figures,
-    robust_means,
-    topic_design,
+from steadyrank.stats.pairs.result import TOO_FEW, PairTests, all_pairs, pairs_with
+from steadyrank.stats.pairs.skewed import limits_of
+from steadyrank.stats.pairs.tests import binary_pairs, differences, paired_t, sign_test, wilcoxon
+from steadyrank.stats.pairs.topic_design import (
+    TopicDesign,
+    design_effect,
+    linearised,
+    mean_difference,
 )
-from steadyrank.studies.compare.correcting import Corrected, corrected_family
-from steadyrank.studies.compare.intervals import pair_intervals
-from steadyrank.studies.compare.result import SIMULTANEOUS, CompareResult
-from steadyrank.studies.compare.tested import Settings, Tested
+from steadyrank.stats.pairs.tukey import randomized_tukey, tukey_hsd
+from steadyrank.stats.planning.design import smallest_difference
+from steadyrank.stats.run_means import (
+    adjusted_means,
+    connected_runs,
+    expected_means,
+    intervals_as_picked,
+    ranks_of,
+)
+from steadyrank.stats.segments import Interaction, segment_interaction
+from steadyrank.studies.compare.correcting import (
+    CompareSettings,
+    Corrected,
+    Tested,
+    corrected_family,
+)
+from steadyrank.studies.compare.result import SIMULTANEOUS, CompareResult, IntervalKind
 
 AGAINST_MEANS = "against_means"
 """Flag of a pair whose test speaks for the run with the lower mean: nothing is claimed."""
 
 
+def topic_design(scores: Scores) -> TopicDesign:
+    """How the topics were drawn, as far as their information says."""
+    return TopicDesign(clusters=cluster_codes(scores), weights=topic_weights(scores))
+
+
 def compared(
-    scores: Scores, measures: Sequence[str], settings: Settings, groups: Groups | None = None
+    scores: Scores, measures: Sequence[str], settings: CompareSettings, groups: Groups | None = None
 ) -> list[CompareResult]:
     """One result per measure, of runs, or of systems as `groups` of runs; topics in order."""
     names = tuple(scores.runs if groups is None else groups)
@@ -67,7 +93,9 @@ def compared(
     ]
 
 
-def compared_segments(parts: Mapping[str, Scores], settings: Settings) -> list[CompareResult]:
+def compared_segments(
+    parts: Mapping[str, Scores], settings: CompareSettings
+) -> list[CompareResult]:
     """One result per segment, by its scores of one measure; all comparisons are one family.
 
     Segments have no topic in common whose sign could be flipped for all: where `maxt` serves all
@@ -98,25 +126,19 @@ def _tested(
     measure: str,
     names: tuple[str, ...],
     pairs: np.ndarray,
-    settings: Settings,
+    settings: CompareSettings,
     groups: Groups | None,
 ) -> Tested:
-    every = scores.matrix(measure)
-    design = topic_design(scores)
-    units = None
-    if not design.is_plain:
-        used, matrix = np.ones(every.shape[1], bool), every
-        units = None if np.isnan(matrix).any() else cluster_sums(matrix, design)
-        tests = clustered_tests(matrix, pairs, design, units, settings)
-    elif groups is None:
+    every, design = scores.matrix(measure), topic_design(scores)
+    if groups is None:
         used = _used_topics(every, settings.test)
         matrix = np.ascontiguousarray(every[:, used]) if not used.all() else every
-        tests = _run_test(matrix, pairs, names, settings)
+        tests = _run_test(matrix, pairs, names, design, settings)
     else:
         used = np.ones(every.shape[1], bool)
         matrix = averaged(every, groups)
         tests = system_tests(scores, measure, groups, pairs)
-    warn_if_unlinked(matrix, names)
+    _warn_if_unlinked(matrix, names)
     return Tested(
         measure=measure,
         rows=names,
@@ -129,8 +151,22 @@ def _tested(
         instances=None if groups is None else every,
         groups=groups,
         design=design,
-        units=units,
     )
+
+
+def _warn_if_unlinked(matrix: np.ndarray, names: Sequence[str]) -> None:
+    """Runs that share no topic, not even through others, have no order."""
+    if not np.isnan(matrix).any():
+        return
+    groups = connected_runs(matrix)
+    if len(groups) > 1:
+        smallest, *_, largest = sorted(groups, key=len)
+        warn(
+            f"{names[smallest[0]]} shares no topic with {names[largest[0]]}, not "
+            "even through other runs: the order of such runs reflects different topics, and "
+            "nothing is claimed about them",
+            stacklevel=6,
+        )
 
 
 def _used_topics(matrix: np.ndarray, test: str) -> np.ndarray:
@@ -141,19 +177,25 @@ def _used_topics(matrix: np.ndarray, test: str) -> np.ndarray:
 
 
 def _run_test(
-    matrix: np.ndarray, pairs: np.ndarray, names: Sequence[str], settings: Settings
+    matrix: np.ndarray,
+    pairs: np.ndarray,
+    names: Sequence[str],
+    design: TopicDesign,
+    settings: CompareSettings,
 ) -> PairTests:
+    """The test of the settings; `check_clustered` refuses those that a design has none of."""
     simple: dict[str, Callable[..., PairTests]] = {
-        "t": paired_t,
+        "t": functools.partial(paired_t, design=design),
         "wilcoxon": wilcoxon,
         "sign": sign_test,
         "tukey": functools.partial(_tukey, alpha=settings.alpha),
     }
     if settings.test in simple:
         return simple[settings.test](matrix, pairs)
+    bootstrap = functools.partial(studentized_bootstrap, alternative=settings.alternative)
     resampled: dict[str, Callable[..., PairTests]] = {
-        "randomization": randomization,
-        "bootstrap": functools.partial(studentized_bootstrap, alternative=settings.alternative),
+        "randomization": functools.partial(randomization, design=design),
+        "bootstrap": functools.partial(bootstrap, design=design),
         "randomized-tukey": functools.partial(_tukey_by_name, names, confidence=1 - settings.alpha),
     }
     return resampled[settings.test](matrix, pairs, mode=settings.mode, **settings.resampling)
@@ -173,25 +215,12 @@ def _tukey_by_name(
     return randomized_tukey(matrix[order], np.argsort(order)[pairs], **options)
 
 
-def _result(one: Tested, corrected: Corrected, settings: Settings) -> CompareResult:
+def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> CompareResult:
     """Decisions, and all that follows from them."""
     matrix, pairs, tests = one.matrix, one.pairs, one.tests
     means = adjusted_means(matrix, one.design.weights)
     claimed = decisions.claims(tests, pairs, corrected.adjusted, means, settings.alpha)
-    limits, kind = pair_intervals(
-        matrix,
-        pairs,
-        tests,
-        test=settings.test,
-        kind=settings.interval,
-        correction=corrected.correction,
-        level=corrected.level,
-        together=corrected.together,
-        alternative=settings.alternative,
-        n_comparisons=corrected.n_comparisons,
-        units=one.units,
-        **settings.resampling,
-    )
+    limits, kind = pair_intervals(one, corrected, settings)
     if settings.interval is None:
         limits = decisions.agreeing_intervals(limits, claimed)
     effects = effect_sizes(matrix, pairs, weights=one.design.weights)
@@ -229,7 +258,10 @@ def _result(one: Tested, corrected: Corrected, settings: Settings) -> CompareRes
         rank=ranks_of(means),
         rank_set=ranks,
         could_be_first=(ranks[:, 0] == 1) & (True if corrected.first is None else corrected.first),
+        tier=decisions.tiers(wins, means),
         letters=_letters(wins, means) if settings.baseline is None else (),
+        design=one.design,
+        fragility=fragility(matrix, pairs, one.design.weights, one.design.clusters),
         n_comparisons=corrected.n_comparisons,
         n_measures=corrected.n_measures,
         segment=one.segment,
@@ -239,7 +271,7 @@ def _result(one: Tested, corrected: Corrected, settings: Settings) -> CompareRes
         binary=None
         if one.groups is not None or not one.design.is_plain
         else binary_pairs(matrix, pairs, alpha=settings.alpha, correction=corrected.correction),
-        **design_figures(matrix, one.design),
+        **_design_figures(matrix, one.design),
         **_means(one, means, 1 - settings.alpha),
     )
 
@@ -247,7 +279,7 @@ def _result(one: Tested, corrected: Corrected, settings: Settings) -> CompareRes
 def _means(one: Tested, means: np.ndarray, level: float) -> dict[str, Any]:
     """Intervals and expectations of the means; of systems, how far their instances lie apart."""
     if not one.design.is_plain:
-        return robust_means(one.matrix, one.design, one.units, means, level)
+        return _robust_means(one, means, level)
     if one.groups is None or one.instances is None:
         expected = expected_means(one.matrix)
         return {
@@ -260,6 +292,31 @@ def _means(one: Tested, means: np.ndarray, level: float) -> dict[str, Any]:
         "n_instances": tuple(len(places) for places in one.groups.values()),
         "instance_sd": instance_sds(one.instances, one.groups),
     }
+
+
+def _design_figures(matrix: np.ndarray, design: TopicDesign) -> dict[str, Any]:
+    """How topics were drawn, and what clusters do to the variance of a difference."""
+    figures: dict[str, Any] = {"effective_topics": design.effective_topics}
+    if design.clusters is not None:
+        rows = matrix - mean_of_present(matrix.T)
+        effect = design_effect(rows, design.clusters, design.weights)
+        figures |= {"n_clusters": design.n_clusters, "design_effect": effect}
+    return figures
+
+
+def _robust_means(one: Tested, means: np.ndarray, level: float) -> dict[str, Any]:
+    """Intervals and expectations of means; nothing is expected where scores are missing."""
+    clusters, weights, units = one.design.clusters, one.design.weights, one.units
+    fits = [mean_difference(row, clusters=clusters, weights=weights) for row in one.matrix]
+    limits = np.array([fit.student_interval(level) for fit in fits])
+    # Where scores are missing, the interval is about the adjusted mean, not about a run's own.
+    limits += means[:, None] - np.array([[fit.mean] for fit in fits])
+    expected = np.full(len(means), np.nan)
+    if units is not None:
+        expected = expected_means(linearised(units)).mean
+        shift = expected - means
+        limits += np.stack([np.minimum(shift, 0.0), np.maximum(shift, 0.0)], axis=1)
+    return {"mean_interval": limits, "expected_mean": expected}
 
 
 def _smallest(one: Tested, sd: np.ndarray, level: float) -> np.ndarray:
@@ -305,3 +362,162 @@ def _method(tests: PairTests, together: MaxT | None, mode: str) -> str:
 def _letters(wins: np.ndarray, means: np.ndarray) -> tuple[str, ...]:
     order = np.argsort(-np.nan_to_num(means, nan=-np.inf), kind="stable")
     return tuple(compact_letters(wins | wins.T, order) or ())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Segments:
+    """The comparisons in each segment, and the test of segment × run."""
+
+    by: str
+    """The column of the topics' information."""
+    names: tuple[str, ...]
+    results: tuple[CompareResult, ...]
+    """One per segment; all of their comparisons were corrected together."""
+    interaction: Interaction
+
+    @property
+    def tested(self) -> tuple[str, ...]:
+        """The segments with enough topics for the test of segment × run."""
+        return tuple(self.names[place] for place in self.interaction.tested)
+
+    def interaction_rows(self) -> list[dict[str, Any]]:
+        """One dictionary per run and tested segment, as in JSON."""
+        test = self.interaction
+        return [
+            {
+                "run": run,
+                "segment": segment,
+                "deviation": float(test.deviation[r, s]),
+                "statistic": float(test.statistic[r, s]),
+                "pvalue_adjusted": float(test.pvalue[r, s]),
+            }
+            for s, segment in enumerate(self.tested)
+            for r, run in enumerate(self.results[0].runs)
+        ]
+
+
+def check_segments(settings: CompareSettings) -> None:
+    """Refuse tests that hold for the pairs of one segment only."""
+    if settings.test in SIMULTANEOUS:
+        raise InputError(
+            f"test {settings.test} is simultaneous for the pairs of one segment: for a family "
+            "of all segments use test t or randomization"
+        )
+
+
+def with_segments(
+    result: CompareResult, scores: Scores, by: str, settings: CompareSettings
+) -> CompareResult:
+    """The result with the comparisons in each segment of a column; topics in order."""
+    column = np.array(topic_column(scores, by), object)
+    found = sorted(set(column))
+    names = [found[place] for place in order_by_name(found)]
+    alone = scores.select(measures=result.measure)
+    parts = {
+        name: alone.select(topics=[scores.topics[t] for t in np.flatnonzero(column == name)])
+        for name in names
+    }
+    codes = np.array([names.index(name) for name in column])
+    interaction = segment_interaction(
+        alone.matrix(), codes, topic_design(scores), **settings.resampling
+    )
+    segments = Segments(
+        by=by,
+        names=tuple(names),
+        results=tuple(compared_segments(parts, settings)),
+        interaction=interaction,
+    )
+    return replace(result, segments=segments)
+
+
+FEW_TOPICS = 20
+"""Below, percentile and BCa intervals are too short."""
+
+
+def pair_intervals(
+    one: Tested, corrected: Corrected, settings: CompareSettings
+) -> tuple[np.ndarray, str]:
+    """Limits of the differences [pair, 2], and of which kind these are."""
+    tests, matrix, pairs, level = one.tests, one.matrix, one.pairs, corrected.level
+    if settings.interval is not None:
+        _warn_if_too_short(settings.interval, matrix.shape[1])
+        return _asked_intervals(one, settings.interval, level, settings)
+    if corrected.together is not None:
+        return _careful_limits(tests, corrected.together.reach), "simultaneous, max-t"
+    if tests.half_width is not None:
+        sides = tests.half_width[:, None] * [-1.0, 1.0]
+        return tests.difference[:, None] + sides, "simultaneous, Tukey"
+    drawn: Any = {"alpha": level, "design": one.design, **settings.resampling}
+    plain = one.design.is_plain
+    robust, of_units = ("", "") if plain else (", robust standard errors", f" of {one.design.noun}")
+    own: dict[str, tuple[Callable[[], np.ndarray], str]] = {
+        "t": (lambda: _model_limits(tests, level), f"Student's t{robust}"),
+        "wilcoxon": (
+            lambda: resampled.hodges_lehmann_limits(matrix, pairs, alpha=level),
+            "Hodges–Lehmann, of the pseudomedian",
+        ),
+        "sign": (
+            lambda: resampled.median_limits(matrix, pairs, alpha=level),
+            "of the median of the non-zero differences",
+        ),
+        "randomization": (
+            lambda: resampled.flip_limits(matrix, pairs, **drawn),
+            f"inverted randomization test{of_units}",
+        ),
+        "bootstrap": (
+            lambda: resampled.bootstrap_t_limits(
+                matrix, pairs, alternative=settings.alternative, **drawn
+            ),
+            f"studentized bootstrap{of_units}",
+        ),
+        "mixed": (lambda: _model_limits(tests, level), "of the mixed model"),
+    }
+    few = not plain and one.n_units < 2
+    limits_of, words = own["t" if few else settings.test]
+    return limits_of(), f"{words}{_together(corrected.correction, corrected.n_comparisons)}"
+
+
+def _careful_limits(tests: PairTests, reach: np.ndarray) -> np.ndarray:
+    """So many standard errors off."""
+    assert tests.standard_error is not None  # t tests have them
+    limits = limits_of(tests.difference, tests.standard_error, reach)
+    limits[tests.flag == TOO_FEW] = np.nan
+    return limits
+
+
+def _model_limits(tests: PairTests, level: float) -> np.ndarray:
+    """difference ± t(df) standard errors."""
+    assert tests.standard_error is not None  # t tests and those by a model have both
+    with np.errstate(invalid="ignore"):
+        half_width = stdtrit(tests.df, 1.0 - 0.5 * level) * tests.standard_error
+    half_width = np.where(tests.standard_error == 0.0, 0.0, half_width)
+    return np.stack([tests.difference - half_width, tests.difference + half_width], axis=1)
+
+
+def _asked_intervals(
+    one: Tested, kind: IntervalKind, level: float, settings: CompareSettings
+) -> tuple[np.ndarray, str]:
+    words = "as requested, not of the test: may disagree with its decisions"
+    if level == 0.0:
+        return np.tile([-np.inf, np.inf], (len(one.pairs), 1)), words
+    if kind == "t":
+        limits = t_intervals(one.matrix, one.pairs, confidence=1 - level)
+        return limits, f"Student's t ({words})"
+    how: Any = {"kind": kind, "confidence": 1 - level, **settings.resampling}
+    return bootstrap_intervals(one.matrix, one.pairs, **how), f"{kind} bootstrap ({words})"
+
+
+def _together(correction: str, n_comparisons: int) -> str:
+    """What the correction makes of intervals at its level."""
+    if n_comparisons == 1 or correction == "none":
+        return "" if n_comparisons == 1 else ", one at a time"
+    return ", selected (false coverage rate)" if correction == "bh" else ", simultaneous"
+
+
+def _warn_if_too_short(kind: str, n_topics: int) -> None:
+    if kind in ("percentile", "bca") and n_topics < FEW_TOPICS:
+        warn(
+            f"{kind} bootstrap intervals are too short with {n_topics} topics: use studentized "
+            f"or t below {FEW_TOPICS}",
+            stacklevel=5,
+        )

@@ -129,6 +129,13 @@ def _add_comparison(panel: TwoRuns, result: CompareResult) -> None:
         ties=count_texts(values_at(result.effects.ties, place)),
         n=count_texts(values_at(result.n, place)),
     )
+    units = "topics" if result.n_clusters is None else "clusters"
+    carried = values_at(np.where(result.fragility > 0, result.fragility, np.nan), place)
+    panel.add(
+        "Carried by",
+        f"{{carry}} {units}: without them the lead is gone",
+        carry=count_texts(carried),
+    )
 
 
 def _decision(result: CompareResult, place: int, sign: float) -> str:

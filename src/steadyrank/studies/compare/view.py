@@ -41,8 +41,16 @@ from steadyrank.studies.compare.result import (
     CompareTable,
     better_first,
 )
-from steadyrank.studies.compare.segments import Segments
-from steadyrank.words import MISSING, best_words, counted, number_word, pvalue_words, some
+from steadyrank.studies.compare.testing import Segments
+from steadyrank.words import (
+    MISSING,
+    best_words,
+    by_number,
+    counted,
+    number_word,
+    pvalue_words,
+    some,
+)
 
 Results = Sequence[CompareResult]
 """One per measure, the one that ranks the runs first."""
@@ -73,6 +81,7 @@ def findings(results: Results) -> list[Finding]:
         *([] if has_baseline else [first_found]),
         significant(result),
         *cautions(result),
+        *fragile(result),
         *_detectable(result),
         *([first_found] if has_baseline else []),
     ]
@@ -179,6 +188,19 @@ def cautions(result: CompareResult) -> Iterator[Finding]:
     if is_holm and result.baseline is None and result.n_comparisons >= MANY_COMPARISONS:
         text = "Skewed differences make t tests of many pairs exceed alpha: --audit counts it."
         yield Finding("compare.skewness", text, {"n_comparisons": result.n_comparisons})
+
+
+def fragile(result: CompareResult) -> Iterator[Finding]:
+    """How few topics carry the first place."""
+    found = result.leader_fragility()
+    if found is not None:
+        units = _units(result)
+        total = result.n_topics if result.n_clusters is None else result.n_clusters
+        text = (
+            f"The first place rests on {found.n:,} of {total:,} {units}: without "
+            f"{by_number(found.n, 'it', 'them')} {found.rival} catches up."
+        )
+        yield Finding("compare.fragility", text, found._asdict() | {"of": total})
 
 
 def _detectable(result: CompareResult) -> Iterator[Finding]:
@@ -350,6 +372,7 @@ FIGURES = (
     ADJUSTED,
     Col("effect_size", "d", "+z.2f", about="mean difference over its standard deviation"),
     Col("wins", "W/T/L", _record, about="topics won, tied and lost"),
+    Col("fragility", "carried by", "count", about="topics without which the lead is gone"),
     Col("score_interval", "Tango interval", "change", "known", "for one pair at a time"),
     Col("mcnemar_pvalue", "McNemar p", "pvalue", "known", "for scores of 0 and 1"),
     Col(
@@ -374,6 +397,7 @@ RUNS = TableSpec(
         Col("could_be_first", form="yes", when="varies"),
         Col("n_different", "differs from", "count", "varies"),
         Col("group", form="name", when="varies"),
+        Col("tier", form="count", when="varies", about="1: not significantly worse than the best"),
     ),
     best="mean",
     caption=lambda results: f"{results[0].caption()} See docs/compare.md.",
@@ -538,7 +562,7 @@ def fields(results: Results) -> dict[str, Any]:
         }
     return {
         **picked(result, "measure test correction alpha n_topics significant_share"),
-        "pairs": result.each_row(),
+        "pairs": _pairs_json(result),
         **picked(
             result,
             "mode baseline family method interval_kind n_dropped n_samples seed "
@@ -549,6 +573,14 @@ def fields(results: Results) -> dict[str, Any]:
     }
 
 
+def _pairs_json(result: CompareResult) -> Iterator[dict[str, Any]]:
+    """The rows of pairs, with the topics that carry each lead."""
+    for pair, row in enumerate(result.each_row()):
+        n = row["fragility"]
+        topics = None if n is None else {"n": n, "topics": result.carrying_topics(pair)}
+        yield row | {"fragility": topics}
+
+
 def _segment_fields(segments: Segments | None) -> dict[str, Any]:
     if segments is None:
         return {"by": None, "segments": [], "interaction": None}
@@ -557,7 +589,7 @@ def _segment_fields(segments: Segments | None) -> dict[str, Any]:
     return {
         "by": segments.by,
         "segments": [
-            {**picked(own, keys), "pairs": own.rows(), "runs": own.run_rows()}
+            {**picked(own, keys), "pairs": list(_pairs_json(own)), "runs": own.run_rows()}
             for own in segments.results
         ],
         "interaction": {

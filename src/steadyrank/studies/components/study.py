@@ -23,8 +23,14 @@ from steadyrank.data.scores import Scores, measure_of
 from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.scored import scores_of
 from steadyrank.notebook import Framed, shown_by
-from steadyrank.stats.anova.balanced import Anova, Power, anova, crossed_strata
-from steadyrank.stats.anova.main_effects import MainEffect, tukey_main_effect
+from steadyrank.stats.anova.balanced import (
+    Anova,
+    MainEffect,
+    Power,
+    anova,
+    crossed_strata,
+    tukey_main_effect,
+)
 from steadyrank.stats.anova.parts import balanced_layout
 from steadyrank.stats.anova.unbalanced import type_three
 from steadyrank.stats.inputs import check_open_unit

@@ -9,14 +9,13 @@ from steadyrank.errors import InputError
 from steadyrank.present.page import Board, BoardRow, Tile
 from steadyrank.present.view import Finding
 from steadyrank.stats.pairs.max_t import USUAL, patterns_of
-from steadyrank.stats.run_means import signs_of
-from steadyrank.stats.selection import expected_means, kept_order
+from steadyrank.stats.run_means import expected_means, kept_order, signs_of
 from steadyrank.studies.datasets.result import DatasetsResult
 from steadyrank.studies.datasets.study import datasets
 from steadyrank.studies.datasets.view import VIEW, findings
 from steadyrank.studies.material import Material
 from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
-from steadyrank.words import count_or_share, counted, interval, percent, size, typeset
+from steadyrank.words import by_number, count_or_share, counted, interval, percent, size, typeset
 
 
 def _run(job: Job) -> DatasetsResult:
@@ -95,10 +94,12 @@ def _board(result: DatasetsResult) -> Board:
                 score=f"{result.value[run]:.3f}",
                 low=int(result.rank_set[run, 0]),
                 high=int(result.rank_set[run, 1]),
+                group=str(result.tier[run]),
             )
             for run in result.order[:ROWS]
         ),
         n_ranks=len(result.runs),
+        group="tier",
         link="datasets",
         more=f"All {len(result.runs):,} runs",
     )
@@ -127,6 +128,17 @@ def _tiles(result: DatasetsResult) -> list[Tile]:
                 figure=count_or_share(int(result.significant.sum()), len(result.pairs)),
                 text=f"of {len(result.pairs):,} pairs differ significantly",
                 values={"told_apart_share": result.told_apart_share, "n_pairs": len(result.pairs)},
+            )
+        )
+    if result.fragility is not None:
+        carried = result.fragility
+        made.append(
+            Tile(
+                id="datasets.fragility",
+                figure=counted(carried.n, "dataset"),
+                text=f"carry the first place: without {by_number(carried.n, 'it', 'them')} "
+                f"{carried.rival} catches up",
+                values=carried._asdict(),
             )
         )
     pair = result.pair

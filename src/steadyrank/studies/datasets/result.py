@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import picked
-from steadyrank.stats.datasets.aggregates import Aggregate
-from steadyrank.stats.datasets.friedman import Friedman
-from steadyrank.stats.datasets.random_effects import RandomEffects
-from steadyrank.stats.datasets.signed_rank import SignedRankPosterior
+from steadyrank.stats.datasets.aggregates import Aggregate, Friedman, NextRanks
+from steadyrank.stats.datasets.random_effects import RandomEffects, SignedRankPosterior
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.run_means import best_first
 from steadyrank.words import counted
@@ -137,6 +135,18 @@ class DatasetPair:
         }
 
 
+class DatasetFragility(NamedTuple):
+    """Without so many datasets, the rival is level with the first run or above it."""
+
+    n: int
+    rival: str
+    datasets: list[str]
+
+
+def _ends_or_none(limits: np.ndarray) -> list[int] | None:
+    return None if np.isnan(limits).any() else [int(end) for end in limits]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.datasets.view:VIEW.text")
 class DatasetsResult(Framed):
@@ -177,6 +187,13 @@ class DatasetsResult(Framed):
     """By value; equal values share the better rank."""
     rank_set: np.ndarray
     """[run, 2]: the best and the worst rank that the decisions leave to each run."""
+    tier: np.ndarray
+    """1 for all runs that are not significantly worse than the best, 2 for those that are not worse
+    than the best of the others, and so on."""
+    next_ranks: NextRanks
+    """Between which ranks each run lies on another dataset drawn alike."""
+    fragility: DatasetFragility | None
+    """How few datasets carry the first place; None where it is shared."""
     could_be_first: np.ndarray
     """Which runs could be the best: the best one is among them with confidence 1 - alpha."""
     pairs: np.ndarray
@@ -267,6 +284,7 @@ class DatasetsResult(Framed):
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary per run, best first, with the keys that the JSON output has."""
         rows, different = [], self.n_different.tolist()
+        fragile = None if self.fragility is None else self.fragility._asdict()
         for i in self.order:
             completed = None if self.completion_ranks is None else self.completion_ranks[i].tolist()
             rows.append(
@@ -278,6 +296,10 @@ class DatasetsResult(Framed):
                     "rank_set": [int(end) for end in self.rank_set[i]],
                     "could_be_first": bool(self.could_be_first[i]),
                     "n_different": different[i],
+                    "tier": int(self.tier[i]) or None,
+                    "next_rank": _ends_or_none(self.next_ranks.limits[i]),
+                    "first_share": float(self.next_ranks.first_share[i]),
+                    "fragility": fragile if i == self.order[0] else None,
                     "missing": int(self.missing(i)),
                     "completion_ranks": completed,
                 }

@@ -22,24 +22,37 @@ from steadyrank.data.read.leaderboards import read_leaderboard
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import position
 from steadyrank.errors import InputError, check_choice, warn
-from steadyrank.stats.datasets.aggregates import Aggregate, Columns, columns_of, type_weights
-from steadyrank.stats.datasets.alikeness import type_correlation
-from steadyrank.stats.datasets.completions import completion_ranks
-from steadyrank.stats.datasets.flips import intervals_of, units_of, weighted_max_t
-from steadyrank.stats.datasets.friedman import friedman
-from steadyrank.stats.datasets.random_effects import RandomEffects, next_dataset, random_effects
-from steadyrank.stats.datasets.signed_rank import bayesian_signed_rank
-from steadyrank.stats.datasets.topic_flips import strata_of, topic_intervals, topic_max_t
+from steadyrank.stats.datasets.aggregates import (
+    Aggregate,
+    AggregateColumns,
+    columns_of,
+    completion_ranks,
+    dataset_units,
+    friedman,
+    next_ranks,
+    topic_units,
+    type_correlation,
+    type_weights,
+)
+from steadyrank.stats.datasets.random_effects import (
+    RandomEffects,
+    bayesian_signed_rank,
+    next_dataset,
+    random_effects,
+)
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs import decisions
+from steadyrank.stats.pairs.fragility import carried, fragility
 from steadyrank.stats.pairs.max_t import Flips, MaxT, max_t
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import moments
+from steadyrank.stats.pairs.unit_max_t import unit_max_t
 from steadyrank.stats.planning.needed_topics import needed_topics
 from steadyrank.stats.ranks.correlation import kendall_tau
 from steadyrank.stats.run_means import adjusted_means, best_first, mean_intervals, ranks_of
 from steadyrank.studies.datasets.result import (
+    DatasetFragility,
     DatasetPair,
     DatasetsResult,
     Drawn,
@@ -210,6 +223,9 @@ def datasets(
         interval=family.interval,
         rank=ranks_of(family.value),
         rank_set=decisions.rank_sets(wins),
+        tier=decisions.tiers(wins, family.value),
+        next_ranks=next_ranks(used.values, alpha),
+        fragility=_leader_fragility(used, columns, family.value),
         could_be_first=family.together.first & ~wins.any(axis=0),
         pairs=pairs,
         pvalue_adjusted=family.together.pvalue,
@@ -226,6 +242,22 @@ def datasets(
         pair=pair,
         pair_asked=a is not None,
     )
+
+
+def _leader_fragility(
+    used: Leaderboard, columns: AggregateColumns, value: np.ndarray
+) -> DatasetFragility | None:
+    """The fewest datasets without which another run is level with the leader or above it."""
+    leader, *others = best_first(value).tolist()
+    pairs = np.array([(leader, other) for other in others])
+    fewest = fragility(columns.values, pairs, columns.weight)
+    if not (fewest > 0).any():
+        return None
+    least = int(np.argmin(np.where(fewest > 0, fewest, len(used.datasets) + 1)))
+    rival = others[least]
+    units = carried(columns.values[leader] - columns.values[rival], columns.weight).units
+    names = [used.datasets[unit] for unit in units]
+    return DatasetFragility(len(names), used.runs[rival], names)
 
 
 def _check(
@@ -279,15 +311,20 @@ def _warn_of_left_out(given: Leaderboard, used: Leaderboard) -> None:
     warn(f"{who}; omitted: {counted(left, 'dataset')} that some run lacks", stacklevel=5)
 
 
-def _columns(used: Leaderboard, aggregate: Aggregate, gaps: Gaps) -> Columns:
+def _columns(used: Leaderboard, aggregate: Aggregate, gaps: Gaps) -> AggregateColumns:
     columns = columns_of(used.values, aggregate, used.types)
     if gaps != "zero":
         return columns
-    return Columns(values=np.nan_to_num(columns.values, nan=0.0), weight=columns.weight)
+    return AggregateColumns(values=np.nan_to_num(columns.values, nan=0.0), weight=columns.weight)
 
 
 def _decide(
-    used: Leaderboard, columns: Columns, pairs: np.ndarray, drawn: Drawn, gaps: Gaps, flips: Flips
+    used: Leaderboard,
+    columns: AggregateColumns,
+    pairs: np.ndarray,
+    drawn: Drawn,
+    gaps: Gaps,
+    flips: Flips,
 ) -> _Family:
     """Values and decisions, by the flips that suit what is resampled."""
     if drawn == "topics":
@@ -296,14 +333,14 @@ def _decide(
     equal = np.ptp(columns.weight) <= 1e-12 and not groups
     if equal:
         return _by_equal_datasets(columns.values, pairs, flips)
-    units = units_of(columns.values, columns.weight, groups)
-    together = weighted_max_t(units, pairs, **flips)
+    units = dataset_units(columns, groups)
+    together = unit_max_t(units, pairs, **flips)
     return _Family(
         value=units.value,
-        interval=intervals_of(units, 1 - flips["alpha"]),
+        interval=units.intervals(1 - flips["alpha"]),
         claimed=_signs(units.value, pairs, together.pvalue, flips["alpha"]),
         together=together,
-        df=len(units.weight) - 1,
+        df=len(units.share) - 1,
     )
 
 
@@ -327,14 +364,14 @@ def _by_topics(
     scores = [used.topic_scores[name] for name in used.datasets]
     if gaps == "zero":
         scores = [np.nan_to_num(one, nan=0.0) for one in scores]
-    strata, dropped = strata_of(scores, weight)
-    together = topic_max_t(strata, pairs, **flips)
+    units, dropped = topic_units(scores, weight)
+    together = unit_max_t(units, pairs, **flips)
     return _Family(
-        value=strata.value,
-        interval=topic_intervals(strata, 1 - flips["alpha"]),
-        claimed=_signs(strata.value, pairs, together.pvalue, flips["alpha"]),
+        value=units.value,
+        interval=units.intervals(1 - flips["alpha"]),
+        claimed=_signs(units.value, pairs, together.pvalue, flips["alpha"]),
         together=together,
-        df=int(strata.sizes.sum()) - len(strata.sizes),
+        df=len(units.share) - len(units.sizes),
         n_topics_dropped=dropped,
     )
 
@@ -427,7 +464,7 @@ def complete_datasets(table: Leaderboard) -> Leaderboard:
 
 
 def influences(
-    used: Leaderboard, columns: Columns, aggregate: Aggregate, value: np.ndarray
+    used: Leaderboard, columns: AggregateColumns, aggregate: Aggregate, value: np.ndarray
 ) -> tuple[Influence, ...]:
     """The ranking without each dataset, the most different one first."""
     if len(used.datasets) < 3:

@@ -23,7 +23,7 @@ def findings(result: DatasetsResult) -> list[Finding]:
     """What is missing, who could be first, how many pairs differ, and two runs in depth."""
     board, pair = _board_findings(result), _pair_findings(result.pair)
     about_both = [*pair, *board] if result.pair_asked else [*board, *pair]
-    return [*_cautions(result), *about_both, *_influence_findings(result)]
+    return [*_cautions(result), *about_both, *_fragility(result), *_influence_findings(result)]
 
 
 def describe(result: DatasetsResult) -> str:
@@ -138,6 +138,18 @@ def _needed(pair: DatasetPair) -> str:
     return f"{about} ({size_words(low)} to {size_words(high)})"
 
 
+def _fragility(result: DatasetsResult) -> list[Finding]:
+    found = result.fragility
+    if found is None:
+        return []
+    which = f" ({found.datasets[0]})" if found.n == 1 else ""
+    text = (
+        f"The first place rests on {found.n} of {len(result.datasets)} datasets{which}: without "
+        f"{'it' if found.n == 1 else 'them'} {found.rival} catches up."
+    )
+    return [Finding("datasets.fragility", text, found._asdict())]
+
+
 def _influence_findings(result: DatasetsResult) -> list[Finding]:
     if not result.influence or math.isnan(result.influence[0].tau):
         return []
@@ -163,6 +175,9 @@ def _leaderboard_rows(result: DatasetsResult) -> list[dict[str, Any]]:
         completed = row.pop("completion_ranks") or (None, None)
         ends = {"rank_best": best, "rank_worst": worst}
         ends |= {"completion_rank_best": completed[0], "completion_rank_worst": completed[1]}
+        following = row.pop("next_rank") or (None, None)
+        ends |= {"next_rank_best": following[0], "next_rank_worst": following[1]}
+        del row["fragility"]  # of the leader alone, with names: JSON has it
         start = {"run": row.pop("run"), "value": row.pop("value")}
         rows.append({**start, "interval_low": low, "interval_high": high, **row, **ends})
     return rows
@@ -216,6 +231,14 @@ LEADERBOARD = TableSpec(
             about="those that the run may have, simultaneous for all runs",
         ),
         Col("could_be_first", form="yes"),
+        Col("tier", form="count", about="1: not significantly worse than the best"),
+        Col(
+            ("next_rank_best", "next_rank_worst"),
+            "next dataset",
+            ",.0f",
+            about="ranks on another dataset drawn alike",
+        ),
+        Col("first_share", "first on", "percent", about="share of datasets on which it is first"),
         Col(
             "n_different",
             "differs from",

@@ -9,8 +9,7 @@ import numpy as np
 from steadyrank.data.scores import mean_of_present
 from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
-from steadyrank.stats.run_means import adjusted_means, best_first
-from steadyrank.stats.selection import intervals_as_picked
+from steadyrank.stats.run_means import adjusted_means, best_first, intervals_as_picked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

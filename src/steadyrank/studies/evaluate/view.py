@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.data.read.score_files import long_csv, wide_csv
-from steadyrank.data.read.topic_info import topic_weights
-from steadyrank.data.scores import Scores
+from steadyrank.data.scores import Scores, topic_weights
+from steadyrank.data.write.files import long_csv, wide_csv
 from steadyrank.present.json import picked, to_json
 from steadyrank.present.table import Table, render
 from steadyrank.present.view import Col, TableSpec, View, literal, make_table
@@ -97,7 +96,7 @@ def _mean_rows(scores: Scores) -> list[dict[str, Any]]:
 def _means_caption(scores: Scores) -> str:
     words, weights = f"Means over {counted(len(scores.topics), 'topic')}", topic_weights(scores)
     if weights is not None:
-        from steadyrank.stats.pairs.clustered import effective_topics  # SciPy: only where used
+        from steadyrank.stats.pairs.topic_design import effective_topics  # SciPy: only where used
 
         words += weighted_words(effective_topics(weights))
     sizes = sorted(set(_instances(scores).values()))

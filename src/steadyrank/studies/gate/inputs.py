@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.data.interop.parquet import column_names
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.provenance import SETTINGS, check_alike, file_hashes, with_hashes
 from steadyrank.data.qrels import Qrels
+from steadyrank.data.read.parquet import column_names
 from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_info import describe_topics
 from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.data.read.score_files import read_scores
 from steadyrank.data.read.sources import PathLike, kind_of, open_bytes
 from steadyrank.data.read.streams import is_readable
-from steadyrank.data.read.topic_info import describe_topics
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError

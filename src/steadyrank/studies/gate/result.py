@@ -19,16 +19,16 @@ import numpy as np
 
 from steadyrank.compute.files import locked, write_whole
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.read.score_files import read_scores, write_scores
+from steadyrank.data.read.score_files import read_scores
 from steadyrank.data.read.sources import PathLike
-from steadyrank.data.read.topic_info import cluster_codes, topic_weights
-from steadyrank.data.scores import Scores
+from steadyrank.data.scores import Scores, cluster_codes, topic_weights
+from steadyrank.data.write.files import write_scores
 from steadyrank.errors import FormatError, InputError
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import picked, to_json
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.pairs.clustered import mean_difference, reach_of
 from steadyrank.stats.pairs.result import TOO_FEW
+from steadyrank.stats.pairs.topic_design import mean_difference, reach_of
 from steadyrank.words import counted
 
 Verdict = Literal["pass", "fail", "cannot tell", "holes"]

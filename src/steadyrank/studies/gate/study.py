@@ -16,14 +16,19 @@ import numpy as np
 
 from steadyrank.data.read.runs import ReadingOptions, known_options
 from steadyrank.data.read.sources import PathLike
-from steadyrank.data.read.topic_info import cluster_codes, topic_column, topic_weights
+from steadyrank.data.scores import cluster_codes, topic_column, topic_weights
 from steadyrank.errors import InputError, check_choice, check_number
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.measures.names import Measure
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.pairs.clustered import MeanDifference, mean_difference, reach_of, unseen_share
-from steadyrank.stats.pairs.corrections import adjust
+from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW
+from steadyrank.stats.pairs.topic_design import (
+    MeanDifference,
+    mean_difference,
+    reach_of,
+    unseen_share,
+)
 from steadyrank.stats.planning.needed_topics import needed_topics
 from steadyrank.studies.gate.inputs import Pair, read_pair
 from steadyrank.studies.gate.result import GateResult, GateRow, Verdict, add_to_history

@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, Finding, TableSpec, View
-from steadyrank.stats.pairs.clustered import unseen_share
+from steadyrank.stats.pairs.topic_design import unseen_share
 from steadyrank.studies.gate.result import GateResult, GateRow, Unsure, row_json
 from steadyrank.words import counted, level_words, listed, number_word
 

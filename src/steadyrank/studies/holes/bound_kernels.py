@@ -1,74 +1,162 @@
-"""The largest difference of two rankings over all completions of one topic.
+"""The largest difference of two rankings over all completions of the judgments, topic by topic.
 
-Entries of a ranking are its open holes in the order of documents, with their weights. A document
-that both rankings have gets one grade, and counts with the difference of its weights. All pairs of
-a call have the same second ranking: its weights are laid out by document once per topic, so that a
-pair costs one pass over the holes of the first. Holes of the second ranking alone only lower a
-difference, and need to be looked at only where even the largest difference is below 0: there they
-can still lengthen the ideal list. What is smallest is what is largest with the rankings exchanged.
-`bounds` has the proofs.
+`bounds` has the proofs; this is how they are computed. A ranking is a row of open holes in the
+order of documents, with what each weighs in it. A document that both rankings have gets one grade,
+and counts with the difference of its weights. What is smallest is what is largest with the rankings
+exchanged; a run alone is a pair with a run that has nothing.
+
+**One pass per pair.** All pairs of a call have the same second ranking. Its weights are laid out by
+document once per topic, so that a pair costs one pass over the holes of the first (`_bound_pairs`).
+Holes of the second ranking alone only lower a difference, so they are not even looked at, but where
+the largest difference is below 0: there they can still lengthen the ideal list, and be of use. What
+is called for every pair is inlined: handing over tuples of arrays costs as much as the pass.
+
+**Sums** (`_largest_sum`): every hole that favours the first ranking gets the top grade. **First
+relevant document** (`_largest_first`): one hole, or none, is relevant, and all are tried.
+
+**Ratios** (`_largest_ratio`): Dinkelbach's iteration. At a given rate, the grades that maximise
+numerator - rate × normaliser come from the sums of the j largest differences, for every j: one pass
+over grades and j (`_best_grades`). Their ratio is the next rate, until it no longer rises. Where
+each relevant document adds 1 to the normaliser, the documents above the rate are those that are
+relevant, so nothing needs to be sorted, and none that drops out comes back (`_largest_mean`).
+
+**AP and ERR**: a document counts by those above it. Its share of the score, a unit of gain, lies
+between a least and a most, whatever the others are; differences are bounded by these. Where a pair
+has few holes on a topic, all their completions are tried instead (`try_all`). AP is a matter of
+relevant or not; ERR is linear in the chance to stop at any one document, the others being given,
+and so is a difference of two: it is largest where every hole is either not relevant or of the top
+grade. So 2^holes completions settle a topic.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from steadyrank.compute.kernels import inlined, kernel, part
+from steadyrank.compute.kernels import inlined, kernel, part, specialised
 
 MOST_STEPS = 100
 """Of an iteration that ends, in exact arithmetic, after a few."""
 
 
+class HoleWeights(NamedTuple):
+    """The open holes of all rankings: those of cell run * n_topics + topic begin at its block.
+
+    Holes and judged documents count at their most in the first ranking of a pair, and at their
+    least in the second.
+    """
+
+    blocks: np.ndarray
+    documents: np.ndarray
+    """Holes by number, in order."""
+    most: np.ndarray
+    least: np.ndarray
+    judged_most: np.ndarray
+    """[cell]: of the judged documents together."""
+    judged_least: np.ndarray
+    hole_blocks: np.ndarray
+    """[topic + 1]: where the numbers of a topic's holes begin."""
+
+
+class Normaliser(NamedTuple):
+    """What scores are divided by: the ideal list of a topic."""
+
+    n_holes: np.ndarray
+    """[topic]: of all runs, at any rank."""
+    steps: np.ndarray
+    """The gains between grades that have one."""
+    above: np.ndarray
+    """[topic, step]: judged documents of the grade that a step leads to, and above."""
+    sums: np.ndarray
+    """[n]: the normaliser of n documents of gain 1; empty where it is n itself."""
+    top_gain: float
+
+
+class Room(NamedTuple):
+    """Memory for the holes of two rankings."""
+
+    differences: np.ndarray
+    worth: np.ndarray
+    counts: np.ndarray
+    work: np.ndarray
+
+
 @part
-def longest_cell(blocks):
-    """The most entries that a cell has."""
+def _longest(blocks):
+    """The most entries that a block has."""
     longest = 0
     for c in range(len(blocks) - 1):
         longest = max(longest, blocks[c + 1] - blocks[c])
     return longest
 
 
-@part
-def _lay_out(documents, values, entry, end, start, out):
-    """Write the values of a ranking's holes to the places of their documents in the topic."""
-    for i in range(entry, end):
-        out[documents[i] - start] = values[i]
+def _bound_pairs(holes, how, pairs, out):
+    """Write the largest first - second of each pair to out[pair, topic].
+
+    The pairs share the second ranking. The global `largest` finds one; `how` is what it needs to
+    know of the measure.
+    """
+    n_topics = len(holes.hole_blocks) - 1
+    size = 2 * _longest(holes.blocks) + 2
+    counts = np.empty(size, np.int64)
+    room = Room(np.empty(size), np.empty(size), counts, np.empty((3, size)))
+    other = np.zeros(_longest(holes.hole_blocks))
+    for t in range(n_topics):
+        b, start = pairs[0, 1] * n_topics + t, holes.hole_blocks[t]
+        for i in range(holes.blocks[b], holes.blocks[b + 1]):
+            other[holes.documents[i] - start] = holes.least[i]
+        for p in range(len(pairs)):
+            a = pairs[p, 0] * n_topics + t
+            out[p, t] = largest(holes, how, a, b, t, other, room)  # noqa: F821
+        for i in range(holes.blocks[b], holes.blocks[b + 1]):
+            other[holes.documents[i] - start] = 0.0
 
 
-@part
-def _clear(documents, entry, end, start, out):
-    """Write 0 where `_lay_out` wrote."""
-    for i in range(entry, end):
-        out[documents[i] - start] = 0.0
+@inlined
+def _largest_sum(holes, gain, a, b, t, other, room):
+    start, gained = holes.hole_blocks[t], 0.0
+    for i in range(holes.blocks[a], holes.blocks[a + 1]):
+        gained += max(holes.most[i] - other[holes.documents[i] - start], 0.0)
+    return holes.judged_most[a] - holes.judged_least[b] + gain * gained
 
 
-@part
-def _gains(documents, first, entry, end, start, other, out):
-    """Write first - other for each hole of the first ranking where it is above 0: how many."""
-    n = 0
-    for i in range(entry, end):
-        difference = first[i] - other[documents[i] - start]
+@inlined
+def _largest_first(holes, nothing, a, b, t, other, room):
+    """Weights are what a ranking scores if this hole is its first relevant document."""
+    judged, against = holes.judged_most[a], holes.judged_least[b]
+    start, best = holes.hole_blocks[t], judged - against
+    for i in range(holes.blocks[a], holes.blocks[a + 1]):
+        if holes.most[i] > judged:
+            best = max(best, holes.most[i] - max(against, other[holes.documents[i] - start]))
+    return best
+
+
+@inlined
+def _gains(holes, a, start, other, out):
+    """Write first - other for each hole of the first ranking where it is above 0: number, sum."""
+    n, total = 0, 0.0
+    for i in range(holes.blocks[a], holes.blocks[a + 1]):
+        difference = holes.most[i] - other[holes.documents[i] - start]
         # Written whether it counts or not: without a branch the loop runs at full speed.
         out[n] = difference
         n += difference > 0.0
-    return n
+        total += max(difference, 0.0)
+    return n, total
 
 
 @part
-def _merge(documents, first, second, a, a_end, b, b_end, out):
+def _merge(holes, a, b, out):
     """Write first - second for each document that either ranking has, and count them."""
-    n = 0
-    while a < a_end or b < b_end:
-        if b >= b_end or (a < a_end and documents[a] < documents[b]):
-            out[n] = first[a]
-            a += 1
-        elif a >= a_end or documents[b] < documents[a]:
-            out[n] = -second[b]
-            b += 1
-        else:
-            out[n] = first[a] - second[b]
-            a += 1
-            b += 1
+    documents, n = holes.documents, 0
+    i, i_end = holes.blocks[a], holes.blocks[a + 1]
+    j, j_end = holes.blocks[b], holes.blocks[b + 1]
+    while i < i_end or j < j_end:
+        in_first = j >= j_end or (i < i_end and documents[i] <= documents[j])
+        in_second = i >= i_end or (j < j_end and documents[j] <= documents[i])
+        out[n] = (holes.most[i] if in_first else 0.0) - (holes.least[j] if in_second else 0.0)
+        i += in_first
+        j += in_second
         n += 1
     return n
 
@@ -81,13 +169,14 @@ def _ideal(sums, n):
     return sums[min(n, len(sums) - 1)]
 
 
-@part
-def _choices(differences, n, n_others, worth, counts):
+@inlined
+def _choices(room, n, n_others):
     """What the best j documents are worth together, for every j; differences ascend.
 
     `n_others` documents that neither ranking has are worth 0: taken all or none, between those
     worth more and those worth less. Returns how many choices there are.
     """
+    differences, worth, counts = room.differences, room.worth, room.counts
     worth[0] = 0.0
     counts[0] = 0
     j = 0
@@ -107,13 +196,14 @@ def _choices(differences, n, n_others, worth, counts):
 
 
 @part
-def _best_grades(rate, n_choices, worth, counts, steps, above, sums, least, work):
+def _best_grades(rate, n_choices, least, ideal, t, room):
     """Grades that maximise numerator - rate × normaliser: what they add to the two.
 
     Documents of grade g and above are the first so many, for each g, and the more the lower g.
     Going down from the highest grade, work[0, j] is the best value where at most choice j has been
     taken so far, work[1, j] and work[2, j] its numerator and normaliser.
     """
+    work, steps = room.work, ideal.steps
     for j in range(n_choices):
         work[0, j] = work[1, j] = work[2, j] = 0.0
     for g in range(len(steps) - 1, -1, -1):
@@ -121,11 +211,11 @@ def _best_grades(rate, n_choices, worth, counts, steps, above, sums, least, work
         for j in range(n_choices):
             if work[0, j] > best:
                 best, top, bottom = work[0, j], work[1, j], work[2, j]
-            gained = steps[g] * worth[j]
-            ideal = steps[g] * _ideal(sums, above[g] + counts[j])
-            work[0, j] = best + gained - rate * ideal
+            gained = steps[g] * room.worth[j]
+            added = steps[g] * _ideal(ideal.sums, ideal.above[t, g] + room.counts[j])
+            work[0, j] = best + gained - rate * added
             work[1, j] = top + gained
-            work[2, j] = bottom + ideal
+            work[2, j] = bottom + added
     best = least
     for j in range(least, n_choices):
         if work[0, j] > work[0, best]:
@@ -133,24 +223,21 @@ def _best_grades(rate, n_choices, worth, counts, steps, above, sums, least, work
     return work[1, best], work[2, best]
 
 
-@part
-def largest_ratio(judged, differences, n, n_others, steps, above, sums, worth, counts, work):
-    """The largest (judged + gained) / normaliser over all completions: Dinkelbach's iteration.
-
-    Differences ascend.
-    """
-    n_choices = _choices(differences, n, n_others, worth, counts)
-    if len(steps) == 0:
+@inlined
+def _dinkelbach(judged, n, n_others, ideal, t, room):
+    """The largest (judged + gained) / normaliser over all completions; n differences ascend."""
+    n_choices = _choices(room, n, n_others)
+    if len(ideal.steps) == 0:
         return 0.0
-    if above[0] == 0 and n_choices == 1:
+    if ideal.above[t, 0] == 0 and n_choices == 1:
         return 0.0  # Nothing is relevant, and nothing can be.
     # Without a relevant document the score is 0; then the others have one at least.
-    least = 1 if above[0] == 0 else 0
-    top, ideal = _best_grades(0.0, n_choices, worth, counts, steps, above, sums, least, work)
-    rate = (judged + top) / ideal
+    least = 1 if ideal.above[t, 0] == 0 else 0
+    top, bottom = _best_grades(0.0, n_choices, least, ideal, t, room)
+    rate = (judged + top) / bottom
     for _ in range(MOST_STEPS):
-        top, ideal = _best_grades(rate, n_choices, worth, counts, steps, above, sums, least, work)
-        better = (judged + top) / ideal
+        top, bottom = _best_grades(rate, n_choices, least, ideal, t, room)
+        better = (judged + top) / bottom
         if better <= rate:
             break
         rate = better
@@ -160,9 +247,7 @@ def largest_ratio(judged, differences, n, n_others, steps, above, sums, worth, c
 @part
 def _largest_mean(judged, differences, n, n_relevant):
     """The same where each relevant document adds 1 to the normaliser, and all differences are
-    above 0: those above the rate are relevant, so nothing needs to be sorted.
-
-    As the rate rises, documents drop out for good.
+    above 0: those above the rate are relevant. As it rises, documents drop out for good.
     """
     if n_relevant == 0:
         largest = 0.0
@@ -187,130 +272,253 @@ def _largest_mean(judged, differences, n, n_relevant):
         rate = max(rate, total / (n_relevant + n))
 
 
-@kernel
-def ratio_bounds(
-    blocks,
-    documents,
-    most,
-    least,
-    judged_most,
-    judged_least,
-    hole_blocks,
-    pairs,
-    n_holes,
-    steps,
-    above,
-    sums,
-    out,
-):
-    """Write the largest difference of each pair on each topic to out[pair, topic].
+@part
+def _sort(values, n):
+    """Put the first n values in order (Shell's method): a part cannot call Numba's own sort."""
+    gap = n // 2
+    while gap > 0:
+        for i in range(gap, n):
+            value, j = values[i], i
+            while j >= gap and values[j - gap] > value:
+                values[j] = values[j - gap]
+                j -= gap
+            values[j] = value
+        gap //= 2
 
-    Holes count at their `most` in the first ranking, at their `least` in the second; so do the
-    sums of the judged documents [cell]. above [topic, step] is how many judged documents have the
-    grade that a step leads to.
+
+@inlined
+def _largest_ratio(holes, ideal, a, b, t, other, room):
+    judged = holes.judged_most[a] - holes.judged_least[b]
+    n, gained = _gains(holes, a, holes.hole_blocks[t], other, room.differences)
+    n_others = 0
+    if judged + ideal.top_gain * gained < 0.0:
+        # Below 0 whatever is relevant: the longer the ideal list, the better.
+        n = _merge(holes, a, b, room.differences)
+        n_others = ideal.n_holes[t] - n
+    elif len(ideal.sums) == 0 and len(ideal.steps) == 1:
+        return _largest_mean(judged, room.differences, n, ideal.above[t, 0])
+    _sort(room.differences, n)
+    return _dinkelbach(judged, n, n_others, ideal, t, room)
+
+
+linear_bounds = specialised(_bound_pairs, "linear_bounds", how=kernel, largest=_largest_sum)
+first_bounds = specialised(_bound_pairs, "first_bounds", how=kernel, largest=_largest_first)
+ratio_bounds = specialised(_bound_pairs, "ratio_bounds", how=kernel, largest=_largest_ratio)
+
+
+@kernel
+def average_precision_bounds(blocks, ranks, judged_blocks, judged_ranks, relevant, n_outside, out):
+    """AP of each cell where the choice of relevant holes makes it smallest, and largest.
+
+    Relevant judged documents are at judged_ranks, `relevant` is R, n_outside the holes of the topic
+    that do not stand in the ranking. out [2, cell].
     """
-    n_topics = len(hole_blocks) - 1
-    size = 2 * longest_cell(blocks) + 2
-    differences, worth, work = np.empty(size), np.empty(size), np.empty((3, size))
-    counts = np.empty(size, np.int64)
-    other = np.zeros(longest_cell(hole_blocks))
-    counted = len(sums) == 0 and len(steps) == 1
-    top_gain = steps.sum()
-    for t in range(n_topics):
-        b, start = pairs[0, 1] * n_topics + t, hole_blocks[t]
-        _lay_out(documents, least, blocks[b], blocks[b + 1], start, other)
-        for p in range(len(pairs)):
-            a = pairs[p, 0] * n_topics + t
-            judged = judged_most[a] - judged_least[b]
-            n = _gains(documents, most, blocks[a], blocks[a + 1], start, other, differences)
-            if judged + top_gain * differences[:n].sum() < 0.0:
-                n = _merge(
-                    documents,
-                    most,
-                    least,
-                    blocks[a],
-                    blocks[a + 1],
-                    blocks[b],
-                    blocks[b + 1],
-                    differences,
-                )
-                n_others = n_holes[t] - n
-            elif counted:
-                out[p, t] = _largest_mean(judged, differences, n, above[t, 0])
-                continue
+    for c in range(len(blocks) - 1):
+        holes = ranks[blocks[c] : blocks[c + 1]]
+        known = judged_ranks[judged_blocks[c] : judged_blocks[c + 1]]
+        total = 0.0
+        below = 0.0
+        for i in range(len(known)):
+            total += (i + 1.0) / known[i]
+            below += 1.0 / known[i]
+        out[0, c] = _smallest_precision(holes, known, total, relevant[c], n_outside[c])
+        out[1, c] = _largest_precision(holes, known, total, below, relevant[c])
+
+
+@part
+def _largest_precision(holes, known, total, below, relevant):
+    """Holes become relevant from the top: each adds its precision, and one above all below it."""
+    largest = total / relevant if relevant > 0 else 0.0
+    above = 0
+    for j in range(len(holes)):
+        while above < len(known) and known[above] < holes[j]:
+            below -= 1.0 / known[above]
+            above += 1
+        total += (above + j + 1.0) / holes[j] + below
+        largest = max(largest, total / (relevant + j + 1))
+    return largest
+
+
+@part
+def _smallest_precision(holes, known, total, relevant, n_outside):
+    """Holes outside become relevant, and those of the ranking from the bottom."""
+    relevant += n_outside
+    smallest = total / relevant if relevant > 0 else 0.0
+    below = 0.0
+    last = len(known)
+    for j in range(len(holes)):
+        hole = holes[len(holes) - 1 - j]
+        while last > 0 and known[last - 1] > hole:
+            last -= 1
+            below += 1.0 / known[last]
+        total += (last + 1.0) / hole + below
+        below += 1.0 / hole
+        smallest = min(smallest, total / (relevant + j + 1))
+    return smallest
+
+
+@kernel
+def document_shares(
+    blocks, ranks, judged_blocks, judged_ranks, stop, top, is_ap, least, most, j_least, j_most
+):
+    """The least and the most that a hole, and a judged document, can add to AP · R or to ERR.
+
+    Of AP it is the precision at the document, if relevant; of ERR the chance to reach it, over its
+    rank. stop [judged] is the chance to stop at a judged document, whose share includes it, and
+    `top` the largest at a hole.
+    """
+    for c in range(len(blocks) - 1):
+        i, j = blocks[c], judged_blocks[c]
+        known = holes = 0
+        surely = hardly = 1.0
+        while i < blocks[c + 1] or j < judged_blocks[c + 1]:
+            if j >= judged_blocks[c + 1] or (i < blocks[c + 1] and ranks[i] < judged_ranks[j]):
+                holes += 1
+                low, high = (known + 1.0, float(known + holes)) if is_ap else (hardly, surely)
+                least[i], most[i] = low / ranks[i], high / ranks[i]
+                hardly *= 1.0 - top
+                i += 1
             else:
-                n_others = 0
-            differences[:n].sort()
-            out[p, t] = largest_ratio(
-                judged, differences, n, n_others, steps, above[t], sums, worth, counts, work
-            )
-        _clear(documents, blocks[b], blocks[b + 1], start, other)
+                known += 1
+                low, high = hardly * stop[j], surely * stop[j]
+                if is_ap:
+                    low, high = float(known), float(known + holes)
+                j_least[j], j_most[j] = low / judged_ranks[j], high / judged_ranks[j]
+                hardly *= 1.0 - stop[j]
+                surely *= 1.0 - stop[j]
+                j += 1
 
 
-@kernel
-def ratio_run_bounds(blocks, weights, judged, n_holes, steps, above, sums, out):
-    """The largest score out[run, topic]: each ranking against none."""
-    size = longest_cell(blocks) + 2
-    differences, worth, work = np.empty(size), np.empty(size), np.empty((3, size))
-    counts = np.empty(size, np.int64)
-    n_runs, n_topics = out.shape
-    for r in range(n_runs):
-        for t in range(n_topics):
-            c = r * n_topics + t
-            n = blocks[c + 1] - blocks[c]
-            differences[:n] = weights[blocks[c] : blocks[c + 1]]
-            differences[:n].sort()
-            out[r, t] = largest_ratio(
-                judged[c],
-                differences,
-                n,
-                n_holes[t] - n,
-                steps,
-                above[t],
-                sums,
-                worth,
-                counts,
-                work,
-            )
+class FewHoles(NamedTuple):
+    """What it takes to try all completions of pairs and topics with few holes.
 
-
-@kernel
-def linear_bounds(
-    blocks, documents, most, least, judged_most, judged_least, hole_blocks, pairs, gain, out
-):
-    """The largest differences out[pair, topic]: the holes that favour the first, all of `gain`."""
-    n_topics = len(hole_blocks) - 1
-    other = np.zeros(longest_cell(hole_blocks))
-    for t in range(n_topics):
-        b, start = pairs[0, 1] * n_topics + t, hole_blocks[t]
-        _lay_out(documents, least, blocks[b], blocks[b + 1], start, other)
-        for p in range(len(pairs)):
-            a = pairs[p, 0] * n_topics + t
-            gained = 0.0
-            for i in range(blocks[a], blocks[a + 1]):
-                gained += max(most[i] - other[documents[i] - start], 0.0)
-            out[p, t] = judged_most[a] - judged_least[b] + gain * gained
-        _clear(documents, blocks[b], blocks[b + 1], start, other)
-
-
-@kernel
-def first_bounds(blocks, documents, values, judged, hole_blocks, pairs, out):
-    """The largest differences out[pair, topic] where one relevant document decides.
-
-    values are what a ranking scores if this hole is its first relevant document, judged [cell]
-    what it scores by the judged ones.
+    Entries of a cell are its relevant judged documents and its open holes, by rank.
     """
-    n_topics = len(hole_blocks) - 1
-    other = np.zeros(longest_cell(hole_blocks))
-    for t in range(n_topics):
-        b, start = pairs[0, 1] * n_topics + t, hole_blocks[t]
-        _lay_out(documents, values, blocks[b], blocks[b + 1], start, other)
-        for p in range(len(pairs)):
-            a = pairs[p, 0] * n_topics + t
-            largest = judged[a] - judged[b]
-            for i in range(blocks[a], blocks[a + 1]):
-                if values[i] > judged[a]:
-                    against = max(judged[b], other[documents[i] - start])
-                    largest = max(largest, values[i] - against)
-            out[p, t] = largest
-        _clear(documents, blocks[b], blocks[b + 1], start, other)
+
+    blocks: np.ndarray
+    ranks: np.ndarray
+    holes: np.ndarray
+    """The hole's number, below 0 of a judged document."""
+    gains: np.ndarray
+    hole_blocks: np.ndarray
+    n_cell_holes: np.ndarray
+    """[cell]"""
+    n_holes: np.ndarray
+    """[topic]: of all runs, at any rank."""
+    relevant: np.ndarray
+    """[topic]: judged."""
+    top: float
+    """The gain of the top grade."""
+    is_ap: bool
+    most: int
+    """Holes that are few."""
+
+
+@part
+def _number_holes(few, cell, start, number, n):
+    """Give each hole of a ranking that has no number yet the next one: how many have one now."""
+    for i in range(few.blocks[cell], few.blocks[cell + 1]):
+        hole = few.holes[i] - start
+        if hole >= 0 and number[hole] < 0:
+            number[hole] = n
+            n += 1
+    return n
+
+
+@inlined
+def _value(few, cell, start, number, chosen):
+    """ERR, or AP times the number of relevant documents, where the chosen holes are relevant."""
+    total, seen, reach = 0.0, 0, 1.0
+    for i in range(few.blocks[cell], few.blocks[cell + 1]):
+        hole = few.holes[i] - start
+        gain = few.gains[i] if hole < 0 else few.top * ((chosen >> number[hole]) & 1)
+        if not few.is_ap:
+            total += reach * gain / few.ranks[i]
+            reach *= 1.0 - gain
+        elif gain > 0.0:
+            seen += 1
+            total += seen / few.ranks[i]
+    return total
+
+
+@part
+def _largest_of_all(few, a, b, t, number, n):
+    """The largest difference over all choices of n holes."""
+    start, largest = few.hole_blocks[t], -np.inf
+    for chosen in range(1 << n):
+        value = _value(few, a, start, number, chosen) - _value(few, b, start, number, chosen)
+        if few.is_ap:
+            n_relevant = few.relevant[t]
+            for k in range(n):
+                n_relevant += (chosen >> k) & 1
+            # Holes that neither has lengthen the list of relevant documents: no gain where the
+            # difference is above 0, and the more the better where it is below.
+            if value < 0.0:
+                n_relevant += few.n_holes[t] - n
+            value = value / n_relevant if n_relevant > 0 else 0.0
+        largest = max(largest, value)
+    return largest
+
+
+@kernel
+def try_all(few, pairs, counts, out):
+    """Lower out[pair, topic] to the largest difference, where few holes matter.
+
+    counts[pair, topic] becomes the holes that either ranking has; of one alone, where these are too
+    many. Where `out` is empty they are counted, and nothing is tried.
+    """
+    n_topics = len(few.hole_blocks) - 1
+    number = np.full(few.hole_blocks[-1] + 1, -1)
+    for p in range(len(pairs)):
+        for t in range(n_topics):
+            a, b, start = pairs[p, 0] * n_topics + t, pairs[p, 1] * n_topics + t, few.hole_blocks[t]
+            counts[p, t] = max(few.n_cell_holes[a], few.n_cell_holes[b])
+            if counts[p, t] <= few.most:
+                n = _number_holes(few, b, start, number, _number_holes(few, a, start, number, 0))
+                counts[p, t] = n
+                if n <= few.most and len(out) > 0:
+                    out[p, t] = min(out[p, t], _largest_of_all(few, a, b, t, number, n))
+                for hole in range(few.hole_blocks[t + 1] - start):
+                    number[hole] = -1
+
+
+@kernel
+def draw_grades(x, coefficients, effects, uniform, out):
+    """The highest grade whose chance to be reached is above a uniform number, for each hole.
+
+    x [grade from 1 on, hole, feature]; effects [hole] are those of its topic and its run, which
+    move the chance to be relevant at all.
+    """
+    n_grades, n_features = coefficients.shape
+    for i in range(len(uniform)):
+        reach = 1.0
+        out[i] = 0
+        for g in range(n_grades):
+            logit = effects[i] if g == 0 else 0.0
+            for k in range(n_features):
+                logit += coefficients[g, k] * x[g, i, k]
+            reach /= 1.0 + np.exp(-logit)
+            if uniform[i] >= reach:
+                break
+            out[i] = g + 1
+
+
+@kernel
+def sum_changes(blocks, runs, weights, undecided):
+    """Per document, the sum of |weight in a - weight in b| over undecided pairs of runs."""
+    n_runs = len(undecided)
+    sums = np.zeros(len(blocks) - 1)
+    of_run = np.zeros(n_runs)
+    for i in range(len(sums)):
+        for e in range(blocks[i], blocks[i + 1]):
+            of_run[runs[e]] = weights[e]
+        for e in range(blocks[i], blocks[i + 1]):
+            a = runs[e]
+            for b in range(n_runs):
+                # A pair of which both runs have the document is met twice.
+                share = 1.0 if of_run[b] == 0.0 else 0.5
+                if undecided[a, b]:
+                    sums[i] += share * abs(of_run[a] - of_run[b])
+        for e in range(blocks[i], blocks[i + 1]):
+            of_run[runs[e]] = 0.0
+    return sums

@@ -38,7 +38,7 @@ documents up to it) / rank, whose numerator lies between what is judged relevant
 with all holes above it; so S_A - S_B <= sum over relevant documents of (most_A - least_B), which
 is linear, over R(x): the shared normaliser gives its largest ratio. It and highest_A - lowest_B
 both hold; the smaller is given. *Outer*; where two runs have few holes on a topic, all completions
-of these are tried (`few_kernels`), and where that is so on all topics, the pair's are *exact*.
+of these are tried, and where that is so on all topics, the pair's are *exact*.
 
 **ERR** rises with every chance to stop p_r: its derivative is prod_{i<r} (1 - p_i) (1/r - what
 follows), and what follows is at most 1/(r + 1). So all holes at 0 and all at the top are *exact*
@@ -53,19 +53,22 @@ no judged document is relevant): *outer*.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from steadyrank.compute.executors import map_in_order, workers
-from steadyrank.studies.holes import bound_kernels, share_kernels
-from steadyrank.studies.holes.few import FewHoles, find_few
-from steadyrank.studies.holes.lists import Entries, Lists
-from steadyrank.studies.holes.measures import HoledMeasure
-from steadyrank.studies.holes.scoring import Rankings
+from steadyrank.studies.holes import bound_kernels
+from steadyrank.studies.holes.bound_kernels import FewHoles, HoleWeights, Normaliser
+from steadyrank.studies.holes.lists import CellEntries, Lists
+from steadyrank.studies.holes.measures import HoledMeasure, Rankings
 
 PAIRS_A_TASK = 256
+
+MOST_HOLES = 12
+MOST_WORK = 1e9
+"""Documents looked at in all completions of all pairs and topics: a few seconds."""
 
 Writing = Callable[[np.ndarray, np.ndarray], None]
 """Given pairs that have one second run, writes the largest differences [pair, topic]."""
@@ -109,7 +112,7 @@ def find_bounds(
 def _run_bounds(rankings: Rankings, measure: HoledMeasure) -> tuple[np.ndarray, np.ndarray]:
     """Lowest and highest score [run, topic]."""
     if measure.family == "shared":
-        return _shared_run_bounds(rankings, measure)
+        return _ratio_run_bounds(rankings.lists, measure)
     if measure.family == "AP":
         return _precision_bounds(rankings, measure)
     lists = rankings.lists
@@ -120,20 +123,14 @@ def _run_bounds(rankings: Rankings, measure: HoledMeasure) -> tuple[np.ndarray, 
         if measure.measure.name == "Judged":
             return _judged_bounds(lists, measure)
         return rankings.scores(recipe, nothing), rankings.scores(recipe, top)
-    with_deeper = _with_deeper(rankings, measure)
-    lowest = with_deeper.scores(recipe, nothing, ideal=top)
+    n_graded = rankings.n_graded.copy()
+    n_graded[:, -1] += lists.n_deeper  # holes below the cutoff lengthen the ideal list too
+    lowest = replace(rankings, n_graded=n_graded).scores(recipe, nothing, ideal=top)
     highest = np.minimum(rankings.scores(recipe, top, ideal=nothing), 1.0)
     # Where nothing judged is relevant, scoring by the judged ideal list says nothing.
     has_holes = np.diff(lists.open.blocks).reshape(lowest.shape) > 0
     barren = lists.qrels.best_grades < recipe.level
     return lowest, np.where(barren & has_holes & (recipe.level <= measure.top_grade), 1.0, highest)
-
-
-def _with_deeper(rankings: Rankings, measure: HoledMeasure) -> Rankings:
-    """The same rankings where holes below the cutoff are in the ideal list, with the top grade."""
-    n_graded = rankings.n_graded.copy()
-    n_graded[:, -1] += rankings.lists.n_deeper
-    return Rankings(lists=rankings.lists, entries=rankings.entries, n_graded=n_graded)
 
 
 def _judged_bounds(lists: Lists, measure: HoledMeasure) -> tuple[np.ndarray, np.ndarray]:
@@ -143,24 +140,23 @@ def _judged_bounds(lists: Lists, measure: HoledMeasure) -> tuple[np.ndarray, np.
     return lowest, (within > 0).astype(np.float64)
 
 
-def _in_order_of_documents(entries: Entries, *columns: np.ndarray) -> list[np.ndarray]:
+def _in_order_of_documents(entries: CellEntries, *columns: np.ndarray) -> list[np.ndarray]:
     """Rows and columns of entries, each cell sorted by document."""
     order = np.lexsort((entries.rows, entries.cells))
     return [column[order] for column in (entries.rows, *columns)]
 
 
-def _lengths_at(lists: Lists, entries: Entries) -> np.ndarray:
+def _lengths_at(lists: Lists, entries: CellEntries) -> np.ndarray:
     return np.asarray(lists.lengths.ravel()[entries.cells])
 
 
-def _relevant_entries(lists: Lists, measure: HoledMeasure) -> tuple[Entries, np.ndarray]:
+def _relevant_entries(lists: Lists, measure: HoledMeasure) -> tuple[CellEntries, np.ndarray]:
     """Judged documents of some gain within the cutoff, and their gains."""
     judged = lists.judged
     grades = lists.qrels.grades[judged.rows]
     gains = np.where(grades >= 0, measure.gains[np.maximum(grades, 0)], 0.0)
     stay = (gains > 0.0) & (judged.ranks <= measure.depth)
-    blocks = np.concatenate([[0], np.cumsum(stay)])[judged.blocks]
-    return Entries(blocks, judged.ranks[stay], judged.rows[stay]), gains[stay]
+    return judged.only(stay), gains[stay]
 
 
 def _numerators(lists: Lists, measure: HoledMeasure) -> np.ndarray:
@@ -195,32 +191,42 @@ def ideal_by_judged(lists: Lists, measure: HoledMeasure) -> np.ndarray:
     return np.asarray(each @ steps) if len(steps) else np.ones(lists.n_topics)
 
 
-def _weighed_holes(lists: Lists, measure: HoledMeasure) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and weights of the open holes, each cell sorted by document."""
+def _normaliser(lists: Lists, measure: HoledMeasure) -> Normaliser:
+    most = int((lists.n_holes + lists.qrels.sizes).max(initial=1))
+    steps, above = _steps(lists, measure)
+    return Normaliser(lists.n_holes, steps, above, measure.ideal_sums(most), float(steps.sum()))
+
+
+def _hole_weights(lists: Lists, measure: HoledMeasure) -> HoleWeights:
+    """What open holes, and judged documents together, are worth in each ranking."""
+    if measure.family in ("AP", "ERR"):
+        return _share_bounds(lists, measure)
     weights = measure.weights(lists.open.ranks, _lengths_at(lists, lists.open))
     rows, weights = _in_order_of_documents(lists.open, weights)
-    return rows, weights
-
-
-def _normaliser(lists: Lists, measure: HoledMeasure) -> tuple[np.ndarray, ...]:
-    n_holes = lists.n_holes
-    most = int((n_holes + lists.qrels.sizes).max(initial=1))
-    return n_holes, *_steps(lists, measure), measure.ideal_sums(most)
-
-
-def _shared_run_bounds(rankings: Rankings, measure: HoledMeasure) -> tuple[np.ndarray, np.ndarray]:
-    """Every run against none, topic by topic; the lowest is the highest of the negative."""
-    lists = rankings.lists
-    _, weights = _weighed_holes(lists, measure)
     judged = _numerators(lists, measure)
-    ends = []
-    for sign in (-1.0, 1.0):
-        out = np.empty(lists.lengths.shape)
-        bound_kernels.ratio_run_bounds(
-            lists.open.blocks, sign * weights, sign * judged, *_normaliser(lists, measure), out
-        )
-        ends.append(sign * out)
-    return ends[0], ends[1]
+    if measure.measure.name == "Judged":
+        judged = _judged_bounds(lists, measure)[0].ravel()
+    blocks = lists.open.blocks
+    return HoleWeights(blocks, rows, weights, weights, judged, judged, lists.hole_blocks)
+
+
+def _ratio_run_bounds(lists: Lists, measure: HoledMeasure) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest and highest [run, topic]: every run against one that retrieves nothing."""
+    holes, normaliser = _hole_weights(lists, measure), _normaliser(lists, measure)
+    n_runs, n_topics = lists.lengths.shape
+    judged = np.append(holes.judged_most, np.zeros(n_topics))
+    holes = holes._replace(
+        blocks=np.append(holes.blocks, np.full(n_topics, holes.blocks[-1])),
+        judged_most=judged,
+        judged_least=judged,
+    )
+    runs, nothing = np.arange(n_runs), np.full(n_runs, n_runs)
+    highest, lowest = np.empty((2, n_runs, n_topics))
+    bound_kernels.ratio_bounds(holes, normaliser, np.stack([runs, nothing], axis=1), highest)
+    for run in runs:
+        pair = np.array([[n_runs, run]])
+        bound_kernels.ratio_bounds(holes, normaliser, pair, lowest[run : run + 1])
+    return -lowest, highest
 
 
 def _precision_bounds(rankings: Rankings, measure: HoledMeasure) -> tuple[np.ndarray, np.ndarray]:
@@ -231,7 +237,7 @@ def _precision_bounds(rankings: Rankings, measure: HoledMeasure) -> tuple[np.nda
         return np.zeros(lists.lengths.shape), np.zeros(lists.lengths.shape)
     own = np.diff(lists.open.blocks).reshape(lists.lengths.shape)
     out = np.empty((2, lists.lengths.size))
-    share_kernels.average_precision_bounds(
+    bound_kernels.average_precision_bounds(
         lists.open.blocks,
         lists.open.ranks,
         entries.blocks,
@@ -267,7 +273,7 @@ def _largest_differences(
             (lowest, highest), (a, b) = run_bounds, some.T
             np.minimum(largest, highest[a] - lowest[b], out=largest)
         if few is not None:
-            attained = few.settle(some, largest)
+            attained = np.asarray((_try_few(few, some, largest) <= few.most).all(axis=1))
         return largest.mean(axis=1), attained
 
     with workers(jobs=jobs) as threads:
@@ -287,13 +293,57 @@ def _tasks(pairs: np.ndarray) -> list[np.ndarray]:
     ]
 
 
-def _few_of(rankings: Rankings, measure: HoledMeasure, tasks: list[np.ndarray]) -> FewHoles | None:
-    """What tries all completions where holes are few, for measures that gain by it."""
+def _few_of(
+    rankings: Rankings, measure: HoledMeasure, tasks: Sequence[np.ndarray]
+) -> FewHoles | None:
+    """What tries all completions of AP and ERR where holes are few; `tasks` are all pairs.
+
+    How many are few is settled by the work that trying takes, all pairs together: the same on every
+    machine.
+    """
     if measure.family not in ("AP", "ERR"):
         return None
-    _, above = _steps(rankings.lists, measure)
-    relevant = above[:, 0] if above.shape[1] else np.zeros(rankings.lists.n_topics, np.int64)
-    return find_few(rankings, measure, relevant, tasks)
+    lists, entries = rankings.lists, rankings.entries
+    judged_gains = np.where(lists.qrels.grades > 0, measure.gains[lists.qrels.grades], 0.0)
+    gains = np.concatenate([judged_gains, np.zeros(lists.n_open)])[entries.rows]
+    stay = (gains > 0.0) | (entries.rows >= len(lists.qrels))
+    stay &= entries.ranks <= measure.depth
+    countable, (_, above) = entries.only(stay), _steps(lists, measure)
+    few = FewHoles(
+        blocks=countable.blocks,
+        ranks=countable.ranks,
+        holes=countable.rows - len(lists.qrels),
+        gains=gains[stay],
+        hole_blocks=lists.hole_blocks,
+        n_cell_holes=np.diff(lists.open.blocks),
+        n_holes=lists.n_holes,
+        relevant=above[:, 0] if above.shape[1] else np.zeros(lists.n_topics, np.int64),
+        top=float(measure.gains.max()),
+        is_ap=measure.family == "AP",
+        most=MOST_HOLES,
+    )
+    work = np.cumsum(np.sum([_work(few, pairs) for pairs in tasks], axis=0))
+    return few._replace(most=int(np.searchsorted(work, MOST_WORK, side="right")) - 1)
+
+
+def _try_few(few: FewHoles, pairs: np.ndarray, largest: np.ndarray) -> np.ndarray:
+    """[pair, topic]: how many holes matter; where few, the largest differences are those attained.
+
+    Empty `largest` are for counting alone.
+    """
+    counts = np.empty((len(pairs), len(few.hole_blocks) - 1), np.int64)
+    bound_kernels.try_all(few, pairs, counts, largest)
+    return counts
+
+
+def _work(few: FewHoles, pairs: np.ndarray) -> np.ndarray:
+    """[holes]: documents to look at where so many holes matter."""
+    counts = _try_few(few, pairs, np.empty((0, 0)))
+    is_few = counts <= few.most
+    cells = pairs[:, :, None] * counts.shape[1] + np.arange(counts.shape[1])
+    lengths = np.diff(few.blocks)[cells].sum(axis=1)
+    documents = np.bincount(counts[is_few], lengths[is_few], minlength=few.most + 1)
+    return np.asarray(documents * 2.0 ** np.arange(few.most + 1))
 
 
 def _kernel_of(rankings: Rankings, measure: HoledMeasure) -> Writing | None:
@@ -301,48 +351,41 @@ def _kernel_of(rankings: Rankings, measure: HoledMeasure) -> Writing | None:
     lists, family = rankings.lists, measure.family
     if family == "other":
         return None
-    if family == "first":
-        return _first_kernel(rankings, measure)
-    if family in ("AP", "ERR"):
-        rows, *shares = _shares(lists, measure)
-    else:
-        rows, weights = _weighed_holes(lists, measure)
-        judged = _numerators(lists, measure)
-        if measure.measure.name == "Judged":
-            judged = _judged_bounds(lists, measure)[0].ravel()
-        shares = [weights, weights, judged, judged]
-    entries = (lists.open.blocks, rows, *shares, lists.hole_blocks)
+    holes = _hole_weights(lists, measure)
     if family in ("shared", "AP"):
         normaliser = _normaliser(lists, measure)
-        return lambda pairs, out: bound_kernels.ratio_bounds(*entries, pairs, *normaliser, out)
+        return lambda pairs, out: bound_kernels.ratio_bounds(holes, normaliser, pairs, out)
     gain = float(measure.gains.max())
-    return lambda pairs, out: bound_kernels.linear_bounds(*entries, pairs, gain, out)
-
-
-def _first_kernel(rankings: Rankings, measure: HoledMeasure) -> Writing:
-    lists = rankings.lists
-    rows, values = _weighed_holes(lists, measure)
-    values = values if measure.gains.max() > 0.0 else np.zeros_like(values)
+    if family != "first":
+        return lambda pairs, out: bound_kernels.linear_bounds(holes, gain, pairs, out)
+    weights = holes.most if gain > 0.0 else np.zeros_like(holes.most)
     judged = rankings.scores(measure.recipe, np.zeros(lists.n_open, np.int32)).ravel()
-    return lambda pairs, out: bound_kernels.first_bounds(
-        lists.open.blocks, rows, values, judged, lists.hole_blocks, pairs, out
-    )
+    firsts = HoleWeights(*holes[:2], weights, weights, judged, judged, lists.hole_blocks)
+    return lambda pairs, out: bound_kernels.first_bounds(firsts, gain, pairs, out)
 
 
-def _shares(lists: Lists, measure: HoledMeasure) -> tuple[np.ndarray, ...]:
-    """Rows, most and least of the open holes, and the sums [cell] of those of judged documents."""
+def _share_bounds(lists: Lists, measure: HoledMeasure) -> HoleWeights:
+    """The most and the least that documents of AP and ERR are worth, whatever the others are."""
     holes = lists.open
     judged, gains = _relevant_entries(lists, measure)
     least, most = np.empty((2, len(holes.rows)))
     judged_least, judged_most = np.empty((2, len(judged.rows)))
-    entries = (holes.blocks, holes.ranks, judged.blocks, judged.ranks)
-    shares = (least, most, judged_least, judged_most)
-    if measure.family == "AP":
-        share_kernels.precision_shares(*entries, *shares)
-    else:
-        share_kernels.stopping_shares(*entries, gains, measure.gains.max(), *shares)
+    bound_kernels.document_shares(
+        holes.blocks,
+        holes.ranks,
+        judged.blocks,
+        judged.ranks,
+        gains,
+        float(measure.gains.max()),
+        measure.family == "AP",
+        least,
+        most,
+        judged_least,
+        judged_most,
+    )
     sums = [
         np.bincount(judged.cells, column, minlength=lists.lengths.size)
         for column in (judged_most, judged_least)
     ]
-    return *_in_order_of_documents(holes, most, least), *sums
+    rows, most, least = _in_order_of_documents(holes, most, least)
+    return HoleWeights(holes.blocks, rows, most, least, sums[0], sums[1], lists.hole_blocks)

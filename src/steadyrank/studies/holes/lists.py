@@ -9,7 +9,6 @@ lines changes which random number a document meets.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -22,17 +21,16 @@ from steadyrank.compute.executors import Progress
 from steadyrank.data.ids import Ids, join_ids
 from steadyrank.data.order import qrels_in_order
 from steadyrank.data.qrels import Qrels, build_qrels
-from steadyrank.data.read.runs import ReadingOptions, known_options, read_runs
+from steadyrank.data.read.runs import ReadingOptions, header_of, known_options, read_runs
 from steadyrank.data.run import Run
-from steadyrank.data.runs import header_of
-from steadyrank.errors import InputError, SteadyrankWarning
+from steadyrank.errors import InputError
+from steadyrank.measures.evaluate import report_missing, report_unknown
 from steadyrank.measures.scoring import find_judged_documents
-from steadyrank.words import by_number, counted
 
 Missing = Literal["zero", "error"]
 
 
-class Entries(NamedTuple):
+class CellEntries(NamedTuple):
     """Documents of all runs: those of run r and topic t are entries `blocks[c]` to
     `blocks[c + 1]`, with c = r × topics + t.
     """
@@ -47,6 +45,11 @@ class Entries(NamedTuple):
         """The cell of each entry."""
         return np.repeat(np.arange(len(self.blocks) - 1), np.diff(self.blocks))
 
+    def only(self, stay: np.ndarray) -> CellEntries:
+        """The entries that stay, at the ranks that they have."""
+        blocks = np.concatenate([[0], np.cumsum(stay)])[self.blocks]
+        return CellEntries(blocks, self.ranks[stay], self.rows[stay])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Lists:
@@ -58,9 +61,9 @@ class Lists:
     """Ranks that the measure looks at."""
     lengths: np.ndarray
     """[run, topic]: documents returned, -1 where the run lacks the topic."""
-    judged: Entries
+    judged: CellEntries
     """At any rank."""
-    open: Entries
+    open: CellEntries
     """Unjudged, at ranks up to `depth`."""
     hole_blocks: np.ndarray
     """[topic + 1]: where the open holes of a topic begin and end."""
@@ -99,7 +102,7 @@ class Lists:
         return np.asarray(per_cell.sum(axis=1) / np.maximum(within, 1))
 
 
-class _RunPart(NamedTuple):
+class _RunHoles(NamedTuple):
     run: Run
     """Its name and notes alone."""
     judged: tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -140,7 +143,7 @@ def read_lists(
     return _assembled(parts, qrels, depth)
 
 
-def _part_of(run: Run, *, qrels: Qrels, depth: int) -> _RunPart:
+def _part_of(run: Run, *, qrels: Qrels, depth: int) -> _RunHoles:
     judged = find_judged_documents(run, qrels)
     position = {topic: t for t, topic in enumerate(run.topics)}
     places = np.array([position.get(topic, -1) for topic in qrels.topics], np.int64)
@@ -155,7 +158,7 @@ def _part_of(run: Run, *, qrels: Qrels, depth: int) -> _RunPart:
     unjudged[first[owner] + judged.ranks - 1] = False
     rows = run.blocks[places[topic]] + rank - 1
     rank, rows, topic = rank[unjudged], rows[unjudged], topic[unjudged]
-    return _RunPart(
+    return _RunHoles(
         run=header_of(run),
         judged=(judged.blocks, judged.ranks, judged.rows),
         blocks=np.searchsorted(topic, np.arange(len(places) + 1)),
@@ -167,7 +170,7 @@ def _part_of(run: Run, *, qrels: Qrels, depth: int) -> _RunPart:
     )
 
 
-def _assembled(parts: Sequence[_RunPart], qrels: Qrels, depth: int) -> Lists:
+def _assembled(parts: Sequence[_RunHoles], qrels: Qrels, depth: int) -> Lists:
     topics = [_holes_of(parts, t, depth) for t in range(len(qrels.topics))]
     counts = np.array([len(topic.n_runs) for topic in topics], np.int64)
     hole_blocks = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -193,7 +196,7 @@ class _TopicHoles(NamedTuple):
     n_deeper: int
 
 
-def _holes_of(parts: Sequence[_RunPart], t: int, depth: int) -> _TopicHoles:
+def _holes_of(parts: Sequence[_RunHoles], t: int, depth: int) -> _TopicHoles:
     """The distinct holes of one topic; two ids of one topic are one if their hashes agree."""
     spans = [slice(part.blocks[t], part.blocks[t + 1]) for part in parts]
     hashes = np.concatenate([part.hashes[at] for part, at in zip(parts, spans, strict=True)])
@@ -210,7 +213,7 @@ def _holes_of(parts: Sequence[_RunPart], t: int, depth: int) -> _TopicHoles:
     return _TopicHoles(within, n_runs[is_open], int((~is_open).sum()))
 
 
-def _named(parts: Sequence[_RunPart], rows: np.ndarray, n_holes: int) -> Ids:
+def _named(parts: Sequence[_RunHoles], rows: np.ndarray, n_holes: int) -> Ids:
     """The ids of the open holes, each from the first run that has it.
 
     `rows` has the hole of each unjudged document within the depth, in the order of their names.
@@ -228,7 +231,7 @@ def _named(parts: Sequence[_RunPart], rows: np.ndarray, n_holes: int) -> Ids:
 
 
 def _open_part(
-    part: _RunPart, r: int, topics: Sequence[_TopicHoles], hole_blocks: np.ndarray
+    part: _RunHoles, r: int, topics: Sequence[_TopicHoles], hole_blocks: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rows = [topic.rows[r] + hole_blocks[t] for t, topic in enumerate(topics)]
     blocks = np.concatenate([[0], np.cumsum([len(one) for one in rows])]).astype(np.int64)
@@ -238,10 +241,10 @@ def _open_part(
     return blocks, np.concatenate(ranks), np.concatenate(rows).astype(np.int64)
 
 
-def _joined(parts: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Entries:
+def _joined(parts: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> CellEntries:
     firsts = np.cumsum([0, *(len(ranks) for _, ranks, _ in parts)], dtype=np.int64)
     blocks = [part[0][:-1] + first for part, first in zip(parts, firsts, strict=False)]
-    return Entries(
+    return CellEntries(
         np.concatenate([*blocks, firsts[-1:]]),
         np.concatenate([part[1] for part in parts]),
         np.concatenate([part[2] for part in parts]),
@@ -272,31 +275,15 @@ def joined_qrels(first: Qrels, second: Qrels) -> Qrels:
     return qrels_in_order(replace(joined, source=first.source, oddities={}))
 
 
-def _report(parts: Sequence[_RunPart], qrels: Qrels, missing: Missing) -> None:
+def _report(parts: Sequence[_RunHoles], qrels: Qrels, missing: Missing) -> None:
     """Say, in counts, what was done about files that do not quite fit together."""
     n_topics = len(qrels.topics)
     counts = [int((part.lengths < 0).sum()) for part in parts]
-    lacking = [i for i, count in enumerate(counts) if count]
     if all(count == n_topics for count in counts):
         raise InputError(
             "no run has any topic of the qrels: do the topic ids match (qrels: "
             f"{qrels.topics[0]!r})?"
         )
-    if lacking:
-        who = counted(len(lacking), "run lacks", "runs lack")
-        first = f"{parts[lacking[0]].run.name!r} lacks {counts[lacking[0]]} of {n_topics}"
-        if missing == "error":
-            raise InputError(
-                f"{who} judged topics ({first}): complete "
-                f'{by_number(len(lacking), "it", "them")}, or choose missing="zero"'
-            )
-        zero = by_number(len(lacking), "it scores", "they score") + " 0 there"
-        _warn(f"{who} judged topics ({first}): {zero}")
-    unknown = [part.unknown for part in parts if part.unknown]
-    if unknown:
-        who = counted(len(unknown), "run has", "runs have")
-        _warn(f"{who} topics that nobody judged (up to {max(unknown)}): these are ignored")
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, SteadyrankWarning, stacklevel=5)
+    lacking = zip((part.run.name for part in parts), counts, strict=True)
+    report_missing(lacking, n_topics, missing, may_skip=False)
+    report_unknown(part.unknown for part in parts)

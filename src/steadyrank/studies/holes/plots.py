@@ -27,13 +27,9 @@ if TYPE_CHECKING:
     from steadyrank.studies.holes.result import HolesResult, HolesRun
 
 
-def _best_first(result: HolesResult) -> list[HolesRun]:
-    return sorted(result.runs, key=lambda row: -row.score)
-
-
 def draw_bars(result: HolesResult, ax: Axes) -> None:
     """A bar from the lowest to the highest score of each run, and the three estimates on it."""
-    rows = _best_first(result)
+    rows = sorted(result.runs, key=lambda row: -row.score)
     place = np.arange(len(rows))
     bars = ax.barh(
         place,
@@ -84,15 +80,14 @@ def draw_decided(result: HolesResult, ax: Axes) -> None:
     """A matrix of pairs: the run of the row is above, below, or either, over all completions."""
     import matplotlib as mpl
 
-    rows = _best_first(result)
-    place = {row.run: i for i, row in enumerate(result.runs)}
-    order = [place[row.run] for row in rows]
+    order = sorted(range(len(result.runs)), key=lambda i: -result.runs[i].score)
+    rows = [result.runs[i] for i in order]
     values = result.decided[np.ix_(order, order)].astype(np.float64)
     np.fill_diagonal(values, np.nan)
-    n = len(rows)
+    edges = np.arange(len(rows) + 1) - 0.5
     mesh = ax.pcolormesh(
-        np.arange(n + 1) - 0.5,
-        np.arange(n + 1) - 0.5,
+        edges,
+        edges,
         np.ma.masked_invalid(values),
         cmap=mpl.colors.ListedColormap([COLOURS[4], "#eeeeee", COLOURS[0]]),
         vmin=-1.5,

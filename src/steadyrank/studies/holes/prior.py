@@ -1,19 +1,230 @@
-"""How likely a hole is to be relevant: a prior fitted on judged documents.
+"""How likely an unjudged document is to be relevant, and whether that may be trusted.
 
-A logistic regression for each grade, given that a document has the grade below, turns the features
-of `evidence` into chances. `prior_check` says whether these hold, and how far they may be too high.
+**Evidence.** Features of a document are its best rank, how many runs retrieve it at any rank and
+within the cutoff, and the shares of relevant documents among the others: of its topic, of the run
+that ranks it best, and of that run on that topic.
+
+**Prior.** A logistic regression for each grade, given that a document has the grade below, turns
+features into chances.
+
+**Check.** Judged documents are hidden, and predicted from the others: those that one run alone has
+within the cutoff, a tenth of the runs at a time, as holes arise. One thing no judged document can
+tell: of a run that was not pooled, the judged documents are those that somebody else found, and the
+holes those that nobody did. How much less likely to be relevant a document is for that, its ratio,
+is not identified, but for its sign: it is drawn from 0 to 1. Hidden documents are a mixture of both
+kinds, of which `found_share` of them were found by others: where all pools are among the runs it is
+0, the ratio cancels, and the chances stand as they are.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from steadyrank.studies.holes.evidence import Evidence, Pool, features
+from steadyrank.data.order import places_by_name
+from steadyrank.studies.holes.lists import Lists
+
+FEWEST_VOUCHING = 2
+"""One run alone cannot vouch for its own documents."""
+
+LEANING = 2.0
+"""Documents' worth by which a share of few documents leans towards that of more."""
 
 RIDGE = 0.1
 """Prior precision of coefficients, which keeps them finite where grades are separable."""
+
+MOST_FOLDS = 10
+LEAST_HIDDEN = 30
+"""Hidden documents below which nothing can be said about the prior."""
+
+CLEARLY_OFF = 0.05
+"""A mean chance that misses by more than this, and by three standard errors, is not calibrated."""
+
+CLEARLY_WORSE = 1.02
+"""A log loss above this times that of a simpler prior is not worth the trouble."""
+
+TOO_DEEP = 2
+"""Holes below this times the deepest best rank of judged documents are unlike any of them."""
+
+N_BINS = 5
+
+
+class PooledDocuments(NamedTuple):
+    """Documents that some run ranks within the cutoff: one row each."""
+
+    topic: np.ndarray
+    grade: np.ndarray
+    """-1 of a hole."""
+    best_rank: np.ndarray
+    n_runs: np.ndarray
+    """That retrieve it, at any rank."""
+    owner: np.ndarray
+    """The run that ranks it best; of several, the first by name."""
+    n_within: np.ndarray
+    """Runs that have it within the cutoff."""
+    is_evidence: np.ndarray
+    """Whether a run that vouches (see `vouching_runs`), other than its owner, has it there too."""
+
+    @property
+    def is_unique(self) -> np.ndarray:
+        """Whether one run alone has it within the cutoff."""
+        return np.asarray(self.n_within == 1)
+
+    def take(self, rows: np.ndarray) -> PooledDocuments:
+        """Some of the documents."""
+        return PooledDocuments(*(column[rows] for column in self))
+
+
+def make_pool(lists: Lists) -> tuple[PooledDocuments, PooledDocuments]:
+    """The judged documents within the cutoff, and the open holes."""
+    n_judged = len(lists.qrels)
+    within = lists.judged.ranks <= lists.depth
+    judged_rows = lists.judged.rows[within].astype(np.int64)
+    rows = np.concatenate([judged_rows, lists.open.rows + n_judged])
+    ranks = np.concatenate([lists.judged.ranks[within], lists.open.ranks])
+    cells = np.concatenate([lists.judged.cells[within], lists.open.cells])
+    n_runs = len(lists.runs)
+    by_name = places_by_name(lists.runs)[cells // lists.n_topics]
+    count = np.bincount(rows)
+    distinct = np.flatnonzero(count)
+    best = np.full(len(count), np.iinfo(np.int64).max)
+    np.minimum.at(best, rows, ranks.astype(np.int64) * n_runs + by_name)
+    best_rank, owner = np.divmod(best[distinct], n_runs)
+    vouching = vouching_runs(lists)
+    n_vouching = np.bincount(rows[vouching[by_name]], minlength=len(count))[distinct]
+    retrieved = np.concatenate(
+        [np.bincount(lists.judged.rows, minlength=n_judged), lists.hole_runs]
+    )
+    topic = np.repeat(np.arange(lists.n_topics), lists.qrels.sizes)
+    grades = np.concatenate([np.maximum(lists.qrels.grades, 0), np.full(lists.n_open, -1)])
+    pool = PooledDocuments(
+        topic=np.concatenate([topic, lists.topic_of_hole])[distinct],
+        grade=grades[distinct],
+        best_rank=best_rank,
+        n_runs=retrieved[distinct],
+        owner=owner,
+        n_within=count[distinct],
+        is_evidence=n_vouching > vouching[owner],
+    )
+    return pool.take(distinct < n_judged), pool.take(distinct >= n_judged)
+
+
+def vouching_runs(lists: Lists) -> np.ndarray:
+    """[run by name]: those whose documents within the cutoff are all judged, or else all runs.
+
+    What a run has in common with a run that was pooled is judged. What it has in common with others
+    is judged if it was pooled itself, and otherwise only if yet another run found it: such
+    documents are better than most, and counting them would flatter the runs with holes.
+    """
+    without_holes = np.ones(len(lists.runs), bool)
+    without_holes[places_by_name(lists.runs)[lists.open.cells // lists.n_topics]] = False
+    return (
+        without_holes if without_holes.sum() >= FEWEST_VOUCHING else np.ones(len(lists.runs), bool)
+    )
+
+
+class Evidence(NamedTuple):
+    """How many judged documents there are, and how many of them are relevant."""
+
+    topic: np.ndarray
+    """[grade, topic]: judged documents of that grade and above."""
+    run: np.ndarray
+    """[2, run by name]: within the cutoff; so is the next."""
+    cell: np.ndarray
+    """[2, run by name, topic]"""
+
+
+def gather_evidence(lists: Lists, judged: PooledDocuments, top_grade: int) -> Evidence:
+    """Counts over the judged documents that another run vouches for.
+
+    Holes are mostly of one run alone. What a run shares with others looks better than what it has
+    alone; only if all evidence is of shared documents is it alike for documents that are judged,
+    hidden and not judged.
+    """
+    known, n_runs = judged.take(judged.is_evidence), len(lists.runs)
+    rows, runs, topics = judged_entries(lists)
+    vouching = vouching_runs(lists)
+    n_vouching = np.bincount(rows, vouching[runs], minlength=len(judged.topic))
+    stay = n_vouching[rows] > vouching[runs]
+    cell = np.stack(
+        [
+            np.bincount(
+                (runs * lists.n_topics + topics)[chosen], minlength=n_runs * lists.n_topics
+            ).reshape(n_runs, -1)
+            for chosen in (stay, stay & (judged.grade[rows] > 0))
+        ]
+    )
+    topic = np.stack(
+        [
+            np.bincount(known.topic[known.grade >= grade], minlength=lists.n_topics)
+            for grade in range(top_grade + 1)
+        ]
+    )
+    return Evidence(topic=topic, run=cell.sum(axis=2), cell=cell)
+
+
+def judged_entries(lists: Lists) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Row of the pool, run by name and topic of each judged document within the cutoff."""
+    entries = lists.judged
+    within = entries.ranks <= lists.depth
+    rows, cells = entries.rows[within], entries.cells[within]
+    is_there = np.zeros(len(lists.qrels), bool)
+    is_there[rows] = True
+    rows = (np.cumsum(is_there) - 1)[rows]  # in the order of the pool
+    return rows, places_by_name(lists.runs)[cells // lists.n_topics], cells % lists.n_topics
+
+
+def features(pool: PooledDocuments, evidence: Evidence, *, inside: bool) -> np.ndarray:
+    """[grade from 1 on, document, feature]: logs of rank and numbers of runs, shares as logits.
+
+    Runs are those that retrieve it at any rank, and within the cutoff; all features but the last
+    stand twice, the second time for documents that one run alone has. Shares are those of the
+    topic (of the grade, among documents of the grade below), and of relevant documents of the run
+    that ranks the document best, and of that run on the topic. `inside` says that the documents are
+    part of the evidence: none is evidence for itself.
+    """
+    counts = inside & pool.is_evidence
+    own = counts & (pool.grade > 0)
+    overall = _total_share(evidence.topic[0].sum(), evidence.topic[1].sum())
+    judged, relevant = evidence.run[:, pool.owner]
+    run = _leaning(judged, relevant, counts, own, overall)
+    judged, relevant = evidence.cell[:, pool.owner, pool.topic]
+    cell = _leaning(judged, relevant, counts, own, run)
+    given = [np.ones(len(pool.topic)), np.log(pool.best_rank), np.log(pool.n_runs)]
+    by_grade = []
+    for grade in range(1, len(evidence.topic)):
+        below, above = evidence.topic[grade - 1], evidence.topic[grade]
+        own_below, own_above = counts & (pool.grade >= grade - 1), counts & (pool.grade >= grade)
+        total = _total_share(below.sum(), above.sum())
+        topic = _leaning(below[pool.topic], above[pool.topic], own_below, own_above, total)
+        common = np.stack([*given, *map(_logit, (topic, run, cell))], axis=1)
+        # What one run alone has follows a rule of its own.
+        alone = common * pool.is_unique[:, None]
+        by_grade.append(np.concatenate([common, np.log(pool.n_within)[:, None], alone], axis=1))
+    return np.stack(by_grade)
+
+
+def _total_share(judged: int, relevant: int) -> float:
+    return float((relevant + 0.5) / (judged + 1.0))
+
+
+def _leaning(
+    judged: np.ndarray,
+    relevant: np.ndarray,
+    own: np.ndarray,
+    own_relevant: np.ndarray,
+    towards: np.ndarray | float,
+) -> np.ndarray:
+    """The share of relevant documents among the others; one of few leans towards that of more."""
+    share = (relevant - own_relevant + LEANING * towards) / (judged - own + LEANING)
+    return np.asarray(np.clip(share, 1e-3, 1.0 - 1e-3))
+
+
+def _logit(share: np.ndarray) -> np.ndarray:
+    return np.asarray(np.log(share / (1.0 - share)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -30,6 +241,8 @@ class Prior:
     run_spread: float = 0.0
     found_share: float = 0.0
     """Share of the hidden documents that are judged because somebody else found them."""
+    x: np.ndarray = field(default_factory=lambda: np.empty((0, 0, 0)))
+    """[grade from 1 on, hole, feature]"""
 
     def factor(self, ratio: float) -> float:
         """What the chances of holes are multiplied by, if a document that nobody else found is
@@ -46,7 +259,7 @@ class Prior:
         return np.asarray(np.cumprod(1.0 / (1.0 + np.exp(-logits)), axis=1))
 
 
-def fit_prior(training: Pool, evidence: Evidence, top_grade: int) -> Prior:
+def fit_prior(training: PooledDocuments, evidence: Evidence, top_grade: int) -> Prior:
     """Logistic regressions by Newton's method; their spread allows for topics as clusters."""
     x = features(training, evidence, inside=True)
     fits = []
@@ -77,3 +290,228 @@ def _fit(x: np.ndarray, reached: np.ndarray, topic: np.ndarray) -> tuple[np.ndar
     covariance = bread @ (sums.T @ sums + penalty) @ bread
     values, vectors = np.linalg.eigh((covariance + covariance.T) / 2.0)
     return beta, vectors * np.sqrt(np.maximum(values, 0.0))
+
+
+class Bin(NamedTuple):
+    """Hidden documents of similar chances."""
+
+    predicted: float
+    observed: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriorCheck:
+    """What hiding judged documents says about the prior."""
+
+    n_hidden: int
+    predicted: float = math.nan
+    """Mean chance of being relevant."""
+    observed: float = math.nan
+    """Share that was relevant."""
+    standard_error: float = math.nan
+    """Of their difference, topics being clusters."""
+    log_loss: float = math.nan
+    """Of the grades, per document; so are the next two."""
+    log_loss_run: float = math.nan
+    """Fröbe et al.'s run-based prior: grades of the run's other judged documents of the topic."""
+    log_loss_pool: float = math.nan
+    """Their pool-based prior: grades of all other judged documents of the topic."""
+    bins: tuple[Bin, ...] = ()
+    seen_share: float = 0.0
+    """Of the documents that one run alone has, where holes are: judged, as others found them."""
+    found_share: float = 0.0
+    """Of the hidden documents: judged because somebody else found them."""
+    failure: str = ""
+    """Why the prior is refused; nothing where it passes."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the prior may impute."""
+        return not self.failure
+
+
+def check_prior(
+    judged: PooledDocuments, holes: PooledDocuments, lists: Lists, top_grade: int
+) -> tuple[Prior | None, PriorCheck]:
+    """Fit the prior, hide what single runs brought, and see whether it predicts that."""
+    hidden, reach, by_run, by_pool = _predict_hidden(judged, lists, top_grade)
+    y = judged.grade[hidden]
+    if len(lists.runs) == 1:
+        return None, PriorCheck(
+            n_hidden=0, failure="with a single run there is nothing to check it on"
+        )
+    if len(hidden) < LEAST_HIDDEN or not 0 < (y > 0).sum() < len(y):
+        failure = (
+            f"only {len(hidden)} judged documents ({int((y > 0).sum())} relevant) are those of a "
+            "single run"
+        )
+        return None, PriorCheck(n_hidden=len(hidden), failure=failure)
+    chance, relevant = reach[:, 0], y > 0
+    seen = seen_share(judged, holes)
+    sums = np.bincount(judged.topic[hidden], relevant - chance, minlength=lists.n_topics)
+    check = PriorCheck(
+        n_hidden=len(hidden),
+        predicted=float(chance.mean()),
+        observed=float(relevant.mean()),
+        standard_error=float(np.sqrt((sums**2).sum()) / len(hidden)),
+        log_loss=_log_loss(reach, y),
+        log_loss_run=_log_loss(by_run, y),
+        log_loss_pool=_log_loss(by_pool, y),
+        bins=_bins(chance, relevant),
+        seen_share=seen,
+        found_share=_found_share(judged.take(hidden), first_holes(lists), seen),
+    )
+    check = replace(check, failure=_failure(check, judged, holes))
+    if not check.passed:
+        return None, check
+    evidence = gather_evidence(lists, judged, top_grade)
+    return replace(
+        fit_prior(judged, evidence, top_grade),
+        topic_spread=_spread(relevant, chance, judged.topic[hidden]),
+        run_spread=_spread(relevant, chance, judged.owner[hidden]),
+        found_share=check.found_share,
+        x=features(holes, evidence, inside=False),
+    ), check
+
+
+def _failure(check: PriorCheck, judged: PooledDocuments, holes: PooledDocuments) -> str:
+    """Why the prior is refused; nothing where it passes."""
+    deepest, middle = (
+        int(judged.best_rank.max()),
+        np.median(holes.best_rank) if len(holes[0]) else 0,
+    )
+    if middle > TOO_DEEP * deepest:
+        return (
+            f"half of the unjudged documents are below rank {middle:.0f}, "
+            f"and no judged one is below rank {deepest}"
+        )
+    off = abs(check.predicted - check.observed)
+    if off > CLEARLY_OFF and off > 3.0 * check.standard_error:
+        return (
+            f"it predicts {check.predicted:.0%} of the hidden documents to be relevant, and "
+            f"{check.observed:.0%} are"
+        )
+    simpler = min(check.log_loss_run, check.log_loss_pool)
+    if check.log_loss > CLEARLY_WORSE * simpler:
+        return (
+            f"its log loss on hidden documents is {check.log_loss:.3f}; that of a simpler "
+            f"prior is {simpler:.3f}"
+        )
+    return ""
+
+
+def _predict_hidden(
+    judged: PooledDocuments, lists: Lists, top_grade: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Rows that are hidden in some fold, with chances by the prior, by their run, by the pool."""
+    unique = np.flatnonzero(judged.is_unique)
+    n_folds = min(MOST_FOLDS, len(lists.runs))
+    # What one run alone has is no evidence, and no fold hides anything else.
+    evidence = gather_evidence(lists, judged, top_grade)
+    entry_rows, runs, topics = judged_entries(lists)
+    n_cells, cells = len(lists.runs) * lists.n_topics, runs * lists.n_topics + topics
+    by_run = _reached(cells, judged.grade[entry_rows], n_cells, top_grade)
+    parts: list[tuple[np.ndarray, ...]] = []
+    for fold in range(n_folds):
+        rows = unique[judged.owner[unique] % n_folds == fold]
+        kept = np.ones(len(judged.topic), bool)
+        kept[rows] = False
+        training = judged.take(kept)
+        if len(rows) == 0 or not len(training.grade):
+            continue
+        prior = fit_prior(training, evidence, top_grade)
+        hidden = judged.take(rows)
+        pool = _shares(_reached(training.topic, training.grade, lists.n_topics, top_grade))
+        cells = hidden.owner * lists.n_topics + hidden.topic
+        run = _shares(by_run - _reached(cells, hidden.grade, len(by_run), top_grade))
+        reach = prior.reach(features(hidden, evidence, inside=False))
+        parts.append((rows, reach, run[cells], pool[hidden.topic]))
+    if not parts:
+        none = np.empty((0, top_grade))
+        return np.empty(0, np.int64), none, none, none
+    rows, reach, run, pool = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return rows, reach, run, pool
+
+
+def _reached(place: np.ndarray, grade: np.ndarray, n_places: int, top_grade: int) -> np.ndarray:
+    """[place, grade]: how many documents reach the grade."""
+    return np.stack(
+        [np.bincount(place[grade >= g], minlength=n_places) for g in range(top_grade + 1)], axis=1
+    )
+
+
+def _shares(reached: np.ndarray) -> np.ndarray:
+    """[place, grade from 1 on]: share of documents that reach it, with one more of each grade."""
+    smoothed = reached + np.arange(reached.shape[1], 0, -1.0)
+    return np.asarray(smoothed[:, 1:] / smoothed[:, :1])
+
+
+def seen_share(judged: PooledDocuments, holes: PooledDocuments) -> float:
+    """Of the documents that one run alone has, at the ranks where holes are, the share judged.
+
+    Somebody else must have found these. The larger the share, the more it says of a hole that
+    nobody else found it.
+    """
+    ours, theirs = judged.take(judged.is_unique), holes.take(holes.is_unique)
+    if not len(theirs.topic):
+        return 0.0
+    place = {"judged": _rank_place(ours), "holes": _rank_place(theirs)}
+    n = 1 + max(int(keys.max(initial=0)) for keys in place.values())
+    seen, unseen = (np.bincount(place[key], minlength=n) for key in ("judged", "holes"))
+    shares = seen / np.maximum(seen + unseen, 1)
+    return float((shares * unseen).sum() / unseen.sum())
+
+
+def first_holes(lists: Lists) -> np.ndarray:
+    """[run by name]: the rank of its first hole on any topic."""
+    first = np.full(len(lists.runs), np.iinfo(np.int64).max)
+    runs = places_by_name(lists.runs)[lists.open.cells // lists.n_topics]
+    np.minimum.at(first, runs, lists.open.ranks)
+    return first
+
+
+def _found_share(hidden: PooledDocuments, first_hole: np.ndarray, seen: float) -> float:
+    """The share of the hidden documents that somebody else than the given runs found.
+
+    Above the first hole of a run all its documents are judged, whoever found them: as many as
+    elsewhere were found by others. From there on, only what others found is judged.
+    """
+    below = hidden.best_rank >= first_hole[hidden.owner]
+    return float(np.where(below, 1.0, seen).mean())
+
+
+def _rank_place(pool: PooledDocuments) -> np.ndarray:
+    """A number for each run and rank; below rank 32, for each run and octave of ranks."""
+    octave = 32 + np.floor(np.log2(np.maximum(pool.best_rank, 32))).astype(np.int64)
+    return np.asarray(pool.owner * 96 + np.where(pool.best_rank < 32, pool.best_rank, octave))
+
+
+def _log_loss(reach: np.ndarray, grade: np.ndarray) -> float:
+    """Mean of -log(chance of the grade that a document has)."""
+    edges = np.concatenate([np.ones((len(reach), 1)), reach, np.zeros((len(reach), 1))], axis=1)
+    rows = np.arange(len(reach))
+    chance = edges[rows, grade] - edges[rows, grade + 1]
+    return float(-np.log(np.maximum(chance, 1e-12)).mean())
+
+
+def _bins(chance: np.ndarray, relevant: np.ndarray) -> tuple[Bin, ...]:
+    """Chances against shares, in bins of equal size."""
+    parts = np.array_split(np.argsort(chance, kind="stable"), N_BINS)
+    return tuple(
+        Bin(float(chance[rows].mean()), float(relevant[rows].mean()), len(rows))
+        for rows in parts
+        if len(rows)
+    )
+
+
+def _spread(relevant: np.ndarray, chance: np.ndarray, group: np.ndarray) -> float:
+    """How far groups lie above or below their chances beyond what independent documents would.
+
+    By moments: the sum of residuals of a group has variance V + spread² V², V = sum of p (1 - p).
+    """
+    n = int(group.max(initial=-1)) + 1
+    residual = np.bincount(group, relevant - chance, minlength=n)
+    variance = np.bincount(group, chance * (1.0 - chance), minlength=n)
+    spread = float((residual**2 - variance).sum() / np.maximum((variance**2).sum(), 1e-12))
+    return float(np.sqrt(min(max(spread, 0.0), 4.0)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -12,9 +12,8 @@ from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import picked
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.studies.holes.ask import Ask
-from steadyrank.studies.holes.prior_check import PriorCheck
-from steadyrank.studies.holes.rehearsal import FEWEST_RUNS, Rehearsal
+from steadyrank.studies.holes.completions import FEWEST_RUNS, Rehearsal
+from steadyrank.studies.holes.prior import PriorCheck
 from steadyrank.words import by_number, counted
 
 DECIDED = 1e-12
@@ -60,6 +59,14 @@ class HolesPair:
     """Share of the drawn completions in which a is above b."""
     pvalue_imputed: float | None
     """The same test over drawn completions, by Rubin's rules."""
+
+
+class Ask(NamedTuple):
+    """A document whose judgment would help, and how much."""
+
+    topic: str
+    document: str
+    value: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -8,11 +8,10 @@ prior that is fitted on judged documents and checked by hiding some, and which d
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import replace
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 
@@ -21,23 +20,19 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.runs import ReadingOptions
-from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.names import Measure
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t
-from steadyrank.studies.holes.ask import Ask, documents_to_judge
-from steadyrank.studies.holes.bounds import Bounds, find_bounds
-from steadyrank.studies.holes.completions import Completions, draw_completions
-from steadyrank.studies.holes.evidence import Pool, features, gather_evidence, make_pool
+from steadyrank.studies.holes.bound_kernels import sum_changes
+from steadyrank.studies.holes.bounds import Bounds, find_bounds, ideal_by_judged
+from steadyrank.studies.holes.completions import Completions, Rehearsal, draw_completions, rehearse
 from steadyrank.studies.holes.lists import Lists, Missing, by_document, joined_qrels, read_lists
-from steadyrank.studies.holes.measures import HoledMeasure, parse_holed
-from steadyrank.studies.holes.prior import Prior
-from steadyrank.studies.holes.prior_check import check_prior
-from steadyrank.studies.holes.rehearsal import Rehearsal, rehearse
-from steadyrank.studies.holes.result import DECIDED, HolesPair, HolesResult, HolesRun
-from steadyrank.studies.holes.scoring import Rankings, make_rankings
+from steadyrank.studies.holes.measures import HoledMeasure, make_rankings, parse_holed
+from steadyrank.studies.holes.prior import Prior, check_prior, make_pool
+from steadyrank.studies.holes.result import DECIDED, Ask, HolesPair, HolesResult, HolesRun
 
 __all__ = ["HolesResult", "holes"]
 
@@ -154,13 +149,11 @@ def holes(
     drawn: Completions | None = None
     rehearsal = Rehearsal()
     if prior is not None and n_samples:
-        x = features(unjudged, gather_evidence(lists, pool, holed.top_grade), inside=False)
         drawn = draw_completions(
             rankings,
             holed.recipe,
             prior,
             unjudged,
-            x,
             n_samples=n_samples,
             jobs=jobs,
             progress=progress,
@@ -169,13 +162,12 @@ def holes(
         rehearsal = rehearse(lists, holed, confidence=confidence, jobs=jobs, seed=seed)
         drawn = replace(drawn, scale=rehearsal.scale)
     elif n_samples and lists.n_open:
-        warnings.warn(
-            f"nothing is imputed: the prior was rejected, as {check.failure}",
-            SteadyrankWarning,
-            stacklevel=2,
-        )
+        warn(f"nothing is imputed: the prior was rejected, as {check.failure}", stacklevel=3)
     found = find_bounds(rankings, holed, pairs, jobs=jobs)
-    pair_rows = _pair_rows(rankings, holed, pairs, found, drawn)
+    as_judged, no_grades = rankings.judged(), np.empty(0, np.int32)
+    scores = as_judged.scores(holed.recipe, no_grades)
+    condensed = as_judged.scores(holed.condensed, no_grades)
+    pair_rows = _pair_rows(lists.runs, scores, pairs, found, drawn)
     result = HolesResult(
         measure=str(holed.measure),
         bounds=_kind(holed.has_exact_runs and bool(found.pair_is_exact.all())),
@@ -184,18 +176,18 @@ def holes(
         n_judged=len(judged),
         n_holes=lists.n_open,
         top_grade=holed.top_grade,
-        runs=_run_rows(rankings, holed, found, drawn, confidence),
+        runs=_run_rows(lists, scores, condensed, found, drawn, confidence),
         pairs=pair_rows,
         prior=check,
         rehearsal=rehearsal,
         n_samples=0 if drawn is None else n_samples,
         confidence=confidence,
-        ask=_asked(lists, holed, pair_rows, (pool, unjudged, prior), ask) if ask else (),
+        ask=_asked(lists, holed, pair_rows, prior, ask) if ask else (),
         topic_texts=None if topic_texts is None else dict(topic_texts),
         seed=seed,
     )
     if result.interval_warning:
-        warnings.warn(result.interval_warning, SteadyrankWarning, stacklevel=2)
+        warn(result.interval_warning, stacklevel=3)
     return result
 
 
@@ -206,8 +198,7 @@ def _check(n_samples: int, ask: int, missing: str) -> None:
             raise InputError(f"{what} must be a whole number of at least 0, got {value!r}")
     if n_samples == 1:
         raise InputError("n_samples must be 0 or at least 2: a single completion has no spread")
-    if missing not in ("zero", "error"):
-        raise unknown_name("way to treat missing topics", missing, ("zero", "error"))
+    check_choice("way to treat missing topics", missing, get_args(Missing))
 
 
 def _judgments(qrels: Any, more: Any) -> Qrels:
@@ -224,15 +215,15 @@ def _kind(is_exact: bool) -> Literal["exact", "outer"]:
 
 
 def _run_rows(
-    rankings: Rankings,
-    measure: HoledMeasure,
+    lists: Lists,
+    scores: np.ndarray,
+    condensed: np.ndarray,
     bounds: Bounds,
     drawn: Completions | None,
     confidence: float,
 ) -> tuple[HolesRun, ...]:
-    lists = rankings.lists
-    score = _scores(rankings, measure).mean(axis=1)
-    condensed = _condensed(rankings, measure).mean(axis=1)
+    """One row per run; scores [run, topic] as usual, and condensed to judged documents."""
+    score, judged_only = scores.mean(axis=1), condensed.mean(axis=1)
     imputed = None if drawn is None else drawn.means.mean(axis=0)
     ends = None
     if drawn is not None:
@@ -245,7 +236,7 @@ def _run_rows(
             score=float(score[r]),
             lowest=float(bounds.lowest[r]),
             highest=float(bounds.highest[r]),
-            judged_only=float(condensed[r]),
+            judged_only=float(judged_only[r]),
             imputed=None if imputed is None else float(imputed[r]),
             imputed_interval=None if ends is None else Interval(*ends[r].tolist()),
         )
@@ -253,25 +244,13 @@ def _run_rows(
     )
 
 
-def _scores(rankings: Rankings, measure: HoledMeasure) -> np.ndarray:
-    """[run, topic]: as usual."""
-    return rankings.judged().scores(measure.recipe, np.empty(0, np.int32))
-
-
-def _condensed(rankings: Rankings, measure: HoledMeasure) -> np.ndarray:
-    """[run, topic]: of judged documents alone."""
-    return rankings.judged().scores(measure.condensed, np.empty(0, np.int32))
-
-
 def _pair_rows(
-    rankings: Rankings,
-    measure: HoledMeasure,
+    runs: tuple[str, ...],
+    scores: np.ndarray,
     pairs: np.ndarray,
     bounds: Bounds,
     drawn: Completions | None,
 ) -> tuple[HolesPair, ...]:
-    runs = rankings.lists.runs
-    scores = _scores(rankings, measure)
     tests = paired_t(scores, pairs) if len(pairs) else None
     difference = scores.mean(axis=1)[pairs[:, 0]] - scores.mean(axis=1)[pairs[:, 1]]
     low, high = bounds.pair_lowest, bounds.pair_highest
@@ -300,11 +279,7 @@ def _pair_rows(
 
 
 def _asked(
-    lists: Lists,
-    measure: HoledMeasure,
-    pairs: tuple[HolesPair, ...],
-    prior_of: tuple[Pool, Pool, Prior | None],
-    n: int,
+    lists: Lists, measure: HoledMeasure, pairs: tuple[HolesPair, ...], prior: Prior | None, n: int
 ) -> tuple[Ask, ...]:
     """Documents to judge for the pairs that are not settled; if all are, for those undecided."""
     is_open = np.array([not pair.decided for pair in pairs], bool)
@@ -313,12 +288,49 @@ def _asked(
     a, b = all_pairs(len(lists.runs))[unsettled if unsettled.any() else is_open].T
     undecided = np.zeros((len(lists.runs), len(lists.runs)), bool)
     undecided[a, b] = undecided[b, a] = True
-    judged, unjudged, prior = prior_of
-    if prior is None:
-        # Without a prior every hole is as uncertain as it can be.
-        reach = np.full((lists.n_open, measure.top_grade), 0.5)
-    else:
-        evidence = gather_evidence(lists, judged, measure.top_grade)
+    # Without a prior every hole is as uncertain as it can be.
+    reach = np.full((lists.n_open, measure.top_grade), 0.5)
+    if prior is not None:
         factor = np.mean([prior.factor(ratio) for ratio in np.linspace(0.005, 0.995, 100)])
-        reach = factor * prior.reach(features(unjudged, evidence, inside=False))
-    return documents_to_judge(lists, measure, undecided, reach, n)
+        reach = factor * prior.reach(prior.x)
+    return _documents_to_judge(lists, measure, undecided, reach, n)
+
+
+def _documents_to_judge(
+    lists: Lists, measure: HoledMeasure, undecided: np.ndarray, reach: np.ndarray, n: int
+) -> tuple[Ask, ...]:
+    """The n documents that can still change most; `undecided` [run, run] says which pairs count.
+
+    A document's value is the sum over undecided pairs of |w_A - w_B| × the spread of its gain by
+    the prior, over the topic's normaliser and the number of topics: about how far a pair's
+    difference is uncertain because of it (Carterette, Allan & Sitaraman, SIGIR 2006,
+    doi:10.1145/1148170.1148219). reach [hole, grade from 1 on] are chances. Documents of equal
+    value stand by topic, then by id.
+    """
+    if lists.n_open == 0 or n == 0:
+        return ()
+    values = _values(lists, measure, undecided) * _spreads(measure, reach)
+    names = [lists.documents[i] for i in range(lists.n_open)]
+    topic = lists.topic_of_hole
+    order = sorted(np.flatnonzero(values > 0.0), key=lambda i: (-values[i], topic[i], names[i]))
+    return tuple(Ask(lists.qrels.topics[topic[i]], names[i], float(values[i])) for i in order[:n])
+
+
+def _spreads(measure: HoledMeasure, reach: np.ndarray) -> np.ndarray:
+    """[hole]: standard deviation of its gain."""
+    steps = np.diff(measure.gains)
+    mean = reach @ steps
+    square = reach @ np.diff(measure.gains**2)
+    return np.asarray(np.sqrt(np.maximum(square - mean**2, 0.0)))
+
+
+def _values(lists: Lists, measure: HoledMeasure, undecided: np.ndarray) -> np.ndarray:
+    """[hole]: the sum of |w_A - w_B| over undecided pairs, a mean over topics."""
+    holes = lists.open
+    weights = measure.weights(holes.ranks, lists.lengths.ravel()[holes.cells])
+    order = np.argsort(holes.rows, kind="stable")
+    blocks = np.searchsorted(holes.rows[order], np.arange(lists.n_open + 1))
+    sums = sum_changes(blocks, (holes.cells // lists.n_topics)[order], weights[order], undecided)
+    return np.asarray(
+        sums / (lists.n_topics * ideal_by_judged(lists, measure)[lists.topic_of_hole])
+    )

@@ -6,7 +6,7 @@ from typing import Any
 
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words
-from steadyrank.studies.holes.rehearsal import FEWEST_RUNS
+from steadyrank.studies.holes.completions import FEWEST_RUNS
 from steadyrank.studies.holes.result import HolesResult
 from steadyrank.words import by_number, counted, percent
 

@@ -38,7 +38,7 @@ from steadyrank.stats.instances.systems import (
     systems_of,
     warn_about_structure,
 )
-from steadyrank.stats.pairs.corrections import adjust
+from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.studies.instances.pairs import Settings, compare_pair, settled
 from steadyrank.studies.instances.result import FamilyMember, InstancesResult, InstancesTable, Mode
 

@@ -16,7 +16,7 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
-from steadyrank.stats.mixed.pooling import FEW_INSTANCES
+from steadyrank.stats.mixed.two_way import FEW_INSTANCES
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, ZERO_VARIANCE
 from steadyrank.studies.instances.planning import InstancePlan, PowerTable, Settling
 from steadyrank.studies.instances.result import InstancesResult, InstancesTable

@@ -17,13 +17,13 @@ import numpy as np
 from steadyrank.data.order import order_by_name, places_by_name
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
-from steadyrank.data.runs import Runs
+from steadyrank.data.read.runs import Runs
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning, check_choice
 from steadyrank.measures.evaluate import evaluate
 from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.judges.agreement import FEWEST
 from steadyrank.stats.judges.corrected import JudgedScores
-from steadyrank.stats.judges.worth import FEWEST
 from steadyrank.stats.planning.demands import check_positive
 from steadyrank.words import counted, some
 

@@ -13,8 +13,8 @@ from steadyrank.errors import InputError
 from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
 from steadyrank.present.svg import tell
-from steadyrank.stats.judges.ranking import Ranking
-from steadyrank.stats.judges.worth import FEWEST, topics_factor
+from steadyrank.stats.judges.agreement import FEWEST, topics_factor
+from steadyrank.stats.judges.ranking import RunRanking
 from steadyrank.words import counted
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def draw_ranks(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> N
 
 
 def _rank_lines(
-    result: JudgesResult, ax: Axes, ranking: Ranking, order: list[int], place: int, words: str
+    result: JudgesResult, ax: Axes, ranking: RunRanking, order: list[int], place: int, words: str
 ) -> None:
     rows = np.arange(len(order)) + 0.26 * (place - 1)
     low, high = ranking.rank_set[order].T

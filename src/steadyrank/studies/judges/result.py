@@ -13,13 +13,18 @@ from steadyrank._version import __version__
 from steadyrank.data.scores import position
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.judges.agreement import Agreement
-from steadyrank.stats.judges.bias import Bias, KinTest
+from steadyrank.stats.judges.agreement import (
+    AgreementInterval,
+    Bias,
+    JudgedTopicsNeeded,
+    KinTest,
+    Worth,
+    topics_like,
+)
 from steadyrank.stats.judges.corrected import About, Weight
-from steadyrank.stats.judges.ranking import Ranking
-from steadyrank.stats.judges.worth import TopicsNeeded, Worth, topics_like
+from steadyrank.stats.judges.ranking import RunRanking
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.stats.ranks.intervals import TauInterval
+from steadyrank.stats.ranks.correlation import TauInterval
 from steadyrank.words import counted
 
 
@@ -34,7 +39,7 @@ class Confusion:
     n_documents: int
     same_scale: bool
     """Whether the largest grades of both are equal; if not, coefficients of grades are None."""
-    coefficients: dict[str, Agreement | None]
+    coefficients: dict[str, AgreementInterval | None]
     """`kappa`, `kappa_weighted` (quadratic weights), `ac1`, and `kappa_relevant`: of relevant,
     grade 1 and above, or not."""
 
@@ -69,7 +74,7 @@ class PlanRow:
     goal: str
     """"width" of an interval of a difference, or "difference" that a test is to find."""
     value: float
-    topics: TopicsNeeded
+    topics: JudgedTopicsNeeded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -83,11 +88,11 @@ class JudgeResult:
     """Of these, how many were left out because some run has no score."""
     weight: Weight
     """lambda: how far its differences are followed."""
-    alone: Ranking
+    alone: RunRanking
     """By its judgments of all its topics, as if they were people's."""
-    on_human_topics: Ranking
+    on_human_topics: RunRanking
     """Likewise, on the topics that people judged as well."""
-    corrected: Ranking
+    corrected: RunRanking
     confusion: Confusion | None
     """None where scores were given instead of judgments."""
     taus: tuple[TauOfRuns, ...]
@@ -149,7 +154,7 @@ class JudgesResult(Framed):
     """Those that people judged."""
     n_dropped: int
     """Topics of people that were left out because some run has no score."""
-    human: Ranking
+    human: RunRanking
     """By people's judgments alone."""
     judges: tuple[JudgeResult, ...]
     power: float
@@ -242,7 +247,7 @@ def _ends(limits: np.ndarray) -> Interval:
     return Interval(float(limits[0]), float(limits[1]))
 
 
-def _placed(whose: str, ranking: Ranking, run: int) -> dict[str, Any]:
+def _placed(whose: str, ranking: RunRanking, run: int) -> dict[str, Any]:
     return {
         f"{whose}interval": _ends(ranking.mean_interval[run]),
         f"{whose}rank": int(ranking.rank[run]),

@@ -22,8 +22,20 @@ from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.stats.inputs import check_samples
-from steadyrank.stats.judges.agreement import COEFFICIENTS, Agreement, agreement_over_topics
-from steadyrank.stats.judges.bias import bias_of_runs, favours_kin, welch_pvalue
+from steadyrank.stats.judges.agreement import (
+    COEFFICIENTS,
+    AgreementInterval,
+    Worth,
+    agreement_over_topics,
+    bias_of_runs,
+    confusion_counts,
+    favours_kin,
+    kappa_of_counts,
+    topics_for_power,
+    topics_for_width,
+    welch_pvalue,
+    worth_of,
+)
 from steadyrank.stats.judges.corrected import (
     About,
     CorrectedParts,
@@ -33,10 +45,8 @@ from steadyrank.stats.judges.corrected import (
     parts_of_these,
     shared_weight,
 )
-from steadyrank.stats.judges.ranking import Ranking, rank_runs
-from steadyrank.stats.judges.worth import Worth, topics_for_power, topics_for_width, worth_of
-from steadyrank.stats.ranks.intervals import bootstrap_tau_interval
-from steadyrank.stats.ranks.kappa import confusion_counts, kappa_of_counts
+from steadyrank.stats.judges.ranking import RunRanking, rank_runs
+from steadyrank.stats.ranks.correlation import bootstrap_tau_interval
 from steadyrank.stats.run_means import best_first
 from steadyrank.studies.judges.inputs import (
     Aligned,
@@ -286,7 +296,7 @@ def _population(every: list[Aligned]) -> int:
     return n + n_more
 
 
-def _plain_ranking(scores: np.ndarray, population: int | None = None, **options: Any) -> Ranking:
+def _plain_ranking(scores: np.ndarray, population: int | None = None, **options: Any) -> RunRanking:
     """The ranking by one kind of judgments as they are; of a finite population if it is given."""
     nothing = scores[:, :0]
     parts = CorrectedParts(residual=scores, followed=nothing, weight=NOT_FOLLOWED)
@@ -298,7 +308,7 @@ def _plain_ranking(scores: np.ndarray, population: int | None = None, **options:
 
 
 def _on_human_topics(
-    scores: JudgedScores, human: Ranking, population: int | None, **options: Any
+    scores: JudgedScores, human: RunRanking, population: int | None, **options: Any
 ) -> dict[str, Any]:
     """The judge's decisions on people's topics beside theirs."""
     ranking = _plain_ranking(scores.judge, population, **options)
@@ -312,7 +322,7 @@ def _on_human_topics(
 
 
 def _corrected(
-    scores: JudgedScores, human: Ranking, places: np.ndarray, about: About, **options: Any
+    scores: JudgedScores, human: RunRanking, places: np.ndarray, about: About, **options: Any
 ) -> dict[str, Any]:
     """The judge alone, corrected, and what became of its decisions."""
     weight = shared_weight(scores, about)
@@ -355,7 +365,7 @@ def confusion_of(
             "judge_grades=",
             stacklevel=5,
         )
-    coefficients: dict[str, Agreement | None] = {
+    coefficients: dict[str, AgreementInterval | None] = {
         name: agreement_over_topics(counts, coefficient, confidence=confidence)
         if same_scale
         else None

@@ -11,9 +11,9 @@ from steadyrank.present.cells import number, percent, whole
 from steadyrank.present.json import picked
 from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
-from steadyrank.stats.judges.agreement import Agreement
-from steadyrank.stats.judges.ranking import Ranking
-from steadyrank.stats.ranks.intervals import TauInterval
+from steadyrank.stats.judges.agreement import AgreementInterval
+from steadyrank.stats.judges.ranking import RunRanking
+from steadyrank.stats.ranks.correlation import TauInterval
 from steadyrank.studies.judges.result import JudgeResult, JudgesResult, PlanRow, names_of
 from steadyrank.words import MISSING, by_number, counted, interval, pvalue_words, some
 
@@ -247,7 +247,7 @@ def paper_sentence(result: JudgesResult, judge: JudgeResult) -> str:
     )
 
 
-def _tested(result: JudgesResult, ranking: Ranking) -> str:
+def _tested(result: JudgesResult, ranking: RunRanking) -> str:
     significant, total = int(ranking.significant.sum()), len(result.pairs)
     if total == 1:
         return (
@@ -386,7 +386,7 @@ def _audited(result: JudgesResult, judge: JudgeResult) -> dict[str, Cell]:
     }
 
 
-def _agreed(agreement: Agreement | None) -> Cell:
+def _agreed(agreement: AgreementInterval | None) -> Cell:
     return _with_ends(agreement.value, agreement.interval) if agreement else Cell(MISSING)
 
 
@@ -507,7 +507,7 @@ def _judge_json(result: JudgesResult, judge: JudgeResult) -> dict[str, Any]:
     }
 
 
-def _ranking_json(ranking: Ranking) -> dict[str, Any]:
+def _ranking_json(ranking: RunRanking) -> dict[str, Any]:
     return {
         "significant_share": ranking.significant_share,
         "n_could_be_first": int(ranking.could_be_first.sum()),

@@ -15,7 +15,7 @@ from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import picked
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.demands import Demands, check_positive, check_whole
-from steadyrank.stats.planning.pilot import Pilot
+from steadyrank.stats.planning.variance import Pilot
 from steadyrank.words import counted, level_words
 
 Against = Literal["minimum_difference", "systems", "width", "topics"]

@@ -111,7 +111,10 @@ def tabulate(grid: Grid) -> Certainty:
         .swapaxes(1, 2)
         .reshape(len(families), *ratios.shape, -1),
         smallest_difference=np.stack(
-            [deviations * [each.smallest_effect(n) for n in grid.topics] for each in families]
+            [
+                deviations * [each.smallest_difference(1.0, n) for n in grid.topics]
+                for each in families
+            ]
         ),
         expected_width=np.stack(
             [deviations * [each.expected_width(1.0, n) for n in grid.topics] for each in families]

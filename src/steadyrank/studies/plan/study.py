@@ -15,15 +15,14 @@ from typing import Any, Literal
 import numpy as np
 
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.read.topic_info import cluster_codes, topic_weights
-from steadyrank.data.scores import Scores, mean_of_present, position
+from steadyrank.data.scores import Scores, cluster_codes, mean_of_present, position, topic_weights
 from steadyrank.errors import InputError, check_choice
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.pairs.clustered import design_effect, effective_topics
 from steadyrank.stats.pairs.decisions import Decided
+from steadyrank.stats.pairs.topic_design import design_effect, effective_topics
 from steadyrank.stats.planning.demands import (
     Demands,
     Formula,
@@ -34,7 +33,7 @@ from steadyrank.stats.planning.demands import (
 )
 from steadyrank.stats.planning.design import topics_for_range
 from steadyrank.stats.planning.needed_topics import needed_topics
-from steadyrank.stats.planning.pilot import (
+from steadyrank.stats.planning.variance import (
     Pilot,
     pilot_variance,
     warn_if_few_topics,

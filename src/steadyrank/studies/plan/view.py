@@ -11,7 +11,7 @@ from steadyrank.present.json import picked
 from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
 from steadyrank.stats.planning.demands import Demands
-from steadyrank.stats.planning.pilot import STEADY_PILOT
+from steadyrank.stats.planning.variance import STEADY_PILOT
 from steadyrank.studies.plan.result import MeasurePlan, PlanResult
 from steadyrank.words import counted, level_words, size
 

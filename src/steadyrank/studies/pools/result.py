@@ -14,7 +14,7 @@ from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import picked
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.demands import Demands
-from steadyrank.stats.ranks.intervals import TauInterval
+from steadyrank.stats.ranks.correlation import TauInterval
 from steadyrank.studies.pools.trials import Trial
 from steadyrank.words import counted
 

@@ -28,8 +28,8 @@ from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.planning.demands import Demands, Formula, Method, check_demands
 from steadyrank.stats.planning.design import check_rates
-from steadyrank.stats.planning.pilot import Pilot, pilot_variance
-from steadyrank.stats.ranks.intervals import bootstrap_tau_interval, kendall_interval
+from steadyrank.stats.planning.variance import Pilot, pilot_variance
+from steadyrank.stats.ranks.correlation import bootstrap_tau_interval, kendall_interval
 from steadyrank.studies.pools.result import (
     LeaveOut,
     Mode,

@@ -24,18 +24,16 @@ from steadyrank.compute.random import block_stream
 from steadyrank.data.order import natural_key
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
-from steadyrank.data.read.runs import ReadingOptions, known_options, read_runs
+from steadyrank.data.read.runs import ReadingOptions, header_of, known_options, read_runs
 from steadyrank.data.run import Run
-from steadyrank.data.runs import header_of
 from steadyrank.data.scores import mean_of_present
 from steadyrank.errors import InputError, check_choice, check_count, warn
 from steadyrank.measures.evaluate import Missing, NoRelevant, report_missing, report_unknown
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scoring import Recipe, find_judged_documents, prepare, score_recipe
-from steadyrank.stats.inputs import pair_differences, pair_moments
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.stats.pairs.tests import means_and_errors
+from steadyrank.stats.pairs.tests import means_and_errors, moments
 from steadyrank.stats.planning.variance import pooled_variance, variance_components
 from steadyrank.words import counted
 
@@ -444,7 +442,7 @@ def difference_variance(scores: np.ndarray) -> float:
     if n_runs < 2 or n_topics < 2:
         return math.nan
     if np.isnan(scores).any():
-        sd = pair_moments(pair_differences(scores, all_pairs(n_runs)))[2]
+        sd = moments(scores, all_pairs(n_runs)).sd
         variances = sd[~np.isnan(sd)] ** 2
     else:
         errors = np.empty((1, math.comb(n_runs, 2)))

@@ -13,7 +13,7 @@ from typing import Any
 
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
-from steadyrank.stats.ranks.intervals import TauInterval
+from steadyrank.stats.ranks.correlation import TauInterval
 from steadyrank.studies.pools.result import PoolsResult, Reference
 from steadyrank.studies.pools.study import misses
 from steadyrank.words import counted, size

@@ -1,7 +1,8 @@
-"""Samples of all cells, block by block: here, on a cluster, or on a GPU; kept and taken up again.
+"""Samples of all cells, block by block, and their statistics: here, on a cluster, or on a GPU.
 
 A block is some hundreds of simulated collections. What is kept of it is small: mean scores,
-standard errors of all pairs' differences, and two sums for each cell.
+standard errors of all pairs' differences, and two sums for each cell. A store takes up again
+where it stopped.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ import contextlib
 import math
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -21,8 +24,16 @@ from steadyrank.compute.executors import Progress, is_elsewhere, map_in_order, s
 from steadyrank.compute.stores import Store
 from steadyrank.errors import MachineError
 from steadyrank.stats.pairs.difference_bins import shifted_sums
+from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import means_and_errors, slices
-from steadyrank.studies.simulate.sources import TASKS, Source
+from steadyrank.studies.simulate import statistics
+from steadyrank.studies.simulate.prediction import Prediction
+from steadyrank.studies.simulate.sources import (
+    TASKS,
+    IndependentRuns,
+    SampleSource,
+    SharedDocuments,
+)
 
 LARGEST_BLOCK = 512
 """Samples of every cell that are in memory together, at most."""
@@ -36,14 +47,14 @@ REPLICATES = 16
 IN_MEMORY = 1 << 29
 """Bytes of standard errors that are held in memory; more lie in a temporary file."""
 
-Block = dict[str, np.ndarray]
+SampleBlock = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Study:
+class Sampling:
     """All that a block of samples depends on, but its number."""
 
-    source: Source
+    source: SampleSource
     """Draws the values of every cell."""
     raw: np.ndarray
     """[run, topic]"""
@@ -72,7 +83,7 @@ class Study:
 class Sampled:
     """What is known of all samples, filled in block by block, in any order."""
 
-    def __init__(self, study: Study, errors: np.ndarray):
+    def __init__(self, study: Sampling, errors: np.ndarray):
         n_runs = len(study.raw)
         self.means: np.ndarray = np.empty((study.n_samples, n_runs))
         """[sample, run]"""
@@ -84,10 +95,10 @@ class Sampled:
         self.odd = 0
         """What the source counts."""
         self._study = study
-        self._early: dict[int, Block] = {}
+        self._early: dict[int, SampleBlock] = {}
         self._next = 0
 
-    def take(self, number: int, block: Block) -> None:
+    def take(self, number: int, block: SampleBlock) -> None:
         """Take a finished block in."""
         samples = self._study.samples_of(number)
         self.means[samples] = block["means"]
@@ -102,41 +113,12 @@ class Sampled:
             self._next += 1
 
 
-@contextlib.contextmanager
-def sample_study(
-    study: Study,
-    store: Store | None,
-    *,
-    jobs: int | None = None,
-    scheduler: str | None = None,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
-) -> Iterator[Sampled]:
-    """All samples of a study, for as long as the block of code lasts."""
-    shape = (study.n_pairs, study.n_samples)
-    with (
-        _room_for(shape) as errors,
-        workers(jobs=jobs, scheduler=scheduler, executor=executor) as pool,
-    ):
-        sampled = Sampled(study, errors)
-        open_blocks = _take_kept(study, store, sampled)
-        done = study.n_blocks - len(open_blocks)
-        for number, block in _finished(study, open_blocks, pool):
-            if store is not None:
-                store.save(block_name(number), block)
-            sampled.take(number, block)
-            done += 1
-            if progress is not None:
-                progress(done, study.n_blocks)
-        yield sampled
-
-
 def block_name(number: int) -> str:
     """Under which name a store keeps a block."""
     return f"samples-{number:06d}"
 
 
-def kept_block(study: Study, store: Store | None, number: int) -> Block | None:
+def kept_block(study: Sampling, store: Store | None, number: int) -> SampleBlock | None:
     """A block that the store has, if it holds all its samples."""
     block = None if store is None else store.load(block_name(number))
     samples = study.samples_of(number)
@@ -146,7 +128,7 @@ def kept_block(study: Study, store: Store | None, number: int) -> Block | None:
     return block
 
 
-def _take_kept(study: Study, store: Store | None, sampled: Sampled) -> list[int]:
+def _take_kept(study: Sampling, store: Store | None, sampled: Sampled) -> list[int]:
     """Take in the blocks that the store has; the numbers of the others."""
     missing = []
     for number in range(study.n_blocks):
@@ -158,7 +140,9 @@ def _take_kept(study: Study, store: Store | None, sampled: Sampled) -> list[int]
     return missing
 
 
-def _finished(study: Study, numbers: list[int], pool: Executor) -> Iterator[tuple[int, Block]]:
+def _finished(
+    study: Sampling, numbers: list[int], pool: Executor
+) -> Iterator[tuple[int, SampleBlock]]:
     """Blocks as they are done: one after the other by all threads, or spread over a cluster."""
     if not is_elsewhere(pool):
         for number in numbers:
@@ -175,12 +159,12 @@ def _finished(study: Study, numbers: list[int], pool: Executor) -> Iterator[tupl
             future.cancel()
 
 
-def _block_there(study: Study, number: int) -> Block:
+def _block_there(study: Sampling, number: int) -> SampleBlock:
     with workers(jobs=1) as here:
         return compute_block(study, number, here)
 
 
-def compute_block(study: Study, number: int, pool: Executor) -> Block:
+def compute_block(study: Sampling, number: int, pool: Executor) -> SampleBlock:
     """Draw the samples of one block and sum them up."""
     samples = study.samples_of(number)
     n_samples, n_cells = samples.stop - samples.start, study.raw.size
@@ -236,3 +220,148 @@ def _reserve(file: int, size: int) -> None:
             f"available here ({error.strerror}): set TMPDIR to another folder, or draw fewer "
             "samples"
         ) from None
+
+
+class Summary(NamedTuple):
+    """All that is told about the samples of a study."""
+
+    means: np.ndarray
+    """[sample, run]"""
+    shift: np.ndarray
+    """[run, topic]: sum over samples of the difference from the raw value."""
+    squares: np.ndarray
+    odd: int
+    """What the source of the samples counts."""
+    correlation: statistics.CollectionCorrelation
+    errors: statistics.ErrorRate
+    rates: statistics.SignificanceRates
+    rank_share: np.ndarray
+    prediction: Prediction | None = None
+
+
+def summarise(
+    study: Sampling,
+    store: Store | None,
+    *,
+    alpha: float,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> Summary:
+    """Sample and summarise on this machine's processors or on a cluster."""
+    raw, n_topics = study.raw.mean(axis=1), study.raw.shape[1]
+    with _room_for((study.n_pairs, study.n_samples)) as errors:
+        sampled = Sampled(study, errors)
+        missing = _take_kept(study, store, sampled)
+        done = study.n_blocks - len(missing)
+        with workers(jobs=jobs, scheduler=scheduler, executor=executor) as pool:
+            for number, block in _finished(study, missing, pool):
+                if store is not None:
+                    store.save(block_name(number), block)
+                sampled.take(number, block)
+                done += 1
+                if progress is not None:
+                    progress(done, study.n_blocks)
+        means = sampled.means
+        rates = statistics.significance_rates(means, errors, n_topics, alpha=alpha, jobs=jobs)
+    return Summary(
+        means=means,
+        shift=sampled.shift,
+        squares=sampled.squares,
+        odd=sampled.odd,
+        correlation=statistics.rank_correlation(raw, means, jobs=jobs),
+        errors=statistics.error_rate(raw, means),
+        rates=rates,
+        rank_share=statistics.rank_shares(means),
+    )
+
+
+def in_given_order(summary: Summary, given: np.ndarray) -> Summary:
+    """A summary of runs by name as one of the runs as they were given: given[0] comes first."""
+    at = np.empty((len(given), len(given)), np.int64)
+    first, second = all_pairs(len(given)).T
+    at[first, second] = at[second, first] = np.arange(len(first))
+    pairs = at[given[first], given[second]]
+    prediction = summary.prediction
+    if prediction is not None:
+        prediction = replace(
+            prediction, rank_share=prediction.rank_share[given], swap=prediction.swap[pairs]
+        )
+    return summary._replace(
+        means=np.ascontiguousarray(summary.means[:, given]),
+        shift=summary.shift[given],
+        squares=summary.squares[given],
+        rates=replace(
+            summary.rates,
+            rate=summary.rates.rate[pairs],
+            rate_error=summary.rates.rate_error[pairs],
+        ),
+        rank_share=summary.rank_share[given],
+        prediction=prediction,
+    )
+
+
+def summarise_on_gpu(
+    study: Sampling, store: Store | None, *, alpha: float, progress: Progress | None = None
+) -> Summary:
+    """Sample and summarise on one GPU: only sums and statistics leave it."""
+    from steadyrank.studies.simulate.cuda import DeviceSamples
+
+    samples = DeviceSamples(study.n_samples, study.raw)
+    shift, squares, odd = np.zeros(study.raw.shape), np.zeros(study.raw.shape), 0
+    for number, sums in enumerate(_device_blocks(study, store, samples)):
+        shift += sums["shift"]
+        squares += sums["squares"]
+        odd += int(sums["odd"])
+        if progress is not None:
+            progress(number + 1, study.n_blocks)
+    n_topics = study.raw.shape[1]
+    critical = statistics.critical_value(n_topics, alpha)
+    place = statistics.place_from_top(study.n_samples, alpha)
+    pairs = samples.statistics(all_pairs(len(study.raw)), critical, place)
+    return Summary(
+        means=samples.means.get(),
+        shift=shift,
+        squares=squares,
+        odd=odd,
+        correlation=statistics.correlation_from(pairs.taus),
+        errors=statistics.error_rate_from(pairs.counts, pairs.errors, pairs.zeros),
+        rates=statistics.rates_from(
+            pairs.rates, pairs.differences, study.n_samples, n_topics, alpha=alpha
+        ),
+        rank_share=pairs.rank_share,
+    )
+
+
+def _device_blocks(study: Sampling, store: Store | None, samples: Any) -> Iterator[dict[str, Any]]:
+    """The sums of each block in turn, whose samples have gone into `samples`."""
+    draw = _device_sampler(study.source)
+    for number in range(study.n_blocks):
+        part = study.samples_of(number)
+        kept = kept_block(study, store, number)
+        if kept is not None:
+            samples.restore(kept, part.start)
+            yield kept
+            continue
+        values, odd = draw(part.start, part.stop - part.start)
+        shift, squares = samples.take(values, part.start)
+        sums = {"shift": shift.get(), "squares": squares.get(), "odd": odd.get()[0]}
+        if store is not None:
+            store.save(block_name(number), {**samples.block(part), **sums})
+        yield sums
+
+
+def _device_sampler(source: SampleSource) -> Callable[[int, int], tuple[Any, Any]]:
+    """What draws values [sample, cell] on the device, given the first sample and their number."""
+    from steadyrank.studies.simulate.cuda import (
+        DeviceLists,
+        sample_on_device,
+        sample_shared,
+        upload,
+    )
+
+    if isinstance(source, SharedDocuments):
+        return partial(sample_shared, DeviceLists(source))
+    apart = cast(IndependentRuns, source)
+    return partial(sample_on_device, upload(apart.cells, apart.gain), apart.key)

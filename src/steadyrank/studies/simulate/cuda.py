@@ -1,21 +1,34 @@
 """The study of simulated collections on one GPU: samples and statistics stay on the device.
 
-The law of the samples is that of `sampler_kernels`, the numbers are others: a stream of the
-GPU's own, reproducible on its own.
+Documents that all runs share are the processor's, to the last bit. Those of independent runs have
+the law of `sampler_kernels` and other numbers: a stream of the GPU's own, reproducible on its own.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from steadyrank.compute.gpu import cupy, gpu_kernels
-from steadyrank.errors import MachineError
-from steadyrank.studies.simulate.score_bins import Cells, Gain
+from steadyrank.errors import InputError, MachineError
+from steadyrank.studies.simulate.list_kernels import SIDE_BY_SIDE
+from steadyrank.studies.simulate.measures import KINDS
+from steadyrank.studies.simulate.sampler_kernels import Cells, Gain
+from steadyrank.studies.simulate.shared_kernels import rank_weights
+from steadyrank.studies.simulate.sources import SharedDocuments
 
-SOURCE = ("steadyrank.studies.simulate", "simulate.cu")
+INDEPENDENT = ("steadyrank.studies.simulate", "simulate.cu")
+SHARED = ("steadyrank.studies.simulate", "shared.cu", "--fmad=false")
+"""Without fused operations, whose results are not those of the processor."""
+
 THREADS = 256
+SHARED_THREADS = 128
+COUNTS = 1 << 31
+"""Bytes of counts of shared documents that are on the device together."""
+
 N_BINS = 21
 LARGEST_FACTORIAL = 1 << 16
 
@@ -76,18 +89,15 @@ def upload(cells: Cells, gain: Gain) -> DeviceCells:
 
 def _shares(cells: Cells) -> tuple[np.ndarray, np.ndarray]:
     """Each bin's share of the other documents from it on down; whether a cell has any."""
-    others, starts = np.asarray(cells.others, np.float64), cells.starts
-    n_cells = len(cells.tail)
-    owner = np.repeat(np.arange(n_cells), np.diff(starts))
+    others = np.asarray(cells.others, np.float64)
+    below, totals = np.empty(len(others)), np.array(cells.tail, np.float64)
     # Sums from the last bin up, cell by cell: a running total from the end, less its value
     # below the cell, would lose digits of small cells after large ones.
-    below = np.empty(len(others))
-    for cell in range(n_cells):
-        part = slice(int(starts[cell]), int(starts[cell + 1]))
-        below[part] = np.cumsum(others[part][::-1])[::-1] + cells.tail[cell]
+    for cell, (start, stop) in enumerate(itertools.pairwise(cells.starts.tolist())):
+        below[start:stop] = np.cumsum(others[start:stop][::-1])[::-1] + cells.tail[cell]
+        totals[cell] += others[start:stop].sum()
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(below > 0, others / below, 0.0)
-    totals = np.bincount(owner, others, minlength=n_cells) + cells.tail
     return np.minimum(share, 1.0), totals > 0
 
 
@@ -96,7 +106,7 @@ def sample_on_device(cells: DeviceCells, key: np.uint64, first: int, count: int)
     cp = cupy()
     values = cp.empty((count, cells.n_cells))
     truncated = cp.zeros(1, np.uint64)
-    _kernel("sample_cells")(
+    _kernel(INDEPENDENT, "sample_cells")(
         (cells.n_cells, -(-count // THREADS)),
         (THREADS,),
         (
@@ -113,8 +123,119 @@ def sample_on_device(cells: DeviceCells, key: np.uint64, first: int, count: int)
     return values, truncated
 
 
-def _kernel(name: str) -> Any:
-    return gpu_kernels(*SOURCE).get_function(name)
+def _kernel(source: tuple[str, ...], name: str) -> Any:
+    return gpu_kernels(*source).get_function(name)
+
+
+class DeviceLists:
+    """Rankings and their measure on the device."""
+
+    def __init__(self, source: SharedDocuments):
+        cp, lists, recipe = cupy(), source.lists, source.recipe
+        if recipe.kernel not in KINDS:
+            raise InputError(f'{recipe.measure} has no kernel for device "cuda": use device="cpu"')
+        self.n_cells = len(lists.depth)
+        self.n_topics = len(lists.documents) - 1
+        self.documents = np.asarray(lists.documents)
+        self.bounds = cp.asarray(lists.documents, np.int64)
+        self.hashes = cp.asarray(lists.hashes, np.uint64)
+        topics = np.repeat(np.arange(self.n_topics, dtype=np.int32), np.diff(lists.documents))
+        self.topic_of = cp.asarray(topics)
+        self.keys = cp.asarray(source.keys, np.uint64)
+        self.ideal = cp.asarray(lists.ideal, np.int64), cp.asarray(lists.grades, np.int32)
+        self.rankings = (
+            cp.asarray(lists.starts, np.int64),
+            cp.asarray(lists.places, np.int32),
+            cp.asarray(lists.events, np.int64),
+            cp.asarray(lists.at, np.int32),
+            cp.asarray(lists.size, np.int32),
+            cp.asarray(lists.depth, np.int64),
+        )
+        self.measure = (
+            np.int32(KINDS.index(recipe.kernel)),
+            np.int32(min(recipe.cutoff, 2**31 - 1)),
+            np.float64(recipe.parameter),
+            cp.asarray(recipe.gain, np.float64),
+            cp.asarray(rank_weights(recipe, lists)),
+        )
+
+    def groups(self, width: int) -> Iterator[tuple[int, int]]:
+        """Topics whose counts of `width` samples are on the device together: first and behind."""
+        first = 0
+        for topic in range(1, self.n_topics + 1):
+            behind = self.documents[min(topic + 1, self.n_topics)] - self.documents[first]
+            if topic == self.n_topics or behind * width > COUNTS:
+                yield first, topic
+                first = topic
+
+
+def sample_shared(lists: DeviceLists, first: int, count: int) -> tuple[Any, Any]:
+    """Values [sample, cell] from `first`, a multiple of 64, on; how often nothing was relevant."""
+    cp = cupy()
+    values = cp.empty((count, lists.n_cells))
+    without = cp.zeros(1, np.uint64)
+    width = -(-count // SIDE_BY_SIDE) * SIDE_BY_SIDE
+    blocks = -(-count // SHARED_THREADS)
+    for low, high in lists.groups(width):
+        begin = int(lists.documents[low])
+        n_documents, n_own = int(lists.documents[high]) - begin, high - low
+        counts = cp.empty((max(1, n_documents), width), np.uint8)
+        if n_documents:
+            _kernel(SHARED, "draw_counts")(
+                (-(-n_documents * (width // 2) // SHARED_THREADS),),
+                (SHARED_THREADS,),
+                (
+                    lists.hashes,
+                    lists.topic_of,
+                    lists.keys,
+                    np.int64(begin),
+                    np.int64(n_documents),
+                    np.int64(first),
+                    np.int32(width),
+                    counts,
+                ),
+            )
+        relevant, best = cp.empty((n_own, width), np.int32), cp.empty((n_own, width))
+        _kernel(SHARED, "ideal_lists")(
+            (n_own, blocks),
+            (SHARED_THREADS,),
+            (
+                lists.bounds,
+                *lists.ideal,
+                np.int32(low),
+                np.int32(count),
+                np.int32(width),
+                counts,
+                *lists.measure,
+                relevant,
+                best,
+                without,
+            ),
+        )
+        _kernel(SHARED, "score_lists")(
+            (n_own * (lists.n_cells // lists.n_topics), blocks),
+            (SHARED_THREADS,),
+            (
+                lists.bounds,
+                lists.hashes,
+                *lists.ideal,
+                *lists.rankings,
+                lists.keys,
+                np.int32(low),
+                np.int32(lists.n_topics),
+                np.int32(n_own),
+                np.int64(first),
+                np.int32(count),
+                np.int32(width),
+                counts,
+                *lists.measure,
+                relevant,
+                best,
+                np.int32(lists.n_cells),
+                values,
+            ),
+        )
+    return values, without
 
 
 class DeviceSamples:
@@ -153,7 +274,7 @@ class DeviceSamples:
         centred = matrices - means[:, :, None]
         gram = cp.matmul(centred, centred.transpose(0, 2, 1))
         if self.n_pairs:
-            _kernel("standard_errors")(
+            _kernel(INDEPENDENT, "standard_errors")(
                 (n_runs - 1, count),
                 (min(THREADS, 32 * -(-n_runs // 32)),),
                 (
@@ -188,7 +309,7 @@ class DeviceSamples:
         agreement, ties, zeros = (cp.empty(n_samples, np.int64) for _ in range(3))
         ranks = cp.zeros((n_runs, n_runs), np.uint64)
         raw = self.raw.mean(axis=1)
-        _kernel("compare_rankings")(
+        _kernel(INDEPENDENT, "compare_rankings")(
             (n_samples,),
             (128,),
             (raw, self.means, np.int32(n_runs), counts, errors, agreement, ties, zeros, ranks),
@@ -198,7 +319,7 @@ class DeviceSamples:
             by_run = cp.ascontiguousarray(self.means.T)
             overall = by_run.mean(axis=1)
             centre = overall[pairs[:, 0]] - overall[pairs[:, 1]]
-            _kernel("pair_rates")(
+            _kernel(INDEPENDENT, "pair_rates")(
                 (self.n_pairs,),
                 (THREADS,),
                 (

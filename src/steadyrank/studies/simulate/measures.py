@@ -8,14 +8,14 @@ nDCG with gains of 0 and 1 is another measure than nDCG, and has another name.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from steadyrank.data.qrels import Qrels
 from steadyrank.errors import InputError, check_choice
 from steadyrank.measures.names import Measure, check_parameter, parse_measure, split_parameter
-from steadyrank.studies.simulate.score_bins import JUDGED, POISSON, SAMPLED, Cells, Gain
+from steadyrank.studies.simulate.sampler_kernels import JUDGED, POISSON, SAMPLED, Cells, Gain
 
 Denominator = Literal["judged", "sampled", "poisson"]
 MEASURES = ("AP", "P", "R", "RR", "nDCG", "RBP", "Success")
@@ -49,23 +49,24 @@ class SimulatedMeasure:
         return name if self.is_itself(qrels) else f"binary {name} (grade ≥ {self.level})"
 
 
-SHARED_MEASURES = (
-    "AP",
-    "nDCG",
-    "P",
-    "R",
-    "Rprec",
-    "RR",
-    "RBP",
-    "ERR",
-    "nERR",
-    "Q",
-    "Pplus",
-    "nG",
-    "IPrec",
-    "Success",
-)
+KINDS = ("AP", "nDCG", "P", "R", "Rprec", "RR", "RBP", "ERR", "nERR", "Q", "nG", "IPrec", "Success")
+"""Measures of shared documents that a GPU has too, in the order of its kernel."""
+
+SHARED_MEASURES = (*KINDS, "Pplus")
 """Those whose value depends on where relevant documents stand, and on nothing else."""
+
+
+def _measure_and_level(measure: str | Measure, rel: int | None) -> tuple[Measure, Any]:
+    """A measure without its lowest relevant grade, and that grade, from its name or from `rel`.
+
+    The parser knows no rel of nDCG, which is not a binary measure anywhere else.
+    """
+    bare, named = split_parameter(str(measure), "rel")
+    parsed = parse_measure(bare)
+    level = named if rel is None else check_parameter(parsed.name, "rel", rel)
+    if named not in (None, level):
+        raise InputError(f"{measure} and rel={rel} contradict each other: give one of them")
+    return parsed, level
 
 
 def parse_shared(measure: str | Measure, rel: int | None = None) -> Measure:
@@ -74,11 +75,7 @@ def parse_shared(measure: str | Measure, rel: int | None = None) -> Measure:
     >>> parse_shared("nDCG@10"), parse_shared("AP", rel=2)
     (nDCG@10, AP(rel=2))
     """
-    bare, named = split_parameter(str(measure), "rel")
-    parsed = parse_measure(bare)
-    level = named if rel is None else check_parameter(parsed.name, "rel", rel)
-    if named not in (None, level):
-        raise InputError(f"{measure} and rel={rel} contradict each other: give one of them")
+    parsed, level = _measure_and_level(measure, rel)
     if parsed.name not in SHARED_MEASURES:
         raise InputError(
             f"{parsed} cannot be simulated: it depends on more than the ranks of relevant "
@@ -106,12 +103,7 @@ def parse_simulated(measure: str | Measure, rel: int | None = None) -> Simulated
     >>> parse_simulated("nDCG(rel=2)@10"), parse_simulated("AP", rel=2).measure
     (SimulatedMeasure(measure=nDCG@10, level=2), AP(rel=2))
     """
-    # The parser knows no rel of nDCG, which is not a binary measure anywhere else.
-    bare, named = split_parameter(str(measure), "rel")
-    parsed = parse_measure(bare)
-    level = named if rel is None else check_parameter(parsed.name, "rel", rel)
-    if named not in (None, level):
-        raise InputError(f"{measure} and rel={rel} contradict each other: give one of them")
+    parsed, level = _measure_and_level(measure, rel)
     if level is not None and "rel" in parsed.kind.parameters:
         parsed = parsed(rel=level)
     check_simulated_measure(parsed)

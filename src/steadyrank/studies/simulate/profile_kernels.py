@@ -5,7 +5,9 @@ documents with no other between them, below the others since the last bin. Docum
 kinds that share a score make a bin of their own, whose order is random.
 
 For kernel densities the scores' range is halved until what a piece holds of both kinds is
-little enough for its order to be random too.
+little enough for its order to be random too. Neighbouring pieces are then joined to one bin, as
+time goes with the number of bins, while one number, the bin's tilt, says how much higher its
+relevant documents stand than its others (`sampler_kernels`).
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ import math
 
 import numpy as np
 
-from steadyrank.compute.kernels import inlined, lean_kernel, part, specialised
+from steadyrank.compute.kernels import kernel, part
+from steadyrank.studies.simulate.sampler_kernels import Cells
+from steadyrank.studies.simulate.sampler_laws import total_weight
 
 NUMBER, SCOTT, SILVERMAN, ROBUST = 0, 1, 2, 3
 RULES = {"scott": SCOTT, "silverman": SILVERMAN, "robust": ROBUST}
@@ -27,68 +31,39 @@ DEEPEST = 64
 REACH = 9.0
 """Standard deviations beyond which a Gaussian holds nothing."""
 
+TOLERANCE = 0.002
+"""How far (relevant · others) / (1 + rank) of a bin may depart from its tilted law.
+
+The mean number of others above a relevant document is right however large this is.
+"""
+
+MOST_TILT = 0.5
+MOST_RELEVANT = 1.5
+"""Expected in a bin that is joined: several that are drawn there have to be put in order."""
+
+FEW_OTHERS = 0.1
+"""With fewer others in a bin, the relevant ones are hardly ever put in order."""
+
 _STEPS = 512
 _grid = np.arange(-int(REACH) * _STEPS, int(REACH) * _STEPS + 2) / _STEPS
 SURVIVAL = np.array([0.5 * math.erfc(z / math.sqrt(2.0)) for z in _grid])
 """P(N(0, 1) > z) in steps of 1 / _STEPS."""
-DENSITY = np.exp(-0.5 * _grid**2) / math.sqrt(2.0 * math.pi)
-"""The density of N(0, 1) at the same places."""
-
-TERMS = 10
-"""Powers of the distance from its cluster's middle, half a bandwidth at most, that a score has in
-its share above a point: what they leave out is below 1e-8."""
 
 
 @part
-def _make_clusters(values, width, middles, moments):
-    """Gather values in order into clusters that are one bandwidth wide; how many there are.
-
-    moments[c, k] is the sum of u^k / k! over the values of cluster c, u being their distance from
-    its middle in bandwidths.
-    """
-    n = -1
-    for value in values:
-        if n < 0 or (middles[n] - value) / width > 0.5:
-            n += 1
-            middles[n] = value - 0.5 * width
-            for k in range(TERMS + 1):
-                moments[n, k] = 0.0
-        u = (value - middles[n]) / width
-        power = 1.0
-        for k in range(TERMS + 1):
-            moments[n, k] += power
-            power *= u / (k + 1.0)
-    return n + 1
-
-
-@inlined
-def _near(z, moments):
-    """The expected number above a point that is z bandwidths above the middle of a cluster.
-
-    The Taylor series of the normal survival function: its derivatives are Hermite's polynomials
-    times the density.
-    """
-    place = (z + REACH) * _STEPS
-    i = np.int64(place)
-    rest = place - i
-    survival = SURVIVAL[i] * (1.0 - rest) + SURVIVAL[i + 1] * rest
-    density = DENSITY[i] * (1.0 - rest) + DENSITY[i + 1] * rest
-    before, here, series = 0.0, 1.0, 0.0
-    for k in range(1, TERMS + 1):
-        series += moments[k] * here
-        before, here = here, z * here - (k - 1.0) * before
-    return moments[0] * survival + density * series
-
-
-@part
-def _number_above(x, width, middles, moments, n):
-    """How many documents of a kernel density are expected above x."""
+def _number_above(x, width, values):
+    """How many documents of the kernel density of values in order are expected above x."""
     total = 0.0
-    for c in range(n):
-        z = (x - middles[c]) / width
+    for value in values:
+        z = (x - value) / width
         if z >= REACH:
             break
-        total += moments[c, 0] if z <= -REACH else _near(z, moments[c])
+        if z <= -REACH:
+            total += 1.0
+        else:
+            place = (z + REACH) * _STEPS
+            i = np.int64(place)
+            total += SURVIVAL[i] + (place - i) * (SURVIVAL[i + 1] - SURVIVAL[i])
     return total
 
 
@@ -154,7 +129,7 @@ def _deviation(values):
     return math.sqrt(squares / (len(values) - 1.0))
 
 
-@lean_kernel
+@kernel
 def bandwidth_of(values, rule, number):
     """The width of a Gaussian kernel density of values in order, 0 where it cannot smooth."""
     n = len(values)
@@ -190,18 +165,13 @@ def _fine_enough(hits, rest, rank):
 
 
 @part
-def _pieces(hits, rest, hit_width, rest_width, scratch, relevant, others, mingled, bins):
+def _pieces(hits, rest, hit_width, rest_width, stack, relevant, others, mingled, bins):
     """Write the bins of two kernel densities from `bins` on; the next free bin.
 
     The stack holds the pieces still to do, the highest on top: their lower ends with the
     relevant and other documents expected above those.
     """
-    stack, middles, moments = scratch
     n_hits, n_rest = len(hits), len(rest)
-    hit_middles, hit_moments = middles[:n_hits], moments[:n_hits]
-    rest_middles, rest_moments = middles[n_hits:], moments[n_hits:]
-    hit_clusters = _make_clusters(hits, hit_width, hit_middles, hit_moments)
-    rest_clusters = _make_clusters(rest, rest_width, rest_middles, rest_moments)
     high = max(hits[0] + REACH * hit_width, rest[0] + REACH * rest_width)
     low = min(hits[-1] - REACH * hit_width, rest[-1] - REACH * rest_width)
     stack[0, 0], stack[0, 1], stack[0, 2] = low, n_hits, n_rest
@@ -223,24 +193,19 @@ def _pieces(hits, rest, hit_width, rest_width, scratch, relevant, others, mingle
         else:
             top += 1
             stack[top, 0] = middle
-            stack[top, 1] = _number_above(middle, hit_width, hit_middles, hit_moments, hit_clusters)
-            stack[top, 2] = _number_above(
-                middle, rest_width, rest_middles, rest_moments, rest_clusters
-            )
+            stack[top, 1] = _number_above(middle, hit_width, hits)
+            stack[top, 2] = _number_above(middle, rest_width, rest)
     return bins
 
 
 @part
-def _one_point(hits, rest, hit_width, rest_width, scratch, relevant, others, mingled, bins):
+def _one_point(hits, rest, hit_width, rest_width, relevant, others, mingled, bins):
     """The bins of a density and of documents that all share one score; next bin and tail."""
-    _, middles, moments = scratch
     if hit_width == 0.0:
-        clusters = _make_clusters(rest, rest_width, middles, moments)
-        above = _number_above(hits[0], rest_width, middles, moments, clusters)
+        above = _number_above(hits[0], rest_width, rest)
         relevant[bins], others[bins], mingled[bins] = len(hits), above, False
         return bins + 1, len(rest) - above
-    clusters = _make_clusters(hits, hit_width, middles, moments)
-    above = _number_above(rest[0], hit_width, middles, moments, clusters)
+    above = _number_above(rest[0], hit_width, hits)
     relevant[bins], others[bins], mingled[bins] = above, 0.0, False
     relevant[bins + 1], others[bins + 1] = len(hits) - above, len(rest)
     mingled[bins + 1] = False
@@ -248,15 +213,8 @@ def _one_point(hits, rest, hit_width, rest_width, scratch, relevant, others, min
 
 
 @part
-def _exact_bins(scores, hits, rest, is_relevant, rule, number, scratch, out, bins):
-    """Write the bins of one topic for the bootstrap; the next free bin, the tail, and False."""
-    bins, tail = _tied_groups(scores, is_relevant, out[0], out[1], out[2], bins)
-    return bins, tail, False
-
-
-@part
-def _smooth_bins(scores, hits, rest, is_relevant, rule, number, scratch, out, bins):
-    """Write the bins of one topic for densities; next free bin, tail, and whether it is plain."""
+def _topic_bins(scores, hits, rest, is_relevant, rule, number, stack, out, bins):
+    """Write the bins of one topic; next free bin, tail, and whether a class is not smooth."""
     relevant, others, mingled = out
     hit_width = bandwidth_of(hits, rule, number)
     rest_width = bandwidth_of(rest, rule, number)
@@ -266,18 +224,17 @@ def _smooth_bins(scores, hits, rest, is_relevant, rule, number, scratch, out, bi
     if not finite or len(rest) == 0 or (hit_width == 0.0 and rest_width == 0.0):
         bins, tail = _tied_groups(scores, is_relevant, relevant, others, mingled, bins)
     elif plain:
-        bins, tail = _one_point(
-            hits, rest, hit_width, rest_width, scratch, relevant, others, mingled, bins
-        )
+        bins, tail = _one_point(hits, rest, hit_width, rest_width, relevant, others, mingled, bins)
     else:
-        bins = _pieces(hits, rest, hit_width, rest_width, scratch, relevant, others, mingled, bins)
+        bins = _pieces(hits, rest, hit_width, rest_width, stack, relevant, others, mingled, bins)
     return bins, tail, plain
 
 
+@kernel
 def _profile_topics(
-    scores, starts, stops, blocks, ranks, rule, number, is_relevant, apart, scratch, out, of_topics
+    scores, starts, stops, blocks, ranks, rule, number, is_relevant, apart, stack, out, of_topics
 ):
-    """Write the bins of every topic, by the global `topic_bins`, and how many there are in all.
+    """Write the bins of every topic, and how many there are in all.
 
     `of_topics` takes where each topic's bins end, its tail, and whether it is plain.
     """
@@ -296,15 +253,11 @@ def _profile_topics(
         if n_hits == 0:
             tails[t], plain[t] = len(rest), False
         else:
-            bins, tails[t], plain[t] = topic_bins(  # noqa: F821
-                here, hits, rest, marks, rule, number, scratch, out, bins
+            bins, tails[t], plain[t] = _topic_bins(
+                here, hits, rest, marks, rule, number, stack, out, bins
             )
         ends[t] = bins
     return bins
-
-
-_bootstrap_run = specialised(_profile_topics, "bootstrap_run", topic_bins=_exact_bins)
-_density_run = specialised(_profile_topics, "density_run", topic_bins=_smooth_bins)
 
 
 def profile_run(
@@ -327,12 +280,102 @@ def profile_run(
     room = 2 * len(ranks) + n_topics + (n_topics * MOST_PIECES if smooth else 0)
     out = (np.empty(room), np.empty(room), np.empty(room, np.bool_))
     of_topics = (np.empty(n_topics, np.int64), np.empty(n_topics), np.empty(n_topics, np.bool_))
-    clusters = longest if smooth else 0
-    scratch = (np.empty((DEEPEST, 3)), np.empty(clusters), np.empty((clusters, TERMS + 1)))
+    stack = np.empty((DEEPEST, 3))
     marks, apart = np.empty(longest, np.bool_), np.empty(longest)
-    kernel = _density_run if smooth else _bootstrap_run
-    bins = kernel(
-        scores, starts, stops, blocks, ranks, rule, number, marks, apart, scratch, out, of_topics
+    bins = _profile_topics(
+        scores, starts, stops, blocks, ranks, rule, number, marks, apart, stack, out, of_topics
     )
     ends, tails, plain = of_topics
+    plain &= smooth
     return ends, *(column[:bins].copy() for column in out), tails, plain
+
+
+@part
+def _tilt(relevant, others, hits, rest):
+    """The tilt of some pieces, and how far their shares depart from it at most."""
+    above = below = inside = 0.0
+    for i in range(len(relevant)):
+        inside += others[i] / rest * (above + 0.5 * relevant[i] / hits)
+        above += relevant[i] / hits
+    tilt = 6.0 * (inside - 0.5)
+    above = farthest = 0.0
+    for i in range(len(relevant)):
+        above += relevant[i] / hits
+        below += others[i] / rest
+        farthest = max(farthest, abs(above - below - tilt * below * (1.0 - below)))
+    return tilt, farthest
+
+
+@part
+def _joined(relevant, others, hits, rest, rank, scale):
+    """Whether some pieces make one bin, and its tilt."""
+    product = hits * rest * scale / (1.0 + rank)
+    if product <= TOLERANCE:
+        return True, 0.0
+    if hits > MOST_RELEVANT and rest * scale > FEW_OTHERS:
+        return False, 0.0
+    tilt, farthest = _tilt(relevant, others, hits, rest)
+    return abs(tilt) <= MOST_TILT and product * farthest <= TOLERANCE, tilt
+
+
+@part
+def _join_cell(relevant, others, mingled, scale, out, tilts, first):
+    """Write the bins of one cell from `first` on; the next free bin.
+
+    A sample has `scale` times as many other documents as the weights sum to.
+    """
+    rank = 0.0
+    start, n = 0, len(relevant)
+    while start < n:
+        hits, rest, tilt = relevant[start], others[start], 0.0
+        stop = start + 1
+        while stop < n and mingled[start] and mingled[stop]:
+            more_hits, more_rest = hits + relevant[stop], rest + others[stop]
+            pieces = slice(start, stop + 1)
+            good, more_tilt = _joined(
+                relevant[pieces], others[pieces], more_hits, more_rest, rank, scale
+            )
+            if not good:
+                break
+            hits, rest, tilt = more_hits, more_rest, more_tilt
+            stop += 1
+        out[0][first], out[1][first], out[2][first] = hits, rest, mingled[start]
+        tilts[first] = tilt
+        rank += hits + rest * scale
+        first += 1
+        start = stop
+    return first
+
+
+@kernel
+def _join_cells(cells, ends, out, tilts):
+    """Write the bins of all cells, and where each cell's end."""
+    bins = 0
+    for cell in range(len(ends)):
+        start, stop = cells.starts[cell], cells.starts[cell + 1]
+        total = total_weight(cells.others[start:stop], cells.tail[cell])
+        n_others = max(0, cells.depth[cell] - cells.n_relevant[cell])
+        bins = _join_cell(
+            cells.relevant[start:stop],
+            cells.others[start:stop],
+            cells.mingled[start:stop],
+            n_others / total if total > 0.0 else 0.0,
+            out,
+            tilts,
+            bins,
+        )
+        ends[cell] = bins
+    return bins
+
+
+def joined_bins(cells: Cells) -> tuple[Cells, np.ndarray]:
+    """The pieces of kernel densities as fewer bins, and the tilt of each."""
+    n_pieces, ends = len(cells.relevant), np.empty(len(cells.tail), np.int64)
+    out = (np.empty(n_pieces), np.empty(n_pieces), np.empty(n_pieces, np.bool_))
+    tilts = np.empty(n_pieces)
+    bins = _join_cells(cells, ends, out, tilts)
+    relevant, others, mingled = (column[:bins].copy() for column in out)
+    joined = cells._replace(
+        starts=np.concatenate([[0], ends]), relevant=relevant, others=others, mingled=mingled
+    )
+    return joined, tilts[:bins].copy()

@@ -16,18 +16,18 @@ import numpy as np
 from steadyrank.compute.executors import Progress
 from steadyrank.data.order import order_by_name, places_by_name
 from steadyrank.data.qrels import JudgedRun, Qrels
-from steadyrank.data.read.runs import read_runs
+from steadyrank.data.read.runs import header_of, read_runs
 from steadyrank.data.run import Run
-from steadyrank.data.runs import header_of
 from steadyrank.errors import InputError, check_choice
 from steadyrank.measures.check import is_rank_like
 from steadyrank.measures.scoring import Recipe, find_judged_documents, score_topics
 from steadyrank.studies.simulate import profile_kernels
-from steadyrank.studies.simulate.score_bins import Cells
+from steadyrank.studies.simulate.sampler_kernels import Cells
 
 Model = Literal["bootstrap", "kde"]
 Bandwidth = Literal["scott", "silverman", "robust"]
 ScoreSource = Literal["score", "rank"]
+Depth = Literal["retrieved"] | int
 
 LARGEST_DEPTH = 10_000_000
 MOST_BINS = 60_000
@@ -35,29 +35,35 @@ MOST_BINS = 60_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ScoreProfiles:
-    """The cells of a simulation, [run, topic] row by row, and what was odd about them."""
+class RunNotes:
+    """The runs of a simulation, and what was odd about them; all by name."""
 
-    cells: Cells
     runs: tuple[Run, ...]
-    """Their names and notes alone, by name: a cell's random numbers depend on its place."""
+    """Their names and notes alone."""
     given: np.ndarray
     """Places of the runs in the order in which they came."""
-    topics: tuple[str, ...]
+    missing: np.ndarray
+    """[run]: topics that each lacks."""
+    none_relevant: int
+    """Cells without a relevant document among those retrieved: they score 0 in every sample."""
+    constant: tuple[str, ...]
+    """Runs that give all documents of every topic the same score."""
+    rank_like: tuple[str, ...] = ()
+    """Runs whose scores are ranks in disguise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScoreProfiles:
+    """The cells of a simulation, [run, topic] row by row; runs are by name."""
+
+    cells: Cells
+    notes: RunNotes
     ranks: tuple[np.ndarray, ...]
     """Ranks of the relevant documents, of each run, topic after topic."""
     blocks: tuple[np.ndarray, ...]
     """Where each topic's ranks begin and end."""
     longest: int
     """Documents of the longest ranking."""
-    missing: np.ndarray
-    """[run]: topics that each lacks."""
-    none_relevant: int
-    """Cells without a relevant document among those retrieved: they never vary."""
-    constant: tuple[str, ...]
-    """Runs that give all documents of every topic the same score."""
-    rank_like: tuple[str, ...]
-    """Runs whose scores are ranks in disguise."""
     graded: np.ndarray | None
     """[run, topic]: a graded measure of the rankings as they are, where one was asked for."""
     plain: int
@@ -71,7 +77,7 @@ def score_profiles(
     topics: Sequence[str],
     level: int = 1,
     model: Model = "bootstrap",
-    depth: Literal["retrieved"] | int = "retrieved",
+    depth: Depth = "retrieved",
     bandwidth: Bandwidth | float = "scott",
     score_source: ScoreSource = "score",
     graded: Recipe | None = None,
@@ -87,35 +93,38 @@ def score_profiles(
     wanted = np.array([qrels.position[topic] for topic in topics], np.int64)
     rule, number = _rule(model, bandwidth)
 
+    by_score = score_source == "score"
+
     def one(run: Run) -> _RunProfile:
         starts, stops = topic_rows(run, topics)
         judged = find_judged_documents(run, qrels, relevant_only=level >= 1)
         blocks, ranks, _ = relevant_ranks(judged, qrels, wanted, level)
-        scores = run.scores if score_source == "score" else _negated_ranks(run)
+        scores = run.scores if by_score else _negated_ranks(run)
         bins = profile_kernels.profile_run(scores, starts, stops, blocks, ranks, rule, number)
-        by_score = score_source == "score"
         return _RunProfile(
             header_of(run),
             stops - starts,
-            blocks,
-            ranks,
+            np.diff(blocks),
             by_score and is_constant(run.scores, starts, stops),
             by_score and is_rank_like(run),
+            blocks,
+            ranks,
             None if graded is None else score_topics(judged, qrels, [graded])[0, wanted],
             *bins,
         )
 
     parts = read_runs(runs).map(one, jobs=jobs, progress=progress)
-    return _joined(topics, _judged(qrels, wanted, level), depth, parts)
+    return _joined(_judged(qrels, wanted, level), depth, parts)
 
 
 class _RunProfile(NamedTuple):
     run: Run
     lengths: np.ndarray
-    blocks: np.ndarray
-    ranks: np.ndarray
+    n_relevant: np.ndarray
     constant: bool
     rank_like: bool
+    blocks: np.ndarray
+    ranks: np.ndarray
     graded: np.ndarray | None
     ends: np.ndarray
     relevant: np.ndarray
@@ -171,16 +180,27 @@ def _judged(qrels: Qrels, wanted: np.ndarray, level: int) -> np.ndarray:
     return np.asarray(counts[wanted])
 
 
-def _joined(
-    topics: Sequence[str],
-    judged: np.ndarray,
-    depth: Literal["retrieved"] | int,
-    given: list[_RunProfile],
-) -> ScoreProfiles:
+def in_order_of_names(given: Sequence[Any]) -> tuple[list[Any], RunNotes]:
+    """What was found about each run, by name, and the notes on all.
+
+    A part has `run`, [topic] `lengths` and `n_relevant`, `constant`, and may have `rank_like`.
+    """
     names = [part.run.name for part in given]
     parts = [given[place] for place in order_by_name(names)]
+    notes = RunNotes(
+        runs=tuple(part.run for part in parts),
+        given=places_by_name(names),
+        missing=np.array([int((part.lengths == 0).sum()) for part in parts]),
+        none_relevant=int(sum((part.n_relevant == 0).sum() for part in parts)),
+        constant=tuple(part.run.name for part in parts if part.constant),
+        rank_like=tuple(part.run.name for part in parts if getattr(part, "rank_like", False)),
+    )
+    return parts, notes
+
+
+def _joined(judged: np.ndarray, depth: Depth, given: list[_RunProfile]) -> ScoreProfiles:
+    parts, notes = in_order_of_names(given)
     lengths = np.concatenate([part.lengths for part in parts])
-    retrieved = np.concatenate([np.diff(part.blocks) for part in parts])
     offsets = np.concatenate([[0], np.cumsum([len(part.relevant) for part in parts])])
     ends = [part.ends + offset for part, offset in zip(parts, offsets[:-1], strict=True)]
     graded = [part.graded for part in parts if part.graded is not None]
@@ -196,24 +216,18 @@ def _joined(
         others=np.concatenate([part.others for part in parts]),
         mingled=np.concatenate([part.mingled for part in parts]),
         tail=np.concatenate([part.tails for part in parts]),
-        n_relevant=retrieved,
+        n_relevant=np.concatenate([part.n_relevant for part in parts]),
         depth=lengths if depth == "retrieved" else np.full(len(lengths), depth),
         judged=np.tile(judged, len(parts)),
     )
     return ScoreProfiles(
         cells=cells,
-        runs=tuple(part.run for part in parts),
-        given=places_by_name(names),
-        topics=tuple(topics),
+        notes=notes,
         ranks=tuple(part.ranks for part in parts),
         blocks=tuple(part.blocks for part in parts),
         longest=int(lengths.max(initial=0)),
-        missing=np.array([int((part.lengths == 0).sum()) for part in parts]),
-        none_relevant=int((retrieved == 0).sum()),
-        plain=int(sum(part.plain.sum() for part in parts)),
-        constant=tuple(part.run.name for part in parts if part.constant),
-        rank_like=tuple(part.run.name for part in parts if part.rank_like),
         graded=np.stack(graded) if graded else None,
+        plain=int(sum(part.plain.sum() for part in parts)),
     )
 
 

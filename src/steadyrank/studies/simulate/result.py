@@ -16,7 +16,7 @@ from steadyrank.stats.ranks.correlation import kendall_tau
 from steadyrank.stats.run_means import other_first
 from steadyrank.studies.simulate.measures import Denominator
 from steadyrank.studies.simulate.prediction import Prediction
-from steadyrank.studies.simulate.profiles import Bandwidth, Model, ScoreSource
+from steadyrank.studies.simulate.profiles import Bandwidth, Depth, Model, ScoreSource
 from steadyrank.studies.simulate.statistics import (
     CollectionCorrelation,
     ErrorRate,
@@ -24,7 +24,6 @@ from steadyrank.studies.simulate.statistics import (
 )
 from steadyrank.words import counted
 
-Depth = Literal["retrieved"] | int
 Device = Literal["cpu", "cuda"]
 Documents = Literal["shared", "independent"]
 Mode = Literal["sound", "paper"]

@@ -1,35 +1,60 @@
 """Draw rankings of other document collections without ever sorting a score.
 
 A cell, one run on one topic, is a row of bins from the top of the ranking down. In bin i the
-number of relevant documents is Poisson(w_i), the numbers of other documents are multinomial
-over the bins and the tail below the last one. That is all that a binary measure needs, and
-it is equal in distribution to drawing every score and sorting.
+number of relevant documents is Poisson(w_i), and the numbers of other documents are multinomial
+over the bins and the tail below the last one. That is all that a binary measure needs, and it is
+equal in distribution to drawing every score and sorting.
 
-The multinomial counts begin as Poisson counts with a mean somewhat below their due. Given
-its total a Poisson sample is as good as independent draws, so what is missing is added by
-independent draws; a total too large is drawn again, the relevant documents staying as they
-are, since a ranking with many of them must not be redrawn more often than others.
+**Counts.** A multinomial count is awkward to draw, and a Poisson one is a look-up (`sampler_laws`).
+Given their total, independent Poisson counts are multinomial. So the others begin as Poisson counts
+whose mean stays somewhat below their due. What is missing is added document by document, each
+wherever its score falls. Where there are too many, all are drawn again, but the relevant documents
+stay as they are: a ranking with many of them must not be redrawn more often than others.
+
+**Order.** Within most bins all others stand above the relevant documents. In a mingled bin the two
+kinds stand in random order: with one relevant document, the usual case, one number says how many
+others are above it. Samples with several are taken out and put in order one by one.
+
+**Tilt.** The bins of kernel densities are wider than their order is random: relevant documents
+stand somewhat higher, or lower, than others. Of the topmost share p of the others, the relevant
+ones that are higher hold p + tilt · p · (1 - p). A relevant document among m others then stands
+below j of them with probability (1 + tilt · (m - 2j) / (m + 2)) / (m + 1). That is an even draw,
+turned upside down now and then: where it stands on the wrong side of the middle, with a probability
+in proportion to how far. Several documents are put in order evenly and turned together; the law of
+each is right to all orders of the tilt, their joint law to the first.
+
+**Values.** A measure is a sum over relevant documents that depends on what stands above each
+(`Gain`). Going down the bins, every sample keeps how many documents of each kind stand above.
+
+64 samples lie side by side, so that most loops do many of them at a time. A sample's random words
+are word n of a stream of its own, for which see `random_kernels`: words 1 to bins + 1 are for the
+first counts, those from there on for whatever a sample needs (`steps` says which is next).
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from steadyrank.compute.kernels import WORD, high_product, inlined, lean_kernel, part
+from steadyrank.compute.kernels import (
+    WORD,
+    high_product,
+    inlined,
+    kernel,
+    part,
+    specialised,
+    trailing_zeros,
+)
 from steadyrank.compute.random_kernels import GOLDEN, mixed_bits
 from steadyrank.studies.simulate.sampler_laws import (
     HALF,
-    KEPT_ENTRIES,
-    SHARES,
     columns_at_most,
     make_laws,
     make_room,
     total_weight,
 )
-from steadyrank.studies.simulate.score_bins import JUDGED, POISSON, Cells, Gain
 
 SIDE_BY_SIDE = 64
 """Samples of a cell that are drawn together: their counts stay in the fastest cache."""
@@ -37,35 +62,93 @@ SIDE_BY_SIDE = 64
 MARGIN = 0.9
 """How far, in square roots of the depth, the Poisson counts' mean stays below their due."""
 
+SHARES = 256
+"""Poisson means of others are multiples of 1 / SHARES of their weights."""
+
 WORDS = 32
 """Random words of one sample that are made together."""
 
 REDRAWS = 8
 """Overshoots of one sample after which its documents are drawn one by one."""
 
+PLACES = 1 << 32
+"""Steps of a sample's stream from which places in tilted bins come: far from all others."""
+
+MOST_TILTED = 8
+"""More relevant documents of one sample in one bin are too rare to need a tilt."""
+
+JUDGED, SAMPLED, POISSON = 0, 1, 2
+"""What the number of relevant documents in a simulated collection is taken to be."""
+
+
+class Cells(NamedTuple):
+    """Cells and their bins: cell c owns bins starts[c] to starts[c + 1]."""
+
+    starts: np.ndarray
+    relevant: np.ndarray
+    """Expected relevant documents in a bin."""
+    others: np.ndarray
+    """Weight of the other documents in a bin: above its relevant ones, or among them."""
+    mingled: np.ndarray
+    """Whether a bin's documents of both kinds stand in random order."""
+    tail: np.ndarray
+    """Weight of the other documents below a cell's last bin."""
+    n_relevant: np.ndarray
+    depth: np.ndarray
+    judged: np.ndarray
+    """Relevant documents among the judgments, R."""
+
+
+class Gain(NamedTuple):
+    """A binary measure as a sum over the relevant documents of a ranking.
+
+    With A relevant and B other documents above them, a relevant documents in a row are worth
+    per_relevant · a + (per_other · B + constant) · (F(A + a + B) - F(A + B)), F being
+    `cumulated`.
+    """
+
+    cumulated: np.ndarray
+    per_relevant: float
+    per_other: float
+    constant: float
+    first_only: bool
+    """Whether only the first relevant document counts; cumulated[rank] is then its worth."""
+    scale: np.ndarray
+    """The factor for each recall base."""
+    base: int
+    """JUDGED, SAMPLED or POISSON."""
+
 
 class Lanes(NamedTuple):
     """Samples side by side; counts of bin i are entries i * SIDE_BY_SIDE on."""
 
     keys: np.ndarray
+    """Of a sample's random words."""
     steps: np.ndarray
+    """The next word that is not used yet."""
     relevant: np.ndarray
     others: np.ndarray
     n_relevant: np.ndarray
+    """All relevant documents of a sample; and all others, as first drawn."""
     n_others: np.ndarray
     above_relevant: np.ndarray
+    """Documents above the bin that is looked at."""
     above_others: np.ndarray
+    before: np.ndarray
+    """Others of a mingled bin that stand above its relevant document."""
     values: np.ndarray
     halves: np.ndarray
+    """From here on: room for what loops hand to the next one."""
     uppers: np.ndarray
     entries: np.ndarray
+    higher: np.ndarray
     first: np.ndarray
     last: np.ndarray
     growth: np.ndarray
 
 
 @inlined
-def outcomes(halves, entries, table, law, out, row):
+def _outcomes(halves, entries, table, law, out, row):
     """One outcome of a law for each of the samples side by side, from half a word each.
 
     Two loops, since a processor looks up one by one and compares many at a time.
@@ -83,7 +166,7 @@ def outcomes(halves, entries, table, law, out, row):
 
 
 @inlined
-def outcome(half, table, law):
+def _outcome(half, table, law):
     """One outcome of a law from half a random word."""
     at, bits, low = law
     shift = HALF(32 - bits)
@@ -94,167 +177,34 @@ def outcome(half, table, law):
 
 
 @inlined
-def word_of(key, step):
-    """A random word of a sample's stream."""
-    return mixed_bits(key + WORD(step) * GOLDEN)
-
-
-@inlined
-def number_below(word, n):
-    """A number from 0 to n - 1, all equally likely."""
-    return np.int64(high_product(word, WORD(n)))
-
-
-@part
-def redraw_others(lanes, lane, bins, laws):
-    """Draw one sample's Poisson counts again; their total."""
-    total = 0
-    step = lanes.steps[lane]
-    for i in range(bins + 1):
-        half = HALF(word_of(lanes.keys[lane], step + i))
-        drawn = outcome(half, laws.table, law_of(laws.others, i))
-        lanes.others[i * SIDE_BY_SIDE + lane] = drawn
-        total += drawn
-    lanes.steps[lane] = step + bins + 1
-    return total
-
-
-@inlined
-def law_of(rows, row):
+def _law_of(rows, row):
     """One of the laws that `Laws` holds."""
     return rows[row, 0], rows[row, 1], rows[row, 2]
 
 
 @inlined
-def complete_others(lanes, lane, missing, table, places):
-    """Add `missing` other documents to one sample, each wherever its score falls."""
-    while missing > 0:
-        # As many words as fit, needed or not: a loop of fixed length has no odd end.
-        key = lanes.keys[lane] + WORD(lanes.steps[lane]) * GOLDEN
-        for i in range(WORDS):
-            word = mixed_bits(key + WORD(i) * GOLDEN)
-            lanes.halves[i] = HALF(word)
-            lanes.halves[WORDS + i] = HALF(word >> WORD(32))
-        for i in range(min(missing, 2 * WORDS)):
-            place = outcome(lanes.halves[i], table, places)
-            lanes.others[WORD(place) * WORD(SIDE_BY_SIDE) + WORD(lane)] += HALF(1)
-        missing -= 2 * WORDS
-        lanes.steps[lane] += WORDS
-
-
-@inlined
-def _settle_others(lanes, lane, bins, room, laws, places):
-    """Make one sample's other documents exactly `room`."""
-    total = np.int64(lanes.n_others[lane])
-    redraws = 0
-    while total > room and redraws < REDRAWS:
-        total = redraw_others(lanes, lane, bins, laws)
-        redraws += 1
-    if total > room:
-        for i in range(bins + 1):
-            lanes.others[i * SIDE_BY_SIDE + lane] = 0
-        total = 0
-    complete_others(lanes, lane, room - total, laws.table, places)
-
-
-@part
-def thin_relevant(lanes, lane, bins, excess):
-    """Drop `excess` of one sample's relevant documents, each equally likely."""
-    for _ in range(excess):
-        place = number_below(
-            word_of(lanes.keys[lane], lanes.steps[lane]), np.int64(lanes.n_relevant[lane])
-        )
-        lanes.steps[lane] += 1
-        i = 0
-        while place >= lanes.relevant[i * SIDE_BY_SIDE + lane]:
-            place -= lanes.relevant[i * SIDE_BY_SIDE + lane]
-            i += 1
-        lanes.relevant[i * SIDE_BY_SIDE + lane] -= HALF(1)
-        lanes.n_relevant[lane] -= HALF(1)
-
-
-@inlined
-def _mingle_one(lanes, lane, place, gain):
-    """Put a bin's only relevant document anywhere among its others: the most frequent case."""
-    others = np.int64(lanes.others[place])
-    before = number_below(word_of(lanes.keys[lane], lanes.steps[lane]), others + 1)
+def _next_word(lanes, lane):
+    """The next random word of a sample's stream."""
+    word = mixed_bits(lanes.keys[lane] + WORD(lanes.steps[lane]) * GOLDEN)
     lanes.steps[lane] += 1
-    above, higher = np.int64(lanes.above_relevant[lane]), np.int64(lanes.above_others[lane])
-    add_one(lanes, lane, above, higher + before, gain)
-    lanes.above_relevant[lane] = above + 1
-    lanes.above_others[lane] = higher + others
-    lanes.relevant[place] = 0
-    lanes.others[place] = 0
-
-
-@part
-def mingle(lanes, lane, place, gain):
-    """Put one sample's documents of a bin in random order and add what they are worth."""
-    relevant, others = np.int64(lanes.relevant[place]), np.int64(lanes.others[place])
-    above = np.int64(lanes.above_relevant[lane])
-    below = np.int64(lanes.above_others[lane]) + others
-    while relevant > 0:
-        while others > 0:
-            drawn = number_below(word_of(lanes.keys[lane], lanes.steps[lane]), relevant + others)
-            lanes.steps[lane] += 1
-            if drawn < relevant:
-                break
-            others -= 1
-        add_one(lanes, lane, above, below - others, gain)
-        above += 1
-        relevant -= 1
-    lanes.above_relevant[lane] = above
-    lanes.above_others[lane] = below
-    lanes.relevant[place] = 0
-    lanes.others[place] = 0
+    return word
 
 
 @inlined
-def add_one(lanes, lane, above, others, gain):
-    """Add what one relevant document below `above` relevant and `others` other ones is worth."""
-    if gain.first_only:
-        if above == 0:
-            lanes.values[lane] = gain.cumulated[others + 1]
-    else:
-        step = gain.cumulated[above + others + 1] - gain.cumulated[above + others]
-        weight = gain.per_other * others + gain.constant
-        lanes.values[lane] += gain.per_relevant + weight * step
-
-
-@part
-def _add_first(lanes, row, gain):
-    """Note what the first relevant document is worth, in the samples that find it in this bin."""
-    for lane in range(SIDE_BY_SIDE):
-        lanes.above_others[lane] += lanes.others[row + lane]
-        if lanes.relevant[row + lane] > 0:
-            if lanes.above_relevant[lane] == 0:
-                lanes.values[lane] = gain.cumulated[lanes.above_others[lane] + 1]
-            lanes.above_relevant[lane] += lanes.relevant[row + lane]
+def _number_below(word, n):
+    """A number from 0 to n - 1, all equally likely."""
+    return np.int64(high_product(word, WORD(n)))
 
 
 @inlined
-def _add_bin(lanes, row, gain):
-    """Add what one bin's relevant documents are worth to every sample."""
-    relevant, others = lanes.relevant, lanes.others
-    above_relevant, above_others = lanes.above_relevant, lanes.above_others
-    first, last, growth, values = lanes.first, lanes.last, lanes.growth, lanes.values
+def _add_to(sums, counts, row):
+    """Add a row of counts to sums."""
     for lane in range(SIDE_BY_SIDE):
-        place = WORD(row) + WORD(lane)
-        above_others[lane] += others[place]
-        first[lane] = above_relevant[lane] + above_others[lane]
-        above_relevant[lane] += relevant[place]
-        last[lane] = above_relevant[lane] + above_others[lane]
-    for lane in range(SIDE_BY_SIDE):
-        growth[lane] = gain.cumulated[WORD(last[lane])] - gain.cumulated[WORD(first[lane])]
-    per_relevant, per_other, constant = gain.per_relevant, gain.per_other, gain.constant
-    for lane in range(SIDE_BY_SIDE):
-        weight = per_other * np.int32(above_others[lane]) + constant
-        here = np.int32(relevant[WORD(row) + WORD(lane)])
-        values[lane] += per_relevant * here + weight * growth[lane]
+        sums[lane] += counts[WORD(row) + WORD(lane)]
 
 
 @part
-def draw(lanes, bins, key, first, laws):
+def _draw_counts(lanes, bins, key, first, laws):
     """First counts of every bin of every sample, from replicate `first` on."""
     keys, halves, uppers = lanes.keys, lanes.halves, lanes.uppers
     for lane in range(SIDE_BY_SIDE):
@@ -268,18 +218,68 @@ def draw(lanes, bins, key, first, laws):
             word = mixed_bits(keys[lane] + step)
             halves[lane] = HALF(word)
             uppers[lane] = HALF(word >> WORD(32))
-        outcomes(halves, lanes.entries, laws.table, law_of(laws.relevant, i), lanes.relevant, row)
-        outcomes(uppers, lanes.entries, laws.table, law_of(laws.others, i), lanes.others, row)
-        add_to(lanes.n_others, lanes.others, row)
-        if i < bins:
-            add_to(lanes.n_relevant, lanes.relevant, row)
+        _outcomes(halves, lanes.entries, laws.table, _law_of(laws.relevant, i), lanes.relevant, row)
+        _outcomes(uppers, lanes.entries, laws.table, _law_of(laws.others, i), lanes.others, row)
+        _add_to(lanes.n_others, lanes.others, row)
+        if i < bins:  # The last row holds relevant documents that were not retrieved.
+            _add_to(lanes.n_relevant, lanes.relevant, row)
+
+
+@part
+def _redraw_others(lanes, lane, bins, laws):
+    """Draw one sample's Poisson counts again; their total."""
+    total = 0
+    for i in range(bins + 1):
+        drawn = _outcome(HALF(_next_word(lanes, lane)), laws.table, _law_of(laws.others, i))
+        lanes.others[i * SIDE_BY_SIDE + lane] = drawn
+        total += drawn
+    return total
 
 
 @inlined
-def add_to(sums, counts, row):
-    """Add a row of counts to sums."""
-    for lane in range(SIDE_BY_SIDE):
-        sums[lane] += counts[WORD(row) + WORD(lane)]
+def _complete_others(lanes, lane, missing, table, places):
+    """Add `missing` other documents to one sample, each wherever its score falls."""
+    while missing > 0:
+        # As many words as fit, needed or not: a loop of fixed length has no odd end.
+        key = lanes.keys[lane] + WORD(lanes.steps[lane]) * GOLDEN
+        for i in range(WORDS):
+            word = mixed_bits(key + WORD(i) * GOLDEN)
+            lanes.halves[i] = HALF(word)
+            lanes.halves[WORDS + i] = HALF(word >> WORD(32))
+        for i in range(min(missing, 2 * WORDS)):
+            place = _outcome(lanes.halves[i], table, places)
+            lanes.others[WORD(place) * WORD(SIDE_BY_SIDE) + WORD(lane)] += HALF(1)
+        missing -= 2 * WORDS
+        lanes.steps[lane] += WORDS
+
+
+@inlined
+def _settle_others(lanes, lane, bins, room, laws, places):
+    """Make one sample's other documents exactly `room`."""
+    total = np.int64(lanes.n_others[lane])
+    redraws = 0
+    while total > room and redraws < REDRAWS:
+        total = _redraw_others(lanes, lane, bins, laws)
+        redraws += 1
+    if total > room:
+        # A sample with many relevant documents, or a short ranking: Poisson counts never fit.
+        for i in range(bins + 1):
+            lanes.others[i * SIDE_BY_SIDE + lane] = 0
+        total = 0
+    _complete_others(lanes, lane, room - total, laws.table, places)
+
+
+@part
+def _thin_relevant(lanes, lane, bins, excess):
+    """Drop `excess` of one sample's relevant documents, each equally likely."""
+    for _ in range(excess):
+        place = _number_below(_next_word(lanes, lane), np.int64(lanes.n_relevant[lane]))
+        i = 0
+        while place >= lanes.relevant[i * SIDE_BY_SIDE + lane]:
+            place -= lanes.relevant[i * SIDE_BY_SIDE + lane]
+            i += 1
+        lanes.relevant[i * SIDE_BY_SIDE + lane] -= HALF(1)
+        lanes.n_relevant[lane] -= HALF(1)
 
 
 @part
@@ -290,36 +290,182 @@ def _settle(lanes, bins, depth, has_others, laws, places):
         excess = np.int64(lanes.n_relevant[lane]) - depth
         if excess > 0:
             truncated += 1
-            thin_relevant(lanes, lane, bins, excess)
+            _thin_relevant(lanes, lane, bins, excess)
         room = depth - np.int64(lanes.n_relevant[lane]) if has_others else 0
         _settle_others(lanes, lane, bins, room, laws, places)
     return truncated
 
 
+@inlined
+def _add_one(lanes, lane, above, others, gain):
+    """Add what one relevant document below `above` relevant and `others` other ones is worth."""
+    if gain.first_only:
+        if above == 0:
+            lanes.values[lane] = gain.cumulated[others + 1]
+    else:
+        rank = WORD(above + others)
+        step = gain.cumulated[rank + WORD(1)] - gain.cumulated[rank]
+        weight = gain.per_other * others + gain.constant
+        lanes.values[lane] += gain.per_relevant + weight * step
+
+
+@inlined
+def _empty_bin(lanes, lane, place):
+    """Let one sample's documents of a bin, whose worth is added, stand above what follows."""
+    lanes.above_relevant[lane] += lanes.relevant[place]
+    lanes.above_others[lane] += lanes.others[place]
+    lanes.relevant[place] = lanes.others[place] = lanes.before[lane] = 0
+
+
 @part
-def _add_up(lanes, bins, mingled, gain):
-    """Every sample's value, before it is divided by its recall base."""
+def _mingle(lanes, lane, place, gain):
+    """Put one sample's documents of a bin in random order and add what they are worth."""
+    relevant, others = np.int64(lanes.relevant[place]), np.int64(lanes.others[place])
+    above = np.int64(lanes.above_relevant[lane])
+    below = np.int64(lanes.above_others[lane]) + others
+    while relevant > 0:
+        # The next document from the top is relevant with chance relevant / all that are left.
+        while others > 0:
+            if _number_below(_next_word(lanes, lane), relevant + others) < relevant:
+                break
+            others -= 1
+        _add_one(lanes, lane, above, below - others, gain)
+        above += 1
+        relevant -= 1
+    _empty_bin(lanes, lane, place)
+
+
+@part
+def _place_evenly(lanes, row, tilt, gain):
+    """Write into `before` how many others of a bin are above its only relevant document.
+
+    Samples with several relevant documents among others are worked out, and leave the bin empty.
+    """
+    for lane in range(SIDE_BY_SIDE):
+        relevant, others = lanes.relevant[row + lane], lanes.others[row + lane]
+        lanes.before[lane] = 0
+        if relevant > 0 and others > 0:
+            if relevant == 1:
+                slot = _number_below(_next_word(lanes, lane), np.int64(others) + 1)
+                lanes.before[lane] = slot
+            else:
+                _mingle(lanes, lane, row + lane, gain)
+
+
+@inlined
+def _order_several(lanes, lane, place, tilt, gain):
+    """`_mingle` for several documents of a tilted bin, with one random word for each."""
+    n, others = np.int64(lanes.relevant[place]), np.int64(lanes.others[place])
+    key = lanes.keys[lane] + WORD(lanes.steps[lane]) * GOLDEN
+    lanes.steps[lane] += n + 1
+    # A document goes to any slot among the others and those before it; two are in order without
+    # a branch, which would be guessed wrong as often as not.
+    first = _number_below(mixed_bits(key), others + 1)
+    second = _number_below(mixed_bits(key + GOLDEN), others + 2)
+    second -= second > first
+    marks = lanes.entries  # others above each document, ascending
+    marks[0], marks[1] = min(first, second), max(first, second)
+    ranks = first + second + 3
+    for i in range(2, n):
+        # The documents above its slot are the k first, and all else above it are others.
+        slot = _number_below(mixed_bits(key + WORD(i) * GOLDEN), others + i + 1)
+        k = i
+        while k > 0 and np.int64(marks[k - 1]) + k - 1 >= slot:
+            marks[k] = marks[k - 1]
+            k -= 1
+        marks[k] = slot - k
+        ranks += slot - k + i + 1
+    slots = others + n + 1
+    chance = np.float64(mixed_bits(key + WORD(n) * GOLDEN)) * 2.0**-64
+    is_turned = chance * slots < tilt * np.float64(2 * ranks - n * slots)
+    above, higher = np.int64(lanes.above_relevant[lane]), np.int64(lanes.above_others[lane])
+    for i in range(n):
+        mark = np.int64(marks[WORD(n - 1 - i if is_turned else i)])
+        _add_one(lanes, lane, above + i, higher + (others - mark if is_turned else mark), gain)
+    _empty_bin(lanes, lane, place)
+
+
+@part
+def _place_tilted(lanes, row, tilt, gain):
+    """`_place_evenly` for a tilted bin, all samples at a time."""
+    keys, relevant, others, before = lanes.keys, lanes.relevant, lanes.others, lanes.before
+    step, lean = WORD(PLACES + row) * GOLDEN, tilt * 2.0**32
+    several = WORD(0)  # a bit for each sample
+    for lane in range(SIDE_BY_SIDE):
+        place = WORD(row) + WORD(lane)
+        here = others[place]
+        # Half a word times the number of slots: its upper half is the slot, its lower half random.
+        product = (mixed_bits(keys[lane] + step) >> WORD(32)) * WORD(here + HALF(1))
+        slot, rest = HALF(product >> WORD(32)), HALF(product)
+        below = HALF(here - slot)
+        off = np.float64(np.int32(slot) - np.int32(below))
+        is_turned = np.float64(rest) * np.float64(np.int32(here) + 2) < lean * off
+        before[lane] = below if is_turned else slot
+        several |= WORD((relevant[place] > HALF(1)) & (here > HALF(0))) << WORD(lane)
+    while several != WORD(0):
+        lane = trailing_zeros(several)
+        several &= several - WORD(1)
+        place = WORD(row) + lane
+        if relevant[place] <= MOST_TILTED:
+            _order_several(lanes, lane, place, tilt, gain)
+        else:
+            _mingle(lanes, np.int64(lane), np.int64(place), gain)
+
+
+@part
+def _add_first(lanes, row, before, gain):
+    """Note what the first relevant document is worth, in the samples that find it in this bin."""
+    for lane in range(SIDE_BY_SIDE):
+        if lanes.relevant[row + lane] > 0 and lanes.above_relevant[lane] == 0:
+            lanes.values[lane] = gain.cumulated[lanes.above_others[lane] + before[lane] + 1]
+        lanes.above_relevant[lane] += lanes.relevant[row + lane]
+        lanes.above_others[lane] += lanes.others[row + lane]
+
+
+@inlined
+def _add_bin(lanes, row, before, gain):
+    """Add what one bin's relevant documents, in a row below `before` of its others, are worth."""
+    relevant, others = lanes.relevant, lanes.others
+    above_relevant, above_others, higher = lanes.above_relevant, lanes.above_others, lanes.higher
+    first, last, growth, values = lanes.first, lanes.last, lanes.growth, lanes.values
+    for lane in range(SIDE_BY_SIDE):
+        place = WORD(row) + WORD(lane)
+        higher[lane] = above_others[lane] + before[lane]
+        first[lane] = above_relevant[lane] + higher[lane]
+        above_relevant[lane] += relevant[place]
+        above_others[lane] += others[place]
+        last[lane] = above_relevant[lane] + higher[lane]
+    for lane in range(SIDE_BY_SIDE):
+        growth[lane] = gain.cumulated[WORD(last[lane])] - gain.cumulated[WORD(first[lane])]
+    per_relevant, per_other, constant = gain.per_relevant, gain.per_other, gain.constant
+    for lane in range(SIDE_BY_SIDE):
+        weight = per_other * np.int32(higher[lane]) + constant
+        here = np.int32(relevant[WORD(row) + WORD(lane)])
+        values[lane] += per_relevant * here + weight * growth[lane]
+
+
+def _add_up(lanes, bins, mingled, tilt, gain):
+    """Every sample's value, before it is divided by its recall base.
+
+    The global `place_in_bin` says where in a mingled bin a relevant document stands.
+    """
     for lane in range(SIDE_BY_SIDE):
         lanes.above_relevant[lane] = lanes.above_others[lane] = 0
         lanes.values[lane] = 0.0
     for i in range(bins):
         row = i * SIDE_BY_SIDE
+        before = lanes.others[row : row + SIDE_BY_SIDE]
         if mingled[i]:
-            for lane in range(SIDE_BY_SIDE):
-                relevant = lanes.relevant[row + lane]
-                if relevant > 0 and lanes.others[row + lane] > 0:
-                    if relevant == 1:
-                        _mingle_one(lanes, lane, row + lane, gain)
-                    else:
-                        mingle(lanes, lane, row + lane, gain)
+            place_in_bin(lanes, row, tilt[i], gain)  # noqa: F821
+            before = lanes.before
         if gain.first_only:
-            _add_first(lanes, row, gain)
+            _add_first(lanes, row, before, gain)
         else:
-            _add_bin(lanes, row, gain)
+            _add_bin(lanes, row, before, gain)
 
 
 @inlined
-def recall_base(lanes, lane, bins, judged, base):
+def _recall_base(lanes, lane, bins, judged, base):
     """How many relevant documents a sample's collection holds."""
     sampled = np.int64(lanes.n_relevant[lane])
     if base == JUDGED:
@@ -330,35 +476,52 @@ def recall_base(lanes, lane, bins, judged, base):
 
 
 @part
-def poisson_share(total, depth, n_relevant):
-    """The Poisson counts' mean as a share of the weights, in SHARES, rounded down."""
-    mean = depth - n_relevant - MARGIN * math.sqrt(depth)
-    return np.int64(max(0.0, mean) / total * SHARES) if total > 0.0 else 0
-
-
-@part
-def _sample_cell(cells, cell, key, first, gain, laws, lanes, limit, out):
-    """Fill `out` with replicates from `first` on of one cell; how many were truncated."""
+def _cell_laws(cells, cell, gain, laws):
+    """Make the laws of a cell's counts; the law of the bin that a missing document falls into."""
     start, stop = cells.starts[cell], cells.starts[cell + 1]
-    bins, depth = stop - start, cells.depth[cell]
-    relevant, others = cells.relevant[start:stop], cells.others[start:stop]
-    n_relevant, tail = cells.n_relevant[cell], cells.tail[cell]
-    total = total_weight(others, tail)
+    others, tail = cells.others[start:stop], cells.tail[cell]
+    n_relevant, depth = cells.n_relevant[cell], cells.depth[cell]
     unretrieved = max(0.0, cells.judged[cell] - n_relevant) if gain.base == POISSON else 0.0
-    share = poisson_share(total, depth, n_relevant)
-    places = make_laws(relevant, others, tail, share, unretrieved, laws, limit)
+    total = total_weight(others, tail)
+    mean = max(0.0, depth - n_relevant - MARGIN * math.sqrt(depth))
+    share = np.int64(mean / total * SHARES) / SHARES if total > 0.0 else 0.0
+    relevant = cells.relevant[start:stop]
+    return make_laws(relevant, others, tail, share, unretrieved, laws), total > 0.0
+
+
+def _sample_cells(cells, tilt, first_cell, key, first, gain, laws, lanes, out):
+    # One function, as each further one would compile all that it calls once more.
     truncated = 0
-    for done in range(0, len(out), SIDE_BY_SIDE):
-        draw(lanes, bins, key, first + done, laws)
-        truncated += _settle(lanes, bins, depth, total > 0.0, laws, places)
-        _add_up(lanes, bins, cells.mingled[start:stop], gain)
-        for lane in range(min(SIDE_BY_SIDE, len(out) - done)):
-            base = recall_base(lanes, lane, bins, cells.judged[cell], gain.base)
-            out[done + lane] = lanes.values[lane] * gain.scale[base]
+    for cell in range(first_cell, first_cell + len(out)):
+        row = out[cell - first_cell]
+        if cells.n_relevant[cell] == 0:
+            row[:] = 0.0
+            continue
+        start, stop = cells.starts[cell], cells.starts[cell + 1]
+        bins, judged = stop - start, cells.judged[cell]
+        cell_key = mixed_bits(WORD(key) ^ mixed_bits(WORD(cell + 1) * GOLDEN))
+        places, has_others = _cell_laws(cells, cell, gain, laws)
+        for done in range(0, len(row), SIDE_BY_SIDE):
+            _draw_counts(lanes, bins, cell_key, first + done, laws)
+            truncated += _settle(lanes, bins, cells.depth[cell], has_others, laws, places)
+            add_up(lanes, bins, cells.mingled[start:stop], tilt[start:stop], gain)  # noqa: F821
+            for lane in range(min(SIDE_BY_SIDE, len(row) - done)):
+                base = _recall_base(lanes, lane, bins, judged, gain.base)
+                row[done + lane] = lanes.values[lane] * gain.scale[base]
     return truncated
 
 
-@lean_kernel
+def _sampler(name: str, place_in_bin: Any) -> Any:
+    """The compiled sampler whose mingled bins have their order from `place_in_bin`."""
+    add_up = specialised(_add_up, f"add_up_{name}", how=part, place_in_bin=place_in_bin)
+    return specialised(_sample_cells, f"sample_{name}", add_up=add_up)
+
+
+_sample_evenly = _sampler("evenly", _place_evenly)
+_sample_tilted = _sampler("tilted", _place_tilted)
+
+
+@kernel
 def _room(cells, first, last):
     """The most bins of a cell, and the most entries that its own tables need."""
     most, largest = 1, 0
@@ -375,46 +538,16 @@ def _room(cells, first, last):
     return most, largest
 
 
-def make_lanes(most: int) -> Lanes:
+def _make_lanes(most: int) -> Lanes:
     """Room for samples with at most so many bins, the tail being one."""
-    side, counts = SIDE_BY_SIDE, most * SIDE_BY_SIDE
+    other = {"keys": np.uint64, "steps": np.int64, "values": np.float64, "growth": np.float64}
+    bins = {"relevant": most, "others": most}
     return Lanes(
-        keys=np.empty(side, np.uint64),
-        steps=np.empty(side, np.int64),
-        relevant=np.empty(counts, HALF),
-        others=np.empty(counts, HALF),
-        n_relevant=np.empty(side, HALF),
-        n_others=np.empty(side, HALF),
-        above_relevant=np.empty(side, HALF),
-        above_others=np.empty(side, HALF),
-        values=np.empty(side),
-        halves=np.empty(side, HALF),
-        uppers=np.empty(side, HALF),
-        entries=np.empty(side, HALF),
-        first=np.empty(side, HALF),
-        last=np.empty(side, HALF),
-        growth=np.empty(side),
-    )
-
-
-@inlined
-def cell_key(key, cell):
-    """Of the random words of one cell."""
-    return mixed_bits(WORD(key) ^ mixed_bits(WORD(cell + 1) * GOLDEN))
-
-
-@lean_kernel
-def _sample_cells(cells, first_cell, key, first, gain, laws, lanes, out):
-    truncated = 0
-    for cell in range(first_cell, first_cell + len(out)):
-        row = out[cell - first_cell]
-        if cells.n_relevant[cell] == 0:
-            row[:] = 0.0
-            continue
-        truncated += _sample_cell(
-            cells, cell, cell_key(key, cell), first, gain, laws, lanes, KEPT_ENTRIES, row
+        *(
+            np.empty(bins.get(name, 1) * SIDE_BY_SIDE, other.get(name, HALF))
+            for name in Lanes._fields
         )
-    return truncated
+    )
 
 
 def sample_cells(
@@ -425,6 +558,25 @@ def sample_cells(
     The value of replicate b of cell c depends on `key`, c and b alone. Returns how many
     samples had more relevant documents than their ranking is deep.
     """
+    no_tilt = np.zeros(len(cells.relevant))
+    return _sampled(_sample_evenly, cells, no_tilt, first_cell, key, first, gain, out)
+
+
+def sample_densities(
+    cells: Cells,
+    tilt: np.ndarray,
+    first_cell: int,
+    key: np.uint64,
+    first: int,
+    gain: Gain,
+    out: np.ndarray,
+) -> int:
+    """`sample_cells` for the bins of kernel densities, each with its tilt."""
+    return _sampled(_sample_tilted, cells, tilt, first_cell, key, first, gain, out)
+
+
+def _sampled(sample: Any, cells: Cells, tilt: np.ndarray, first_cell: int, *rest: Any) -> int:
+    *given, out = rest
     most, entries = _room(cells, first_cell, first_cell + len(out))
-    laws = make_room(most, entries, max(entries, 2 * most))
-    return int(_sample_cells(cells, first_cell, key, first, gain, laws, make_lanes(most), out))
+    laws, lanes = make_room(most, entries), _make_lanes(most)
+    return int(sample(cells, tilt, first_cell, *given, laws, lanes, out))

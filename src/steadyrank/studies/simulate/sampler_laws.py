@@ -1,7 +1,8 @@
 """Tables from which counts are drawn: Walker's alias tables of Poisson and categorical laws.
 
-A draw costs one look-up and one comparison. Laws of the same mean are made once and shared by
-all cells that need them, which is most of them: weights are whole numbers of documents.
+A law over n outcomes is cut into as many columns of equal probability, each of which holds at most
+two outcomes: its own up to a share of its height, and another one, its alias, above that. So a draw
+costs one look-up and one comparison, whatever the law.
 """
 
 from __future__ import annotations
@@ -12,15 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from steadyrank.compute.kernels import part
-
-SHARES = 256
-"""Poisson means of other documents are multiples of 1 / SHARES, so that cells share tables."""
-
-KEPT_ENTRIES = 1 << 20
-"""Entries of all tables that cells share."""
-
-LARGEST_TABLE = 1 << 12
-"""Entries of any one of them, at most."""
 
 NEVER = 1e-11
 """Outcomes rarer than the 32 random bits of a draw can show."""
@@ -33,16 +25,14 @@ class Laws(NamedTuple):
     """Alias tables, one after the other: where each begins, its bits, its lowest outcome.
 
     Rows of `relevant` and `others` are a cell's bins, and last the relevant documents that were
-    not retrieved, and the tail. `kept` holds the laws of Poisson(row / SHARES · column), which
-    cells share, -1 where not made yet; `used` says how many entries they take.
+    not retrieved, and the tail.
     """
 
     table: np.ndarray
     relevant: np.ndarray
     others: np.ndarray
-    kept: np.ndarray
-    used: np.ndarray
     law: np.ndarray
+    """From here on: room to make a table in."""
     small: np.ndarray
     large: np.ndarray
 
@@ -82,7 +72,7 @@ def _trimmed(law, low, size):
 
 
 @part
-def add_table(law, size, table, at, small, large):
+def _add_table(law, size, table, at, small, large):
     """Write the alias table of a law (Vose's method) from entry `at` on; the bits of its columns.
 
     Of 32 random bits the upper ones choose a column, and the others, where they reach the
@@ -127,50 +117,30 @@ def total_weight(others, tail):
 
 
 @part
-def poisson_table(mean, laws, at):
-    """Write the table of Poisson(mean) from entry `at` on; its lowest outcome and its bits."""
+def _set_law(rows, row, mean, laws, free):
+    """Let rows[row] be the law of Poisson(mean), from entry `free` on; the next free entry."""
     low, size = _poisson_law(mean, laws.law)
-    return low, add_table(laws.law, size, laws.table, at, laws.small, laws.large)
+    bits = _add_table(laws.law, size, laws.table, free, laws.small, laws.large)
+    rows[row, 0], rows[row, 1], rows[row, 2] = free, bits, low
+    return free + (1 << bits)
 
 
 @part
-def set_law(rows, row, share, weight, laws, free, limit):
-    """Let rows[row] be the law of Poisson(share / SHARES · weight); the next free entry.
-
-    Laws of whole weights are kept below `limit`, while there is room, for the cells to come.
+def make_laws(relevant, others, tail, share, unretrieved, laws):
+    """The laws of a cell's bins, others with `share` of their weight as mean; and, of a document
+    that is drawn by itself, the law of the bin that it falls into.
     """
-    column = np.int64(weight)
-    shared = share <= SHARES and column == weight and column < laws.kept.shape[1]
-    if shared and laws.kept[share, column, 1] >= 0:
-        for i in range(3):
-            rows[row, i] = laws.kept[share, column, i]
-        return free
-    keep = shared and laws.used[0] + LARGEST_TABLE < limit
-    at = laws.used[0] if keep else free
-    low, bits = poisson_table(share / SHARES * weight, laws, at)
-    rows[row, 0], rows[row, 1], rows[row, 2] = at, bits, low
-    if not keep:
-        return at + (1 << bits)
-    for i in range(3):
-        laws.kept[share, column, i] = rows[row, i]
-    laws.used[0] = at + (1 << bits)
-    return free
-
-
-@part
-def make_laws(relevant, others, tail, share, unretrieved, laws, limit):
-    """The laws of a cell's bins; and where its completing draws' table is, and its bits."""
     bins = len(relevant)
-    free = limit
+    free = 0
     for i in range(bins):
-        free = set_law(laws.relevant, i, SHARES, relevant[i], laws, free, limit)
-        free = set_law(laws.others, i, share, others[i], laws, free, limit)
-    free = set_law(laws.relevant, bins, SHARES, unretrieved, laws, free, limit)
-    free = set_law(laws.others, bins, share, tail, laws, free, limit)
+        free = _set_law(laws.relevant, i, relevant[i], laws, free)
+        free = _set_law(laws.others, i, share * others[i], laws, free)
+    free = _set_law(laws.relevant, bins, unretrieved, laws, free)
+    free = _set_law(laws.others, bins, share * tail, laws, free)
     whole = max(total_weight(others, tail), 1e-300)
     for i in range(bins + 1):
         laws.law[i] = (others[i] if i < bins else tail) / whole
-    bits = add_table(laws.law, bins + 1, laws.table, free, laws.small, laws.large)
+    bits = _add_table(laws.law, bins + 1, laws.table, free, laws.small, laws.large)
     return free, bits, 0
 
 
@@ -180,14 +150,13 @@ def columns_at_most(mean):
     return 2 * np.int64(14.0 * math.sqrt(mean) + 24.0)
 
 
-def make_room(most: int, entries: int, room: int) -> Laws:
-    """Room for the laws of cells with at most so many bins and entries of their own."""
+def make_room(most: int, entries: int) -> Laws:
+    """Room for the laws of cells with at most so many bins and entries."""
+    room = max(entries, 2 * most)
     return Laws(
-        table=np.empty(KEPT_ENTRIES + entries, HALF),
+        table=np.empty(entries, HALF),
         relevant=np.empty((most, 3), np.int64),
         others=np.empty((most, 3), np.int64),
-        kept=np.full((SHARES + 1, 1024, 3), -1, np.int32),
-        used=np.zeros(1, np.int64),
         law=np.empty(room),
         small=np.empty(room, np.int64),
         large=np.empty(room, np.int64),

@@ -1,97 +1,219 @@
 """Score the same new collection for every run: each document has one count, seen by all.
 
 A run's ranking is its own with every document repeated as often as it is in the collection. For
-each document with a gain the walk says what stands above it, in all samples side by side; here the
-copies get their ranks and the lists their values, by the kernels of `evaluate`. AP and nDCG need
-no lists: `shared_sums`.
+each event of it (`list_kernels`) the walk knows what stands above, in 64 samples side by side. How
+copies become a value depends on the measure.
+
+**Sums** (AP, nDCG): of a document with a gain the first copies are added to the totals of all
+samples at once, whether a sample has them or not; the few further ones follow one by one. A total
+grows in the order of ranks, as `evaluate` adds it up, and comes out the same to the last bit.
+
+**Lists** (all others): the copies get their ranks, and the kernels of `evaluate` score the lists,
+sample by sample.
+
+What a value is divided by, the number of relevant documents or the ideal list's gain, belongs to
+the collection, and is computed once for all runs.
 """
 
 from __future__ import annotations
 
 import functools
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from steadyrank.compute.kernels import WORD, inlined, part, specialised
-from steadyrank.measures import kernels as measures
-from steadyrank.measures.scoring import KERNELS
-from steadyrank.studies.simulate.shared_counts import (
-    MOST_COPIES,
-    SIDE_BY_SIDE,
-    Lists,
-    Scratch,
-    draw_topic,
-    walk,
+from steadyrank.compute.kernels import (
+    WORD,
+    add_bytes,
+    bytes_up_to,
+    inlined,
+    part,
+    specialised,
+    trailing_zeros,
 )
-from steadyrank.studies.simulate.shared_sums import ADDENDS, summing
-from steadyrank.studies.simulate.shared_ties import grade_of, order_tied
+from steadyrank.measures import kernels as measures
+from steadyrank.measures.scoring import KERNELS, Recipe
+from steadyrank.studies.simulate.list_kernels import (
+    MOST_COPIES,
+    NO_LIMIT,
+    SIDE_BY_SIDE,
+    RankingArrays,
+    Scratch,
+    all_full,
+    draw_topic,
+    grade_of,
+    order_tied,
+    pass_by,
+)
 
-AT_ONCE = 4
-"""Copies that are written without asking how many there are: few documents have more."""
+SUMMED = 2
+"""Copies that are added without asking how many there are: one document in twelve has more."""
+
+LISTED = 4
+"""Copies that are listed without asking how many there are: few documents have more."""
 
 
-@part
-def _add_tied(n_tied, lane, above, scratch):
-    """Write the ranks of tied documents with a gain."""
-    n = np.int64(scratch.n_listed[lane])
-    for i in range(n_tied):
-        if scratch.tied[i] > 0:
-            scratch.ranks[n] = above + i + 1
-            scratch.grades[n] = scratch.tied[i]
-            n += 1
-    scratch.n_listed[lane] = n
+class Scoring(NamedTuple):
+    """What the kernel of a measure is called with, beside a ranking."""
+
+    gain: np.ndarray
+    level: int
+    cutoff: int
+    parameter: float
+    weights: np.ndarray
+    """[rank]"""
+
+
+def scoring_of(recipe: Recipe, lists: RankingArrays) -> Scoring:
+    """A measure made ready for the kernels of these lists."""
+    return Scoring(
+        recipe.gain, recipe.level, recipe.cutoff, recipe.parameter, rank_weights(recipe, lists)
+    )
+
+
+def rank_weights(recipe: Recipe, lists: RankingArrays) -> np.ndarray:
+    """What a rank is divided or multiplied by, as the kernels of `evaluate` compute it.
+
+    For every rank of a simulated ranking, and of an ideal one, that can count.
+    """
+    longest = min(lists.depth.max(initial=0), MOST_COPIES * np.diff(lists.starts).max(initial=0))
+    deepest = max(longest, MOST_COPIES * np.diff(lists.ideal).max(initial=0))
+    ranks = range(1, int(min(recipe.cutoff, deepest)) + SUMMED + 1)
+    weights: list[float] = []
+    if recipe.kernel == "RBP":
+        weights = [recipe.parameter ** (rank - 1.0) for rank in ranks]
+    elif recipe.kernel == "nDCG":
+        weights = [math.log2(rank + 1.0) for rank in ranks]
+    return np.array([0.0, *weights])
 
 
 @inlined
-def _add_copies(row, before, grade, scratch):
-    """Write the ranks of all copies of one document, in every sample."""
-    counts, above, n_listed = scratch.counts, scratch.before, scratch.n_listed
-    ranks, grades = scratch.ranks, scratch.grades
+def _precision(n_found, rank, value, weights):
+    return np.float64(n_found) / np.float64(rank)
+
+
+@inlined
+def _discounted_gain(n_found, rank, value, weights):
+    return value / weights[WORD(rank)]
+
+
+ADDENDS = {"AP": _precision, "nDCG": _discounted_gain}
+"""What a document at a rank, the n-th with a gain, adds to a measure; sums are as those of
+`measures.kernels.precision_sum` and `dcg`."""
+
+
+def _walk(lists, cell, topic, key, first, scoring, scratch):
+    """Go down one run's ranking in 64 samples from `first` on.
+
+    The globals `take_copies` and `take_tied` are given what stands at each event: the row of a
+    document's counts and its grade, or the order of tied documents in one sample.
+    """
+    counts, position, n_found = scratch.counts, scratch.position, scratch.n_found
+    position[:] = 0
+    n_found[:] = 0
+    scratch.total[:] = 0.0
+    limit = np.int32(min(lists.depth[cell], scoring.cutoff, NO_LIMIT - MOST_COPIES))
+    start = lists.starts[cell]
+    place = start
+    for event in range(lists.events[cell], lists.events[cell + 1]):
+        at, size = start + lists.at[event], lists.size[event]
+        pass_by(lists.places, place, at, counts, position)
+        if all_full(at - start, position, limit):
+            return
+        place = at + size
+        if size == 1:
+            number = lists.places[at]
+            row = number * SIDE_BY_SIDE
+            take_copies(row, grade_of(lists, topic, number), limit, scoring, scratch)  # noqa: F821
+            add_bytes(position, counts, (row,))
+            add_bytes(n_found, counts, (row,))
+        else:
+            for lane in range(SIDE_BY_SIDE):
+                n_tied = order_tied(lists, topic, at, size, key, first + lane, lane, scratch)
+                take_tied(n_tied, lane, limit, scoring, scratch)  # noqa: F821
+            pass_by(lists.places, at, place, counts, position)
+
+
+def _sum_copies(row, grade, limit, scoring, scratch):
+    """Add what the copies of a document are worth, in every sample that has room for them."""
+    counts, position, n_found = scratch.counts, scratch.position, scratch.n_found
+    total, weights, value = scratch.total, scoring.weights, measures.worth(scoring.gain, grade)
     for lane in range(SIDE_BY_SIDE):
-        n = WORD(n_listed[lane])
-        copies = WORD(counts[WORD(row) + WORD(lane)])
-        first = above[WORD(before) + WORD(lane)] + np.int32(1)
+        at = WORD(lane)
+        copies = np.int32(counts[WORD(row) + at])
+        so_far = total[at]
         # How many copies there are is a coin's toss, which a branch would often guess wrong.
-        for copy in range(AT_ONCE):
+        for copy in range(1, SUMMED + 1):
+            rank = position[at] + np.int32(copy)
+            addend = of_copy(n_found[at] + np.int32(copy), min(rank, limit), value, weights)  # noqa: F821
+            so_far += addend if (copies >= copy) & (rank <= limit) else 0.0
+        total[at] = so_far
+    many = ~bytes_up_to(counts, row, np.uint8(SUMMED))
+    while many != 0:
+        lane = trailing_zeros(many)
+        many &= many - WORD(1)
+        last = min(np.int32(counts[WORD(row) + lane]), limit - position[lane])
+        for copy in range(SUMMED + 1, last + 1):
+            total[lane] += of_copy(n_found[lane] + copy, position[lane] + copy, value, weights)  # noqa: F821
+
+
+def _sum_tied(n_tied, lane, limit, scoring, scratch):
+    """Add what the copies of tied documents are worth in one sample, in their order."""
+    above, n_found = scratch.position[lane], scratch.n_found[lane]
+    for i in range(n_tied):
+        if scratch.tied[i] > 0:
+            n_found += np.int32(1)
+            rank = above + i + 1
+            if rank <= limit:
+                value = measures.worth(scoring.gain, scratch.tied[i])
+                scratch.total[lane] += of_copy(n_found, rank, value, scoring.weights)  # noqa: F821
+    scratch.n_found[lane] = n_found
+
+
+@inlined
+def _list_copies(row, grade, limit, scoring, scratch):
+    """Write ranks and grades of the copies of a document, in every sample.
+
+    Those of a sample begin at its multiple of `room`, and are `n_found`.
+    """
+    counts, position, n_found = scratch.counts, scratch.position, scratch.n_found
+    ranks, grades, room = scratch.ranks, scratch.grades, scratch.room[0]
+    same = np.int32(grade)
+    for lane in range(SIDE_BY_SIDE):
+        n = WORD(lane * room + n_found[lane])
+        copies = WORD(counts[WORD(row) + WORD(lane)])
+        first = position[lane] + np.int32(1)
+        # Without a branch, as in `_sum_copies`; what is too much is written over by the next.
+        for copy in range(LISTED):
             ranks[n + WORD(copy)] = first + np.int32(copy)
-        for copy in range(AT_ONCE):
-            grades[n + WORD(copy)] = grade
-        if copies > WORD(AT_ONCE):
-            for copy in range(AT_ONCE, copies):
+        for copy in range(LISTED):
+            grades[n + WORD(copy)] = same
+        if copies > WORD(LISTED):
+            for copy in range(LISTED, copies):
                 ranks[n + WORD(copy)] = first + np.int32(copy)
-                grades[n + WORD(copy)] = grade
-        n_listed[lane] = n + copies
+                grades[n + WORD(copy)] = same
 
 
 @part
-def unfold(lists, cell, topic, key, first, n_events, scratch):
-    """Write ranks and grades of the documents with a gain in every sample, one after the other.
+def _list_tied(n_tied, lane, limit, scoring, scratch):
+    """Write ranks and grades of the copies of tied documents in one sample, in their order."""
+    n = lane * scratch.room[0] + scratch.n_found[lane]
+    for i in range(n_tied):
+        if scratch.tied[i] > 0:
+            scratch.ranks[n] = scratch.position[lane] + i + 1
+            scratch.grades[n] = scratch.tied[i]
+            n += 1
+    scratch.n_found[lane] = n - lane * scratch.room[0]
 
-    Those of a sample begin at its multiple of `room` and end at `n_listed`.
-    """
-    for lane in range(SIDE_BY_SIDE):
-        scratch.n_listed[lane] = lane * scratch.room[0]
-    for e in range(n_events):
-        event = lists.events[cell] + e
-        place = lists.starts[cell] + lists.at[event]
-        before = e * SIDE_BY_SIDE
-        if lists.size[event] == 1:
-            number = lists.places[place]
-            grade = grade_of(lists, topic, number)
-            _add_copies(number * SIDE_BY_SIDE, before, np.int32(grade), scratch)
-        else:
-            for lane in range(SIDE_BY_SIDE):
-                n_tied = order_tied(
-                    lists, topic, place, lists.size[event], key, first + lane, lane, scratch
-                )
-                _add_tied(n_tied, lane, scratch.before[before + lane], scratch)
+
+_list_up = specialised(_walk, "list_up", how=part, take_copies=_list_copies, take_tied=_list_tied)
 
 
 @inlined
 def _end_of(lane, begin, depth, scratch):
     """Where the ranks of a sample end that its ranking is deep enough for."""
-    end = np.int64(scratch.n_listed[lane])
+    end = begin + np.int64(scratch.n_found[lane])
     while end > begin and scratch.ranks[end - 1] > depth:
         end -= 1
     return end
@@ -110,9 +232,9 @@ def make_ideal(lists, topic, scratch):
     for number in range(high - low):
         for lane in range(SIDE_BY_SIDE):
             n_ideal[lane] += counts[number * SIDE_BY_SIDE + lane]
-    room = AT_ONCE
+    room = LISTED
     for lane in range(SIDE_BY_SIDE):
-        room = max(room, n_ideal[lane] + AT_ONCE)
+        room = max(room, n_ideal[lane] + LISTED)
         n_ideal[lane] = 0
     scratch.room[0] = room
     for number in range(high - low):
@@ -120,38 +242,35 @@ def make_ideal(lists, topic, scratch):
         for lane in range(SIDE_BY_SIDE):
             copies = WORD(counts[WORD(number * SIDE_BY_SIDE + lane)])
             n = WORD(lane * room + n_ideal[lane])
-            for copy in range(AT_ONCE):
+            for copy in range(LISTED):
                 scratch.ideal[n + WORD(copy)] = grade
-            for copy in range(AT_ONCE, copies):
+            for copy in range(LISTED, copies):
                 scratch.ideal[n + WORD(copy)] = grade
             n_ideal[lane] += np.int64(copies)
 
 
-def make_scratch(lists: Lists) -> Scratch:
+def make_scratch(lists: RankingArrays) -> Scratch:
     """Memory for any cell of these lists."""
-    most_documents, most_events, most_ideal = (
-        int(np.diff(bounds).max(initial=0))
-        for bounds in (lists.documents, lists.events, lists.ideal)
+    most_documents, most_ideal = (
+        int(np.diff(bounds).max(initial=0)) for bounds in (lists.documents, lists.ideal)
     )
-    widest = int(lists.size.max(initial=0))
-    room = MOST_COPIES * max(most_ideal, 1) + AT_ONCE
+    room = SIDE_BY_SIDE * (MOST_COPIES * max(most_ideal, 1) + LISTED)
+    widest = MOST_COPIES * int(lists.size.max(initial=0)) + 1
     counts = np.empty((most_documents + 1) * SIDE_BY_SIDE, np.uint8)
     counts[most_documents * SIDE_BY_SIDE :] = 0
     return Scratch(
-        counts,
-        np.empty(SIDE_BY_SIDE, np.int32),
-        np.empty(SIDE_BY_SIDE, np.int32),
-        np.empty(SIDE_BY_SIDE),
-        np.empty(max(1, most_events) * SIDE_BY_SIDE, np.int32),
-        np.zeros(1, np.int64),
-        np.empty(SIDE_BY_SIDE * room, np.int32),
-        np.empty(SIDE_BY_SIDE * room, np.int32),
-        np.empty(SIDE_BY_SIDE, np.uint64),
-        np.empty(SIDE_BY_SIDE * room, np.int32),
-        np.empty(SIDE_BY_SIDE, np.int64),
-        np.empty(SIDE_BY_SIDE),
-        np.empty(MOST_COPIES * widest + 1, np.uint64),
-        np.empty(MOST_COPIES * widest + 1, np.int32),
+        counts=counts,
+        position=np.empty(SIDE_BY_SIDE, np.int32),
+        n_found=np.empty(SIDE_BY_SIDE, np.int32),
+        total=np.empty(SIDE_BY_SIDE),
+        room=np.zeros(1, np.int64),
+        ranks=np.empty(room, np.int32),
+        grades=np.empty(room, np.int32),
+        ideal=np.empty(room, np.int32),
+        n_ideal=np.empty(SIDE_BY_SIDE, np.int64),
+        best=np.empty(SIDE_BY_SIDE),
+        keys=np.empty(widest, np.uint64),
+        tied=np.empty(widest, np.int32),
     )
 
 
@@ -180,7 +299,7 @@ IDEALS = {"AP": _relevant, "nDCG": _ideal_dcg, "nERR": _ideal_err}
 """What a measure divides by that is a figure of the collection: all runs share it."""
 
 NUMERATORS = {"nERR": measures.expected_reciprocal_rank}
-"""What is divided by it, where `shared_sums` does not add it up."""
+"""What is divided by it, where `ADDENDS` does not add it up."""
 
 
 @functools.cache
@@ -188,7 +307,10 @@ def shared_kernel(measure: str) -> Any:
     """The compiled sampler of one measure: summed up, or by the kernel that `evaluate` uses."""
     name = measure.replace(" ", "_")
     if measure in ADDENDS:
-        score = summing(measure)
+        addend = {"of_copy": ADDENDS[measure]}
+        copies = specialised(_sum_copies, f"sum_copies_{name}", how=inlined, **addend)
+        tied = specialised(_sum_tied, f"sum_tied_{name}", how=part, **addend)
+        score = specialised(_walk, f"sum_up_{name}", how=part, take_copies=copies, take_tied=tied)
     else:
         of_list = NUMERATORS.get(measure, KERNELS[measure])
         score = specialised(_score_each, f"score_each_{name}", how=part, of_list=of_list)
@@ -199,8 +321,7 @@ def shared_kernel(measure: str) -> Any:
 def _score_each(lists, cell, topic, key, first, scoring, scratch):
     """Score one run's ranking in 64 samples from `first` on, one after the other."""
     depth, cutoff = lists.depth[cell], scoring.cutoff
-    n_events = walk(lists, cell, min(depth, cutoff), scratch)
-    unfold(lists, cell, topic, key, first, n_events, scratch)
+    _list_up(lists, cell, topic, key, first, scoring, scratch)
     for lane in range(SIDE_BY_SIDE):
         if scratch.n_ideal[lane] == 0:
             continue  # No kernel knows a topic without relevant documents.

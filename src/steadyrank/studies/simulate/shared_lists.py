@@ -8,50 +8,39 @@ relevant one, or where no simulated ranking still has room, nothing does.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import pdtr
 
 from steadyrank.compute.executors import Progress
-from steadyrank.data.order import order_by_name, places_by_name
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.runs import read_runs
+from steadyrank.data.read.runs import header_of, read_runs
 from steadyrank.data.run import Run
-from steadyrank.data.runs import header_of
 from steadyrank.measures.scoring import NO_CUTOFF, Recipe, find_judged_documents, score_topics
 from steadyrank.studies.simulate import list_kernels
+from steadyrank.studies.simulate.list_kernels import RankingArrays
 from steadyrank.studies.simulate.profiles import (
+    Depth,
+    RunNotes,
     ScoreSource,
+    in_order_of_names,
     is_constant,
     relevant_ranks,
     topic_rows,
 )
-from steadyrank.studies.simulate.shared_counts import Lists
 
 NEVER = 2.0**-64
 """Chance of a simulated ranking to need documents beyond those that are kept."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SharedLists:
-    """The rankings of a simulation whose documents all runs share, and what was odd about them."""
+class SharedLists(NamedTuple):
+    """The rankings of a simulation whose documents all runs share; runs are by name."""
 
-    lists: Lists
-    runs: tuple[Run, ...]
-    """Their names and notes alone, by name."""
-    given: np.ndarray
-    """Places of the runs in the order in which they came."""
-    topics: tuple[str, ...]
+    lists: RankingArrays
+    notes: RunNotes
     raw: np.ndarray
     """[run, topic]: the measure of the rankings as they are, as `evaluate` has it."""
-    missing: np.ndarray
-    """[run]: topics that each lacks."""
-    none_relevant: int
-    """Cells without a relevant document among those retrieved: they score 0 in every sample."""
-    constant: tuple[str, ...]
-    """Runs that give all documents of every topic the same score."""
 
 
 def shared_lists(
@@ -60,7 +49,7 @@ def shared_lists(
     recipe: Recipe,
     *,
     topics: Sequence[str],
-    depth: Literal["retrieved"] | int = "retrieved",
+    depth: Depth = "retrieved",
     score_source: ScoreSource = "score",
     jobs: int | None = None,
     progress: Progress | None = None,
@@ -93,23 +82,22 @@ def shared_lists(
             at,
             size,
         )
-        hashes = np.empty(int(kept.sum()), np.uint64)
-        list_kernels.gather(run.documents.hashes, starts, kept, hashes)
+        rows = np.repeat(starts - _bounds(kept)[:-1], kept) + np.arange(kept.sum())
         return _RunLists(
             header_of(run),
             stops - starts,
-            score_topics(judged, qrels, [recipe])[0, wanted],
-            by_score and is_constant(run.scores, starts, stops),
             np.diff(blocks),
+            by_score and is_constant(run.scores, starts, stops),
+            score_topics(judged, qrels, [recipe])[0, wanted],
             kept,
-            hashes,
+            run.documents.hashes[rows],
             events,
             at[:n],
             size[:n],
         )
 
     parts = read_runs(runs).map(one, jobs=jobs, progress=progress)
-    return _joined(topics, _gainful(qrels, wanted, recipe.level), depth, parts)
+    return _joined(_gainful(qrels, wanted, recipe.level), depth, parts)
 
 
 def documents_needed(cutoff: int) -> int:
@@ -128,9 +116,9 @@ def documents_needed(cutoff: int) -> int:
 class _RunLists(NamedTuple):
     run: Run
     lengths: np.ndarray
-    raw: np.ndarray
-    constant: bool
     n_relevant: np.ndarray
+    constant: bool
+    raw: np.ndarray
     kept: np.ndarray
     """[topic]: documents of its ranking that are kept."""
     hashes: np.ndarray
@@ -166,20 +154,14 @@ def _bounds(sizes: Any) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-def _joined(
-    topics: Sequence[str],
-    gainful: _Gainful,
-    depth: Literal["retrieved"] | int,
-    given: list[_RunLists],
-) -> SharedLists:
-    names = [part.run.name for part in given]
-    parts = [given[place] for place in order_by_name(names)]
+def _joined(gainful: _Gainful, depth: Depth, given: list[_RunLists]) -> SharedLists:
+    parts, notes = in_order_of_names(given)
     lengths = np.concatenate([part.lengths for part in parts])
     starts = _bounds(np.concatenate([part.kept for part in parts]))
     documents, hashes, places = _numbered(gainful, parts, starts)
     offsets = _bounds([len(part.at) for part in parts])
     events = [part.events[1:] + offset for part, offset in zip(parts, offsets[:-1], strict=True)]
-    lists = Lists(
+    lists = RankingArrays(
         documents=documents,
         hashes=hashes,
         ideal=gainful.blocks,
@@ -191,16 +173,7 @@ def _joined(
         size=np.concatenate([part.size for part in parts]),
         depth=lengths if depth == "retrieved" else np.full(len(lengths), depth, np.int64),
     )
-    return SharedLists(
-        lists=lists,
-        runs=tuple(part.run for part in parts),
-        given=places_by_name(names),
-        topics=tuple(topics),
-        raw=np.stack([part.raw for part in parts]),
-        missing=np.array([int((part.lengths == 0).sum()) for part in parts]),
-        none_relevant=int(sum((part.n_relevant == 0).sum() for part in parts)),
-        constant=tuple(part.run.name for part in parts if part.constant),
-    )
+    return SharedLists(lists, notes, np.stack([part.raw for part in parts]))
 
 
 def _numbered(

@@ -20,7 +20,7 @@ from steadyrank.stats.pairs.difference_bins import N_BINS, WIDTH
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import in_threads, slices
 from steadyrank.stats.ranks.correlation import taus_against
-from steadyrank.stats.ranks.tied import first_ranks
+from steadyrank.stats.run_means import first_ranks
 
 RARELY, RELIABLY = 0.05, 0.95
 """Rates below and above which a pair is significant rarely and reliably."""

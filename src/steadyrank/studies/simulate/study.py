@@ -30,20 +30,21 @@ from steadyrank.measures.scoring import prepare
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t
-from steadyrank.studies.simulate.blocks import Study
+from steadyrank.studies.simulate.blocks import Sampling, in_given_order, summarise, summarise_on_gpu
 from steadyrank.studies.simulate.measures import Denominator, parse_shared, parse_simulated
 from steadyrank.studies.simulate.prediction import predict
-from steadyrank.studies.simulate.profiles import Bandwidth, Model, ScoreSource, check_drawing
-from steadyrank.studies.simulate.result import (
+from steadyrank.studies.simulate.profiles import (
+    Bandwidth,
     Depth,
-    Device,
-    Documents,
-    Mode,
-    SimulateResult,
-    grades_words,
+    Model,
+    RunNotes,
+    ScoreSource,
+    check_drawing,
+    score_profiles,
 )
-from steadyrank.studies.simulate.sampling import in_given_order, summarise, summarise_on_gpu
-from steadyrank.studies.simulate.setups import Setup, independent_setup, shared_setup
+from steadyrank.studies.simulate.result import Device, Documents, Mode, SimulateResult, grades_words
+from steadyrank.studies.simulate.shared_lists import shared_lists
+from steadyrank.studies.simulate.sources import independent_setup, shared_setup
 from steadyrank.studies.simulate.statistics import rank_intervals_of
 from steadyrank.words import by_number, counted
 
@@ -188,36 +189,38 @@ def simulate(
     check_drawing(model, depth, bandwidth, score_source)
     to_read = read_runs(runs, **known_options(reading_options))
     judged = judgments_of(qrels)
-    common: Any = {
-        "depth": depth,
-        "score_source": score_source,
-        "seed": seed,
-        "jobs": jobs,
-        "progress": reading,
-    }
+    common: Any = {"depth": depth, "score_source": score_source, "jobs": jobs, "progress": reading}
     if documents == "shared":
         kept = parse_shared(measure, rel)
-        level = prepare(kept, judged.max_grade).level
+        recipe = prepare(kept, judged.max_grade)
+        level = recipe.level
         topics = _topics(judged, level, no_relevant)
-        setup = shared_setup(to_read, judged, kept, topics=topics, **common)
+        setup = shared_setup(
+            shared_lists(to_read, judged, recipe, topics=topics, **common), recipe, topics, seed
+        )
     else:
         denominator = denominator or DEFAULT_DENOMINATOR[mode]
         asked = parse_simulated(measure, rel)
         kept, level = asked.measure, asked.level
         topics = _topics(judged, level, no_relevant)
-        setup = independent_setup(
+        profiles = score_profiles(
             to_read,
             judged,
-            asked,
             topics=topics,
+            level=level,
             model=model,
             bandwidth=bandwidth,
-            denominator=denominator,
+            graded=None if asked.is_itself(judged) else prepare(kept, judged.max_grade),
             **common,
         )
-    to_read.check_headers([setup.runs[place] for place in setup.given])
-    _report(setup, topics, missing)
-    study = Study(source=setup.source, raw=setup.raw, n_samples=n_samples)
+        smooth = model == "kde"
+        setup = independent_setup(
+            profiles, asked, judged, topics, seed, denominator=denominator, is_smooth=smooth
+        )
+    notes, given = setup.notes, setup.notes.given
+    to_read.check_headers([notes.runs[place] for place in given])
+    _report(notes, topics, missing)
+    study = Sampling(source=setup.source, raw=setup.raw, n_samples=n_samples)
     settings = {
         "study": "simulate",
         "version": __version__,
@@ -248,7 +251,7 @@ def simulate(
     if is_shared and mode == "sound":
         prediction = predict(setup.raw.mean(axis=1), summary.means, seed=seed, jobs=jobs)
         summary = summary._replace(prediction=prediction, rank_share=prediction.rank_share)
-    given, graded = setup.given, setup.graded
+    graded = setup.graded
     summary, raw = in_given_order(summary, given), setup.raw[given]
     result = SimulateResult(
         measure=setup.measure,
@@ -264,7 +267,7 @@ def simulate(
         score_source=score_source,
         device=device,
         seed=seed,
-        runs=tuple(setup.runs[place].name for place in given),
+        runs=tuple(notes.runs[place].name for place in given),
         topics=tuple(topics),
         raw=raw,
         cell_mean=raw + summary.shift / n_samples,
@@ -277,7 +280,7 @@ def simulate(
         rank_share=summary.rank_share,
         rank_interval=rank_intervals_of(summary.rank_share),
         prediction=summary.prediction,
-        none_relevant=setup.none_relevant,
+        none_relevant=notes.none_relevant,
         without_relevant=summary.odd if is_shared else 0,
         plain=setup.plain,
         truncated=0 if is_shared else summary.odd,
@@ -341,26 +344,26 @@ def _topics(qrels: Qrels, level: int, no_relevant: NoRelevant) -> tuple[str, ...
     return tuple(topic for topic, keep in zip(qrels.topics, has_relevant, strict=True) if keep)
 
 
-def _report(setup: Setup, topics: Sequence[str], missing: Missing) -> None:
+def _report(notes: RunNotes, topics: Sequence[str], missing: Missing) -> None:
     """Say, in counts, what was done about files that do not quite fit together."""
     n_topics = len(topics)
-    if (setup.missing == n_topics).all():
+    if (notes.missing == n_topics).all():
         raise InputError(
             f"no run has any topic of the qrels: do the topic ids match (qrels: {topics[0]!r})?"
         )
-    names = (run.name for run in setup.runs)
-    lacking = zip(names, setup.missing.tolist(), strict=True)
+    names = (run.name for run in notes.runs)
+    lacking = zip(names, notes.missing.tolist(), strict=True)
     report_missing(lacking, n_topics, missing, may_skip=False)
-    if setup.constant:
+    if notes.constant:
         warn(
-            f"{counted(len(setup.constant), 'run gives', 'runs give')} all documents of a topic "
-            f"the same score (first {setup.constant[0]!r}): their order is random here; "
+            f"{counted(len(notes.constant), 'run gives', 'runs give')} all documents of a topic "
+            f"the same score (first {notes.constant[0]!r}): their order is random here; "
             'use ranks in place of scores with score_source="rank"'
         )
-    if setup.rank_like:
-        have = counted(len(setup.rank_like), "run has", "runs have")
+    if notes.rank_like:
+        have = counted(len(notes.rank_like), "run has", "runs have")
         warn(
-            f"{have} scores that are merely ranks ({_some(setup.rank_like)}), which carry the "
+            f"{have} scores that are merely ranks ({_some(notes.rank_like)}), which carry the "
             "order of documents and nothing else: use ranks in place of scores with "
             'score_source="rank", or omit these runs'
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steadyrank.compute.kernels import lean_kernel, part
+from steadyrank.compute.kernels import kernel, part
 from steadyrank.stats.pairs.difference_bins import N_BINS, ROUNDED, WIDTH
 
 AGREE, REVERSED, TIED = 0, 1, 2
@@ -21,7 +21,7 @@ _LAST = N_BINS - 1.0
 _ONE = np.uint32(1)
 
 
-@lean_kernel
+@kernel
 def count_reversals(scores, orders, sizes, tiny, both, counts, sums, keys, tables):
     """Add up how many pairs of each size of difference agree, are reversed or tied.
 

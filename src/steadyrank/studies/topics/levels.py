@@ -20,11 +20,11 @@ from steadyrank.compute.random import block_stream, blocks_of
 from steadyrank.present.json import picked
 from steadyrank.stats.pairs.difference_bins import N_BINS, ROUNDED, WIDTH
 from steadyrank.stats.pairs.result import CONSTANT, TOO_FEW
-from steadyrank.stats.planning.exponential_fit import fit_decays
 from steadyrank.stats.planning.reversal import (
     PairVariances,
     approximate_error_rate,
     error_rate,
+    fit_decays,
     predictive_rate,
 )
 from steadyrank.studies.topics import kernels as topic_kernels

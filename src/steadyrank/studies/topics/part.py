@@ -10,7 +10,7 @@ import numpy as np
 from steadyrank.data.scores import mean_of_present
 from steadyrank.present.page import Tile
 from steadyrank.present.view import Finding
-from steadyrank.stats.instances.pair_tests import has_instances
+from steadyrank.stats.instances.mixed_tests import has_instances
 from steadyrank.stats.run_means import SAME_MEAN
 from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
 from steadyrank.studies.topics.result import TopicsResult, needed_figure

@@ -81,7 +81,7 @@ class TopicsResult(Exhibit):
     """The predictive rate of a second experiment with unlimited topics: none has a smaller one."""
     expected_reversal: np.ndarray
     """The chance of a reversal, allowing for how the two were picked: by empirical Bayes over
-    all runs (`steadyrank.stats.selection`); the predictive rate where there are two runs."""
+    all runs (`steadyrank.stats.run_means`); the predictive rate where there are two runs."""
     needed: NeededTopics
     """For a paired t test at `comparison_alpha` with power 1 - beta, with 95 % intervals."""
     significant: np.ndarray

@@ -23,23 +23,24 @@ import numpy as np
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
+from steadyrank.data.read.run_info import describe_topics
 from steadyrank.data.read.sources import PathLike
-from steadyrank.data.read.topic_info import (
+from steadyrank.data.scores import (
+    Scores,
     cluster_codes,
-    describe_topics,
+    measure_of,
     of_some_weight,
+    position,
     topic_weights,
 )
-from steadyrank.data.scores import Scores, measure_of, position
 from steadyrank.errors import InputError, check_choice, check_count, check_number, warn
 from steadyrank.measures.names import counts_documents
 from steadyrank.measures.scored import scores_of
-from steadyrank.stats.pairs.corrections import adjust
-from steadyrank.stats.pairs.decisions import Decided
+from steadyrank.stats.pairs.decisions import Decided, adjust
 from steadyrank.stats.pairs.max_t import Draws, max_t, max_t_level
 from steadyrank.stats.pairs.result import all_pairs, pairs_with
 from steadyrank.stats.pairs.tests import paired_t
-from steadyrank.stats.pairs.topic_design import TopicDesign, cluster_sums, cluster_t, linearised
+from steadyrank.stats.pairs.topic_design import TopicDesign, cluster_sums, linearised
 from steadyrank.stats.planning.demands import check_comparisons
 from steadyrank.stats.planning.design import check_rates
 from steadyrank.stats.planning.needed_topics import NeededTopics, needed_topics
@@ -50,8 +51,7 @@ from steadyrank.stats.planning.reversal import (
     pair_variances,
     predictive_rate,
 )
-from steadyrank.stats.run_means import adjusted_means
-from steadyrank.stats.selection import expected_means, kept_order
+from steadyrank.stats.run_means import adjusted_means, expected_means, kept_order
 from steadyrank.studies.topics.levels import Binning, count_splits, topic_levels
 from steadyrank.studies.topics.result import CONFIDENCE, TopicsResult
 from steadyrank.words import by_number
@@ -270,7 +270,7 @@ def _decisions(
         n = pair_variances(matrix, pairs).n
         level = max_t_level(n, together.critical, alpha) or alpha / len(pairs)
         return level, np.nan_to_num(together.pvalue, nan=1.0) <= alpha
-    tests = paired_t(matrix, pairs) if is_plain else cluster_t(matrix, pairs, drawn.design)
+    tests = paired_t(matrix, pairs, drawn.design)
     if comparisons is not None:
         return alpha / comparisons, np.nan_to_num(tests.pvalue, nan=1.0) <= alpha / comparisons
     return alpha / len(pairs), np.nan_to_num(adjust(tests.pvalue), nan=1.0) <= alpha
@@ -415,8 +415,8 @@ def clustered_variances(
 
 
 def _per_topic(matrix: np.ndarray, pairs: np.ndarray, design: TopicDesign) -> np.ndarray:
-    errors = cluster_t(matrix, pairs, design).standard_error
-    assert errors is not None  # cluster_t has them
+    errors = paired_t(matrix, pairs, design).standard_error
+    assert errors is not None  # a t test has them
     return np.asarray(matrix.shape[1] * np.square(errors))
 
 

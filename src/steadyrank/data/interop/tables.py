@@ -1,0 +1,305 @@
+"""Tables that other tools made: which column holds what, checked and turned into ids and numbers.
+
+Columns are `query_id`, `doc_id` and `score` or `relevance`, under any of the names that other tools
+give them. pandas, polars and pyarrow columns, and lists, all become Arrow arrays, whose buffers
+hold names end to end as `Ids` does; only a column that Arrow cannot hold (names of mixed types, ids
+that are not UTF-8) is walked value by value.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steadyrank.data import PathLike
+from steadyrank.data.ids import PADDING, Ids, ids_from_buffer
+from steadyrank.errors import FormatError, InputError
+
+# trectools calls the topic's id "query", which in PyTerrier's frames is its text: last.
+TOPIC_NAMES = ("query_id", "qid", "q_id", "topic", "query")
+DOCUMENT_NAMES = ("doc_id", "docno", "docid", "did", "document")
+
+VALUE_NAMES = {
+    "score": ("score", "sim"),
+    "relevance": ("relevance", "rel", "label", "grade", "score"),
+}
+
+RUN_NAMES = ("run", "tag", "name", "system")
+
+_OTHER_THINGS = {"query", "document", "name", "system", "method", "collection", "benchmark"}
+"""Names that may also mean something else beside a column that holds the thing: its text, …"""
+
+
+def pick_column(present: Iterable[str], names: tuple[str, ...]) -> str | None:
+    """The first of `names` that a table has, capitals ignored."""
+    by_lower = {str(column).lower(): column for column in present}
+    return next((by_lower[name] for name in names if name in by_lower), None)
+
+
+def twin_columns(present: Iterable[str], names: tuple[str, ...]) -> list[str]:
+    """The columns that `names` are names of the same thing for, the one that is taken first.
+
+    >>> twin_columns(["docno", "score", "doc_id"], DOCUMENT_NAMES)
+    ['doc_id', 'docno']
+    """
+    present = list(present)
+    found = pick_column(present, names)
+    # Only ranx calls grades scores, and PyTerrier numbers documents beside their `docno`.
+    others = _OTHER_THINGS | ({"score"} if "relevance" in names else set())
+    others |= {"docid"} if "docno" in present else set()
+    same = {str(found).lower(), *(name for name in names if name not in others)}
+    twins = [name for name in present if str(name).lower() in same and name != found]
+    return [] if found is None else [*[name for name in present if name == found], *twins]
+
+
+def one_column(
+    where: PathLike,
+    present: Iterable[str],
+    names: tuple[str, ...],
+    cells: Callable[[str], Any],
+    line: int | None = None,
+) -> str | None:
+    """The column that holds one thing; what holds it under another name must be equal.
+
+    `cells` gives what a column holds, `where` and `line` say where that is.
+    """
+    if not (same := twin_columns(present, names)):
+        return None
+    found, *twins = same
+    for other in twins:
+        if str(other).lower() == str(found).lower():
+            raise FormatError(where, f"two columns are named {found!r}: rename one", line)
+        if cells(other) != cells(found):
+            message = f"columns {found!r} and {other!r} name one thing, and differ: remove one"
+            raise FormatError(where, message, line)
+    return found
+
+
+def pick_all(
+    path: Path, present: Iterable[str], value: str, line: int | None, cells: Callable[[str], Any]
+) -> list[str]:
+    """The columns of topics, documents and values; an error if one is not there."""
+    present = list(present)
+    found = []
+    for names in (TOPIC_NAMES, DOCUMENT_NAMES, VALUE_NAMES[value]):
+        column = one_column(path, present, names, cells, line)
+        if column is None:
+            got = ", ".join(map(str, present))[:200]
+            message = f"expected a column {names[0]!r}, got {got}"
+            raise FormatError(path, message, line)
+        found.append(column)
+    return found
+
+
+def spare_columns(present: Iterable[str], value: str) -> list[str]:
+    """Columns of a run or of judgments that hold what another holds, under another name."""
+    present = list(present)
+    roles = (TOPIC_NAMES, DOCUMENT_NAMES, VALUE_NAMES[value], RUN_NAMES)
+    return [column for names in roles for column in twin_columns(present, names)[1:]]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Named columns of an object of another tool; `kind` is what to call it in errors."""
+
+    kind: str
+    columns: tuple[str, ...]
+    column: Callable[[str], Any]
+
+    def pick(self, names: tuple[str, ...]) -> str | None:
+        """The column under the first of `names` that is there; an error if there are two."""
+
+        return one_column(self.kind, self.columns, names, lambda name: _values(self.column(name)))
+
+    def find(self, names: tuple[str, ...]) -> str:
+        """As `pick`, but a column that is not there is an error."""
+        found = self.pick(names)
+        if found is None:
+            expected = " or ".join(map(repr, names))
+            there = ", ".join(map(str, self.columns)) or "no columns"
+            raise InputError(f"{self.kind}: expected a column {expected}, got {there}")
+        return found
+
+
+def table_of(source: Any) -> Table | None:
+    """The columns of a pandas, polars or pyarrow table; None if `source` is no table."""
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(source, pandas.DataFrame):
+        return Table("pandas DataFrame", tuple(source.columns), source.__getitem__)
+    # The type is asked: polars' lazy frames work when asked for their columns.
+    kind = type(source)
+    if hasattr(kind, "columns") or hasattr(kind, "column_names"):
+        arrow = _arrow_table(source)
+        if arrow is not None:
+            return Table(describe_type(source), tuple(arrow.column_names), arrow.column)
+    return None
+
+
+def _arrow_table(source: Any) -> Any:
+    import pyarrow as pa
+
+    if hasattr(type(source), "to_arrow"):  # polars: its stream has types that Arrow cannot decode
+        source = source.to_arrow()
+    elif hasattr(type(source), "__arrow_c_stream__"):
+        source = pa.table(source)
+    return source if isinstance(source, pa.Table) else None
+
+
+def table_of_items(items: Iterable[Any]) -> Table | None:
+    """The fields of named tuples as columns; None if the first item is no named tuple."""
+    iterator = iter(items)
+    first = next(iterator, None)
+    if first is None:
+        raise InputError(f"{describe_type(items)}: empty: no rows")
+    if not is_named_tuple(first):
+        return None
+    rows = [first, *iterator]
+    kind = f"{type(first).__name__} items"
+
+    def column(name: str) -> list[Any]:
+        try:
+            return list(map(attrgetter(name), rows))
+        except AttributeError:
+            row = next(i for i, item in enumerate(rows) if not hasattr(item, name))
+            got = type(rows[row]).__name__
+            raise InputError(f"{kind}, row {row}: expected a field {name!r}, got {got}") from None
+
+    return Table(kind, first._fields, column)
+
+
+def is_named_tuple(item: Any) -> bool:
+    """Whether an item has named fields, as ir_measures' and ir_datasets' records do."""
+    return isinstance(item, tuple) and hasattr(item, "_fields")
+
+
+def describe_type(source: Any) -> str:
+    """What to call an object in an error: `polars DataFrame`, `list`."""
+    kind = type(source)
+    library = kind.__module__.partition(".")[0]
+    return kind.__name__ if library == "builtins" else f"{library} {kind.__name__}"
+
+
+def text_column(column: Any, where: str, *, any_object: bool = False) -> Any:
+    """A column of names as an Arrow array of bytes without gaps or empty names.
+
+    Names are text, bytes or whole numbers; `any_object` takes whatever `str` makes a
+    name of. `where` opens the error's message.
+    """
+    import pyarrow as pa
+
+    array = _arrow(column)
+    if array is not None and pa.types.is_integer(array.type):
+        array = array.cast(pa.string())
+    if array is None or not (_is_text(array.type) or pa.types.is_null(array.type)):
+        values = enumerate(_values(column))
+        raw = [_encoded(value, where, row, any_object) for row, value in values]
+        array = pa.array(raw, pa.large_binary())
+    array = _whole(array.cast(pa.large_binary()))
+    _check_names(array, where)
+    return array
+
+
+def _arrow(column: Any) -> Any:
+    """The column as an Arrow array, or None where Arrow has no type for what it holds."""
+    import pyarrow as pa
+
+    try:
+        if not isinstance(column, (pa.Array, pa.ChunkedArray)):
+            column = pa.array(column, from_pandas=True)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+    except (pa.ArrowException, UnicodeEncodeError, OverflowError):
+        return None
+    return column
+
+
+def _values(column: Any) -> list[Any]:
+    """A column's cells as Python values."""
+    return list(column.to_pylist() if hasattr(column, "to_pylist") else column)
+
+
+def _whole(array: Any) -> Any:
+    return array.combine_chunks() if hasattr(array, "combine_chunks") else array
+
+
+def _is_text(kind: Any) -> bool:
+    return str(kind).removeprefix("large_").removesuffix("_view") in ("string", "binary")
+
+
+def _encoded(value: Any, where: str, row: int, any_object: bool) -> bytes | None:
+    if isinstance(value, bytes):
+        return value
+    if _is_missing(value):
+        return None
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not (isinstance(value, str) or whole or any_object):
+        got = f"{value!s:.40} ({type(value).__name__})"
+        raise InputError(f"{where}, row {row}: expected a name or a whole number, got {got}")
+    try:
+        return str(value).encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise InputError(f"{where}, row {row}: {value!r} is not valid text") from None
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a cell is None, NaN or pandas.NA, which must not be compared."""
+    return (
+        value is None
+        or type(value).__name__ == "NAType"
+        or (isinstance(value, (float, np.floating)) and bool(np.isnan(value)))
+    )
+
+
+def _check_names(array: Any, where: str) -> None:
+    import pyarrow.compute as pc
+
+    lengths = pc.fill_null(pc.binary_length(array), 0).to_numpy(zero_copy_only=False)
+    bad = np.flatnonzero(lengths == 0)
+    if len(bad):
+        missing = "missing" if array[int(bad[0])].as_py() is None else "empty"
+        raise InputError(f"{where}, row {bad[0]}: the name is {missing}")
+
+
+def distinct_names(column: Any) -> tuple[list[str], np.ndarray]:
+    """The names of a text column in order of first appearance, and each row's code."""
+    encoded = column.dictionary_encode()
+    names = [name.decode("utf-8", "surrogateescape") for name in encoded.dictionary.to_pylist()]
+    return names, encoded.indices.to_numpy(zero_copy_only=False)
+
+
+def ids_of(column: Any) -> Ids:
+    """The names of a text column as ids, copied in one go."""
+    _, offsets, data = column.buffers()
+    bounds = np.frombuffer(offsets, np.int64, len(column) + 1, 8 * column.offset)
+    raw = np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]] if data else np.empty(0, np.uint8)
+    return ids_from_buffer(np.append(raw, np.zeros(PADDING, np.uint8)), bounds - bounds[0])
+
+
+def number_column(column: Any, where: str) -> np.ndarray:
+    """A column of numbers as float64, NaN where a value is missing."""
+    import pyarrow as pa
+
+    array = _arrow(column)
+    numeric = (pa.types.is_integer, pa.types.is_floating, pa.types.is_null)
+    if array is not None and any(is_kind(array.type) for is_kind in numeric):
+        return np.array(_whole(array).to_numpy(zero_copy_only=False), np.float64)
+    numbers = [_number(value, where, row) for row, value in enumerate(_values(column))]
+    return np.array(numbers, np.float64)
+
+
+def _number(value: Any, where: str, row: int) -> float:
+    if _is_missing(value):
+        return np.nan
+    try:
+        if isinstance(value, (bool, np.bool_, str, bytes)):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        got = f"{value!s:.40} ({type(value).__name__})"
+        raise InputError(f"{where}, row {row}: expected a number, got {got}") from None

@@ -1,0 +1,114 @@
+"""CSV files as rows of text, each with its line, and what their cells stand for."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from steadyrank.data.interop.tables import one_column
+from steadyrank.data.read.limits import LONGEST_LINE, check_blank, endless_line, inner_mark
+from steadyrank.data.read.sources import PathLike, open_bytes
+from steadyrank.data.scores import plain_value
+from steadyrank.data.table_rules import Numbered
+from steadyrank.data.write.csv import armed, as_written
+from steadyrank.errors import FormatError
+
+_QUOTED_PART = re.compile('"[^"]*"?')
+_DELIMITERS = ",\t;"
+
+MISSING = {"", "nan", "na", "null", "none"}
+
+
+def read_csv(path: Path, *, delimiter: str | None = None) -> Iterator[tuple[int, list[str]]]:
+    """The header, as it is, then the rows that are not blank, each with the number of its line.
+
+    Without a delimiter, the first of comma, tab and semicolon that the header has.
+    """
+    with open_bytes(path) as stream:
+        text = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="")
+        first = text.readline(LONGEST_LINE)
+        bare = _QUOTED_PART.sub("", first)
+        chosen = delimiter or next((d for d in _DELIMITERS if d in bare), ",")
+        lines = iter(lambda: text.readline(LONGEST_LINE), "")
+        checked = _of_text(path, chain([first], lines), lambda: rows.line_num + 1)
+        rows = csv.reader(checked, delimiter=chosen, strict=True)
+        try:
+            yield 1, next(rows, [])
+            yield from ((rows.line_num, fields) for fields in rows if any(fields))
+        except csv.Error as error:
+            raise FormatError(path, f"not CSV: {error}", max(rows.line_num, 1)) from None
+
+
+def _of_text(path: Path, lines: Iterable[str], number: Callable[[], int]) -> Iterator[str]:
+    """The same lines; an error instead of a line that does not end, or of endless blank lines.
+
+    `number` is that of the line that is asked for, of which a byte-order mark is refused: that of
+    the first line was taken off.
+    """
+    blank = 0
+    for line in lines:
+        if len(line) >= LONGEST_LINE:
+            raise endless_line(path)
+        if line >= "\ufeff" and line[0] == "\ufeff":
+            raise inner_mark(path, number())
+        blank = blank + 1 if line.isspace() else 0
+        if blank:
+            check_blank(path, blank)
+        yield line
+
+
+def read_texts(path: Path, *, delimiter: str | None = None) -> tuple[list[str], Numbered]:
+    """The header and the rows of a CSV file as they were meant, whatever a spreadsheet would do."""
+    (_, header), *rows = read_csv(path, delimiter=delimiter)
+    if as_written([header, *(fields for _, fields in rows)]):
+        return header, rows
+    return list(map(armed, header)), [(line, list(map(armed, fields))) for line, fields in rows]
+
+
+def check_widths(where: PathLike, header: Sequence[str], rows: Numbered) -> None:
+    """Refuse a row that has more or fewer cells than the header."""
+    for line, fields in rows:
+        if len(fields) != len(header):
+            raise FormatError(where, f"expected {len(header)} columns, got {len(fields)}", line)
+
+
+def place_of(
+    where: PathLike, header: list[str], known: tuple[str, ...], rows: Numbered
+) -> int | None:
+    """The place of the column under one of the known names; None where there is none."""
+
+    def cells(name: str) -> list[list[str]]:
+        place = header.index(name)  # a row that is too short has nothing there
+        return [fields[place : place + 1] for _, fields in rows]
+
+    column = one_column(where, header, known, cells, 1)
+    return None if column is None else header.index(column)
+
+
+def number(path: Path, text: str, line: int) -> float:
+    """A score; NaN where it is missing, an error that names the line where it is none."""
+    text = text.strip()
+    value = np.nan if is_missing(text) else plain_value(text)
+    if value is None:
+        raise FormatError(path, f"expected a score, got {text[:40]!r}", line)
+    return value
+
+
+def is_missing(text: str) -> bool:
+    """Whether a cell says that there is no score."""
+    return text.lower() in MISSING
+
+
+def as_meant(columns: list[list[str]]) -> list[list[str]]:
+    """Columns of names, without what keeps some from acting on spreadsheets and terminals."""
+    distinct = set().union(*columns)
+    meant = {name: armed(name) for name in distinct}
+    if as_written([distinct]) or all(name == own for own, name in meant.items()):
+        return columns
+    return [[meant[name] for name in column] for column in columns]

@@ -1,0 +1,248 @@
+"""JSON by Python's own `json`: one value per file or an object per line, and the lines of defects.
+
+Runs and judgments are `{topic: {document: score}}` (BEIR, ranx, pytrec_eval) or rows. To make
+Python's objects of all documents takes ten times as long as to read TREC text, so a kernel reads
+the plain object (`lines.parse_nested`); what it does not know, and all defects, go through `json`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from steadyrank.data.ids import PADDING, Ids, make_ids
+from steadyrank.data.qrels import LARGEST_GRADE
+from steadyrank.data.read import lines
+from steadyrank.data.read.columns import Columns, check_name, value_problem
+from steadyrank.data.read.limits import BOM
+from steadyrank.data.read.sources import data_lines, open_bytes
+from steadyrank.data.run import INFINITE_SCORES
+from steadyrank.errors import FormatError
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"(?P<key>\s*:)?|[{}\[\]]|\n', re.DOTALL)
+
+TOPICS, DOCUMENTS = 1, 2
+"""How deep the names of topics and of documents stand."""
+
+
+class RepeatedName(ValueError):
+    """A name that occurs twice in one object, of which nobody can say which was meant."""
+
+
+def _distinct(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(members)
+    if len(made) < len(members):
+        name = next(name for k, (name, _) in enumerate(members) if name in dict(members[:k]))
+        raise RepeatedName(f"{name!r} occurs twice in one object: keep one")
+    return made
+
+
+DISTINCT = json.JSONDecoder(object_pairs_hook=_distinct)
+"""Refuses names that occur twice; made once, as `json.loads` is slower at each call."""
+
+
+class Members(list[tuple[str, Any]]):
+    """A JSON object as its members in order, so that a name that occurs twice is seen."""
+
+
+def value_of(path: Path, content: bytes) -> Any:
+    """The value of a JSON file, its objects as dictionaries; a name that occurs twice is refused.
+
+    >>> value_of(Path("a.json"), b'{"q1": {"map": 0.5,\\n"map": 1}}')
+    Traceback (most recent call last):
+        ...
+    steadyrank.errors.FormatError: a.json:2: 'map' occurs twice in one object: keep one
+    """
+    text = as_text(content)
+    try:
+        return _parsed(path, text, _distinct)
+    except RepeatedName:
+        name, line = _first_repeated(text)
+        raise FormatError(path, f"{name!r} occurs twice in one object: keep one", line) from None
+
+
+def as_text(content: bytes) -> str:
+    """The text of a JSON file; bytes that are no UTF-8 stay what they are."""
+    return content.decode("utf-8", "surrogateescape")
+
+
+def _parsed(path: Path, text: str, make_object: Any, **options: Any) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=make_object, **options)
+    except json.JSONDecodeError as error:
+        place = f"{error.msg} at column {error.colno}"
+        raise FormatError(path, f"not JSON: {place}", error.lineno) from None
+    except RepeatedName:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise FormatError(path, f"not JSON: {error}") from None
+
+
+def _keys(text: str) -> Iterator[tuple[str, int, tuple[int, ...]]]:
+    """The names of all members: as written, their lines, and the objects around them, numbered.
+
+    >>> list(_keys('{"a": {"b": 1},\\n"c": [2]}'))
+    [('"a"', 1, (1,)), ('"b"', 1, (1, 2)), ('"c"', 2, (1,))]
+    """
+    inside: tuple[int, ...] = ()
+    line, opened = 1, 0
+    for token in _TOKEN.finditer(text):
+        start = token[0][0]
+        if start == '"' and token["key"]:
+            yield token[0][: -len(token["key"])], line, inside
+        elif start in "{[":
+            opened += 1
+            inside = (*inside, opened)
+        elif start in "}]":
+            inside = inside[:-1]
+        line += token[0].count("\n")
+
+
+def key_lines(text: str, depth: int) -> list[int]:
+    """The lines of the names at one depth, in order."""
+    return [line for _, line, inside in _keys(text) if len(inside) == depth]
+
+
+def _first_repeated(text: str) -> tuple[str, int | None]:
+    """The first name that occurs twice in one object, and its line there."""
+    seen: set[tuple[int, str]] = set()
+    for written, line, inside in _keys(text):
+        name = (inside[-1], json.loads(written))
+        if name in seen:
+            return name[1], line
+        seen.add(name)
+    return "a name", None
+
+
+def describe(value: Any) -> str:
+    """What to call a JSON value in an error.
+
+    >>> [describe(value) for value in ([], {}, None, "x", 1.5, True)]
+    ['a list', 'an object', 'null', "'x'", '1.5', 'true']
+    """
+    if isinstance(value, (dict, Members)):
+        return "an object"
+    if isinstance(value, list):
+        return "a list"
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    return f"{value!r:.40}"
+
+
+def read_nested(path: Path, stream: BinaryIO, value: str) -> Columns:
+    """The rows of an opened JSON file, `value` being score or relevance."""
+    content = stream.read().removeprefix(BOM)
+    columns = _read_plain(content) or _read_any(path, content, value)
+    _check_topics(path, content, columns.topics)
+    if len(columns.values) == 0:
+        raise FormatError(path, "empty: no topic has a document")
+    if value == "relevance":
+        _check_grades(path, content, columns.values)
+    columns.oddities[INFINITE_SCORES] = int(np.isinf(columns.values).sum())
+    return columns
+
+
+def line_of_document(path: Path, row: int) -> int:
+    """The line of the document that stands at `row`, counted over all topics."""
+    with open_bytes(path) as stream:
+        return key_lines(as_text(stream.read().removeprefix(BOM)), DOCUMENTS)[row]
+
+
+def _read_plain(content: bytes) -> Columns | None:
+    """The columns of a file without escapes and defects; None of any other."""
+    rows, topics = content.count(b":"), content.count(b"{")
+    values, hashes = np.empty(rows), np.empty(rows, np.uint64)
+    offsets = np.zeros(rows + 1, np.int64)
+    ids = np.empty(len(content) + PADDING, np.uint8)
+    segments, hard = np.empty((topics, 3), np.int64), np.empty((rows, 3), np.int64)
+    state = np.zeros(lines.STATE_SIZE, np.int64)
+    data = np.frombuffer(content + bytes(PADDING), np.uint8)
+    is_plain = lines.parse_nested(
+        data, len(content), values, hashes, offsets, ids, segments, hard, state
+    )
+    if not is_plain:
+        return None
+    n_rows, n_topics, n_hard = state[[lines.ROWS, lines.SEGMENTS, lines.HARD_NUMBERS]].tolist()
+    for row, start, stop in hard[:n_hard].tolist():
+        values[row] = float(content[start:stop])
+    firsts, starts, stops = segments[:n_topics].T
+    return Columns(
+        [as_text(content[a:b]) for a, b in zip(starts.tolist(), stops.tolist(), strict=True)],
+        firsts.copy(),
+        Ids(ids[: offsets[n_rows] + PADDING], offsets[: n_rows + 1], hashes[:n_rows]),
+        values[:n_rows],
+    )
+
+
+def _read_any(path: Path, content: bytes, value: str) -> Columns:
+    """The same by Python's own `json`; what is wrong is an error with its line."""
+    text = as_text(content)
+    topics = _parsed(path, text, Members, parse_int=float)
+    if not isinstance(topics, Members):
+        expected = f"one JSON object, {{topic: {{document: {value}}}}}"
+        raise FormatError(path, f"expected {expected}, got {describe(topics)}", 1)
+    for (topic, documents), line in zip(topics, key_lines(text, TOPICS), strict=True):
+        check_name(path, "topic", topic, line)
+        if not isinstance(documents, Members):
+            got = f"{describe(documents)} for topic {topic[:40]!r}"
+            raise FormatError(path, f"expected {{document: {value}}}, got {got}", line)
+    rows = [entry for _, documents in topics for entry in documents]
+    _check_rows(path, text, rows, value)
+    sizes = [len(documents) for _, documents in topics]
+    return Columns(
+        [topic for topic, _ in topics],
+        np.cumsum([0, *sizes[:-1]]),
+        make_ids(document for document, _ in rows),
+        np.array([number for _, number in rows], np.float64),
+    )
+
+
+def _check_rows(path: Path, text: str, rows: list[tuple[str, Any]], value: str) -> None:
+    for (document, number), line in zip(rows, key_lines(text, DOCUMENTS), strict=False):
+        check_name(path, "document", document, line)
+        if isinstance(number, Members):
+            message = f"expected a number as {value}, got an object: give a file for each run"
+            raise FormatError(path, message, line)
+        problem = value_problem(number, value)
+        if number != number and value == "score":
+            problem = "the score is NaN, so its rank is undefined"
+        if problem:
+            raise FormatError(path, problem, line)
+
+
+def _check_topics(path: Path, content: bytes, topics: list[str]) -> None:
+    """Refuse a topic that occurs twice: which of the two was meant, nobody can say."""
+    if not topics:
+        raise FormatError(path, "empty: no topics")
+    if len(set(topics)) == len(topics):
+        return
+    place = next(k for k, topic in enumerate(topics) if topic in topics[:k])
+    line = key_lines(as_text(content), TOPICS)[place]
+    raise FormatError(path, f"topic {topics[place]!r} occurs twice: keep one", line)
+
+
+def _check_grades(path: Path, content: bytes, grades: np.ndarray) -> None:
+    bad = np.flatnonzero((grades != np.floor(grades)) | (np.abs(grades) > LARGEST_GRADE))
+    if len(bad):
+        row = int(bad[0])
+        line = key_lines(as_text(content), DOCUMENTS)[row]
+        raise FormatError(path, value_problem(float(grades[row]), "relevance"), line)
+
+
+def json_rows(path: Path, stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of an opened file of JSON lines, each with the number of its line."""
+    for number, text in data_lines(stream):
+        try:
+            row = DISTINCT.decode(text.decode("utf-8", "surrogatepass"))
+        except RepeatedName as error:
+            raise FormatError(path, str(error), number) from None
+        except (ValueError, RecursionError) as error:
+            raise FormatError(path, f"not a JSON object: {error}", number) from None
+        if not isinstance(row, dict):
+            raise FormatError(path, f"expected a JSON object, got {str(row)[:40]}", number)
+        yield number, row
