@@ -85,8 +85,8 @@ def _first_two(result: PlanResult) -> list[Finding]:
     first = result.differences[0]
     better, worse = result.differences[0].runs
     text = (
-        f"{better} leads {worse} by {first.difference:.3g} in {first.measure}: detecting it "
-        f"requires {size(first.topics)} topics for {_rates(result.demands)}."
+        f"{better} leads {worse} by {first.difference:.3g} in {first.measure}: a true difference "
+        f"like this requires {size(first.topics)} topics for {_rates(result.demands)}."
     )
     return [Finding("plan.first_two", text, first.row())]
 
