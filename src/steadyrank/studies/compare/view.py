@@ -291,7 +291,7 @@ def _listed(result: CompareResult) -> np.ndarray:
     if len(low) <= MOST_PAIRS:
         return np.arange(len(low))
     listed = np.flatnonzero((high < TOP) | (low == 0))
-    return listed[np.lexsort((high[listed], low[listed]))][:MOST_PAIRS]
+    return listed[np.lexsort((high[listed], low[listed]))]
 
 
 def _shown_pairs(results: Results, rows: Any) -> list[dict[str, Any]]:
