@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from markupsafe import Markup
 
-from steadyrank.present.page import Page, PageFigure, Section
+from steadyrank.present.page import (
+    Bar,
+    Board,
+    BoardRow,
+    FirstScreen,
+    Page,
+    PageFigure,
+    Section,
+    Tile,
+)
 from steadyrank.present.table import Cell, Drilldown, Table
 
 NASTY = (
@@ -116,3 +127,34 @@ def nasty_page() -> Page:
         command="steadyrank report '</script>' \\\n  --out x.html",
         notes={"tau": NASTY[1], "topic": 'a "need" <b>', "AP": "average precision"},
     )
+
+
+def nasty_first_page() -> Page:
+    """The same with a first screen, all of whose texts are as bad."""
+    rows = tuple(
+        BoardRow(rank=i + 1, name=name, score="0.5", low=1, high=10, group=name)
+        for i, name in enumerate(NASTY[:10])
+    )
+    first = FirstScreen(
+        verdict=f"{NASTY[0]} leads by tau.",
+        line=NASTY[1],
+        cautions=NASTY[2:5],
+        board=Board(
+            title=NASTY[5],
+            note=NASTY[6],
+            measure=NASTY[7],
+            rows=rows,
+            n_ranks=10,
+            group=NASTY[8],
+            link="first",
+            more=NASTY[9],
+        ),
+        bars=tuple(
+            Bar(about=NASTY[i], share=share, text=NASTY[i + 1], link="first")
+            for i, share in enumerate((0.5, 0.25, 0.0))
+        ),
+        bars_note=NASTY[3],
+        not_examined=NASTY[4],
+        tiles=tuple(Tile(id=f"t{i}", figure=NASTY[i], text=NASTY[i + 1]) for i in range(4)),
+    )
+    return replace(nasty_page(), first=first, description=NASTY[1])

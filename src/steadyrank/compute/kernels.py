@@ -80,37 +80,28 @@ def store_word(data, position, word):
         data[at + WORD(k)] = np.uint8(word >> WORD(8 * k))
 
 
-@intrinsic
-def bytes_up_to(context: Any, data: Any, position: Any, limit: Any) -> Any:
-    """Which of the 64 bytes from `position` on are at most `limit`: one bit each, lowest first."""
-
-    def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _compare_64(target, builder, signature, arguments, "<=")
-
-    return types.uint64(data, types.int64, types.uint8), build
-
-
-@intrinsic
-def bytes_equal(context: Any, data: Any, position: Any, value: Any) -> Any:
-    """Which of the 64 bytes from `position` on equal `value`: one bit each, lowest first."""
-
-    def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _compare_64(target, builder, signature, arguments, "==")
-
-    return types.uint64(data, types.int64, types.uint8), build
-
-
-def _compare_64(target: Any, builder: Any, signature: Any, arguments: Any, how: str) -> Any:
+def _comparison(how: str) -> Any:
     """64 bytes are one line of memory; LLVM makes no such comparison of a loop by itself."""
-    kind = ir.VectorType(ir.IntType(8), 64)
-    array = target.make_array(signature.args[0])(target, builder, arguments[0])
-    pointer = builder.gep(array.data, [arguments[1]], source_etype=ir.IntType(8))
-    line = builder.load(builder.bitcast(pointer, kind.as_pointer()), align=1, typ=kind)
-    nothing, zeros = ir.Constant(kind, ir.Undefined), [0] * 64
-    first = builder.insert_element(nothing, arguments[2], ir.IntType(32)(0))
-    everywhere = ir.Constant(ir.VectorType(ir.IntType(32), 64), zeros)
-    limits = builder.shuffle_vector(first, nothing, everywhere)
-    return builder.bitcast(builder.icmp_unsigned(how, line, limits), ir.IntType(64))
+
+    def compare(context: Any, data: Any, position: Any, value: Any) -> Any:
+        def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kind = ir.VectorType(ir.IntType(8), 64)
+            array = target.make_array(signature.args[0])(target, builder, arguments[0])
+            pointer = builder.gep(array.data, [arguments[1]], source_etype=ir.IntType(8))
+            line = builder.load(builder.bitcast(pointer, kind.as_pointer()), align=1, typ=kind)
+            nothing, zeros = ir.Constant(kind, ir.Undefined), [0] * 64
+            first = builder.insert_element(nothing, arguments[2], ir.IntType(32)(0))
+            everywhere = ir.Constant(ir.VectorType(ir.IntType(32), 64), zeros)
+            values = builder.shuffle_vector(first, nothing, everywhere)
+            return builder.bitcast(builder.icmp_unsigned(how, line, values), ir.IntType(64))
+
+        return types.uint64(data, types.int64, types.uint8), build
+
+    return intrinsic(compare)
+
+
+bytes_up_to, bytes_equal = _comparison("<="), _comparison("==")
+"""Which of 64 bytes of `data` from a position on are at most, or equal, a value: one bit each."""
 
 
 @inlined

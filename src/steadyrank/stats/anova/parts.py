@@ -124,7 +124,10 @@ def decompose(array: np.ndarray, family: Sequence[Axes]) -> Parts:
     offset = float(centred.mean())
     centred -= offset
     effects, rest = sweep(centred, family)
-    sums = [_squares(each, array.size) for each in (*effects, rest, centred)]
+    sums = [
+        float(np.square(each).sum()) * (array.size // each.size)
+        for each in (*effects, rest, centred)
+    ]
     return Parts(
         mean=mean + offset,
         effects=dict(zip(family, effects, strict=True)),
@@ -168,11 +171,6 @@ def sums_of_squares(values: np.ndarray, terms: Sequence[Axes]) -> list[np.ndarra
         np.square(each).sum(axis=axes) * (cells / prod(each.shape[axis] for axis in axes))
         for each in (*effects, rest)
     ]
-
-
-def _squares(effect: np.ndarray, n: int) -> float:
-    """Sum of squares over n observations."""
-    return float(np.square(effect).sum()) * (n // effect.size)
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,10 @@ def random_effects(
     n, w = len(d), 1.0 / (tau2 + v)
     mean = float(w @ d / w.sum())
     se = math.sqrt(float(w @ np.square(d - mean)) / ((n - 1.0) * w.sum()))
-    q = _cochran(d, v)
+    alone = 1.0 / v
+    q = float(alone @ np.square(d - alone @ d / alone.sum()))
+    # Within datasets, as Higgins and Thompson (2002) average it for I².
+    typical = float((n - 1.0) * alone.sum() / (alone.sum() ** 2 - np.square(alone).sum()))
     return RandomEffects(
         n=n,
         difference=mean,
@@ -102,7 +105,7 @@ def random_effects(
         interval=_around(mean, se, n - 1, confidence),
         prediction=_around(mean, math.sqrt(tau2 + se * se), n - 2, confidence),
         tau2=tau2,
-        i2=tau2 / (tau2 + _typical_variance(v)),
+        i2=tau2 / (tau2 + typical),
         q=q,
         q_pvalue=float(special.chdtrc(n - 1.0, q)),
     )
@@ -162,17 +165,6 @@ def _likelihood(tau2: float, d: np.ndarray, v: np.ndarray) -> float:
     w = 1.0 / (tau2 + v)
     mean = w @ d / w.sum()
     return float(np.log(w).sum() - math.log(w.sum()) - w @ np.square(d - mean))
-
-
-def _cochran(d: np.ndarray, v: np.ndarray) -> float:
-    w = 1.0 / v
-    return float(w @ np.square(d - w @ d / w.sum()))
-
-
-def _typical_variance(v: np.ndarray) -> float:
-    """Within datasets, as Higgins and Thompson (2002) average it for I²."""
-    w = 1.0 / v
-    return float((len(v) - 1.0) * w.sum() / (w.sum() ** 2 - np.square(w).sum()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

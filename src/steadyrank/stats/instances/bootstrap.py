@@ -116,7 +116,7 @@ def algorithm_two(
     )
 
 
-class _Instances(NamedTuple):
+class Instances(NamedTuple):
     """What Algorithm 2 draws from: the differences of each instance about their mean."""
 
     places: np.ndarray
@@ -127,11 +127,8 @@ class _Instances(NamedTuple):
     largest: np.ndarray
     """Largest absolute difference."""
 
-    def some(self, part: slice) -> _Instances:
-        return _Instances(*(values[part] for values in self))
 
-
-def _instances(d: np.ndarray) -> _Instances:
+def _instances(d: np.ndarray) -> Instances:
     n, means, _, _, largest = row_moments(d)
     keep = np.flatnonzero(n > 1)
     centred = d[keep] - means[keep, None]
@@ -141,11 +138,11 @@ def _instances(d: np.ndarray) -> _Instances:
         centred = np.nan_to_num(np.take_along_axis(centred, order, axis=1))
     entries = np.zeros((len(keep), 2 * d.shape[1] + 2))
     entries[:, 0:-2:2], entries[:, 1:-2:2] = centred, centred**2
-    return _Instances(keep, n[keep], entries, largest[keep])
+    return Instances(keep, n[keep], entries, largest[keep])
 
 
 def _extreme_counts(
-    instances: _Instances,
+    instances: Instances,
     limit: float,
     *,
     n_samples: int,
@@ -155,7 +152,7 @@ def _extreme_counts(
     jobs: int | None,
 ) -> np.ndarray:
     """How many t* reach the limit, for each instance."""
-    key, n_instances = _key(seed), len(instances.places)
+    key, n_instances = np.uint64(_key(seed)), len(instances.places)
     # An instance whose resamples are counted in one go needs no sweep to find their mean.
     at_once = paper and n_samples <= CHUNK
     tasks = [
@@ -168,8 +165,14 @@ def _extreme_counts(
         counts, totals = np.zeros(n_instances, np.int64), np.zeros(n_instances)
 
         def count(task: tuple[slice, int, int]) -> tuple[np.ndarray, np.ndarray]:
-            some, span = instances.some(task[0]), task[1:]
-            return _count(some, shifts[task[0]], span, key, limit, two_sided, at_once)
+            """Of some instances and a span of resamples: extreme t*, sums of resample means."""
+            part, first, stop = task
+            some, own = tuple(values[part] for values in instances), shifts[part]
+            size = TOGETHER * words_of(int(instances.n_topics[part].max()))
+            room = (*np.empty((2, size), np.uint64), *np.empty((2, stop - first)))
+            results = np.zeros(len(own), np.int64), np.zeros(len(own))
+            extreme_counts(key, first, some, own, at_once, limit, two_sided, room, results)
+            return results
 
         with workers(jobs=jobs if len(tasks) > 1 else 1) as threads:
             answers = map_in_order(count, tasks, threads)
@@ -180,41 +183,6 @@ def _extreme_counts(
 
     counts, totals = resample(np.zeros(n_instances))
     return resample(totals / n_samples)[0] if paper and not at_once else counts
-
-
-def _count(
-    instances: _Instances,
-    shifts: np.ndarray,
-    span: tuple[int, int],
-    key: int,
-    limit: float,
-    two_sided: bool,
-    recentred: bool,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Of some instances and a span of resamples: extreme t*, and the sum of the resample means."""
-    counts, totals = np.zeros(len(shifts), np.int64), np.zeros(len(shifts))
-    size = TOGETHER * words_of(int(instances.n_topics.max()))
-    words, positions = np.empty((2, size), np.uint64)
-    sums, squares = np.empty((2, span[1] - span[0]))
-    extreme_counts(
-        np.uint64(key),
-        span[0],
-        instances.places,
-        instances.n_topics,
-        instances.entries,
-        shifts,
-        recentred,
-        instances.largest,
-        limit,
-        two_sided,
-        words,
-        positions,
-        sums,
-        squares,
-        counts,
-        totals,
-    )
-    return counts, totals
 
 
 def _key(seed: int) -> int:

@@ -168,31 +168,18 @@ def drawn_positions(key, place, block, n_topics, n_words, words, positions):
 
 
 @kernel
-def extreme_counts(
-    key,
-    first,
-    places,
-    n_topics,
-    entries,
-    shifts,
-    recentred,
-    largest,
-    limit,
-    two_sided,
-    words,
-    positions,
-    sums,
-    squares,
-    counts,
-    totals,
-):
+def extreme_counts(key, first, instances, shifts, recentred, limit, two_sided, room, results):
     """How many t* of each instance's resamples, from number `first` on, reach the limit.
 
-    `entries` [instance, number] holds difference and square of each topic in turn, and 0, 0 at the
-    end; `sums` and `squares` have room for the resamples of one instance. `totals` receives the
-    sums of the resample means; with `recentred` their mean is the shift. The numbers of a resample
-    depend on the key, the instance's place and the resample's number; `first` begins a block.
+    `instances` are the arrays of `bootstrap.Instances`; `room` has space for words and positions
+    of a block, and for the sums and squares of the resamples of one instance. `results` receive the
+    counts and the sums of the resample means; with `recentred` their mean is the shift. The numbers
+    of a resample depend on the key, the instance's place and the resample's number; `first` begins
+    a block.
     """
+    places, n_topics, entries, largest = instances
+    words, positions, sums, squares = room
+    counts, totals = results
     size = sums.size
     for m in range(places.size):
         n = n_topics[m]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import special
@@ -26,6 +26,7 @@ from steadyrank.stats.mixed.model import RESIDUAL, MixedModel, Term
 from steadyrank.stats.mixed.two_way import (
     ONE_INSTANCE,
     DfMethod,
+    Difference,
     DifferenceTest,
     default_df_method,
     nested_difference,
@@ -44,24 +45,6 @@ FACTOR = "instance factor "
 PAIRED_T = "Student's paired t of two runs, two-sided"
 
 NOT_KNOWN = (math.nan, math.nan)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
-    """a - b by the mixed model, and the variances that it rests on."""
-
-    estimate: float
-    standard_error: float
-    df: float
-    statistic: float
-    pvalue: float
-    variances: dict[str, float]
-    """Of `COMPONENTS`; NaN where not identified."""
-    factor_variances: dict[str, float]
-    """Of each instance factor, within the one before it; their sum is the instance's."""
-    flag: str
-    df_method: str
-    method: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +74,7 @@ def mixed_model(pair: SystemPair, factors: Sequence[str] = ()) -> MixedModel:
 
 
 def mixed_difference(pair: SystemPair, model: MixedModel, factors: Sequence[str]) -> Difference:
-    """The sound test: closed form where the layout is balanced, REML elsewhere.
+    """The sound test: closed form where the layout is balanced, REML elsewhere; of `COMPONENTS`.
 
     Kenward and Roger's adjustment where a system that varies has few instances, or few groups by
     the first instance factor; Satterthwaite's degrees of freedom elsewhere.
@@ -238,18 +221,8 @@ def _closed(pair: SystemPair, model: MixedModel, df_method: DfMethod) -> Differe
         variances[TOPIC] = fit(model).variances[TOPIC]
     named = {INSTANCE: "instance", SYSTEM_TOPIC: "topic", RESIDUAL: "residual"}
     variances |= {ours: test.variances[theirs] for ours, theirs in named.items()}
-    return Difference(
-        estimate=test.estimate,
-        standard_error=test.standard_error,
-        df=test.df,
-        statistic=test.statistic,
-        pvalue=test.pvalue,
-        variances=variances,
-        factor_variances={},
-        flag=test.flag,
-        df_method=test.df_method,
-        method=PAIRED_T if max(len(pair.a.runs), len(pair.b.runs)) == 1 else test.method,
-    )
+    single = max(len(pair.a.runs), len(pair.b.runs)) == 1
+    return replace(test, variances=variances, method=PAIRED_T if single else test.method)
 
 
 def _rows(

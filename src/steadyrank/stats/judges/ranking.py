@@ -18,7 +18,6 @@ from scipy.special import stdtr
 
 from steadyrank.stats.judges.corrected import (
     CorrectedParts,
-    Uncertainty,
     difference_uncertainty,
     mean_uncertainty,
 )
@@ -107,6 +106,7 @@ def rank_runs(
     claimed = np.where((adjusted <= alpha) & ~same, np.sign(difference), 0.0).astype(int)
     wins = decisions.beaten(len(mean), pairs, claimed)
     half = mean_uncertainty(parts).half_width(1.0 - alpha)
+    limits = limits_of(difference, np.where(constant, 0.0, spread.error), together.reach)
     return RunRanking(
         mean=mean,
         mean_interval=np.stack([mean - half, mean + half], axis=1),
@@ -117,7 +117,7 @@ def rank_runs(
         difference=difference,
         error=spread.error,
         half_width=spread.half_width(1.0 - alpha),
-        interval=_intervals(difference, spread, together, constant, claimed),
+        interval=decisions.agreeing_intervals(limits, claimed),
         pvalue=np.where(np.isnan(statistic), 1.0, 2.0 * stdtr(spread.df, -np.abs(statistic))),
         pvalue_adjusted=adjusted,
         significant=claimed != 0,
@@ -132,17 +132,6 @@ def _statistic(
     t = difference / np.where(constant, 1.0, error)
     t = np.where(constant, np.copysign(np.inf, difference), t)
     return np.where(constant & same, np.nan, t)
-
-
-def _intervals(
-    difference: np.ndarray,
-    spread: Uncertainty,
-    together: MaxT,
-    constant: np.ndarray,
-    claimed: np.ndarray,
-) -> np.ndarray:
-    error = np.where(constant, 0.0, spread.error)
-    return decisions.agreeing_intervals(limits_of(difference, error, together.reach), claimed)
 
 
 def two_part_max_t(

@@ -202,6 +202,12 @@ def _fixed_effects(
     return estimates, shapes, float(2.0 * np.log(n / 2.0))
 
 
+def _refines(fine: tuple[np.ndarray, int], coarse: tuple[np.ndarray, int]) -> bool:
+    """Whether each group of an even grouping, its labels and size, lies within one of another."""
+    (inner, n_inner), (outer, n_outer) = fine, coarse
+    return n_outer == 1 or (n_inner % n_outer == 0 and parents(inner, outer, n_inner) is not None)
+
+
 class _Lattice:
     """Groupings of the rows, closed under the finest grouping that two of them refine.
 
@@ -225,8 +231,9 @@ class _Lattice:
         if not self.balanced or not self._is_even(labels, size):
             self.balanced = False
             return -1
-        below = [self._within(labels, size, k) for k in range(len(self.sizes))]
-        above = [self._holds(labels, size, k) for k in range(len(self.sizes))]
+        groupings = list(zip(self.labels, self.sizes, strict=True))
+        below = [_refines((labels, size), other) for other in groupings]
+        above = [_refines(other, (labels, size)) for other in groupings]
         for k, same in enumerate(zip(below, above, strict=True)):
             if all(same):
                 return k
@@ -245,18 +252,6 @@ class _Lattice:
         if self.n % size:
             return False
         return bool((np.bincount(labels, minlength=size) == self.n // size).all())
-
-    def _within(self, labels: np.ndarray, size: int, k: int) -> bool:
-        if self.sizes[k] == 1:
-            return True
-        if size % self.sizes[k]:
-            return False
-        return parents(labels, self.labels[k], size) is not None
-
-    def _holds(self, labels: np.ndarray, size: int, k: int) -> bool:
-        if self.sizes[k] % size:
-            return False
-        return parents(self.labels[k], labels, self.sizes[k]) is not None
 
     def _add_join(self, a: int, b: int) -> None:
         """Add the common coarsening of two groupings, or find that they are not orthogonal."""

@@ -9,6 +9,7 @@ Balanced layouts are solved in closed form.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy
@@ -107,7 +108,28 @@ def fit(model: MixedModel, *, reml: bool = True, df_method: DfMethod = "satterth
     else:
         with one_blas_thread():
             trust = _kenward_roger(likelihood, best, free)
-    return _fitted(model, scale, best, trust, free=free, reml=reml, df_method=df_method, method=how)
+    p = len(best.estimates)
+    variances = best.variances * scale.spread**2
+    # At the search's floor the residual variance stands for 0.
+    variances[-1] *= best.bounded
+    variances[np.setdiff1d(np.arange(len(variances)), free)] = np.nan
+    value = best.value + (scale.n - p * reml) * 2.0 * float(np.log(scale.spread))
+    estimates = best.estimates * scale.spread
+    estimates[0] += scale.centre
+    return _fitted(
+        model,
+        scale.n,
+        estimates=estimates,
+        errors=np.sqrt(np.diag(trust[0])) * scale.spread,
+        df=trust[1],
+        covariance=trust[0] * scale.spread**2,
+        variances=variances,
+        log_likelihood=-0.5 * value if best.bounded else np.inf,
+        converged=best.converged,
+        flag="" if best.bounded else NO_RESIDUAL,
+        df_method=df_method,
+        method=how,
+    )
 
 
 def _check_df_method(df_method: DfMethod, reml: bool) -> None:
@@ -164,51 +186,35 @@ def best_fit(likelihood: LayoutStrata | RowTables, reml: bool) -> tuple[Optimum,
 
 def _fitted(
     model: MixedModel,
-    scale: ResponseScale,
-    best: Optimum,
-    trust: tuple[np.ndarray, np.ndarray],
+    n: int,
     *,
-    free: np.ndarray,
-    reml: bool,
-    df_method: DfMethod,
-    method: str,
+    estimates: np.ndarray,
+    errors: np.ndarray,
+    df: np.ndarray,
+    variances: np.ndarray,
+    converged: bool,
+    flag: str,
+    **figures: Any,
 ) -> MixedFit:
-    """The optimum in the units of the response, with tests of the coefficients.
-
-    `trust` is the covariance of the coefficients and their degrees of freedom.
-    """
-    covariance, df = trust
-    names, p = [*model.random, RESIDUAL], len(best.estimates)
-    variances = best.variances * scale.spread**2
-    # At the search's floor the residual variance stands for 0.
-    variances[-1] *= best.bounded
-    value = best.value + (scale.n - p * reml) * 2.0 * float(np.log(scale.spread))
-    estimates = best.estimates * scale.spread
-    estimates[0] += scale.centre
-    errors = np.sqrt(np.diag(covariance)) * scale.spread
-    statistic, pvalue, flag = _tests(estimates, errors, df, "" if best.bounded else NO_RESIDUAL)
-    dropped = tuple(names[k] for k in free[:-1].tolist() if variances[k] == 0.0)
-    unknown = np.setdiff1d(np.arange(len(names)), free)
-    variances[unknown] = np.nan
+    """A fit of n rows with the tests of its coefficients; `variances` are NaN if unidentified."""
+    statistic, pvalue, flag = _tests(estimates, errors, df, flag)
+    named = dict(zip([*model.random, RESIDUAL], variances.tolist(), strict=True))
     return MixedFit(
-        coefficients=coefficient_names(p),
+        coefficients=coefficient_names(len(estimates)),
         estimates=estimates,
         standard_errors=errors,
         df=df,
         statistic=statistic,
         pvalue=pvalue,
-        covariance=covariance * scale.spread**2,
-        variances=dict(zip(names, variances.tolist(), strict=True)),
-        log_likelihood=-0.5 * value if best.bounded else np.inf,
-        converged=best.converged and not np.isnan(df[errors > 0.0]).any(),
-        dropped=dropped,
-        unidentified=tuple(names[k] for k in unknown.tolist()),
+        variances=named,
+        converged=converged and not np.isnan(df[errors > 0.0]).any(),
+        dropped=tuple(name for name in model.random if named[name] == 0.0),
+        unidentified=tuple(name for name, value in named.items() if np.isnan(value)),
         groups=model.groups,
-        n=scale.n,
-        n_missing=model.response.size - scale.n,
+        n=n,
+        n_missing=model.response.size - n,
         flag=flag,
-        df_method=df_method,
-        method=method,
+        **figures,
     )
 
 
@@ -216,30 +222,20 @@ def _degenerate(
     model: MixedModel, scale: ResponseScale, reml: bool, df_method: DfMethod
 ) -> MixedFit:
     """The fit of a response without spread, or of too few rows to have one."""
-    names, p = [*model.random, RESIDUAL], len(scale.means)
-    few = scale.flag == TOO_FEW
-    nothing, unknown = np.nan if few else 0.0, np.full(p, np.nan)
-    estimates = scale.means
+    p, few = len(scale.means), scale.flag == TOO_FEW
+    nothing, estimates = np.nan if few else 0.0, scale.means
     if p == 2:
         estimates = np.array([scale.means[1], scale.means[0] - scale.means[1]])
-    errors = np.full(p, nothing)
-    statistic, pvalue, _ = _tests(estimates, errors, unknown, scale.flag)
-    return MixedFit(
-        coefficients=coefficient_names(p),
+    return _fitted(
+        model,
+        scale.n,
         estimates=estimates,
-        standard_errors=errors,
-        df=unknown,
-        statistic=statistic,
-        pvalue=pvalue,
+        errors=np.full(p, nothing),
+        df=np.full(p, np.nan),
         covariance=np.full((p, p), nothing),
-        variances=dict.fromkeys(names, nothing),
+        variances=np.full(len(model.random) + 1, nothing),
         log_likelihood=np.nan if few else np.inf,
         converged=True,
-        dropped=() if few else tuple(model.random),
-        unidentified=tuple(names) if few else (),
-        groups=model.groups,
-        n=scale.n,
-        n_missing=model.response.size - scale.n,
         flag=scale.flag,
         df_method=df_method,
         method=_method(reml, "nothing to estimate", df_method),

@@ -115,7 +115,11 @@ def tables_of(rows: ModelRows) -> RowTables:
     core = [k for k in range(n_terms) if k != largest]
     fixed = [np.ones(n)] if rows.first is None else [np.ones(n), rows.first.astype(np.float64)]
     columns = np.stack([*fixed, rows.response])
-    sums = [_sums(rows.labels[k], rows.sizes[k], columns) for k in range(n_terms)]
+    groups = list(zip(rows.labels, rows.sizes, strict=True))
+    sums = [
+        np.stack([np.bincount(labels, column, minlength=size) for column in columns], axis=1)
+        for labels, size in groups
+    ]
     gram = np.block(
         [
             *[[*(_table(rows, k, other) for other in core), sums[k]] for k in core],
@@ -126,7 +130,6 @@ def tables_of(rows: ModelRows) -> RowTables:
     if n_terms:
         counts = np.bincount(rows.labels[largest], minlength=rows.sizes[largest]).astype(np.float64)
         totals = np.hstack([*(_table(rows, largest, other) for other in core), sums[largest]])
-    groups = list(zip(rows.labels, rows.sizes, strict=True))
     within = [
         [parents(own, other, size) is not None for other in rows.labels] for own, size in groups
     ]
@@ -156,10 +159,6 @@ def _table(rows: ModelRows, k: int, other: int) -> np.ndarray:
     shape = (rows.sizes[k], rows.sizes[other])
     cells = rows.labels[k] * shape[1] + rows.labels[other]
     return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
-
-
-def _sums(labels: np.ndarray, size: int, columns: np.ndarray) -> np.ndarray:
-    return np.stack([np.bincount(labels, column, minlength=size) for column in columns], axis=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

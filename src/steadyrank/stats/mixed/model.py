@@ -86,8 +86,13 @@ class ResponseScale:
 def scale_of(model: MixedModel) -> ResponseScale:
     """Means and spread of the response, and whether they say it all."""
     rows = model.rows
-    values, means = rows.response, _row_means(rows)
-    off = values - (means[0] if rows.first is None else np.where(rows.first, *means))
+    values = rows.response
+    if rows.first is None:
+        means = np.array([values.mean() if len(values) else np.nan])
+        off = values - means[0]
+    else:
+        means = np.array([values[rows.first].mean(), values[~rows.first].mean()])
+        off = values - np.where(rows.first, *means)
     n, p = values.size, means.size
     spread = float(np.sqrt((off * off).sum() / max(n - p, 1)))
     tiny = CONSTANT * max(1.0, float(np.abs(values).max(initial=0.0)))
@@ -105,12 +110,6 @@ def likelihood_of(model: MixedModel, scale: ResponseScale) -> LayoutStrata | Row
     """Of the response, centred and divided by its spread: strata if balanced, else tables."""
     rows = replace(model.rows, response=(model.rows.response - scale.centre) / scale.spread)
     return strata_of(rows, scale.tiny / scale.spread) or tables_of(rows)
-
-
-def _row_means(rows: ModelRows) -> np.ndarray:
-    if rows.first is None:
-        return np.array([rows.response.mean() if len(rows.response) else np.nan])
-    return np.array([rows.response[rows.first].mean(), rows.response[~rows.first].mean()])
 
 
 def _check_axes(model: MixedModel) -> None:

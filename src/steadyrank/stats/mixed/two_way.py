@@ -13,7 +13,7 @@ squares of the balanced layout, and pool them as REML does: a component that wou
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -46,7 +46,7 @@ ONE_INSTANCE, ONE_TOPIC = "one_instance", "one_topic"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DifferenceTest:
+class Difference:
     """The mean difference of two systems, tested with instances and topics random."""
 
     estimate: float
@@ -54,20 +54,27 @@ class DifferenceTest:
     df: float
     statistic: float
     pvalue: float
-    instance: Amount
-    topic: Amount
-    error: Amount
     variances: dict[str, float]
-    """Of instances, of topics (of the difference, or system by topic) and of the residual."""
-    dropped: tuple[str, ...]
-    """Components that REML estimates at 0."""
-    n_instances: int
-    n_topics: int
+    """Of instances, of topics (of the difference, or system by topic) and of the residual; NaN
+    where not identified."""
+    factor_variances: dict[str, float] = field(default_factory=dict)
+    """Of each instance factor, within the one before it; their sum is the instance's."""
     flag: str
     """"", ONE_INSTANCE, ONE_TOPIC, or a flag of `steadyrank.stats.pairs.result`."""
     df_method: str
     """"satterthwaite" or "kenward-roger"; "exact" where one mean square is all that there is."""
     method: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DifferenceTest(Difference):
+    """The same in closed form, with the mean squares that it rests on."""
+
+    instance: Amount
+    topic: Amount
+    error: Amount
+    dropped: tuple[str, ...]
+    """Components that REML estimates at 0."""
 
 
 def two_way_difference(
@@ -122,8 +129,8 @@ def nested_difference(
 
     >>> first = [[0.1, 0.6, 0.4, 0.8], [0.2, 0.7, 0.3, 0.9]]
     >>> test = nested_difference(first, [[0.1, 0.5, 0.4, 0.7], [0.1, 0.6, 0.3, 0.8]])
-    >>> round(test.estimate, 4), test.n_instances, test.dropped
-    (0.0625, 2, ('instance', 'topic'))
+    >>> round(test.estimate, 4), test.dropped
+    (0.0625, ('instance', 'topic'))
     """
     a, b = _complete("first", first), _complete("second", second)
     if a.shape != b.shape:
@@ -219,8 +226,6 @@ def _test(
         error=error,
         variances=_variances(instance, topic, error, dropped, shape),
         dropped=dropped,
-        n_instances=shape[0],
-        n_topics=shape[1],
         flag=flag,
         df_method=df_method if error.df else "exact",
         method=f"{method}, closed form; {METHOD_WORDS[df_method]}, two-sided",

@@ -71,22 +71,18 @@ class Decided(Protocol):
     @property
     def runs(self) -> Sequence[str]:
         """Their names."""
-        ...
 
     @property
     def pairs(self) -> np.ndarray:
         """[pair, 2]: positions of the two runs."""
-        ...
 
     @property
     def significant(self) -> np.ndarray:
         """One per pair."""
-        ...
 
     @property
     def comparison_alpha(self) -> float:
         """The level of a single comparison that the correction's first step amounts to."""
-        ...
 
 
 def agreeing_intervals(limits: np.ndarray, claimed: np.ndarray) -> np.ndarray:

@@ -319,42 +319,27 @@ def look_up(values, row, table, out):
 
 
 @kernel
-def step_counts(values, observed, counts, largest):
+def step_counts(values, rows, weight, observed, counts, largest):
     """Stepdown: how often the largest of the hypotheses still in play reaches each observed one.
 
-    `values` [pattern, pair] speak for "the first run of the pair is better", pairs being sorted
-    by `observed`, largest first; their negatives for the other direction, which is never rejected
-    before and so always in play. `largest` receives each pattern's largest of all.
+    The statistic of pair p under pattern b is (values[i, b] - values[j, b]) weight[p], with i and j
+    its `rows`, and speaks for "the first run of the pair is better", pairs being sorted by
+    `observed`, largest first; its negative for the other direction, which is never rejected before
+    and so always in play. `largest` receives each pattern's largest of all.
+
+    Patterns lie side by side: all of one pair are done at once, and of the statistics only the
+    largest so far are held.
     """
-    n_pairs = values.shape[1]
-    for b in range(values.shape[0]):
-        most = 0.0
-        for p in range(n_pairs):
-            most = max(most, -values[b, p])
-        for k in range(n_pairs):
-            p = n_pairs - 1 - k
-            most = max(most, values[b, p])
-            counts[p] += most >= observed[p]
-        largest[b] = most
-
-
-@kernel
-def step_counts_of_sums(sums, pairs, weight, observed, counts, largest):
-    """`step_counts` of `signed_differences`, of sums [run, pattern], without the values between.
-
-    Patterns lie side by side: all of one pair are done at once, and only the sums of the runs and
-    the largest so far are held.
-    """
-    n_pairs, n_patterns = len(pairs), len(largest)
+    n_pairs, n_patterns = len(rows), len(largest)
     largest[:] = 0.0
     for p in range(n_pairs):
-        better, worse = sums[pairs[p, 0]], sums[pairs[p, 1]]
+        better, worse = values[rows[p, 0]], values[rows[p, 1]]
         for b in range(n_patterns):
             against = (worse[b] - better[b]) * weight[p]
             largest[b] = against if against > largest[b] else largest[b]
     for k in range(n_pairs):
         p = n_pairs - 1 - k
-        better, worse = sums[pairs[p, 0]], sums[pairs[p, 1]]
+        better, worse = values[rows[p, 0]], values[rows[p, 1]]
         reached = 0
         for b in range(n_patterns):
             value = (better[b] - worse[b]) * weight[p]
@@ -376,32 +361,16 @@ def largest_of_sums(sums, pairs, weight, largest):
 
 
 @kernel
-def count_beaten(values, pairs, observed, most, counts):
+def count_beaten(values, rows, pairs, weight, observed, most, counts):
     """How often the largest statistic against each run reaches the observed one [run].
 
-    `values` [pattern, pair] speak for the first run of a pair, against the second; their negatives
-    for the second. `most` [run] is scratch.
+    Statistics are as in `step_counts`: for the first run of a pair, against the second; their
+    negatives for the second. `most` [run, pattern] is scratch.
     """
-    for b in range(values.shape[0]):
-        most[:] = 0.0
-        for p in range(values.shape[1]):
-            better, worse = pairs[p, 0], pairs[p, 1]
-            most[worse] = max(most[worse], values[b, p])
-            most[better] = max(most[better], -values[b, p])
-        for run in range(len(observed)):
-            counts[run] += most[run] >= observed[run]
-
-
-@kernel
-def count_beaten_of_sums(sums, pairs, weight, observed, most, counts):
-    """`count_beaten` of `signed_differences`, of sums [run, pattern], without the values between.
-
-    `most` [run, pattern] is scratch. As in `step_counts_of_sums`, patterns lie side by side.
-    """
-    n_patterns = sums.shape[1]
+    n_patterns = values.shape[1]
     most[:] = 0.0
     for p in range(len(pairs)):
-        better, worse = sums[pairs[p, 0]], sums[pairs[p, 1]]
+        better, worse = values[rows[p, 0]], values[rows[p, 1]]
         of_better, of_worse = most[pairs[p, 0]], most[pairs[p, 1]]
         for b in range(n_patterns):
             value = (better[b] - worse[b]) * weight[p]

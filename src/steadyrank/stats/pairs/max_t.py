@@ -20,8 +20,8 @@ maxima of all steps come from one walk through the pairs, from the smallest t up
 pattern only through the signed sum: with r = sum / sqrt(n S), t = r sqrt((n - 1) / (1 - r²)), which
 increases with r, and r serves as well as t. The signed sum of a pair is the difference of those of
 its runs, which one product of matrices has for all runs and patterns; no array [pattern, pair] is
-made (`kernels.step_counts_of_sums`). Where pairs lack topics, or what was drawn differs in weight,
-statistics are not comparable as they are, and the array is made, some patterns at a time.
+made. Where pairs lack topics, or what was drawn differs in weight, statistics are not comparable as
+they are, and the array is made, some patterns at a time.
 
 Flips make symmetric differences, and real ones are skewed. Hence what is held against the largest
 flipped t is not the observed t but the careful one (`steadyrank.stats.pairs.skewed`).
@@ -32,8 +32,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, NamedTuple, Protocol, TypedDict, Unpack
+from functools import lru_cache, partial
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
@@ -193,79 +193,59 @@ def check_flips(flips: Flips) -> None:
     check_open_unit("alpha", flips.get("alpha", 0.05))
 
 
-class FlippedStatistics(Protocol):
-    """Flipped statistics of a family's pairs, the better run first."""
-
-    def count_steps(
-        self, signs: np.ndarray, observed: np.ndarray, counts: np.ndarray, largest: np.ndarray
-    ) -> None:
-        """Of signs [pattern, unit]: add to how often the largest statistic of a pair and of those
-        below reaches the observed one [pair], and write the largest of all [pattern]."""
-
-    def count_beaten(self, signs: np.ndarray, against: np.ndarray, counts: np.ndarray) -> None:
-        """Add to how many patterns reach the largest observed statistic against each run [run]."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class OfValues:
-    """Statistics [pattern, pair] that are made of some rows of `sums` of the signs.
+class FlippedStatistics:
+    """Flipped statistics of a family's pairs, the better run first.
 
-    Sums are of a whole block of patterns at once, as the last bits of a product may depend on how
-    many rows it has.
+    That of a pair is the difference of two rows of values [row, pattern], times its weight.
     """
 
     pairs: np.ndarray
-    sums: Callable[[np.ndarray], tuple[np.ndarray, ...]]
-    statistics: Callable[..., np.ndarray]
-
-    def _parts(self, signs: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-        arrays = self.sums(signs)
-        for part in slices(len(signs), max(1, VALUES_AT_ONCE // max(1, len(self.pairs)))):
-            yield part, self.statistics(*(array[part] for array in arrays))
-
-    def count_steps(
-        self, signs: np.ndarray, observed: np.ndarray, counts: np.ndarray, largest: np.ndarray
-    ) -> None:
-        """See `FlippedStatistics`."""
-        for part, values in self._parts(signs):
-            kernels.step_counts(values, observed, counts, largest[part])
-
-    def count_beaten(self, signs: np.ndarray, against: np.ndarray, counts: np.ndarray) -> None:
-        """See `FlippedStatistics`."""
-        scratch = np.empty(len(against))
-        for _, values in self._parts(signs):
-            kernels.count_beaten(values, self.pairs, against, scratch, counts)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _OfSums:
-    """The same counts of r of complete pairs, without an array of all pairs' statistics."""
-
-    pairs: np.ndarray
+    rows: np.ndarray
+    """[pair, 2]"""
     weight: np.ndarray
-    """1 / sqrt(n sum of squares) of the centred differences."""
-    centred: np.ndarray
-    """[topic, run]"""
-
-    def _parts(self, signs: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-        sums = signs @ self.centred
-        for part in slices(len(signs), PATTERNS_AT_ONCE):
-            yield part, np.ascontiguousarray(sums[part].T)
+    values: Callable[[np.ndarray], Iterator[np.ndarray]]
+    """From signs [pattern, unit], some patterns at a time, all patterns in their order."""
 
     def count_steps(
-        self, signs: np.ndarray, observed: np.ndarray, counts: np.ndarray, largest: np.ndarray
-    ) -> None:
-        """See `FlippedStatistics`."""
-        for part, by_run in self._parts(signs):
-            kernels.step_counts_of_sums(
-                by_run, self.pairs, self.weight, observed, counts, largest[part]
-            )
+        self, observed: np.ndarray, signs: np.ndarray, counts: np.ndarray
+    ) -> np.ndarray:
+        """Add to how often the largest statistic of a pair and of those below reaches the observed
+        one [pair]; returns the largest of all [pattern]."""
+        largest = [np.empty(0)]
+        for values in self.values(signs):
+            largest.append(np.empty(values.shape[1]))
+            kernels.step_counts(values, self.rows, self.weight, observed, counts, largest[-1])
+        return np.concatenate(largest)
 
-    def count_beaten(self, signs: np.ndarray, against: np.ndarray, counts: np.ndarray) -> None:
-        """See `FlippedStatistics`."""
-        for _, by_run in self._parts(signs):
-            most = np.empty_like(by_run)
-            kernels.count_beaten_of_sums(by_run, self.pairs, self.weight, against, most, counts)
+    def count_beaten(self, against: np.ndarray, signs: np.ndarray, counts: np.ndarray) -> None:
+        """Add to how many patterns reach the largest observed statistic against each run [run]."""
+        for values in self.values(signs):
+            most = np.empty((len(against), values.shape[1]))
+            kernels.count_beaten(values, self.rows, self.pairs, self.weight, against, most, counts)
+
+
+def of_values(
+    pairs: np.ndarray,
+    sums: Callable[[np.ndarray], tuple[np.ndarray, ...]],
+    statistics: Callable[..., np.ndarray],
+) -> FlippedStatistics:
+    """Statistics [pattern, pair] that are made of some rows of `sums` of the signs.
+
+    Sums are of a whole block of patterns at once, as the last bits of a product may depend on how
+    many rows it has. Every pair has a row of its own, which is held against one of zeros.
+    """
+    n_pairs = len(pairs)
+
+    def values(signs: np.ndarray) -> Iterator[np.ndarray]:
+        arrays = sums(signs)
+        for part in slices(len(signs), max(1, VALUES_AT_ONCE // max(1, n_pairs))):
+            by_pair = np.zeros((n_pairs + 1, part.stop - part.start))
+            by_pair[:-1] = statistics(*(array[part] for array in arrays)).T
+            yield by_pair
+
+    rows = np.stack([np.arange(n_pairs), np.full(n_pairs, n_pairs)], axis=1)
+    return FlippedStatistics(pairs, rows, np.ones(n_pairs), values)
 
 
 class _SortedPairs(NamedTuple):
@@ -321,11 +301,7 @@ def decide(
     family = _family(size, direction, pairs)
     statistics = flipped(family.pairs, family.place)
 
-    def count(signs: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        largest = np.empty(len(signs))
-        statistics.count_steps(signs, family.observed, counts, largest)
-        return largest
-
+    count = partial(statistics.count_steps, family.observed)
     taken = over_patterns(n_signs, count, len(family.place), n_pairs=len(pairs), flips=flips)
     stepped = np.maximum.accumulate(taken.pvalue)
     pvalue, alpha = np.ones(len(pairs)), flips.get("alpha", 0.05)
@@ -361,11 +337,7 @@ def _first(
         observed = np.where(np.greater(*leads[pairs.T]), observed, 0.0)
     against = np.zeros(len(candidates))
     np.maximum.at(against, pairs[:, 1], observed)
-    statistics = flipped(pairs, family.place[kept])
-
-    def count(signs: np.ndarray, counts: np.ndarray) -> None:
-        statistics.count_beaten(signs, against, counts)
-
+    count = partial(flipped(pairs, family.place[kept]).count_beaten, against)
     taken = over_patterns(n_signs, count, len(candidates), n_pairs=n_pairs, flips=flips)
     return np.asarray(candidates & (taken.pvalue > flips.get("alpha", 0.05)))
 
@@ -423,7 +395,7 @@ class _Observed:
         n, weight, scale = self.n[rows], self.weight[rows], self.scale
         gaps = np.flatnonzero(n < len(self.centred))
         if not len(gaps) and not len(scale.sizes):
-            return _OfSums(pairs, weight, self.centred)
+            return FlippedStatistics(pairs, pairs, weight, self._sums)
         mean, place = np.abs(self.mean[rows]), np.searchsorted(scale.sizes, n)
         own = _gap_differences(self.scores, pairs[gaps], mean[gaps], weight[gaps])
 
@@ -436,7 +408,13 @@ class _Observed:
                 kernels.look_up(values, place, scale.table, values)
             return values
 
-        return OfValues(pairs, lambda signs: (signs @ self.centred, signs), statistics)
+        return of_values(pairs, lambda signs: (signs @ self.centred, signs), statistics)
+
+    def _sums(self, signs: np.ndarray) -> Iterator[np.ndarray]:
+        """The runs' signed sums: of complete pairs no array of all statistics is made."""
+        sums = signs @ self.centred
+        for part in slices(len(signs), PATTERNS_AT_ONCE):
+            yield np.ascontiguousarray(sums[part].T)
 
 
 def _observed(scores: np.ndarray, pairs: np.ndarray, found: Moments, careful: bool) -> _Observed:

@@ -87,7 +87,9 @@ def randomization(
     if not design.is_plain:
         units = cluster_sums(scores, design)
         scores = units.sums * len(units.share)  # their plain means are the runs' means
-    exact = _nonzero(scores, pairs) <= _most_flipped(exact_up_to)
+    # The largest n with 2^n <= exact_up_to, and no larger than anyone waits for.
+    most = min(int(exact_up_to).bit_length() - 1, LONGEST_EXACT) if exact_up_to > 0 else -1
+    exact = _nonzero(scores, pairs) <= most
     pvalue, error = np.empty(len(pairs)), np.zeros(len(pairs))
     pvalue[exact] = _all_flips(scores, pairs[exact], jobs=jobs)
     counts = _drawn_flips(scores, pairs[~exact], n_samples=n_samples, seed=seed, jobs=jobs)
@@ -531,11 +533,6 @@ def _nonzero(scores: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     for part, z, tolerance in differences(scores, pairs):
         counts[part] = (np.abs(z) > tolerance[:, None]).sum(axis=1)
     return counts
-
-
-def _most_flipped(exact_up_to: int) -> int:
-    """The largest n with 2^n <= exact_up_to, and no larger than anyone waits for."""
-    return min(int(exact_up_to).bit_length() - 1, LONGEST_EXACT) if exact_up_to > 0 else -1
 
 
 def share_of_samples(

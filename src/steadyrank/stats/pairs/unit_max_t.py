@@ -15,7 +15,15 @@ import numpy as np
 
 from steadyrank.errors import InputError
 from steadyrank.stats.pairs import kernels
-from steadyrank.stats.pairs.max_t import Flipped, Flips, MaxT, OfValues, check_flips, decide
+from steadyrank.stats.pairs.max_t import (
+    Flipped,
+    FlippedStatistics,
+    Flips,
+    MaxT,
+    check_flips,
+    decide,
+    of_values,
+)
 from steadyrank.stats.pairs.result import CONSTANT
 from steadyrank.stats.pairs.skewed import careful_reach, careful_t, skewness_of_mean
 from steadyrank.stats.pairs.tests import slices
@@ -117,7 +125,7 @@ def _flipped(
             for columns in by_stratum
         )
 
-    def flipped(ordered: np.ndarray, rows: np.ndarray) -> OfValues:
+    def flipped(ordered: np.ndarray, rows: np.ndarray) -> FlippedStatistics:
         own = np.ascontiguousarray(squares[:, rows])
 
         def statistics(*summed: np.ndarray) -> np.ndarray:
@@ -125,7 +133,7 @@ def _flipped(
             kernels.unit_statistics(*summed, ordered, own, spread, out)
             return out
 
-        return OfValues(ordered, sums, statistics)
+        return of_values(ordered, sums, statistics)
 
     return flipped
 

@@ -203,14 +203,14 @@ class VarianceComponents:
     def _relative_limit(self, quantile: float) -> float:
         m, n = self.n_systems, self.n_topics
         spread = _ratio(self.mean_squares["system"], self.mean_squares["residual"])
-        return max(0.0, (spread / _f_quantile(quantile, m - 1, (m - 1) * (n - 1)) - 1.0) / n)
+        expected = float(special.fdtri(m - 1, (m - 1) * (n - 1), quantile))
+        return max(0.0, (spread / expected - 1.0) / n)
 
     def _absolute_limit(self, quantile: float) -> float:
         m, n = self.n_systems, self.n_topics
         s, t, e = (self.mean_squares[name] for name in ("system", "topic", "residual"))
         endless = float(special.gammaincinv((m - 1) / 2, quantile)) * 2.0 / (m - 1)
-        residual = _f_quantile(quantile, m - 1, (m - 1) * (n - 1))
-        topic = _f_quantile(quantile, m - 1, n - 1)
+        residual, topic = special.fdtri(m - 1, [(m - 1) * (n - 1), n - 1], quantile).tolist()
         above = s * s - endless * s * e + (endless - residual) * residual * e * e
         below = (m - 1) * endless * s * e + topic * s * t
         return max(0.0, _ratio(above, below) * m / n)
@@ -321,10 +321,6 @@ def _ratio(above: float, below: float) -> float:
     if below == 0.0:
         return math.inf if above > 0.0 else 0.0
     return above / below
-
-
-def _f_quantile(quantile: float, df1: float, df2: float) -> float:
-    return float(special.fdtri(df1, df2, quantile))
 
 
 STEADY_PILOT = 25

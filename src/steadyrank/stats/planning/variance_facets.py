@@ -230,7 +230,7 @@ def crossed_components(scores: ArrayLike, *, facet: str = "instance") -> FacetCo
     sums = sums_of_squares(cube, [frozenset("sti".index(i) - 3 for i in t) for t in terms[:-1]])
     squares, df = {}, {}
     for name, indices, total in zip(_INDICES["crossed"], terms, sums, strict=True):
-        label = _label(name, facet)
+        label = "_".join(facet if word == "instance" else word for word in name.split("_"))
         df[label] = math.prod(sizes[index] - 1 for index in indices)
         squares[label] = not_rounding(float(total), df[label], flat) / df[label]
     return _components("crossed", facet, squares, df, (m, n, k), m * k, n_dropped)
@@ -307,10 +307,6 @@ def _components(
         n_runs=n_runs,
         n_dropped=n_dropped,
     )
-
-
-def _label(name: str, facet: str) -> str:
-    return "_".join(facet if word == "instance" else word for word in name.split("_"))
 
 
 def _complete_topics(matrix: np.ndarray) -> tuple[np.ndarray, int]:

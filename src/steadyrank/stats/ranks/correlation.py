@@ -129,7 +129,9 @@ def kendall_tau(a: ArrayLike, b: ArrayLike, *, variant: str = "b") -> RankCorrel
     first, second = _two_rankings(a, b)
     n, order = first.size, np.argsort(second)
     first, second = first[order], second[order]
-    concordant, only_b, tied_a, tied_b = kernels.count_pair(second, first, np.argsort(first))
+    rows = first[None, :]
+    counts = kernels.taus_against(second, rows, np.argsort(rows), np.empty(1))
+    concordant, only_b, tied_a, tied_b = counts[0].tolist()
     total, tied_both = n * (n - 1) // 2, tied_b - only_b
     discordant = total - tied_a - only_b - concordant
     scale = total if variant == "a" else np.sqrt(float(total - tied_a) * float(total - tied_b))

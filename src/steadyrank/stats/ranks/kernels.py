@@ -161,46 +161,34 @@ def _tau_ap(credit, weight, among, divisor):
     return min(1.0, total / divisor - 1.0)
 
 
-def count_pair(
-    reference: np.ndarray, scores: np.ndarray, order: np.ndarray
-) -> tuple[int, int, int, int]:
-    """Concordant pairs, pairs tied in the reference only, tied pairs of scores and reference.
+def taus_against(
+    reference: np.ndarray, samples: np.ndarray, orders: np.ndarray, taus: np.ndarray
+) -> np.ndarray:
+    """tau-b of each row of `samples` with the reference, whose systems come sorted.
 
-    The systems come in the order of the reference; `order` sorts them by `scores`.
+    Returns counts [sample, 4]: concordant pairs, pairs tied in the reference only, and tied pairs
+    of the sample and of the reference. `orders` sort the samples.
     """
-    n = len(order)
-    counts: tuple[int, int, int, int] = _count_pair(
-        reference, scores, order, np.arange(n), np.empty((4, n), np.int64), _workspace(n)
-    )
+    n, counts = len(reference), np.empty((len(samples), 4), np.int64)
+    groups = np.empty((4, n), np.int64)
+    _taus_against(reference, samples, orders, np.arange(n), groups, _workspace(n), taus, counts)
     return counts
 
 
 @kernel
-def _count_pair(reference, scores, order, numbers, groups, work):
-    first, stop, own_first, own_stop = groups[0], groups[1], groups[2], groups[3]
-    other_tied = _tie_groups(reference, numbers, first, stop)
-    tied = _tie_groups(scores, order, own_first, own_stop)
-    concordant, only_reference = _walk(order, tied + other_tied, own_stop, first, stop, 0, work)
-    return concordant, only_reference, tied, other_tied
-
-
-def taus_against(
-    reference: np.ndarray, samples: np.ndarray, orders: np.ndarray, out: np.ndarray
-) -> None:
-    """tau-b of each row of `samples` with the reference, whose systems come sorted."""
-    n = len(reference)
-    groups = np.empty((4, n), np.int64)
-    _taus_against(reference, samples, orders, np.arange(n), groups, _workspace(n), out)
-
-
-@kernel
-def _taus_against(reference, samples, orders, numbers, groups, work, out):
+def _taus_against(reference, samples, orders, numbers, groups, work, taus, counts):
     first, stop, own_first, own_stop = groups[0], groups[1], groups[2], groups[3]
     tied = _tie_groups(reference, numbers, first, stop)
     for b in range(len(samples)):
         own_tied = _tie_groups(samples[b], orders[b], own_first, own_stop)
         concordant, tied_there = _walk(orders[b], own_tied + tied, own_stop, first, stop, 0, work)
-        out[b] = _tau_b(concordant, tied_there, len(reference), own_tied, tied)
+        taus[b] = _tau_b(concordant, tied_there, len(reference), own_tied, tied)
+        counts[b, 0], counts[b, 1], counts[b, 2], counts[b, 3] = (
+            concordant,
+            tied_there,
+            own_tied,
+            tied,
+        )
 
 
 def pair_correlations(

@@ -57,12 +57,15 @@ def paper_table(
     order, letters = first.order, _labels(first)
     columns = [_columns(result, order, shown, digits) for result in results]
     names = [_names(first, letters, row) for row in order]
-    n_names = len(names[0])
+    n_names, extra = len(names[0]), _extra(first, shown)
+    above, measures = [""] * (n_names - 1) + [first.row_word], [one.measure for one in results]
     starts = [n_names + place * len(columns[0]) for place in range(len(results))]
-    means = [_printed_means(result, order, digits) for result in results]
+    # As rounded: of means that print alike none is set apart from the others.
+    means = [[round(float(result.mean[row]), digits) for row in order] for result in results]
     return Table(
-        header=_header(results, shown, n_names),
-        groups=_groups(results, shown, len(columns[0])),
+        header=[*above, *(["mean", *extra] * len(results) if extra else measures)],
+        # The measures above their columns, where each has several.
+        groups=[(result.measure, len(columns[0])) for result in results] if extra else [],
         rows=[
             [*names[i], *(column[i] for measure in columns for column in measure)]
             for i in range(len(order))
@@ -99,22 +102,6 @@ def _labels(first: CompareResult) -> dict[int, str]:
 
 def _names(first: CompareResult, letters: dict[int, str], row: int) -> list[Cell]:
     return [*([name(letters[row])] if letters else []), name(first.row_name(row))]
-
-
-def _header(results: Sequence[CompareResult], shown: Sequence[str], n_names: int) -> list[str]:
-    first = results[0]
-    above = [""] * (n_names - 1) + [first.row_word]
-    extra = _extra(first, shown)
-    if not extra:
-        return [*above, *(result.measure for result in results)]
-    return [*above, *["mean", *extra] * len(results)]
-
-
-def _groups(
-    results: Sequence[CompareResult], shown: Sequence[str], size: int
-) -> list[tuple[str, int]]:
-    """The measures above their columns, where each has several."""
-    return [(result.measure, size) for result in results] if _extra(results[0], shown) else []
 
 
 def _extra(first: CompareResult, shown: Sequence[str]) -> list[str]:
@@ -188,11 +175,6 @@ def _against(result: CompareResult, row: int) -> int | None:
     return int(pairs[0]) if len(pairs) else None
 
 
-def _printed_means(result: CompareResult, order: Sequence[int], digits: int) -> list[float]:
-    """As rounded: of means that print alike none is set apart from the others."""
-    return [round(float(result.mean[row]), digits) for row in order]
-
-
 def _places(
     means: Sequence[Sequence[float]], starts: Sequence[int], place: int
 ) -> frozenset[tuple[int, int]]:
@@ -237,7 +219,8 @@ def paper_caption(
         _beside_words(first, shown),
         "Bold: highest mean.",
         "Underlined: second highest mean." if underline_second else "",
-        _gap_words(results),
+        # Of several measures the one that lacks the most.
+        max(results, key=lambda result: result.n_missing).gaps(),
         _few_words(results, shown),
         f"steadyrank {__version__}.",
     ]
@@ -316,8 +299,3 @@ def _few_words(results: Sequence[CompareResult], shown: Sequence[str]) -> str:
     """What a dash stands for, beside means that are compared."""
     is_shown = results[0].baseline is not None and _extra(results[0], shown)
     return results[0].few_words() if is_shown else ""
-
-
-def _gap_words(results: Sequence[CompareResult]) -> str:
-    """What missing scores mean; of several measures the one that lacks the most."""
-    return max(results, key=lambda result: result.n_missing).gaps()

@@ -291,11 +291,7 @@ def _listed(result: CompareResult) -> np.ndarray:
     if len(low) <= MOST_PAIRS:
         return np.arange(len(low))
     listed = np.flatnonzero((high < TOP) | (low == 0))
-    return listed[np.lexsort((high[listed], low[listed]))][:MOST_PAIRS]
-
-
-def _shown_pairs(results: Results, rows: Any) -> list[dict[str, Any]]:
-    return [_known(row) for row in better_first(results[0], places=_listed(results[0]))]
+    return listed[np.lexsort((high[listed], low[listed]))]
 
 
 def _pairs_caption(results: Results) -> str:
@@ -348,8 +344,7 @@ def _rank(row: Row) -> Cell:
 
 
 def _record(row: Row) -> Cell:
-    known = "wins" in row
-    return Cell(f"{row['wins']}/{row['ties']}/{row['losses']}" if known else MISSING)
+    return Cell("{wins}/{ties}/{losses}".format(**row) if "wins" in row else MISSING)
 
 
 RUN = Col("run", "{row_word}", "name")
@@ -405,7 +400,7 @@ RUNS = TableSpec(
 PAIRS = TableSpec(
     id="pairs",
     rows=_pair_rows,
-    shown=_shown_pairs,
+    shown=lambda results, rows: map(_known, better_first(results[0], places=_listed(results[0]))),
     when=lambda results: results[0].baseline is None,
     columns=(
         Col("a", "better", "name", about="the higher mean"),
@@ -606,17 +601,13 @@ def _segment_fields(segments: Segments | None) -> dict[str, Any]:
 def _figure(results: Results) -> FigureSpec | None:
     """Segments where there are some; else every run against the best, of several."""
     result = results[0]
+    figure = "against-best", "intervals", "Every run against the best."
     if result.segments is not None:
-        caption = "The best run against the others, by segment."
-        return FigureSpec(
-            id="segments", caption=caption, kind="segments", of=lambda results: results[0]
-        )
-    if len(result.runs) < 3 or result.baseline is not None:
+        figure = "segments", "segments", "The best run against the others, by segment."
+    elif len(result.runs) < 3 or result.baseline is not None:
         return None
-    caption = "Every run against the best."
-    return FigureSpec(
-        id="against-best", caption=caption, kind="intervals", of=lambda results: results[0]
-    )
+    name, kind, caption = figure
+    return FigureSpec(id=name, caption=caption, kind=kind, of=lambda results: results[0])
 
 
 VIEW = View(
@@ -773,16 +764,16 @@ WORLDS = {
 }
 
 
-def _rate(title: str, row: Row) -> Cell:
-    return Cell(row[title])
-
-
 def _audit_rows(result: AuditResult) -> list[dict[str, str]]:
     return [
         {"test": row.test}
         | {title: "{:.3f} ± {:.3f}".format(*getattr(row, key)) for title, key in WORLDS.items()}
         for row in result.tests
     ]
+
+
+def _ready_cell(title: str, row: Row) -> Cell:
+    return Cell(row[title])
 
 
 AUDIT = View(
@@ -793,7 +784,7 @@ AUDIT = View(
             rows=_audit_rows,
             columns=(
                 Col("test", form="name"),
-                *(Col(title, form=partial(_rate, title)) for title in WORLDS),
+                *(Col(title, form=partial(_ready_cell, title)) for title in WORLDS),
             ),
             caption=lambda result: (
                 f"{result.measure}: share of {result.n_trials:,} trials with p < {result.alpha:g}, "

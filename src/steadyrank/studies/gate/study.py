@@ -22,6 +22,7 @@ from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.measures.names import Measure
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.decisions import adjust
+from steadyrank.stats.pairs.fragility import carried
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW
 from steadyrank.stats.pairs.topic_design import (
     MeanDifference,
@@ -31,7 +32,13 @@ from steadyrank.stats.pairs.topic_design import (
 )
 from steadyrank.stats.planning.needed_topics import needed_topics
 from steadyrank.studies.gate.inputs import Pair, read_pair
-from steadyrank.studies.gate.result import GateResult, GateRow, Verdict, add_to_history
+from steadyrank.studies.gate.result import (
+    GateFragility,
+    GateResult,
+    GateRow,
+    Verdict,
+    add_to_history,
+)
 from steadyrank.words import counted
 
 FEWEST = 10
@@ -50,6 +57,7 @@ class _Part:
     measure: str
     margin: float
     segment: str | None
+    topics: tuple[str, ...]
     scores: np.ndarray
     """[baseline or candidate, topic]"""
     lowest: np.ndarray | None
@@ -293,6 +301,7 @@ def _parts(
                     measure=measure,
                     margin=margin,
                     segment=segment,
+                    topics=tuple(np.array(scores.topics, object)[topics]),
                     scores=every[:, topics],
                     lowest=None if bounds is None else bounds.low[topics],
                     highest=None if bounds is None else bounds.high[topics],
@@ -408,8 +417,20 @@ def _row(
         highest=None if bounds is None else highest.observed.mean,
         bounds=None if bounds is None else "exact" if bounds.is_exact else "outer",
         n_unjudged=None if bounds is None or part.segment is not None else bounds.n_documents,
+        fragility=_fragility(part),
         method=fit.method,
     )
+
+
+def _fragility(part: _Part) -> GateFragility | None:
+    """Of the differences above the margin: the fewest topics without which it lies elsewhere."""
+    above = part.scores[1] - part.scores[0] + part.margin
+    units = carried(above, part.weights, part.clusters).units
+    if not units:
+        return None
+    names = np.array(part.topics, object)
+    codes = np.arange(len(names)) if part.clusters is None else part.clusters
+    return GateFragility(len(units), [str(t) for unit in units for t in names[codes == unit]])
 
 
 def _means(part: _Part) -> tuple[float, float]:
