@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steadyrank.compute.kernels import WORD, inlined, kernel, part, words_alike
+from steadyrank.compute.kernels import WORD, inlined, kernel, words_alike
 from steadyrank.data.ids import Ids, same_bytes
 from steadyrank.data.order import group_by_topic, repeated_rows
 from steadyrank.data.run import REPEATED_JUDGMENTS, RepeatedDocument, rows_of_dict
@@ -55,7 +55,7 @@ def _fill_slots(hashes, blocks, bounds, slots):
             slots[low + slot] = (hashes[i] & _TAG) | WORD(i - blocks[t] + 1)
 
 
-@part
+@inlined
 def judged_row(text, begin, end, code, data, offsets, first, slots, low, high):
     """The row of a document, text[begin:end], in the qrels, or -1 if it is not judged.
 

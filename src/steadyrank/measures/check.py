@@ -171,11 +171,8 @@ def _check_one(source: Source, *, qrels: Qrels) -> tuple[RunCheck | None, list[C
         path = source.given
         if not isinstance(path, Path):
             raise
-        return None, [CheckFinding(level="wrong", where=str(path), what=_without_name(error, path))]
-
-
-def _without_name(error: InputError, path: Path) -> str:
-    return str(error).removeprefix(f"{path}").lstrip(": ")
+        what = str(error).removeprefix(f"{path}").lstrip(": ")
+        return None, [CheckFinding(level="wrong", where=str(path), what=what)]
 
 
 def _check_run(run: Run, qrels: Qrels) -> tuple[RunCheck, list[CheckFinding]]:
@@ -208,17 +205,12 @@ def _judged_share(judged: JudgedRun, depth: int) -> float:
     return float(np.mean(counts / np.minimum(judged.lengths[there], depth)))
 
 
-def _is_block_start(run: Run) -> np.ndarray:
-    starts = np.zeros(len(run) + 1, bool)
-    starts[run.blocks] = True
-    return starts
-
-
 def _tied_share(run: Run) -> float:
     if len(run) == 0:
         return 0.0
     same = np.zeros(len(run) + 1, bool)
-    same[1:-1] = (run.scores[1:] == run.scores[:-1]) & ~_is_block_start(run)[1:-1]
+    same[1:-1] = run.scores[1:] == run.scores[:-1]
+    same[run.blocks] = False  # documents of two topics
     return float(np.mean(same[:-1] | same[1:]))
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steadyrank.data.qrels import JudgedRun, Qrels
+from steadyrank.data.qrels import Qrels
 from steadyrank.data.run import Run
 from steadyrank.measures.scoring import Recipe, find_judged_documents
 
@@ -68,7 +68,7 @@ def difference_bounds(
     elif recipe.measure.name == "nDCG":
         low, high = _ndcg_bounds(documents, qrels, recipe, differences)
     elif recipe.measure.name == "AP":
-        low, high = _precision_bounds(first, second, documents, qrels, recipe, differences)
+        low, high = _precision_bounds((first, second), documents, qrels, recipe, differences)
     else:
         return None
     is_exact = recipe.measure.name in LINEAR
@@ -146,23 +146,6 @@ def _ndcg_bounds(
     )
 
 
-def _precision_bounds(
-    first: Run,
-    second: Run,
-    documents: _Unjudged,
-    qrels: Qrels,
-    recipe: Recipe,
-    differences: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    judged = (find_judged_documents(first, qrels), find_judged_documents(second, qrels))
-    ranks = (documents.first_rank, documents.second_rank)
-    low, high = precision_bounds(judged, documents.topic, ranks, qrels, recipe)
-    # No completion changes a topic that has no unjudged document: no rounding may either.
-    touched = np.bincount(documents.topic, minlength=len(qrels.topics)) > 0
-    low, high = np.minimum(low, differences), np.maximum(high, differences)
-    return np.where(touched, low, differences), np.where(touched, high, differences)
-
-
 def _quotient(numerator: np.ndarray, above: np.ndarray, below: np.ndarray) -> np.ndarray:
     """The numerator over `above` where it is positive, over `below` where it is negative.
 
@@ -189,52 +172,40 @@ def _ideal(qrels: Qrels, recipe: Recipe, n_best: np.ndarray) -> np.ndarray:
     return np.asarray(judged + float(recipe.gain.max(initial=0.0)) * totals[depth])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Terms:
-    """What documents add to S of one run if they are relevant: at least, and at most."""
-
-    least: np.ndarray
-    most: np.ndarray
-
-
-def precision_bounds(
-    judged: tuple[JudgedRun, JudgedRun],
-    topic: np.ndarray,
-    ranks: tuple[np.ndarray, np.ndarray],
+def _precision_bounds(
+    runs: tuple[Run, Run],
+    documents: _Unjudged,
     qrels: Qrels,
     recipe: Recipe,
+    differences: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The lowest and the highest difference, second - first, on every topic of the qrels.
-
-    `topic` and `ranks` are those of the unjudged documents, a rank being 0 where a run lacks one.
-    """
+    """The lowest and the highest difference in AP, second - first, on every topic."""
     owner = np.repeat(np.arange(len(qrels.topics)), qrels.sizes)
     relevant = np.flatnonzero(qrels.grades >= recipe.level)
-    topics = np.concatenate([owner[relevant], topic])
+    topics = np.concatenate([owner[relevant], documents.topic])
     is_open = np.arange(len(topics)) >= len(relevant)
-    first, second = (
-        _terms(
-            np.concatenate([_ranks_of(run, relevant, len(owner)), holes]),
-            topics,
-            is_open,
-            recipe.cutoff,
-        )
-        for run, holes in zip(judged, ranks, strict=True)
-    )
+    terms = []
+    for run, holes in zip(runs, (documents.first_rank, documents.second_rank), strict=True):
+        judged = find_judged_documents(run, qrels)
+        known = np.zeros(len(owner), np.int64)  # where the run lacks a document
+        known[judged.rows] = judged.ranks
+        ranks = np.concatenate([known[relevant], holes])
+        terms.append(_terms(ranks, topics, is_open, recipe.cutoff))
+    (first_least, first_most), (second_least, second_most) = terms
     n_relevant = np.bincount(owner[relevant], minlength=len(qrels.topics))
-    high = _largest(second.most - first.least, topics, is_open, n_relevant)
-    low = -_largest(first.most - second.least, topics, is_open, n_relevant)
-    return np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0)
+    high = _largest(second_most - first_least, topics, is_open, n_relevant)
+    low = -_largest(first_most - second_least, topics, is_open, n_relevant)
+    low = np.minimum(np.clip(low, -1.0, 1.0), differences)
+    high = np.maximum(np.clip(high, -1.0, 1.0), differences)
+    # No completion changes a topic that has no unjudged document: no rounding may either.
+    touched = np.bincount(documents.topic, minlength=len(qrels.topics)) > 0
+    return np.where(touched, low, differences), np.where(touched, high, differences)
 
 
-def _ranks_of(run: JudgedRun, rows: np.ndarray, n_rows: int) -> np.ndarray:
-    """The ranks of these documents of the qrels; 0 where the run lacks one."""
-    ranks = np.zeros(n_rows, np.int64)
-    ranks[run.rows] = run.ranks
-    return np.asarray(ranks[rows])
-
-
-def _terms(ranks: np.ndarray, topics: np.ndarray, is_open: np.ndarray, cutoff: int) -> _Terms:
+def _terms(
+    ranks: np.ndarray, topics: np.ndarray, is_open: np.ndarray, cutoff: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """What documents add to S of one run if they are relevant: at least, and at most."""
     there = np.flatnonzero((ranks > 0) & (ranks <= cutoff))
     order = there[np.lexsort((ranks[there], topics[there]))]
     starts = np.searchsorted(topics[order], topics[order])
@@ -243,7 +214,7 @@ def _terms(ranks: np.ndarray, topics: np.ndarray, is_open: np.ndarray, cutoff: i
     least, most = np.zeros((2, len(ranks)))
     least[order] = (known_above + 1) / ranks[order]
     most[order] = (known_above + 1 + open_above) / ranks[order]
-    return _Terms(least, most)
+    return least, most
 
 
 def _before(counts: np.ndarray, starts: np.ndarray) -> np.ndarray:

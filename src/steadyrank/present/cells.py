@@ -23,9 +23,6 @@ DIGITS = 4
 MOST_ROWS = 1000
 """Rows of a table."""
 
-MOST_CELLS = 6000
-"""Cells of a heat map: more cannot be pointed at, and make the page heavy."""
-
 MOST_NUMBERS = 50_000
 """Scores of runs on topics that a page holds, behind the rows of a table or for two runs."""
 

@@ -177,16 +177,13 @@ def check_slider(slider: PageSlider) -> None:
     sizes = {choice.key: len(choice.options) for choice in slider.choices}
     for readout in slider.readouts:
         wanted = math.prod(sizes[key] for key in readout.by)
-        if len(readout.places) != wanted or not _fits(readout, len(slider.values)):
+        lengths = [len(readout.rows[place]) for place in readout.places]
+        fits = all(1 <= length <= len(slider.values) for length in lengths)
+        if len(lengths) != wanted or not fits:
             raise InputError(
                 f"slider {slider.id!r}: {readout.key} must have {wanted} rows of at most "
                 f"{len(slider.values)} numbers"
             )
-
-
-def _fits(readout: Readout, n_values: int) -> bool:
-    lengths = [len(readout.rows[place]) for place in readout.places]
-    return all(1 <= length <= n_values for length in lengths)
 
 
 def sliders_of(sections: Sequence[Any]) -> Iterator[PageSlider]:

@@ -100,7 +100,11 @@ def to_html(table: Table, *, most_rows: int | None = None) -> str:
     if first < last:
         more = f'<tr><td colspan="{len(table.header)}">… {last - first} more</td></tr>'
         rows.insert(first, more)
-    head = f"<tr>{''.join(_html_head(table, j) for j in range(len(table.header)))}</tr>"
+    heads = (
+        f'<th style="{_side(table, column)}">{_escape_html(text)}</th>'
+        for column, text in enumerate(table.header)
+    )
+    head = f"<tr>{''.join(heads)}</tr>"
     if table.groups:
         spans = [("", table.n_names), *table.groups]
         above = "".join(f'<th colspan="{size}">{_escape_html(text)}</th>' for text, size in spans)
@@ -118,10 +122,6 @@ def to_html(table: Table, *, most_rows: int | None = None) -> str:
 
 def _escape_html(text: str) -> str:
     return escape(escaped(" ".join(text.split())))
-
-
-def _html_head(table: Table, column: int) -> str:
-    return f'<th style="{_side(table, column)}">{_escape_html(table.header[column])}</th>'
 
 
 def _side(table: Table, column: int) -> str:

@@ -22,16 +22,6 @@ MOST_TOPICS = 1000
 """Where curves end if a level needs more topics than that."""
 
 
-def draw_e_rho2(result: StabilityResult, ax: Axes) -> None:
-    """E rho² against the number of topics, a line for each number of instances."""
-    _draw_coefficient(result, ax, "e_rho2")
-
-
-def draw_phi(result: StabilityResult, ax: Axes) -> None:
-    """Phi against the number of topics, a line for each number of instances."""
-    _draw_coefficient(result, ax, "phi")
-
-
 def draw_stability(result: StabilityResult | StabilityTable, ax: Axes) -> None:
     """E rho² and Phi against the number of topics, side by side, a row for each measure."""
     measures: Any = getattr(result, "results", (result,))
@@ -41,6 +31,7 @@ def draw_stability(result: StabilityResult | StabilityTable, ax: Axes) -> None:
 
 
 def _draw_coefficient(result: StabilityResult, ax: Axes, kind: str) -> None:
+    """E rho² or Phi against the number of topics, a line for each number of instances."""
     g, sizes = result.components, _topics_shown(result)
     smooth = np.linspace(1, sizes[-1], 200)
     # From the fewest instances to the most, as the lines stand from the bottom to the top.
@@ -86,8 +77,8 @@ WORDS = (
 PLOTS = {
     "StabilityResult": {
         "coefficients": Plot(draw_stability, fixed(8.4, 3.8), WORDS),
-        "e_rho2": Plot(draw_e_rho2, fixed(5.6, 4.0), WORDS),
-        "phi": Plot(draw_phi, fixed(5.6, 4.0), WORDS),
+        "e_rho2": Plot(lambda r, ax: _draw_coefficient(r, ax, "e_rho2"), fixed(5.6, 4.0), WORDS),
+        "phi": Plot(lambda r, ax: _draw_coefficient(r, ax, "phi"), fixed(5.6, 4.0), WORDS),
     },
     "StabilityTable": {
         "coefficients": Plot(
