@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any, NamedTuple, TypedDict, Unpack
 
@@ -134,6 +134,11 @@ def max_t(
     check_flips(flips)
     found = moments(scores, pairs)
     observed = _observed(scores, pairs, found, careful)
+
+    def reach(limit: float) -> tuple[np.ndarray, np.ndarray]:
+        critical = observed.scale.to_t(limit, found.n)
+        return critical, careful_reach(critical, found.skewness if careful else None, found.n)
+
     decided = decide(
         observed.size,
         found.mean,
@@ -141,17 +146,10 @@ def max_t(
         observed.flipped,
         shape=scores.shape,
         leads=_leads(scores),
+        reach=reach,
         flips=flips,
     )
-    critical = observed.scale.to_t(decided.limit, found.n)
-    return MaxT(
-        pvalue=np.where(found.n < 2, np.nan, decided.pvalue),
-        critical=critical,
-        reach=careful_reach(critical, found.skewness if careful else None, found.n),
-        first=decided.first,
-        n_patterns=decided.n_patterns,
-        exact=decided.exact,
-    )
+    return replace(decided, pvalue=np.where(found.n < 2, np.nan, decided.pvalue))
 
 
 def could_be_first(
@@ -271,17 +269,6 @@ Flipped = Callable[[np.ndarray, np.ndarray], FlippedStatistics]
 """From pairs, the better run first, and which of all pairs these are."""
 
 
-class FlipDecisions(NamedTuple):
-    """What the flips say: adjusted p-values of all pairs, and which runs could be the best."""
-
-    pvalue: np.ndarray
-    limit: float
-    """What the first step has to exceed."""
-    first: np.ndarray
-    n_patterns: int
-    exact: bool
-
-
 def decide(
     size: np.ndarray,
     direction: np.ndarray,
@@ -290,12 +277,14 @@ def decide(
     *,
     shape: tuple[int, ...],
     leads: np.ndarray | None = None,
+    reach: Callable[[float], tuple[np.ndarray, np.ndarray]],
     flips: Flips,
-) -> FlipDecisions:
+) -> MaxT:
     """Hold each observed statistic against the largest of it and those below, in all patterns.
 
     `flipped` makes the statistics of pairs, given which of all these are; `shape` are the numbers
-    of runs and of what has a sign.
+    of runs and of what has a sign; `reach` makes the critical values and reaches of the pairs from
+    the statistic that the first step has to exceed.
     """
     n_runs, n_signs = shape
     family = _family(size, direction, pairs)
@@ -309,12 +298,15 @@ def decide(
     beaten = family.pairs[stepped <= alpha, 1]
     candidates = np.bincount(beaten, minlength=n_runs) == 0
     silent: Flips = {**flips, "progress": None}
-    return FlipDecisions(
-        pvalue,
-        order_statistic(np.concatenate(taken.kept), alpha, taken.n_patterns),
-        _first(family, flipped, candidates, n_signs, len(pairs), leads, silent),
-        taken.n_patterns,
-        taken.exact,
+    limit = order_statistic(np.concatenate(taken.kept), alpha, taken.n_patterns)
+    critical, reaches = reach(limit)
+    return MaxT(
+        pvalue=pvalue,
+        critical=critical,
+        reach=reaches,
+        first=_first(family, flipped, candidates, n_signs, len(pairs), leads, silent),
+        n_patterns=taken.n_patterns,
+        exact=taken.exact,
     )
 
 
