@@ -19,7 +19,7 @@ from collections.abc import Callable
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from steadyrank.papers.jayasinghe2015.levels import TESTS, error_rates
+from steadyrank.papers.jayasinghe2015.instance_tests import TESTS, error_rates
 from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
 from steadyrank.stats.instances.power import InstanceTest, InstanceVariances
 
@@ -182,9 +182,9 @@ def print_levels(n_replications: int, designs: list[str]) -> None:
                     )
                     exact = [
                         f" ({value:.3f})" if not np.isnan(value) and effects == "normal" else ""
-                        for value in found.exact
+                        for value in found["exact"]
                     ]
-                    cells = [f"{r:.3f}{e}" for r, e in zip(found.rate, exact, strict=True)]
+                    cells = [f"{r:.3f}{e}" for r, e in zip(found["rate"], exact, strict=True)]
                     print(f"| {m} | {n} | {instance:g} | {' | '.join(cells)} |", flush=True)
 
 

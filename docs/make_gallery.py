@@ -22,7 +22,6 @@ PICTURES = Path("images") / "gallery"
 DATA = """\
 import numpy as np
 import steadyrank as sr
-from steadyrank import papers
 from steadyrank.studies.stability.study import StabilityTable
 
 track = sr.simulated_track(n_teams=5, runs_per_team=2, n_topics=24, depth=80, pool_depth=40)
@@ -293,57 +292,6 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "How much does one system vary on a topic?",
         f"Figure 8 of {JAYASINGHE}",
         'sr.plot(pair, kind="topics")',
-    ),
-    ("InstanceSpread", "means"): Entry(
-        "The same without a comparison: how do instances' means spread?",
-        f"Figure 6 of {JAYASINGHE}",
-        "sr.plot(papers.instance_spread(setting))",
-    ),
-    ("InstanceSpread", "topics"): Entry(
-        "And their scores on topics?",
-        f"Figure 8 of {JAYASINGHE}",
-        'sr.plot(papers.instance_spread(setting), kind="topics")',
-    ),
-    ("SingleInstanceShares", "shares"): Entry(
-        "When does the conclusion hang on the instance?",
-        f"Figure 2 of {JAYASINGHE}",
-        "sr.plot(papers.single_instance_shares(means=np.linspace(0, 1, 11), "
-        "spreads=np.linspace(0, 1, 11), n_trials=10))",
-    ),
-    ("EquivalenceIntervals", "intervals"): Entry(
-        "How many topics show that two systems are equivalent?",
-        f"Figure 3 of {JAYASINGHE}",
-        "sr.plot(papers.equivalence_intervals(range(10, 801, 10)))",
-    ),
-    ("MethodPvalues", "agreement"): Entry(
-        "Do the two tests of instances agree?",
-        f"Figures 4 and 11 of {JAYASINGHE}",
-        "sr.plot(papers.method_pvalues(papers.paper_comparisons(120, n_instances=20), "
-        "n_samples=50))",
-    ),
-    ("MethodPvalues", "descending"): Entry(
-        "Which test finds more?",
-        f"Figure 10 of {JAYASINGHE}",
-        "sr.plot(papers.method_pvalues(papers.paper_comparisons(120, n_instances=20), "
-        'n_samples=50), kind="descending")',
-    ),
-    ("Contradictions", "directions"): Entry(
-        "Do single instances contradict each other?",
-        f"Figure 7 of {JAYASINGHE}",
-        "sr.plot(papers.contradictions(setting, baseline))",
-    ),
-    ("PoolPvalues", "pools"): Entry(
-        "How many instances make p settle?",
-        f"Figure 9 of {JAYASINGHE}",
-        'sr.plot(papers.pool_pvalues(setting["0.5"], baseline, sizes=[2, 5, 10, 20], n_pools=30, '
-        'n_samples=50), method="mixed")',
-    ),
-    ("ErrorRates", "rates"): Entry(
-        "Which tests of instances hold their level?",
-        OWN,
-        "sr.plot(papers.error_rates(5, 20, n_replications=300, n_samples=20, n_two_way_samples=50, "
-        "rng=1, "
-        'components={"instance": 0.0004, "system_topic": 0.0064, "residual": 0.0036}))',
     ),
     ("InstancePlan", "power"): Entry(
         "How many topics and instances does a comparison need?", OWN, "sr.plot(design)"

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 TARGET = Path(__file__).parent / "images" / "report.png"
-SIZE = {"width": 1000, "height": 1040}
+SIZE = {"width": 1280, "height": 800}
 
 
 def main() -> None:

@@ -65,7 +65,7 @@ def test_a_command_of_another_tool_is_answered(guess, meant, capsys):
         ("compare", "--stat-test", "did you mean --test?"),
         ("compare", "--max-p", "did you mean --alpha?"),
         ("compare", "--n-permutations", "did you mean --samples?"),
-        ("evaluate", "--json", "did you mean --format?"),
+        ("evaluate", "--html", "did you mean --format?"),
         ("evaluate", "--per-query", "did you mean --per-topic?"),
         ("compare", "--qrels", "QRELS and RUN... are given without options"),
         ("evaluate", "--relevance-level", "-m 'AP(rel=2)'"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from bench.coverage.claims import Claim, Ends, Experiment, Setting, Trial, seed_of
-from steadyrank.stats.datasets.aggregates import AggregateColumns, dataset_units
+from steadyrank.stats.datasets.aggregates import AggregateColumns, dataset_units, next_ranks
 from steadyrank.stats.datasets.random_effects import next_dataset, random_effects
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.decisions import adjust
@@ -19,6 +19,7 @@ from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t
 from steadyrank.stats.pairs.unit_max_t import unit_max_t
 from steadyrank.stats.planning.needed_topics import needed_topics
+from steadyrank.stats.run_means import ranks_of
 
 SAMPLES = 499
 WITHIN = 0.5
@@ -80,6 +81,11 @@ def leaderboards(setting: Setting, full: bool) -> Trial:
             "ranks": _nothing_claimed(units.value, pairs, pvalue),
             "value": (*units.intervals(0.95)[0], 0.0),
         }
+        if not by_types and world != "types" and n_datasets >= ENOUGH:
+            # One dataset more is the next one.
+            more = np.column_stack([scores, _noise(world, (n_runs, 1), rng)])
+            low, high = next_ranks(scores).limits[0]
+            ends["next_rank"] = (low, high, float(ranks_of(more[:, -1])[0]))
         if not by_types:
             holm = adjust(paired_t(scores, pairs).pvalue, "holm")
             ends["holm"] = _nothing_claimed(units.value, pairs, holm)
@@ -113,7 +119,16 @@ def pairs_of_runs(setting: Setting, full: bool) -> Trial:
     return trial
 
 
+ENOUGH = 39
+"""Datasets from which on limits of the next rank are 95 % limits."""
+
 CLAIMS = {
+    "next_rank": Claim(
+        interval="rank on the next dataset",
+        study="datasets",
+        truth="the rank of one run on one more dataset drawn alike",
+        fields=("datasets runs next_rank",),
+    ),
     "ranks": Claim(
         interval="all rank sets at once",
         study="datasets",

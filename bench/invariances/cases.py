@@ -20,6 +20,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+import pandas as pd
 
 import steadyrank as sr
 from bench.invariances.differences import Json
@@ -154,6 +155,8 @@ def told_fields(result: Any) -> Json:
             each.name: told_fields(getattr(result, each.name))
             for each in dataclasses.fields(result)
         }
+    if isinstance(result, pd.DataFrame):
+        return {"settings": told_fields(result.attrs), "rows": result.to_dict("split")["data"]}
     if isinstance(result, Mapping):
         return {str(key): told_fields(value) for key, value in result.items()}
     if isinstance(result, (list, tuple)):
@@ -241,7 +244,7 @@ def undrawn() -> Iterator[None]:
 
 def _report_json(result: Any) -> Json:
     return {
-        "findings": result.findings,
+        "findings": result.sentences,
         "studies": list(result.results),
         "left_out": result.left_out,
         "n_samples": result.n_samples,

@@ -18,7 +18,8 @@ def _by_guess(table: Mapping[str, str]) -> dict[str, str]:
 COMMANDS = _by_guess(
     {
         "evaluate": "eval score measure trec_eval",
-        "compare": "test tests significance sig ttest rank ranking leaderboard",
+        "compare": "test tests significance sig ttest rank ranking experiment",
+        "datasets": "leaderboard leaderboards mteb benchmark",
         "components": "anova",
         "agree": "correlation correlate tau",
         "simulate": "bootstrap",
@@ -33,15 +34,17 @@ OPTIONS = _by_guess(
     {
         "-m, --measure": "--measures --metric --metrics --eval-metrics",
         "-o": "--output --output-file --outfile",
-        "--format": "--csv --json --latex --markdown --output-format",
+        "--format": "--html --output-format --table-format --tsv",
+        "--method": "--test",
+        "--beta, which is 1 - power": "--power",
         "--jobs": "--n-jobs --threads --workers --num-threads",
         "--seed": "--random-state --random-seed --rng",
         "--test": "--stat-test --stattest --significance-test --method",
         "--alpha": "--max-p --significance-level --confidence --conf",
         "--samples": "--permutations --n-permutations --n-samples -B",
-        "--per-topic": "--per-query --perquery --by-topic -q",
+        "--per-topic": "--per-query --perquery --by-topic --by_query --by-query -q",
         "--correction": "--multiple-testing --correct --adjust",
-        "--digits": "--precision --round --decimals",
+        "--digits": "--precision --round --decimals --places --rounding-digits",
         "--baseline": "--reference --ref --control",
         "--quiet": "--silent --no-progress",
     }
@@ -70,6 +73,7 @@ NAMES = _by_guess(
         "compare": "ttest t_test paired_t_test statistical_tests test significance compare_runs "
         "fisher_randomization_test tukey_hsd rank",
         "report": "autorank create_report",
+        "datasets": "leaderboard mteb",
         "kendall_tau": "kendalltau kendall ktau",
         "plot": "plot_stats draw figure",
         "Measure": "metrics Metric available_measures",

@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from operator import attrgetter
+from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -48,6 +49,25 @@ class Exhibit:
     def to_html(self, **options: Any) -> str:
         """HTML tables with captions; options as those of `to_markdown`."""
         return self._text("html", **options)
+
+    def to_csv(
+        self, path: str | PathLike[str] | None = None, *, index: bool = False, **options: Any
+    ) -> str | None:
+        """CSV as the command writes it: returned, or written to a file; it never has an index."""
+        if index:
+            errors = import_module("steadyrank.errors")
+            raise errors.InputError("the CSV of a result has no index: omit index")
+        text = self._text("csv", **options)
+        if path is None:
+            return text
+        import_module("steadyrank.compute.files").write_whole(path, [text])
+        return None
+
+    def summary(self) -> str:
+        """What was found, in the sentences that the command prints above its tables, if any."""
+        above, rule, _ = self._text("table", most_rows=1).partition("──")
+        said = above.rpartition("\n\n")[0] if rule else above
+        return said.strip() or str(self)
 
     def plot(self, **options: Any) -> Figure:
         """The result drawn, as `steadyrank.plot` draws it, with its options."""

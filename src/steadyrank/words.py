@@ -164,6 +164,17 @@ def percent(rate: float) -> str:
     return f"{rate:.0%}" if rate >= 0.0995 else f"{100 * rate:.2g}%"
 
 
+def swap_words(share: float, n_rows: int, rows: str = "runs") -> str:
+    """How many pairs change their order, or with which probability the only one does.
+
+    >>> swap_words(0.17, 9), swap_words(0.17, 2)
+    ('17% of the pairs of runs change their order', 'the two runs swap with probability 17%')
+    """
+    if n_rows == 2:
+        return f"the two {rows} swap with probability {percent(share)}"
+    return f"{percent(share)} of the pairs of {rows} change their order"
+
+
 def chance(share: float, n_draws: int = 1000) -> str:
     """A probability in percent: whole, but for the ends, which are never quite reached.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import runpy
 import xml.dom.minidom
 from collections.abc import Callable
@@ -156,7 +157,7 @@ def test_term_is_explained_on_focus(open_page: Open) -> None:
 
 
 def test_row_opens_its_numbers(open_page: Open) -> None:
-    page = open_page()
+    page = open_page("#topics")
     link = page.locator("#topics a.drill").nth(1)
     link.press("Enter")
     panel = page.get_by_role("dialog")
@@ -169,7 +170,7 @@ def test_row_opens_its_numbers(open_page: Open) -> None:
     assert figures == ["0.500", "0.500", "0.100", "–"]
     page.keyboard.press("Escape")
     panel.wait_for(state="hidden")
-    page.wait_for_function("location.hash === '#topics'")  # going back takes its time
+    playwright.expect(page).to_have_url(re.compile("#topics$"))  # going back takes its time
     assert active(page, "textContent") == name
     page.locator("#topics a.drill").last.click()
     panel.wait_for()
@@ -192,7 +193,7 @@ def test_row_opens_by_address_after_any_sorting(open_page: Open) -> None:
 
 
 def test_copies_follow_order_and_filter(open_page: Open) -> None:
-    page = open_page(permissions=["clipboard-read", "clipboard-write"])
+    page = open_page("#topics", permissions=["clipboard-read", "clipboard-write"])
     page.locator("#topics thead button").nth(1).click()
     page.locator("#topics [data-copy=csv]").click()
     wait_for_text(page, "#topics .status", "Copied.")
@@ -268,7 +269,7 @@ def test_light_and_dark(open_page: Open) -> None:
 
 
 def test_phone_does_not_scroll_sideways(open_page: Open) -> None:
-    page = open_page(viewport={"width": 390, "height": 844})
+    page = open_page("#wide", viewport={"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.get_by_role("button", name="Show all 24 rows").click()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

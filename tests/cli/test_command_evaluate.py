@@ -115,7 +115,7 @@ def test_output_files_are_whole_and_named_formats_apply(capsys, files, tmp_path)
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["evaluate"], "Missing argument 'QRELS'"),
+        (["evaluate"], "give QRELS and at least one RUN, or --scores FILE"),
         (["evalute"], "unknown command 'evalute': did you mean 'evaluate'?"),
         (["evaluate", "{q}", "{a}", "--mesure", "AP"], "No such option"),
         (["evaluate", "{q}", "{a}", "-m", "nDGC@10"], "'nDGC': did you mean 'nDCG'?"),

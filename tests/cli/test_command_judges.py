@@ -91,7 +91,8 @@ def test_the_table_says_what_holds_and_about_what(capsys, files):
     code, out, _ = call(capsys, "judges", *files, "--samples", "200", "--quiet")
     assert code == 0
     for words in (
-        'Judge "model" alone finds ',
+        '"model" requires correction, which keeps ',
+        " significant pairs; it saves ",
         "model corrected: ",
         "people judged 10 topics, model 20 more; about other topics like these",
         "(docs/judges.md)",
@@ -193,7 +194,8 @@ def test_a_figure_is_drawn(capsys, files, tmp_path):
 
 BAD = {
     "no judge": (("{p}", "{r}"), "no judge was given: give --judge NAME=QRELS"),
-    "no name": (("{p}", "{r}", "--judge", "model.qrels"), "write NAME=FILE"),
+    "no name": (("{p}", "{r}", "--judge", "=model.qrels"), "write NAME=FILE"),
+    "no file": (("{p}", "{r}", "--judge", "no.qrels"), "no.qrels: no such file"),
     "twice": (("{p}", "{r}", "--judge", "m={m}", "--judge", "m={m}"), "two judges are named 'm'"),
     "grades": (
         ("{p}", "{r}", "--judge", "m={m}", "--judge-grades", "a=b"),

@@ -12,7 +12,7 @@ from commanding import call
 
 import steadyrank as sr
 from steadyrank.cli import COMMANDS
-from steadyrank.cli.reproduce import NAMES
+from steadyrank.cli.reproduce import PAPERS as LISTED
 from steadyrank.papers.reproduce import PAPERS
 
 
@@ -103,7 +103,6 @@ def test_runs_with_teams(capsys, tmp_path):
         (("lin2005", "q.txt", "a.run", "--scores", "s.csv"), "either QRELS RUN... or scores"),
         (("lin2005", "-o", "nowhere/claims.csv"), "the folder nowhere does not exist"),
         (("lin2005", "--samples", "1"), "--samples"),
-        ((), "Missing argument 'PAPER'"),
     ],
 )
 def test_bad_usage_is_told_in_one_line(capsys, arguments, told):
@@ -111,6 +110,18 @@ def test_bad_usage_is_told_in_one_line(capsys, arguments, told):
     assert (code, text) == (2, "")
     assert told in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [(), ("--list",), ("lin2005", "--list")])
+def test_the_papers_are_listed_one_line_each(capsys, arguments):
+    code, text, err = call(capsys, "reproduce", *arguments)
+    assert (code, err) == (0, "")
+    for name, (published, question) in LISTED.items():
+        (line,) = [line for line in text.splitlines() if line.strip().startswith(name)]
+        assert published in line
+        assert question in line
+    _, text, _ = call(capsys, "reproduce", *arguments, "--json")
+    assert [row["paper"] for row in json.loads(text)["papers"]] == list(LISTED)
 
 
 def test_a_folder_of_others_is_refused_before_any_work(capsys, files, tmp_path):
@@ -124,5 +135,5 @@ def test_a_folder_of_others_is_refused_before_any_work(capsys, files, tmp_path):
 
 
 def test_names_are_those_of_the_papers():
-    assert tuple(PAPERS) == NAMES
+    assert tuple(PAPERS) == tuple(LISTED)
     assert "reproduce" in COMMANDS

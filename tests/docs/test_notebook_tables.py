@@ -108,7 +108,6 @@ def results(scores, tmp_path_factory):
         models=["BM25"],
         out=folder / "made",
     )
-    instances = np.random.default_rng(6).random((4, 12))
     effects = {"instance": 0.0004, "system_topic": 0.0064, "residual": 0.0036}
     found += [
         sr.check(runs, qrels),
@@ -118,15 +117,8 @@ def results(scores, tmp_path_factory):
         sr.plan_instances(effects, difference=0.05).table(n_topics=[20], n_instances=[5]),
         sr.audit_tests(scores, measure="AP", n_trials=10),
         *sr.discriminative_power(scores, test="t"),
-        papers.single_instance_shares(n_instances=3, n_trials=2),
-        papers.equivalence_intervals(),
-        papers.contradictions({f"{NASTY}a": instances}, instances[0]),
-        papers.instance_spread({f"{NASTY}a": instances}),
-        papers.method_pvalues(papers.paper_comparisons(30, n_topics=5, n_instances=3), n_samples=5),
-        papers.pool_pvalues(instances, instances[0], sizes=[2, 3], n_pools=4, n_samples=5),
         sr.kendall_tau([3, 1, 2], [3, 2, 1]),
         reproduction(),
-        papers.error_rates(5, 10, components=effects, tests=["mixed"], n_replications=20),
         TrueMeans(systems=(f"{NASTY}a", "b"), values=np.array([[0.1, 0.2], [0.3, 0.5]])),
     ]
     report = sr.ReportResult(

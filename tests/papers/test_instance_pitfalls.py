@@ -4,24 +4,28 @@ import math
 import os
 
 import numpy as np
+import pandas as pd
 import pytest
 from golden_cases import golden
 from scipy import integrate, special, stats
 
 from steadyrank.compute.random import block_stream
 from steadyrank.errors import InputError
-from steadyrank.papers.jayasinghe2015.agreement import (
+from steadyrank.papers.jayasinghe2015.instance_tests import (
+    METHODS,
+    TESTS,
+    error_rates,
     method_pvalues,
-    paper_comparisons,
     pool_pvalues,
 )
-from steadyrank.papers.jayasinghe2015.levels import TESTS, error_rates
 from steadyrank.papers.jayasinghe2015.pitfalls import (
     contradictions,
     equivalence_intervals,
     instance_spread,
+    paper_comparisons,
     paper_scores,
     single_instance_shares,
+    topic_spread,
 )
 from steadyrank.stats.mixed.fit import MixedModel, fit
 from steadyrank.stats.mixed.two_way import (
@@ -93,8 +97,8 @@ def test_the_paper_model_is_t_on_means_with_more_degrees_of_freedom():
     found = fit(MixedModel(both, axes=axes, random=terms, fixed="system"))
     expected = 2 * special.stdtr(both.size - 1, -abs(found.statistic[-1]))
     pvalues = method_pvalues([(d + 0.3, np.full(12, 0.3))])
-    assert pvalues.of("mixed_paper")[0] == pytest.approx(expected, rel=1e-6)
-    assert pvalues.of("mixed")[0] == pytest.approx(two_way_difference(d).pvalue, rel=1e-9)
+    assert pvalues["mixed_paper"][0] == pytest.approx(expected, rel=1e-6)
+    assert pvalues["mixed"][0] == pytest.approx(two_way_difference(d).pvalue, rel=1e-9)
 
 
 def expected_score(mean):
@@ -135,47 +139,50 @@ def test_equal_systems_are_found_to_differ_as_often_as_alpha():
     )
     # Without spread all instances are alike: one t test a repetition.
     error = math.sqrt(0.05 * 0.95 / 4000)
-    assert abs(found.share.item() - 0.05) < SURE * error + 0.003
-    assert found.share_error.item() == pytest.approx(error, rel=0.2)
+    assert abs(found["share"].item() - 0.05) < SURE * error + 0.003
+    assert found["share_error"].item() == pytest.approx(error, rel=0.2)
 
 
 def test_single_instances_by_hand():
     options = {"means": [0.3, 0.6], "spreads": [0.2], "n_instances": 7, "n_topics": 11}
     found = single_instance_shares(**options, n_trials=5, rng=3, alpha=0.1)
-    assert found.share.shape == (2, 1)
+    assert found[["mean", "spread"]].to_numpy().tolist() == [[0.3, 0.2], [0.6, 0.2]]
     stream = block_stream(3, "instances tested one by one", 1)
     scores = paper_scores(stream, 0.6, 0.2, size=(5, 7, 11))
     others = stream.random((5, 1, 11))
     pvalues = stats.ttest_rel(scores, np.broadcast_to(others, scores.shape), axis=2).pvalue
-    assert found.share[1, 0] == pytest.approx((pvalues < 0.1).mean())
+    assert found["share"][1] == pytest.approx((pvalues < 0.1).mean())
     by_repetition = (pvalues < 0.1).mean(axis=1)
-    assert found.share_error[1, 0] == pytest.approx(by_repetition.std() / math.sqrt(5))
+    assert found["share_error"][1] == pytest.approx(by_repetition.std() / math.sqrt(5))
     again = single_instance_shares(**options, n_trials=5, rng=3, alpha=0.1, jobs=2)
-    np.testing.assert_array_equal(found.share, again.share)
+    pd.testing.assert_frame_equal(found, again, check_exact=True)
+    settings = {"n_topics": 11, "n_instances": 7, "n_trials": 5, "alpha": 0.1}
+    assert found.attrs == settings | {"effects": "instance", "seed": 3}
 
 
 def test_figure_two_climbs():
     found = single_instance_shares(means=[0.0, 0.45, 1.0], spreads=[0.0, 0.3, 0.9], n_trials=40)
     # All instances agree at the far end, half of them do in the middle of a wide spread.
-    assert found.share[2, 0] > 0.99
-    assert found.share[1, 0] < 0.2
-    assert 0.3 < found.share[1, 1] < 0.8
-    assert (found.share_error < 0.09).all()
+    share = found["share"].to_numpy().reshape(3, 3)
+    assert share[2, 0] > 0.99
+    assert share[1, 0] < 0.2
+    assert 0.3 < share[1, 1] < 0.8
+    assert (found["share_error"] < 0.09).all()
 
 
 def test_intervals_shrink_into_the_margin():
     found = equivalence_intervals([5, 50, 500, 5000], sd=0.1, delta=0.01)
-    width = found.high - found.low
-    expected = 2 * stats.t.ppf(0.975, found.sizes - 1) * 0.1 / np.sqrt(found.sizes)
+    width, n = found["high"] - found["low"], found["topics"]
+    expected = 2 * stats.t.ppf(0.975, n - 1) * 0.1 / np.sqrt(n)
     # The width's relative sd is 1/sqrt(2 n - 2).
-    assert (np.abs(width / expected - 1) < SURE / np.sqrt(2.0 * found.sizes - 2)).all()
-    assert found.inside.tolist()[0] is False
-    assert found.inside.tolist()[-1] is True
+    assert (np.abs(width / expected - 1) < SURE / np.sqrt(2.0 * n - 2)).all()
+    assert found["inside"].tolist()[0] is False
+    assert found["inside"].tolist()[-1] is True
 
 
 def test_intervals_cover_the_difference():
     hits = [
-        (found.low <= 0) & (found.high >= 0)
+        (found["low"] <= 0) & (found["high"] >= 0)
         for found in (equivalence_intervals([8, 30], rng=seed) for seed in range(2000))
     ]
     assert (np.abs(np.mean(hits, axis=0) - 0.95) < SURE * math.sqrt(0.95 * 0.05 / 2000)).all()
@@ -193,44 +200,53 @@ def test_contradictions_are_counted_by_direction():
         for k, row in enumerate(scores)
         if k != 1
     ]
+    assert found["system"].tolist() == ["wide", "wide", "none", "none"]
+    assert found["alpha"].tolist() == [0.1, 0.05] * 2
     for k, level in enumerate((0.1, 0.05)):
         better = sum(t.pvalue < level and t.statistic > 0 for t in tests)
         worse = sum(t.pvalue < level and t.statistic < 0 for t in tests)
-        assert (found.better[0, k], found.worse[0, k]) == (better, worse)
+        assert (found["better"][k], found["worse"][k]) == (better, worse)
         assert better > 3
         assert worse > 3
         verdicts = [(t.pvalue < level) * np.sign(t.statistic) for t in tests]
         differ = [one != two for i, one in enumerate(verdicts) for two in verdicts[:i]]
-        assert found.disagreement[0, k] == pytest.approx(np.mean(differ))
-    assert found.n_instances.tolist() == [39, 1]
-    assert found.better[1].tolist() == found.worse[1].tolist() == [0, 0]
+        assert found["disagreement"][k] == pytest.approx(np.mean(differ))
+    assert found["instances"].tolist() == [39, 39, 1, 1]
+    assert found["better"].tolist()[2:] == found["worse"].tolist()[2:] == [0, 0]
+    assert found["disagreement"].isna().tolist() == [False, False, True, True]
 
 
 def test_spread_of_instances():
     scores = {"one": made(9, 6, 1)[0], "two": made(4, 6, 2)[0]}
     scores["two"][1, 2] = np.nan
     found = instance_spread(scores)
-    assert [len(means) for means in found.means] == [9, 4]
-    assert found.means[1][1] == pytest.approx(np.nanmean(scores["two"][1]))
-    assert found.topics[1, 2, 4] == np.nanmax(scores["two"][:, 2])
-    assert found.topics[0, 3, 2] == pytest.approx(np.median(scores["one"][:, 3]))
+    assert found["system"].tolist() == ["one", "two"]
+    assert found["instances"].tolist() == [9, 4]
+    means = np.nanmean(scores["two"], axis=1)
+    expected = [means.mean(), means.std(ddof=1), means.min(), means.max()]
+    assert found.iloc[1, 2:].tolist() == pytest.approx(expected)
+    topics = topic_spread(scores["two"])
+    assert topics["largest"][2] == np.nanmax(scores["two"][:, 2])
+    assert topics["least"][2] == np.nanmin(scores["two"][:, 2])
+    assert topics["sd"][2] == pytest.approx(np.nanstd(scores["two"][:, 2], ddof=1))
+    assert topic_spread(scores["one"])["median"][3] == pytest.approx(np.median(scores["one"][:, 3]))
     with pytest.raises(InputError, match="no score at all"):
-        instance_spread({"empty": np.array([[np.nan, 0.1]])})
+        topic_spread(np.array([[np.nan, 0.1]]))
 
 
 def test_the_papers_two_tests_agree_because_they_share_a_statistic():
     found = method_pvalues(paper_comparisons(150, n_instances=40))
-    alike = found.agreement("mixed_paper", "bootstrap")
-    assert alike.correlation > 0.998
-    assert alike.mean_absolute_difference < 0.01
-    apart = found.agreement("t_single", "mixed")
-    assert apart.correlation < alike.correlation - 0.1
-    assert apart.same_decision < alike.same_decision
-    curves = found.descending()
-    assert (np.diff(curves, axis=1) <= 0).all()
-    np.testing.assert_array_equal(np.sort(curves, axis=1), np.sort(found.pvalues, axis=1))
+    assert tuple(found) == METHODS
+    correlations = found.corr()
+    alike = correlations["mixed_paper"]["bootstrap"]
+    assert alike > 0.998
+    assert (found["mixed_paper"] - found["bootstrap"]).abs().mean() < 0.01
+    assert correlations["t_single"]["mixed"] < alike - 0.1
+    calls = found < 0.05
+    same = (calls["mixed_paper"] == calls["bootstrap"]).mean()
+    assert (calls["t_single"] == calls["mixed"]).mean() < same
     # The tests that are blind to instances have the lower curves, and no right to them.
-    assert curves[0].mean() < curves[4].mean()
+    assert found["t_single"].mean() < found["mixed"].mean()
 
 
 def test_methods_take_users_comparisons():
@@ -239,15 +255,12 @@ def test_methods_take_users_comparisons():
     comparisons[1][0][2, 4] = np.nan
     found = method_pvalues(comparisons, n_samples=50)
     d = np.delete(comparisons[1][0], 4, axis=1) - 0.5
-    assert found.of("mixed")[1] == pytest.approx(two_way_difference(d).pvalue, rel=1e-9)
-    assert ((found.pvalues >= 0) & (found.pvalues <= 1)).all()
-    np.testing.assert_array_equal(
-        found.pvalues, method_pvalues(comparisons, n_samples=50, jobs=2).pvalues
-    )
+    assert found["mixed"][1] == pytest.approx(two_way_difference(d).pvalue, rel=1e-9)
+    assert ((found >= 0) & (found <= 1)).all(axis=None)
+    again = method_pvalues(comparisons, n_samples=50, jobs=2)
+    pd.testing.assert_frame_equal(found, again, check_exact=True)
     with pytest.raises(InputError, match="same topics"):
         method_pvalues([(rng.random((3, 4)), rng.random(5))])
-    with pytest.raises(InputError, match="unknown method 'mixd': did you mean 'mixed'"):
-        found.of("mixd")
 
 
 @pytest.mark.parametrize("nested", [False, True])
@@ -255,25 +268,27 @@ def test_pools_scatter_less_with_more_instances(nested):
     a = made(60, 40, 9)[0]
     b = made(30, 40, 10)[0] - 0.02 if nested else np.zeros(40)
     found = pool_pvalues(a, b, sizes=(2, 10, 60), n_pools=60)
-    spread = found.spread()
-    assert (spread[:, 2] < spread[:, 0]).all()
-    assert found.methods == (
-        ("mixed_paper", "mixed") if nested else ("mixed_paper", "bootstrap", "mixed")
-    )
-    assert found.pvalues.shape == (len(found.methods), 3, 60)
+    tests = ["mixed_paper", "mixed"] if nested else ["mixed_paper", "bootstrap", "mixed"]
+    assert list(found) == ["instances", *tests]
+    assert found["instances"].value_counts().to_dict() == {2: 60, 10: 60, 60: 60}
+    ends = [found.groupby("instances").quantile(end) for end in (0.05, 0.95)]
+    spread = ends[1] - ends[0]
+    assert (spread.loc[60] < spread.loc[2]).all()
+    whole = found.attrs["all_instances"]
+    assert list(whole) == tests
     if nested:
-        assert np.isnan(found.whole).all(), "60 against 30 instances are not balanced"
-        assert not np.isnan(found.pvalues).any()
+        assert all(map(math.isnan, whole.values())), "60 against 30 instances are not balanced"
+        assert not found.isna().any(axis=None)
     else:
-        assert found.whole[2] == pytest.approx(two_way_difference(a).pvalue, rel=1e-9)
-        assert np.abs(found.pvalues[1] - found.pvalues[0]).mean() < 0.03
+        assert whole["mixed"] == pytest.approx(two_way_difference(a).pvalue, rel=1e-9)
+        assert (found["bootstrap"] - found["mixed_paper"]).abs().mean() < 0.03
 
 
 def test_pools_leave_out_topics_that_are_missing():
     a = made(6, 10, 3)[0]
     a[2, 3] = a[4, 7] = np.nan
     found = pool_pvalues(a, np.zeros(10), sizes=(2,), n_pools=3)
-    assert (found.n_topics, found.n_topics_dropped) == (8, 2)
+    assert (found.attrs["n_topics"], found.attrs["n_topics_dropped"]) == (8, 2)
     with pytest.raises(InputError, match="two instances"):
         pool_pvalues(a, np.zeros(10), sizes=(1,))
     with pytest.raises(InputError, match="only 0 topics"):
@@ -363,16 +378,16 @@ def test_levels_are_those_of_the_reference(design, n_instances, n_topics, instan
     found = error_rates(
         n_instances, n_topics, components=components, design=design, n_replications=n
     )
-    assert found.tests == TESTS[design]
+    assert tuple(found.index) == TESTS[design]
     reference = 2000 if design == "crossed" else 1500
     for name, rate in published.items():
         # Both are simulated; the variance is that of their difference.
         error = math.sqrt(max(rate, 0.05) * (1 - rate) * (1 / n + 1 / reference))
-        assert abs(found.of(name) - rate) < SURE * error, name
-    known = ~np.isnan(found.exact)
-    assert known.sum() >= 2
-    error = np.sqrt(found.exact * (1 - found.exact) / n)
-    assert (np.abs(found.rate - found.exact)[known] < SURE * error[known]).all()
+        assert abs(found["rate"][name] - rate) < SURE * error, name
+    known = found.dropna()
+    assert len(known) >= 2
+    error = np.sqrt(known["exact"] * (1 - known["exact"]) / n)
+    assert ((known["rate"] - known["exact"]).abs() < SURE * error).all()
 
 
 @pytest.mark.slow
@@ -387,22 +402,20 @@ def test_power_of_the_tests():
     )
     # The reference: .67 by Algorithm 2, .62 by two-way random effects.
     error = math.sqrt(0.65 * 0.35 * (1 / (400 * BUDGET) + 1 / 2000))
-    assert abs(found.of("bootstrap") - 0.67) < SURE * error
-    assert abs(found.of("mixed") - 0.62) < SURE * error
-    assert found.exact[2] == pytest.approx(0.625, abs=0.002)
+    assert abs(found["rate"]["bootstrap"] - 0.67) < SURE * error
+    assert abs(found["rate"]["mixed"] - 0.62) < SURE * error
+    assert found["exact"]["mixed"] == pytest.approx(0.625, abs=0.002)
 
 
 def test_skewed_effects_keep_their_variances():
     options = {"components": variances(0.02), "tests": ("t_single", "t_on_means", "mixed")}
     normal = error_rates(3, 50, n_replications=2000, **options)
     skewed = error_rates(3, 50, n_replications=2000, effects="skewed", **options)
-    assert np.abs(skewed.rate - normal.rate).max() < 0.07
-    assert (skewed.rate != normal.rate).any()
+    assert (skewed["rate"] - normal["rate"]).abs().max() < 0.07
+    assert (skewed["rate"] != normal["rate"]).any()
     again = error_rates(3, 50, n_replications=2000, effects="skewed", jobs=2, **options)
-    np.testing.assert_array_equal(skewed.rate, again.rate)
-    frame = normal.to_frame()
-    assert frame.loc["mixed", "rate"] == normal.of("mixed")
-    assert normal.rate_error[2] == pytest.approx(math.sqrt(0.057 * 0.943 / 2000), rel=0.2)
+    pd.testing.assert_frame_equal(skewed, again, check_exact=True)
+    assert normal["rate_error"]["mixed"] == pytest.approx(math.sqrt(0.057 * 0.943 / 2000), rel=0.2)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,9 @@ import pytest
 
 import steadyrank as sr
 from steadyrank import papers
+from steadyrank.papers.jayasinghe2015 import plots
+from steadyrank.present.plot_style import COLOURS
+from steadyrank.present.svg import svg_text
 
 rng = np.random.default_rng(0)
 SCORES = rng.normal(0.3, 0.1, (6, 20)) + rng.normal(0, 0.05, (6, 1))
@@ -17,24 +20,39 @@ def few_comparisons():
     return papers.paper_comparisons(4, n_topics=10, n_instances=4)
 
 
-RESULTS = {
-    "shares": lambda: papers.single_instance_shares(
-        means=[0.3, 0.5], spreads=[0.0, 0.2], n_topics=10, n_instances=5, n_trials=3
+def shares():
+    return papers.single_instance_shares(
+        means=[0.2, 0.5, 0.8], spreads=[0.0, 0.3], n_topics=10, n_instances=8, n_trials=4
+    )
+
+
+def counts(level):
+    found = papers.contradictions({"mine": SCORES, "yours": SCORES + 0.1}, BASELINE)
+    return found[found["alpha"] == level]
+
+
+def pools():
+    return papers.pool_pvalues(SCORES, BASELINE, sizes=[2, 4], n_pools=5)
+
+
+FIGURES = {
+    "shares": lambda: plots.draw_shares(shares()),
+    "intervals": lambda: plots.draw_intervals(papers.equivalence_intervals([10, 20, 40])),
+    "agreement": lambda: plots.draw_agreement(papers.method_pvalues(few_comparisons())),
+    "descending": lambda: plots.draw_descending(papers.method_pvalues(few_comparisons())),
+    "directions": lambda: plots.draw_contradictions(counts(0.1)),
+    "pools": lambda: plots.draw_pools(pools(), test="mixed"),
+    "plan": lambda: sr.plot(
+        sr.plan(variance={"AP": 0.04, "P@10": 0.06}, minimum_difference=0.1, systems=5).curve(
+            "minimum_difference", [0.05, 0.1, 0.2]
+        )
     ),
-    "intervals": lambda: papers.equivalence_intervals([10, 20, 40]),
-    "methods": lambda: papers.method_pvalues(few_comparisons(), n_samples=50),
-    "directions": lambda: papers.contradictions({"mine": SCORES, "yours": SCORES + 0.1}, BASELINE),
-    "pools": lambda: papers.pool_pvalues(SCORES, BASELINE, sizes=[2, 4], n_pools=5),
-    "plan": lambda: sr.plan(
-        variance={"AP": 0.04, "P@10": 0.06}, minimum_difference=0.1, systems=5
-    ).curve("minimum_difference", [0.05, 0.1, 0.2]),
 }
 
 
-@pytest.mark.parametrize("name", RESULTS)
+@pytest.mark.parametrize("name", FIGURES)
 def test_every_figure_has_labelled_axes(name):
-    figure = sr.plot(RESULTS[name]())
-    axes = figure.axes[0]
+    axes = FIGURES[name]().axes[0]
     assert axes.get_xlabel()
     assert axes.get_ylabel() or axes.get_yticklabels()
     assert axes.has_data()
@@ -42,14 +60,45 @@ def test_every_figure_has_labelled_axes(name):
 
 def test_what_is_drawn_is_what_was_found():
     found = papers.method_pvalues(few_comparisons(), n_samples=50)
-    points = sr.plot(found).axes[0].lines[-1]
-    np.testing.assert_array_equal(points.get_xdata(), found.of("mixed_paper"))
-    np.testing.assert_array_equal(points.get_ydata(), found.of("bootstrap"))
-    points = sr.plot(found, first="mixed", second="t_single").axes[0].lines[-1]
-    np.testing.assert_array_equal(points.get_xdata(), found.of("mixed"))
-    np.testing.assert_array_equal(points.get_ydata(), found.of("t_single"))
-    curves = sr.plot(found, kind="descending").axes[0].lines
-    np.testing.assert_array_equal(curves[0].get_ydata(), found.descending()[0])
+    points = plots.draw_agreement(found).axes[0].lines[-1]
+    np.testing.assert_array_equal(points.get_xdata(), found["mixed_paper"])
+    np.testing.assert_array_equal(points.get_ydata(), found["bootstrap"])
+    points = plots.draw_agreement(found, first="mixed", second="t_single").axes[0].lines[-1]
+    np.testing.assert_array_equal(points.get_xdata(), found["mixed"])
+    np.testing.assert_array_equal(points.get_ydata(), found["t_single"])
+    curves = plots.draw_descending(found).axes[0].lines
+    for curve, test in zip(curves, found, strict=True):
+        assert (np.diff(curve.get_ydata()) <= 0).all()
+        np.testing.assert_array_equal(np.sort(curve.get_ydata()), np.sort(found[test]))
     curve = sr.plan(variance=0.04, minimum_difference=0.1, systems=5).curve("systems", [2, 5, 10])
     line = sr.plot(curve).axes[0].lines[0]
     np.testing.assert_array_equal(line.get_ydata(), curve.topics[0])
+
+
+@pytest.mark.parametrize("level", [0.1, 0.05])
+def test_directions_count_instances(level):
+    found = counts(level)
+    ax = plots.draw_contradictions(found).axes[0]
+    drawn = {bars.get_label(): [bar.get_width() for bar in bars] for bars in ax.containers}
+    better, worse = found["better"].tolist(), (-found["worse"]).tolist()
+    assert drawn == {f"better, p < {level:g}": better, f"worse, p < {level:g}": worse}
+
+
+def test_shares_are_cells_of_mean_and_spread():
+    found = shares()
+    figure = plots.draw_shares(found.sample(frac=1, random_state=1))
+    cells = np.asarray(figure.axes[0].collections[0].get_array())
+    np.testing.assert_array_equal(cells.ravel(), found["share"])
+    row = found.iloc[3]
+    text = f"<title>mean 0.5, sd 0.3: {row['share']:.1%} ± {row['share_error']:.1%}"
+    assert svg_text(figure).count(text) == 1
+    assert figure.axes[0].get_ylabel() == "mean of the instance effect"
+
+
+def test_pools_are_boxes_beside_all_instances():
+    found = pools()
+    ax = plots.draw_pools(found, test="bootstrap").axes[0]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["2", "4"]
+    medians = [line.get_ydata()[0] for line in ax.lines if line.get_color() == COLOURS[0]]
+    assert medians == found.groupby("instances")["bootstrap"].median().tolist()
+    assert ax.lines[-1].get_ydata()[0] == found.attrs["all_instances"]["bootstrap"]

@@ -11,9 +11,9 @@ from scipy import stats
 
 import steadyrank as sr
 from steadyrank.errors import InputError
+from steadyrank.papers import ferro2018 as ferro
+from steadyrank.papers import ferro2018 as printed
 from steadyrank.papers.data import PaperData, builtin_data
-from steadyrank.papers.ferro2018 import exhibits as ferro
-from steadyrank.papers.ferro2018 import exhibits as printed
 from steadyrank.papers.model import Work
 
 GOLDEN = golden("ferro2018_tables_omega2")

@@ -13,9 +13,9 @@ from scipy import stats
 
 import steadyrank as sr
 from steadyrank.errors import InputError
+from steadyrank.papers import lin2005 as lin
 from steadyrank.papers.data import PaperData
-from steadyrank.papers.lin2005 import exhibits as lin
-from steadyrank.papers.lin2005.exhibits import rate_by_williams
+from steadyrank.papers.lin2005 import rate_by_williams
 from steadyrank.papers.model import Work
 
 WILLIAMS = golden("williams_erf")
@@ -116,7 +116,7 @@ def test_more_topics_and_larger_differences_help(made):
 
 
 def test_distances_are_means_over_pairs():
-    level = sr.topics(
+    found = sr.topics(
         sr.Scores(
             measures=("AP",),
             runs=("a", "b"),
@@ -124,17 +124,17 @@ def test_distances_are_means_over_pairs():
             values=collection(2, 8, 0.2, 0)[None],
         ),
         n_trials=600,
-    ).levels
-    known = [each for each in level if lin._known(each).any()]
+    )
     by_hand = [
         (abs(each.empirical[s] - each.predictive[s]), each.count[s])
-        for each in known
+        for each in found.levels
         for s in np.flatnonzero(lin._known(each))
         if not np.isnan(each.predictive[s])
     ]
     gaps, counts = np.array(by_hand).T
+    known = lin._known_rates(found)
     assert lin._distance(known, "predictive") == pytest.approx(np.average(gaps, weights=counts))
-    assert math.isnan(lin._distance([], "predictive"))
+    assert math.isnan(lin._distance(known[:0], "predictive"))
 
 
 def test_equation_13_rests_on_williams_corrected():

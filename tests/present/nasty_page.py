@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from steadyrank.present.page import Page, PageFigure, Section
+from dataclasses import replace
+
+from markupsafe import Markup
+
+from steadyrank.present.page import (
+    Bar,
+    Board,
+    BoardRow,
+    FirstScreen,
+    Page,
+    PageFigure,
+    Section,
+    Tile,
+)
 from steadyrank.present.table import Cell, Drilldown, Table
 
 NASTY = (
@@ -32,25 +45,20 @@ NASTY = (
     "x" * 200,
 )
 
-SVG = """<?xml version="1.0"?><!DOCTYPE svg>
-<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"
-     viewBox="0 0 200 60" width="200pt" height="60pt" onload="window.hacked = 8"
-     style="stroke-linejoin:round; font-family: sans-serif">
-<title>Whole</title><metadata>when</metadata><style>* { color: red }</style>
-<script>window.hacked = 9</script>
-<defs><path id="{prefix}-dot" d="M-3 -3H3V3H-3z" style="stroke: currentColor"/></defs>
-<g style="fill: #1f77b4">
+SVG = """<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"
+viewBox="0 0 200 60" width="200pt" height="60pt" role="img" font-family="sans-serif">
+<defs><path id="{prefix}-dot" d="M-3 -3H3V3H-3z" stroke="currentColor"/></defs>
+<g fill="#1f77b4">
 <use id="{prefix}-point" xlink:href="#{prefix}-dot" x="30" y="30"
 ><title>&lt;b&gt;first&lt;/b&gt;</title></use></g>
-<a xlink:href="javascript:window.hacked=10"><text>out</text></a>
-<image xlink:href="http://example.org/x.png"/><!-- note -->
-<text x="60" y="35" style="font: italic 10px 'DejaVu Sans'; text-anchor: start;
-fill: currentColor">A &amp; B</text>
+<text x="60" y="35" font-size="10px" fill="currentColor">A &amp; B</text>
 </svg>"""
+"""As `page_svg` writes it, with ids that tests know."""
 
 
 def figure(name: str) -> PageFigure:
-    return PageFigure(id=name, caption=NASTY[0], alt=NASTY[1], svg=SVG.replace("{prefix}", name))
+    svg = Markup(SVG.replace("{prefix}", name))
+    return PageFigure(id=name, caption=NASTY[0], alt=NASTY[1], svg=svg)
 
 
 def runs_table() -> Table:
@@ -119,3 +127,34 @@ def nasty_page() -> Page:
         command="steadyrank report '</script>' \\\n  --out x.html",
         notes={"tau": NASTY[1], "topic": 'a "need" <b>', "AP": "average precision"},
     )
+
+
+def nasty_first_page() -> Page:
+    """The same with a first screen, all of whose texts are as bad."""
+    rows = tuple(
+        BoardRow(rank=i + 1, name=name, score="0.5", low=1, high=10, group=name)
+        for i, name in enumerate(NASTY[:10])
+    )
+    first = FirstScreen(
+        verdict=f"{NASTY[0]} leads by tau.",
+        line=NASTY[1],
+        cautions=NASTY[2:5],
+        board=Board(
+            title=NASTY[5],
+            note=NASTY[6],
+            measure=NASTY[7],
+            rows=rows,
+            n_ranks=10,
+            group=NASTY[8],
+            link="first",
+            more=NASTY[9],
+        ),
+        bars=tuple(
+            Bar(about=NASTY[i], share=share, text=NASTY[i + 1], link="first")
+            for i, share in enumerate((0.5, 0.25, 0.0))
+        ),
+        bars_note=NASTY[3],
+        not_examined=NASTY[4],
+        tiles=tuple(Tile(id=f"t{i}", figure=NASTY[i], text=NASTY[i + 1]) for i in range(4)),
+    )
+    return replace(nasty_page(), first=first, description=NASTY[1])

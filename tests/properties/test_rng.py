@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import steadyrank as sr
@@ -176,6 +177,8 @@ def recorded_seed(result: Any) -> int:
         return result.meta["shard"]["seed"]
     if isinstance(result, dict):
         return result["seed"]
+    if isinstance(result, pd.DataFrame):
+        return result.attrs["seed"]
     if isinstance(result, list):
         (seed,) = {part.seed for part in result}
         return seed

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from steadyrank.reporting.dataset_card import dataset_verdict
 
 import steadyrank as sr
+from steadyrank.studies.datasets.part import verdict
 from steadyrank.studies.datasets.view import VIEW
 
 
@@ -26,16 +26,11 @@ def test_the_page_says_how_many_could_be_first(tmp_path):
     result = sr.report(datasets=frame(), out=tmp_path / "r.html")
     found = result.results["datasets"]
     assert list(result.results) == ["datasets"]
-    assert any(first_text(found) in line for line in result.page.lead)
+    assert first_text(found) in result.sentences
     assert set(result.left_out) >= {"evaluate", "compare", "topics", "check"}
     (section,) = [section for section in result.page.sections if not section.why_not]
     assert section.id == "datasets"
-    assert [figure.id for figure in section.figures] == [
-        "dataset-ranks",
-        "forest",
-        "influence",
-        "critical-difference",
-    ]
+    assert [figure.id for figure in section.figures] == ["forest"]
     assert len(section.tables[0].rows) == 30
 
 
@@ -47,7 +42,8 @@ def test_the_same_table_gives_the_same_page_and_its_call(tmp_path):
         result = sr.report(datasets=str(table), out=tmp_path / name)
         pages.append((tmp_path / name).read_bytes())
     assert pages[0] == pages[1]
-    assert result.page.command == f"steadyrank.report(datasets={str(table)!r})"
+    assert result.command == f"steadyrank.report(datasets={str(table)!r})"
+    assert result.page.command == "steadyrank.report(datasets='t.csv')"
     assert any("t.csv" in str(row) for part in result.page.provenance for row in part.rows)
 
 
@@ -55,7 +51,9 @@ def test_gaps_lead_the_page(tmp_path, drawn_nowhere):
     table = frame()
     table.iloc[4, :3] = np.nan
     result = sr.report(datasets=table, out=tmp_path / "r.html")
-    assert result.page.lead[0].startswith("1 of 30 runs lacks datasets: model_04 (3 of 12)")
+    assert result.page.first.cautions[0].startswith(
+        "1 of 30 runs lacks datasets: model_04 (3 of 12)"
+    )
 
 
 def test_a_table_beside_runs_or_scores_is_refused(tmp_path):
@@ -72,26 +70,30 @@ def test_other_reports_say_what_it_takes(tmp_path, drawn_nowhere):
     )
 
 
-def test_a_card_says_who_leads_and_how_many_could(tmp_path, drawn_only):
-    drawn_only("card-")
+def test_the_first_screen_says_who_leads_and_how_many_could(tmp_path, drawn_nowhere):
     result = sr.report(datasets=frame(), out=tmp_path / "r.html")
-    found, card = result.results["datasets"], result.page.card
+    found, first = result.results["datasets"], result.page.first
     leader = found.runs[found.order[0]]
     firsts = int(found.could_be_first.sum())
     assert 1 < firsts < 30
-    assert card.verdict == (
-        f"{leader} leads by mean score over 12 datasets; {firsts} of the 30 runs could be first."
-    )
-    assert card.figure is not None
-    assert card.facts[0].text == first_text(found)
+    assert first.verdict == f"{leader} leads, but {firsts} of 30 runs could be first."
+    assert [row.name for row in first.board.rows] == [found.runs[run] for run in found.order[:10]]
+    assert [bar.link for bar in first.bars] == ["datasets"]
+    assert first.not_examined.endswith("other judges (report QRELS RUN... on one collection).")
+    assert first.not_examined.count("(") == 1, "no option of another study helps here"
     assert result.page.pairs is None
 
 
 @pytest.mark.parametrize(
-    ("gap", "words"), [(3.0, "no other of the 3 runs"), (0.0, "any of the 3 runs")]
+    ("gap", "words", "n"),
+    [
+        (3.0, "leads; with 95% confidence no other of the 3 runs", 1),
+        (0.0, "leads, but any of the 3 runs", 3),
+    ],
 )
-def test_verdicts_about_one_and_about_all(gap, words):
+def test_verdicts_about_one_and_about_all(gap, words, n):
     rng = np.random.default_rng(1)
     values = rng.normal(0.5, 0.05, (3, 12)) + np.array([[gap], [0.0], [0.0]])
     found = sr.datasets(pd.DataFrame(values, index=list("abc")))
-    assert dataset_verdict(found).endswith(f"; {words} could be first.")
+    assert verdict(found).text.endswith(f"{words} could be first.")
+    assert verdict(found).values["could_be_first"] == n

@@ -6,16 +6,10 @@ import re
 
 import numpy as np
 import pytest
-from steadyrank.reporting.card import MOST_WORDS, verdict
-from steadyrank.reporting.headline import (
-    leaderboard_sentences,
-    reversal_words,
-    settle_words,
-    standing,
-    verdict_words,
-)
 
 import steadyrank as sr
+from steadyrank.studies.compare import two_runs
+from steadyrank.studies.compare.front import lead
 
 
 def scores_of(*means, noise=0.05, n_topics=30, seed=0):
@@ -41,45 +35,13 @@ def section(result, study):
 # A baseline
 
 
-@pytest.mark.parametrize(
-    ("means", "said"),
-    [
-        ((0.5, 0.9), "B is significantly better than A by mean AP."),
-        ((0.5, 0.2), "B is significantly worse than A by mean AP."),
-        ((0.5, 0.501), "B is not significantly different from A by mean AP."),
-        (
-            (0.5, 0.501, 0.499),
-            "None of the two other runs is significantly different from A by mean AP.",
-        ),
-        (
-            (0.5, 0.9, 0.8, 0.2, 0.501),
-            "Two of the four other runs are significantly better than A by mean AP, one "
-            "significantly worse.",
-        ),
-        (
-            (0.5, 0.2, 0.501),
-            "None of the two other runs is significantly better than A by mean AP, one "
-            "significantly worse.",
-        ),
-    ],
-)
-def test_a_baseline_is_what_runs_are_compared_with(means, said):
-    result = sr.compare(scores_of(*means), baseline="A")
-    assert verdict(result) == said
-    assert len(said.split()) <= MOST_WORDS
-    assert verdict_words(result).startswith(said[:-1])
-    assert "Holm" in verdict_words(result) or len(means) == 2
-
-
-def test_reversals_and_topics_are_about_the_baseline():
-    scores = scores_of(0.50, 0.52, 0.505, 0.3)
-    result, topics = sr.compare(scores, baseline="A"), sr.topics(scores, n_trials=10, comparisons=3)
-    ranks = standing(result)
-    assert (ranks.reference, ranks.nearest, ranks.leader) == ("A", "B", "B")
-    assert reversal_words(result, None, topics).startswith("A comes out above B with probability")
-    assert "C" in ranks.rivals
-    assert settle_words(result, topics).startswith(f"To separate A from {ranks.rivals[0]}, ")
-    assert "Not significantly worse" not in " ".join(leaderboard_sentences(result, 4))
+def test_the_lead_is_that_of_the_baseline_and_the_best_other():
+    result = sr.compare(scores_of(0.50, 0.52, 0.505, 0.3), baseline="A")
+    found = lead(result)
+    assert (found.values["a"], found.values["b"]) == ("B", "A")
+    assert found.values["difference"] == pytest.approx(0.02)
+    best = sr.compare(scores_of(0.50, 0.52, 0.505, 0.3), baseline="B")
+    assert (lead(best).values["a"], lead(best).values["b"]) == ("B", "C")
 
 
 def test_all_of_a_page_follows_the_baseline(tmp_path, drawn_nowhere):
@@ -101,15 +63,18 @@ def test_all_of_a_page_follows_the_baseline(tmp_path, drawn_nowhere):
     assert against.id == "against-baseline"
     assert [row[0].text for row in against.rows] == ["B", "C", "E", "A (baseline)", "D"]
     assert [against.marks.get((i, 1), "") for i in range(5)] == ["†", "†", "", "", "‡"]
-    answer = section(result, "evaluate").answer[0]
-    assert "paired randomisation test, Holm's correction over 4 comparisons" in answer
+    (tests,) = [one for one in result.findings if one.id == "compare.tests"]
+    assert tests.values == {"test": "randomization", "correction": "holm", "alpha": 0.05}
+    assert "aired randomisation test, Holm's correction over 4 comparisons" in tests.text
+    assert result.page.first.verdict == (
+        "2 of 4 other runs are significantly better than A, 1 significantly worse."
+    )
+    assert result.page.first.board.group == "against the baseline"
+    assert {row.name: row.group for row in result.page.first.board.rows}["D"] == "worse"
     assert result.results["topics"].comparisons == 4
     panel = result.page.pairs
     b, c = panel.names.index("B"), panel.names.index("C")
     assert "were not compared with each other" in panel.text("{decision}", b, c)
-    settle = next(t for t in section(result, "plan").tables if t.id == "settle")
-    assert settle.header[0] == "baseline"
-    assert [row[1].text for row in settle.rows] == ["E"]
 
 
 def test_an_unknown_baseline_or_test_is_refused(tmp_path):
@@ -124,15 +89,20 @@ def test_an_unknown_baseline_or_test_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("test", "correction", "words"),
     [
-        ("t", None, "paired t tests, max-t correction over 3 comparisons, alpha 0.05"),
-        ("t", "none", "paired t tests, no correction over 3 comparisons, alpha 0.05"),
+        ("t", None, "paired t test, max-t correction over 3 comparisons; alpha 0.05"),
+        ("t", "none", "paired t test; alpha 0.05"),
         ("wilcoxon", "holm", "Wilcoxon's signed-rank test, Holm's correction over 3 comparisons"),
-        ("tukey", None, "Tukey's HSD test over 3 comparisons, alpha 0.05"),
+        ("tukey", None, "Tukey's HSD"),
     ],
 )
-def test_sentences_name_the_test_that_was_asked_for(test, correction, words):
-    result = sr.compare(scores_of(0.9, 0.5, 0.3), test=test, correction=correction)
-    assert words in verdict_words(result)
+def test_sentences_name_the_test_that_was_asked_for(
+    tmp_path, drawn_nowhere, test, correction, words
+):
+    result = made(tmp_path, scores_of(0.9, 0.5, 0.3), test=test, correction=correction)
+    (tests,) = [one for one in result.findings if one.id == "compare.tests"]
+    assert words in tests.text
+    assert tests.values["test"] == test
+    assert two_runs.tested_words(result.results["compare"][0]) in result.page.pairs.sentence
 
 
 def test_without_correction_topics_are_for_one_comparison(tmp_path, drawn_nowhere):
@@ -167,9 +137,10 @@ def test_runs_are_called_by_their_chosen_names(tmp_path, drawn_nowhere, between)
     text = f"run_A{between}BM25 (title)\n\nrun_B{between}Dense\nc{between}Sparse\n"
     plain = made(tmp_path, scores)
     named = made(tmp_path, scores, names=write(tmp_path, text))
-    assert named.findings[0] == plain.findings[0].replace("run_A", "BM25 (title)")
+    assert named.sentences[0] == plain.sentences[0].replace("run_A", "BM25 (title)")
     page = named.path.read_text("utf-8")
-    assert '<span title="run_A">BM25 (title)</span> leads by mean AP' in page
+    assert '<span title="run_A">BM25 (title)</span> leads; with 95% confidence' in page
+    assert '<th scope="row" title="run_A">BM25 (title)</th>' in page
     assert named.page.pairs.fields == plain.page.pairs.fields, "no number depends on names"
     assert "names=" in named.page.command
     (files,) = [part for part in named.page.provenance if part.id == "files-read"]
@@ -230,7 +201,7 @@ def test_the_command_takes_them(tmp_path, drawn_nowhere):
     files = ["--scores", tmp_path / "scores.csv", "--out", out, "--names", names]
     result = CliRunner().invoke(command, [*map(str, files), *words, "--samples", "20", "--quiet"])
     assert result.exit_code == 0, result.output
-    assert result.output.startswith("One of the two other runs is significantly better than B")
+    assert result.output.startswith("1 of 2 other runs is significantly better than B, 1 signif")
     page = out.read_text("utf-8")
     assert "--test wilcoxon --correction holm --baseline B" in page
 

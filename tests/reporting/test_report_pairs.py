@@ -7,17 +7,23 @@ import itertools
 import json
 import re
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from steadyrank.reporting.pairs import MOST_PICKED, aligned_pairs, make_pairs, order_shares
 
 import steadyrank as sr
 from steadyrank.present.packing import packed_numbers
 from steadyrank.present.pair_panel import PairPanel, packed
+from steadyrank.reporting.page import two_runs
+from steadyrank.studies.compare.two_runs import MOST_PICKED
+from steadyrank.studies.material import Material, Settings
+from steadyrank.studies.part import Findings
+from steadyrank.studies.simulate.part import PART as SIMULATE
 from steadyrank.studies.simulate.result import documents_share
 from steadyrank.studies.topics.result import needed_figure
-from steadyrank.words import percent, pvalue_words
+from steadyrank.studies.two_runs import TwoRuns, aligned_pairs
+from steadyrank.words import chance, percent, pvalue_words
 
 
 def results_of(n_runs=7, n_topics=25, measures=("AP", "RR"), gaps=False, seed=4):
@@ -38,6 +44,12 @@ def results_of(n_runs=7, n_topics=25, measures=("AP", "RR"), gaps=False, seed=4)
         "compare": tuple(sr.compare(scores, measure=measure) for measure in measures),
         "topics": sr.topics(scores, measure=measures[0], n_trials=10),
     }
+
+
+def make_pairs(results):
+    """The panel that a page has of these results."""
+    material = Material(scores=results["evaluate"], settings=Settings())
+    return two_runs(Findings(material=material, results=results, why_not={}, warnings={}))
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["whole", "gaps"])
@@ -184,19 +196,16 @@ def test_pairs_that_a_study_does_not_have_are_marked():
 
 
 def test_order_in_simulated_collections_is_that_of_its_section():
-    from types import SimpleNamespace
-
-    rng = np.random.default_rng(0)
-    above = rng.random((3, 3))
-    result = SimpleNamespace(runs=("a", "b", "c"), above=above)
+    above = np.random.default_rng(0).random((3, 3))
+    result = SimpleNamespace(runs=("a", "b", "c"), above=above, measure="AP", n_samples=100)
     order = ["c", "x", "a", "b"]
-    shares = order_shares(result, order)
-    for i, j in itertools.combinations(range(4), 2):
-        expected = documents_share(result, order[i], order[j])
-        if expected is None:
-            assert np.isnan(shares[i, j])
-        else:
-            assert shares[i, j] == pytest.approx(expected)
+    panel = TwoRuns(
+        order=order, measure="AP", topics=("1",), scores=np.zeros((4, 1)), sentence="", latex=""
+    )
+    SIMULATE.of_two(panel, result, None)
+    for (one, other), said in zip(panel.names, panel.fields["kept"], strict=True):
+        expected = documents_share(result, one, other)
+        assert said == ("–" if expected is None else chance(expected, 100))
 
 
 @pytest.mark.parametrize("baseline", [None, "r199"])

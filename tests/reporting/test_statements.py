@@ -1,106 +1,29 @@
-"""No two statements of a page contradict each other: words, tables, marks, ranks, intervals.
+"""No two statements of a page contradict each other: values of findings, tables, marks, bars.
 
-Everything is read off the written page: its sentences, and the data behind its tables. The cases
-are those in which statements used to part ways: near ties, runs that lack topics, one broken run,
-a hundred runs; and the built-in collection.
+Everything is read off the written page and the values behind its sentences. The cases are those in
+which statements used to part ways: near ties, runs that lack topics, one broken run, a hundred
+runs, two, three, one measure and four; and the built-in collection.
 """
 
 from __future__ import annotations
 
-import base64
-import csv
-import html
-import json
+import itertools
+import math
 import re
-from dataclasses import dataclass
-from io import StringIO
 from typing import Any
 
 import numpy as np
 import pytest
+from report_cases import OF_SCORES, Made, scores_of
+from written import WrittenPage, field_of, pair_of
 
 import steadyrank as sr
-from steadyrank.words import number_word
+from steadyrank.stats.run_means import SAME_MEAN
+from steadyrank.words import count_or_share, percent
 
 ALPHA = 0.05
-MEASURES = ("AP", "RR")
 
-
-@dataclass(frozen=True)
-class WrittenPage:
-    """What a reader of the file has before him."""
-
-    lead: str
-    sections: dict[str, str]
-    tables: dict[str, list[dict[str, str]]]
-    shown_pairs: str
-    """The table of pairs with its caption, as it is written."""
-    pairs: dict[str, Any]
-
-
-def read_page(path) -> WrittenPage:
-    text = path.read_text("utf-8")
-    data = json.loads(
-        re.search(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', text, re.DOTALL)[1]
-    )
-    tables = {}
-    for name, parts in data["tables"].items():
-        lines = parts["csv"]["head"] + "".join(parts["csv"]["rows"])
-        tables[name] = list(csv.DictReader(StringIO(lines)))
-    body = re.sub(r"<(script|style|svg|table)\b.*?</\1>", " ", text, flags=re.DOTALL)
-    # Names are shown short; hovering tells the whole of them.
-    body = re.sub(r'<span title="([^"]*)">[^<]*</span>', r"\1", body)
-    sections = dict(re.findall(r'<section[^>]*id="([^"]+)"[^>]*>(.*?)</section>', body, re.DOTALL))
-    lead = body[body.index("<main") : body.index("<nav")]
-    return WrittenPage(
-        lead=plain(lead),
-        sections={k: plain(v) for k, v in sections.items()},
-        tables=tables,
-        shown_pairs=text.partition('id="pairs"')[2].partition("</table>")[0],
-        pairs=data["pairs"],
-    )
-
-
-def plain(text: str) -> str:
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split()).replace(" .", ".")
-
-
-def scores_of(case: str) -> sr.Scores:
-    rng = np.random.default_rng(8)
-    n_runs, n_topics = (100, 25) if case == "hundred" else (9, 30)
-    spread = {"close": 0.004, "hundred": 0.03}.get(case, 0.04)
-    true = 0.4 + rng.normal(0, spread, (len(MEASURES), n_runs, 1))
-    difficulty = rng.beta(1, 3, n_topics) * (1.0 if case == "gaps" else 0.3)
-    values = true + rng.normal(0, 0.1, (n_runs, n_topics)) + difficulty
-    if case == "gaps":
-        values[:, rng.random((n_runs, n_topics)) < 0.15] = np.nan
-        hard = np.argsort(np.nanmean(values[0], axis=0))[: n_topics // 2]
-        values[:, 4, hard] = np.nan  # this run has the easy topics only
-    if case == "broken":
-        values[:, 2] = rng.random(n_topics) * 0.01
-    return sr.Scores(
-        measures=MEASURES,
-        runs=[f"run{i}_with_a_name_as_long_as_those_of_a_real_track" for i in range(n_runs)],
-        topics=[f"t{t:03}" for t in range(n_topics)],
-        values=values,
-    )
-
-
-@pytest.fixture(params=["close", "apart", "gaps", "broken", "hundred"])
-def page(request, tmp_path, drawn_nowhere):
-    out = tmp_path / "report.html"
-    sr.report(scores=scores_of(request.param), out=out, n_samples=200)
-    return read_page(out)
-
-
-@pytest.fixture
-def demo_page(tmp_path, builtin_runs, builtin_collection, drawn_nowhere):
-    """With the studies that need runs."""
-    out = tmp_path / "report.html"
-    sr.report(
-        builtin_runs, builtin_collection.qrels, measures=["nDCG@10", "AP"], out=out, n_samples=50
-    )
-    return read_page(out)
+Rows = list[dict[str, str]]
 
 
 def numbers(text: str) -> list[float]:
@@ -108,39 +31,63 @@ def numbers(text: str) -> list[float]:
     return [float(end.replace("−∞", "-inf").replace("∞", "inf")) for end in ends]
 
 
-def assert_consistent(page: WrittenPage) -> None:
-    board = page.tables["leaderboard"]
-    assert_pairs_agree(page, board)
-    assert_the_verdict_is_that_of_the_tables(page, board)
-    assert_topics_are_counted_once(page)
-    assert_chances_agree(page, board)
-    assert_the_panel_of_two_runs_agrees(page, board)
-    assert_the_card_is_that_of_the_tables(page, board)
-
-
 def significant(row: dict[str, str]) -> bool:
     low, high = numbers(row["95% interval"])
     return low > 0 or high < 0
 
 
-def assert_pairs_agree(page: WrittenPage, board: list[dict[str, str]]) -> None:
+def pair_rows(page: WrittenPage) -> dict[frozenset[str], dict[str, str]]:
+    return {frozenset((row["better"], row["other"])): row for row in page.tables["pairs"]}
+
+
+def measure_of(board: Rows) -> str:
+    return list(board[0])[3 if "team" in board[0] else 2]
+
+
+def assert_consistent(made: Made) -> None:
+    board = made.page.tables["leaderboard"]
+    assert_page_says_what_was_found(made)
+    assert_pairs_agree(made, board)
+    assert_verdict_is_that_of_the_tables(made, board)
+    assert_lead_is_that_of_the_pairs(made, board)
+    assert_board_is_the_head_of_the_leaderboard(made, board)
+    assert_bars_are_the_studies_own(made, board)
+    assert_tiles_are_those_of_the_tables(made, board)
+    assert_topics_are_counted_once(made.page)
+    assert_the_panel_of_two_runs_agrees(made.page, board)
+
+
+def assert_page_says_what_was_found(made: Made) -> None:
+    """Verdict, line and cautions are findings, and the rest stands in the sections."""
+    page, texts = made.page, [one.text for one in made.result.findings]
+    assert [page.verdict, page.line] == texts[:2]
+    assert page.cautions == texts[2 : 2 + len(page.cautions)]
+    swaps = {made.finding(f"{bar.link}.swap").text for bar in page.bars}
+    tiles = {f"{figure} {text}." for figure, text in page.tiles}
+    in_sections = {text for section in page.sections for text in page.found(section)}
+    assert {page.verdict, page.line, *page.cautions, *swaps, *tiles} | in_sections == set(texts)
+    assert len(in_sections) + len(swaps) + len(tiles) + len(page.cautions) + 2 == len(texts)
+
+
+def assert_pairs_agree(made: Made, board: Rows) -> None:
     """Intervals, corrected p-values, letters, counts and rank sets are one family."""
+    page, measure = made.page, measure_of(board)
     by_run = {row["run"]: row for row in board}
-    measure = list(board[0])[3 if "team" in board[0] else 2]
     beats: dict[str, set[str]] = {row["run"]: set() for row in board}
     for row in page.tables["pairs"]:
         better, other = by_run[row["better"]], by_run[row["other"]]
         assert float(better[measure]) >= float(other[measure])
         if significant(row):
-            assert float(row["p adjusted"]) <= ALPHA
+            assert float(row.get("p adjusted", row.get("p"))) <= ALPHA
             assert float(row["difference"]) > 0
             assert float(better[measure]) > float(other[measure])
             beats[row["better"]].add(row["other"])
         if "group" in better:
             assert bool(set(better["group"]) & set(other["group"])) != significant(row)
     n_marked = sum(map(significant, page.tables["pairs"]))
-    assert page.shown_pairs.count('<sup class="narrow">*</sup>') == n_marked
-    assert ("* significant." in page.shown_pairs) == (n_marked > 0)
+    shown = page.html.partition('id="pairs"')[2].partition("</table>")[0]
+    assert shown.count('<sup class="narrow">*</sup>') == n_marked
+    assert ("* significant." in shown) == (n_marked > 0)
     n_pairs = len(board) * (len(board) - 1) // 2
     whole = len(page.tables["pairs"]) == n_pairs
     for row in board:
@@ -150,48 +97,149 @@ def assert_pairs_agree(page: WrittenPage, board: list[dict[str, str]]) -> None:
         if whole:
             assert low == 1 + sum(row["run"] in beaten for beaten in beats.values())
             assert high == len(board) - len(beats[row["run"]])
-    stated = re.search(r"([\d,]+) of [\d,]+ pairs \(", page.sections["compare"])
+    values = made.finding("compare.significant").values
+    assert values["n_pairs"] == n_pairs
     if whole:
-        assert (int(stated[1].replace(",", "")) if stated else 0) == n_marked
+        assert values["n_significant"] == n_marked
+    if whole and "discriminative-power" in page.tables:
         shares = {row["measure"]: row for row in page.tables["discriminative-power"]}
         assert float(shares[measure]["significant pairs"]) == pytest.approx(n_marked / n_pairs)
 
 
-def assert_the_verdict_is_that_of_the_tables(page: WrittenPage, board) -> None:
-    leader = board[0]["run"]
-    with_leader = [row for row in page.tables["pairs"] if row["better"] == leader]
-    assert len(with_leader) == len(board) - 1
-    not_worse = [row["other"] for row in with_leader if not significant(row)]
-    for text in (page.lead, page.sections["evaluate"]):
-        assert f"{leader} leads by mean" in text
-        assert ("is significantly better than all" in text) == (not not_worse)
-        assert ("is not significantly better than any" in text) == (
-            len(not_worse) == len(board) - 1
-        )
-    assert_the_best_are_told_once(page, board, {leader, *not_worse})
-
-
-def assert_the_best_are_told_once(page: WrittenPage, board, not_worse: set[str]) -> None:
-    """The set of the best lies within the ranks that hold for all runs at once, and says so."""
+def assert_verdict_is_that_of_the_tables(made: Made, board: Rows) -> None:
+    """Who leads, and how many could be first: in verdict, leaderboard, section and ranks."""
+    page, verdict = made.page, made.finding("compare.verdict").values
+    means = {row["run"]: float(row[measure_of(board)]) for row in board}
+    best = max(means.values())
+    assert set(verdict["leaders"]) == {run for run, m in means.items() if best - m <= SAME_MEAN}
+    assert verdict["leaders"][0] == board[0]["run"]
+    assert (verdict["n_rows"], verdict["measure"]) == (len(board), measure_of(board))
+    first = made.finding("compare.first").values
+    assert verdict["could_be_first"] == len(first["runs"])
     of_ranks = {row["run"] for row in board if numbers(row["ranks"])[0] == 1}
-    told = []
-    for text in (page.lead, page.sections["evaluate"]):
-        if "no run can be ruled out as the best" in text:
-            told.append(number_word(len(board)))
-            assert len(of_ranks) == len(board)
-            continue
-        one = re.search(r"confidence (\S+) is the best of these runs", text)
-        several = re.search(r"the best run is one of ([\w,]+): (\S+?),? ", text)
-        first = one[1] if one else several[2]
-        told.append(number_word(1) if one else several[1])
-        assert first == board[0]["run"]
-        which = re.search(r"All ranks at once leave ([\w,]+)\.", text)
-        assert (which[1] if which else told[-1]) == number_word(len(of_ranks))
-    assert len(set(told)) == 1
-    assert of_ranks <= not_worse
+    assert first["n_rank_one"] == len(of_ranks)
+    # Who is the best is one question: its answer lies within the ranks of all runs at once.
+    assert set(verdict["leaders"]) <= set(first["runs"]) <= of_ranks
+    pairs = pair_rows(page)
+    with_leader = {run: pairs[frozenset((board[0]["run"], run))] for run in list(means)[1:]}
+    assert of_ranks <= {board[0]["run"], *(r for r, row in with_leader.items() if not_worse(row))}
+    stated = [int(n.replace(",", "")) for n in re.findall(r" ([\d,]+) (?:of|runs)\b", page.verdict)]
+    assert set(stated) <= {len(first["runs"]), len(board)}
+    if len(board) == 2:
+        (row,) = with_leader.values()
+        assert ("is significantly better" in page.verdict) == significant(row)
 
 
-def neighbours(page: WrittenPage) -> list[dict[str, str]]:
+def not_worse(row: dict[str, str]) -> bool:
+    return not significant(row)
+
+
+def assert_lead_is_that_of_the_pairs(made: Made, board: Rows) -> None:
+    lead, row = made.finding("compare.lead").values, pair_rows(made.page)
+    assert [lead["a"], lead["b"]] == [one["run"] for one in board[:2]]
+    row = row[frozenset((lead["a"], lead["b"]))]
+    assert lead["difference"] == pytest.approx(float(row["difference"]))
+    assert lead["interval"] == pytest.approx(numbers(row["95% interval"]))
+    assert lead["significant"] == significant(row)
+    means = [float(one[measure_of(board)]) for one in board[:2]]
+    is_of_means = lead["difference"] == pytest.approx(means[0] - means[1])
+    assert is_of_means != ("shared topics" in made.page.line)
+    told = [float(n) for n in re.findall(r"[+-]?\d\.\d{3}\b", made.page.line.replace("−", "-"))]
+    shown = [*means, lead["difference"], *lead["interval"]]
+    finite = [value for value in shown if math.isfinite(value)]
+    assert told == pytest.approx(finite, abs=5.01e-4)
+    assert ("not significant" in made.page.line) != lead["significant"]
+
+
+def assert_board_is_the_head_of_the_leaderboard(made: Made, board: Rows) -> None:
+    rows, measure = made.page.board, measure_of(board)
+    assert len(rows) == min(10, len(board))
+    for shown, row in zip(rows, board, strict=False):
+        low, high = (int(end) for end in numbers(row["ranks"]))
+        assert (shown["name"], shown["rank"]) == (row["run"], row[""])
+        assert shown["ranks"] == f"{low}–{high}"
+        assert float(shown[measure]) == pytest.approx(float(row[measure]), abs=5.01e-4)
+        assert shown.get("group", "") == row.get("group", "")
+
+
+def assert_bars_are_the_studies_own(made: Made, board: Rows) -> None:
+    """Shares of pairs that swap, each computed here by another way where the page has the data."""
+    shares = {bar.link: made.finding(f"{bar.link}.swap").values["share"] for bar in made.page.bars}
+    assert list(shares.values()) == sorted(shares.values(), reverse=True)
+    assert [bar.is_largest for bar in made.page.bars] == [True] + [False] * (len(shares) - 1)
+    for bar in made.page.bars:
+        assert bar.text == percent(shares[bar.link]).replace("less than", "<")
+        assert bar.link in made.page.sections
+        assert bar.about.lower() not in made.page.not_examined
+    others = list(board[0])[list(board[0]).index("ranks") :]
+    measures = [name for name in others if name in made.result.results["evaluate"].measures]
+    if "agree" in shares:
+        turned = [share_turned(board, measure_of(board), other) for other in measures]
+        assert shares["agree"] == pytest.approx(np.mean(turned))
+    topics = made.result.results["topics"]
+    has_order = np.abs(topics.variances.difference) > SAME_MEAN
+    assert shares["topics"] == pytest.approx(topics.expected_reversal[has_order].mean())
+    if "simulate" in shares:
+        assert shares["simulate"] == made.result.results["simulate"].prediction.swap_share
+    assert set(shares) == {"topics", "agree", "simulate", "holes"} & set(shares)
+
+
+def share_turned(board: Rows, one: str, other: str) -> float:
+    gaps = np.array(
+        [
+            [float(a[measure]) - float(b[measure]) for measure in (one, other)]
+            for a, b in itertools.combinations(board, 2)
+        ]
+    )
+    gaps = gaps[np.abs(gaps[:, 0]) > SAME_MEAN]
+    turned = np.where(np.abs(gaps[:, 1]) <= SAME_MEAN, 0.5, gaps[:, 0] * gaps[:, 1] < 0)
+    return float(turned.mean())
+
+
+def assert_tiles_are_those_of_the_tables(made: Made, board: Rows) -> None:
+    tiles = {text: figure for figure, text in made.page.tiles}
+    n_pairs = len(board) * (len(board) - 1) // 2
+    if n_pairs > 1:
+        found = made.finding("compare.significant").values["n_significant"]
+        figure = tiles.pop(f"of {n_pairs:,} pairs differ significantly")
+        assert figure == count_or_share(found, n_pairs)
+    result = made.result.results["compare"][0]
+    smallest = made.finding("compare.detectable").values["difference"]
+    assert smallest == pytest.approx(float(np.nanmedian(result.smallest_difference)))
+    first = neighbours(made.page)[0]
+    for text, figure in tiles.items():
+        if "the first place" in text:
+            carried = made.finding("compare.fragility").values
+            assert int(digits(figure)) == carried["n"] == len(carried["topics"])
+            assert carried["rival"] in text
+            assert_carried(made, board[0]["run"], carried)
+        elif text.startswith("topics to separate"):
+            needed = made.finding("topics.needed").values
+            assert {needed["a"], needed["b"]} == {first["run"], first["next"]}
+            assert digits(figure) == digits(first["topics needed"].partition("[")[0])
+            assert f"there are {len(made.result.results['evaluate'].topics)}" in text
+        else:
+            assert figure == f"{smallest:.3f}"
+    lead = made.finding("compare.lead").values
+    assert not (lead["significant"] and "topics.needed" in made.said)
+
+
+def assert_carried(made: Made, leader: str, carried: dict[str, Any]) -> None:
+    """Without these topics the rival is level or above, and without any fewer of them it is not."""
+    scores = made.result.results["evaluate"]
+    rows = [scores.runs.index(run) for run in (leader, carried["rival"])]
+    gaps = scores.values[0][rows[0]] - scores.values[0][rows[1]]
+    out = [scores.topics.index(topic) for topic in carried["topics"]]
+    assert np.nansum(np.delete(gaps, out)) <= 1e-9
+    for kept in out:
+        assert np.nansum(np.delete(gaps, [t for t in out if t != kept])) > 0
+
+
+def digits(text: str) -> str:
+    return "".join(re.findall(r"\d", text))
+
+
+def neighbours(page: WrittenPage) -> Rows:
     """Every run with the next; the last has none."""
     *rows, last = page.tables["topic-neighbours"]
     assert last["next"] == "–"
@@ -200,141 +248,129 @@ def neighbours(page: WrittenPage) -> list[dict[str, str]]:
 
 
 def assert_topics_are_counted_once(page: WrittenPage) -> None:
-    """Whoever asks what it takes to separate two runs is told one number on the whole page."""
-    told: dict[frozenset[str], set[str]] = {}
+    """What is significant needs no topics, and what is not needs some."""
+    decided = pair_rows(page)
     for row in neighbours(page):
-        told.setdefault(frozenset((row["run"], row["next"])), set()).add(row["topics needed"])
-    decided = {frozenset((row["better"], row["other"])): row for row in page.tables["pairs"]}
-    for pair, answers in told.items():
+        pair = frozenset((row["run"], row["next"]))
         if pair in decided:
-            # What is significant needs no topics, and what is not needs some.
-            assert (answers == {"0"}) == significant(decided[pair])
-    settled = page.tables.get("settle", [])
-    for row in settled:
-        told.setdefault(frozenset((row["leader"], row["rival"])), set()).add(row["topics needed"])
-        assert not significant(decided[frozenset((row["leader"], row["rival"]))])
-    assert all(len(answers) == 1 for answers in told.values())
-    if not settled:
-        return
-    first = settled[0]
-    answer = next(iter(told[frozenset((first["leader"], first["rival"]))]))
-    sentence = re.search(r"To separate .*? requires (.*?); there are", page.lead)
-    if sentence:
-        stated = re.findall(r"at least [\d,]+|^[\d,]+", sentence[1])[0]
-        assert answer.replace(",", "").startswith(stated.replace(",", "")) or (
-            answer == stated.removeprefix("at least ").replace(",", "")
-        )
-        assert sentence[0].removesuffix("; there are") in page.sections["plan"]
+            assert (row["topics needed"] == "0") == significant(decided[pair])
 
 
-def assert_chances_agree(page: WrittenPage, board) -> None:
-    """The headline's chance is the table's, as selected, and of the ranking measure."""
-    stated = re.search(
-        r"(\S+), the second, comes out above \S+ (?:[^.]*? and )?with probability ([\d.]+)% in a "
-        "second experiment",
-        page.lead,
-    )
-    row = page.tables["topic-neighbours"][0]
-    if stated is not None:
-        assert stated[1] == row["next"] == board[1]["run"]
-        kept = 1 - float(row["reversed"])
-        if float(row["lead"]) < 0:
-            kept = 1 - kept
-        assert float(stated[2]) / 100 == pytest.approx(1 - kept, abs=0.0051)
-    assert_documents_agree(page)
-    if "cannot be simulated" in page.sections.get("simulate", ""):
-        for mention in re.finditer("second document collection", page.lead):
-            assert page.lead[mention.end() :].startswith(" (by ")
-
-
-def assert_documents_agree(page: WrittenPage) -> None:
-    """A pair swaps, and a run is first, in one kind of collection wherever that is said."""
-    stated = re.search(
-        r"with probability (less than )?([\d.]+)% in a second document collection", page.lead
-    )
-    assert "simulated document collections" not in page.lead
-    if stated is not None:
-        swap = 1 - float(page.tables["documents-neighbours"][0]["same order"])
-        likely = float(stated[2]) / 100
-        assert swap < likely if stated[1] else swap == pytest.approx(likely, abs=0.0051)
-    for row in page.tables.get("documents-neighbours", ()):
-        if row["same order"]:
-            said = field(page.pairs, "kept", pair_of(page.pairs, row["better"], row["next"]))
-            kept, (likely,) = float(row["same order"]), re.findall(r"[\d.]+", said)
-            assert abs(kept - float(likely) / 100) < 0.021
-
-
-def field(panel: dict[str, Any], key: str, pair: int) -> str:
-    """A text of the panel, as the page's script reads it."""
-    coded = panel["fields"][key]
-    if "codes" not in coded:
-        return coded["texts"][0]
-    width = coded["bytes"]
-    raw = base64.b64decode(coded["codes"])[width * pair : width * (pair + 1)]
-    return coded["texts"][int.from_bytes(raw, "little")]
-
-
-def pair_of(panel: dict[str, Any], one: str, other: str) -> int:
-    a, b = sorted(panel["names"].index(run) for run in (one, other))
-    return a * (2 * len(panel["names"]) - a - 1) // 2 + b - a - 1
-
-
-def assert_the_panel_of_two_runs_agrees(page: WrittenPage, board) -> None:
+def assert_the_panel_of_two_runs_agrees(page: WrittenPage, board: Rows) -> None:
     """Decisions, differences, intervals and numbers of topics of a pair are those of the tables."""
     panel = page.pairs
     assert panel["names"] == [row["run"] for row in board]
     for row in page.tables["pairs"]:
         pair = pair_of(panel, row["better"], row["other"])
-        decision = field(panel, "decision", pair)
+        decision = field_of(panel, "decision", pair)
         assert ("is significantly better than" in decision) == significant(row)
-        ends = [float(field(panel, end, pair).replace("−", "-")) for end in ("low", "high")]
+        ends = [
+            float(field_of(panel, end, pair).replace("−", "-").replace("∞", "inf"))
+            for end in ("low", "high")
+        ]
         assert ends == pytest.approx(numbers(row["95% interval"]), abs=5.1e-5)
-        assert field(panel, "wins", pair) == row["W/T/L"].partition("/")[0]
+        assert field_of(panel, "wins", pair) == row["W/T/L"].partition("/")[0]
     for row in neighbours(page):
         pair = pair_of(panel, row["run"], row["next"])
-        said = field(panel, "needed", pair)
+        said = field_of(panel, "needed", pair)
         if said.startswith("none"):
             assert row["topics needed"] == "0"
             continue
         low = re.findall(r"[\d,]+", said.partition("(")[0].partition(" for ")[0])
         stated = re.findall(r"[\d,]+", row["topics needed"])
-        assert [text.replace(",", "") for text in low] == [
-            text.replace(",", "") for text in stated[: len(low)]
-        ]
+        assert list(map(digits, low)) == list(map(digits, stated[: len(low)]))
+        reversed_here = field_of(panel, "reversed", pair)
+        assert reversed_here == percent(float(row["reversed"]))
+    for row in page.tables.get("documents-neighbours", ()):
+        if row["same order"]:
+            said = field_of(panel, "kept", pair_of(panel, row["better"], row["next"]))
+            kept, (likely,) = float(row["same order"]), re.findall(r"[\d.]+", said)
+            assert abs(kept - float(likely) / 100) < 0.021
 
 
-def assert_the_card_is_that_of_the_tables(page: WrittenPage, board) -> None:
-    """How many are not significantly worse, as the tables count."""
-    rivals = re.search(r"not significantly better than ([\w,]+) of the ([\w,]+) others", page.lead)
-    if rivals is not None:
-        with_leader = [row for row in page.tables["pairs"] if row["better"] == board[0]["run"]]
-        count = sum(not significant(row) for row in with_leader)
-        others = len(board) - 1
-        told = "any" if count == others else number_word(count)
-        assert rivals.groups() == (told, number_word(others))
+@pytest.mark.parametrize("case", OF_SCORES)
+def test_no_two_statements_contradict_each_other(case, reports):
+    assert_consistent(reports(case))
 
 
-def test_no_two_statements_contradict_each_other(page):
-    assert_consistent(page)
+def test_no_two_statements_of_the_demo_contradict_each_other(reports):
+    """With the studies that need runs."""
+    made = reports("demo")
+    assert_consistent(made)
+    assert {bar.link for bar in made.page.bars} >= {"topics", "simulate", "agree"}
+    swap = made.finding("simulate.reversal").values
+    first = made.page.tables["documents-neighbours"][0]
+    assert (swap["a"], swap["b"]) == (first["better"], first["next"])
+    assert swap["share"] == pytest.approx(1 - float(first["same order"]))
 
 
-@pytest.mark.slow
-def test_no_two_statements_of_the_demo_contradict_each_other(demo_page):
-    assert_consistent(demo_page)
-    assert "In a second collection the ranking by nDCG@10 has" in demo_page.sections["simulate"]
-    assert "in a second document collection" in demo_page.lead
+@pytest.mark.parametrize("case", ["systems of apart", "systems of gaps"])
+def test_of_systems_all_statements_are_about_systems(case, reports):
+    made = reports(case)
+    verdict, first = (made.finding(f"systems.{key}").values for key in ("verdict", "first"))
+    board = made.page.tables["systems-board"]
+    assert verdict["could_be_first"] == len(first["runs"])
+    assert verdict["n_rows"] == len(board) == len(made.page.board) == 4
+    (result,) = [made.result.results["systems"]]
+    assert verdict["leaders"] == [result.runs[result.order[0]]]
+    assert [row["name"] for row in made.page.board] == [result.runs[run] for run in result.order]
+    lead = made.finding("systems.lead").values
+    assert [lead["a"], lead["b"]] == [row["name"] for row in made.page.board[:2]]
+    if "instances.systems" in made.said:
+        assert made.finding("instances.systems").values["best"] == verdict["leaders"][0]
+    assert "compare.verdict" not in made.said
+    assert [bar.link for bar in made.page.bars].count("instances") == 1
+
+
+def test_with_a_baseline_all_statements_are_about_it(reports):
+    made = reports("baseline")
+    values, against = made.finding("compare.significant").values, made.page.tables["leaderboard"]
+    decided = [row["against the baseline"] for row in against]
+    assert values["n_better"] == decided.count("better")
+    assert values["n_worse"] == decided.count("worse")
+    assert values["n_pairs"] == len(decided) - 1
+    (own,) = [row["run"] for row in against if row["against the baseline"] == "baseline"]
+    assert own in made.page.verdict
+    lead, needed = (made.finding(id).values for id in ("compare.lead", "topics.needed"))
+    assert own in (lead["a"], lead["b"])
+    assert {lead["a"], lead["b"]} == {needed["a"], needed["b"]}
+    assert {row["name"]: row["against the baseline"] for row in made.page.board} == {
+        row["run"]: row["against the baseline"] for row in against
+    }
+
+
+def test_of_datasets_all_statements_agree(reports):
+    made = reports("datasets")
+    board = made.page.tables["dataset-leaderboard"]
+    verdict = made.finding("datasets.verdict").values
+    result = made.result.results["datasets"]
+    assert verdict["leaders"] == [board[0]["run"]] == [made.page.board[0]["name"]]
+    assert verdict["could_be_first"] == len(made.finding("datasets.first").values["runs"])
+    assert verdict["could_be_first"] == sum(row["could be first"] == "yes" for row in board)
+    assert verdict["n_rows"] == len(board) == 30
+    assert [row["name"] for row in made.page.board] == [row["run"] for row in board[:10]]
+    lead = made.finding("datasets.lead").values
+    assert (lead["a"], lead["b"]) == (board[0]["run"], board[1]["run"])
+    assert lead["difference"] == pytest.approx(result.value[result.order[:2]] @ [1, -1])
+    assert lead["significant"] == (lead["interval"][0] > 0)
+    (bar,) = made.page.bars
+    assert bar.link == "datasets"
+    tiles = {text: figure for figure, text in made.page.tiles}
+    share = float(result.significant.mean())
+    assert tiles["of 435 pairs differ significantly"] == f"{share:.0%}"
+    assert "topics" not in made.page.sections
 
 
 @pytest.mark.parametrize("case", ["close", "apart", "hundred"])
-def test_one_level_serves_all_statements_about_a_pair(case, tmp_path, drawn_nowhere):
+def test_one_level_serves_all_statements_about_a_pair(case, reports):
     """What a difference requires and what these topics detect is for one critical value."""
-    out = tmp_path / "report.html"
-    results = sr.report(scores=scores_of(case), out=out, n_samples=50).results
+    made = reports(case)
+    results = made.result.results
     level = results["compare"][0].comparison_alpha
     assert level > ALPHA / len(results["compare"][0].pairs), "max-t is not Bonferroni"
     assert results["topics"].comparison_alpha == level
     assert results["plan"].demands.comparison_alpha == level
-    assert "detectable with these" not in read_page(out).tables["plan-measures"][0]
+    assert "detectable with these" not in made.page.tables["plan-measures"][0]
 
 
 def test_a_page_says_where_its_decisions_claim_too_much(tmp_path, drawn_nowhere):
@@ -352,31 +388,28 @@ def test_a_page_says_where_its_decisions_claim_too_much(tmp_path, drawn_nowhere)
         audit = found.results["compare"][0].audit
         assert audit.nominal == ALPHA
         said = f"claim something in {audit.any_claim:.0%} of experiments, not 5%"
-        page = read_page(out)
-        assert (said in page.lead) == (audit.any_claim > 0.08)
-        assert said not in page.sections["compare"], "once is enough"
+        page = WrittenPage(out)
+        assert any(said in caution for caution in page.cautions) == (audit.any_claim > 0.08)
+        assert not any(said in text for text in page.found("compare")), "once is enough"
         claims[correction] = audit.any_claim
     assert max(claims.values()) > 0.08
 
 
-def test_a_page_says_first_that_scores_are_missing(tmp_path, drawn_nowhere):
-    out = tmp_path / "report.html"
-    scores = scores_of("gaps")
-    sr.report(scores=scores, out=out, n_samples=50)
-    page = read_page(out)
+def test_a_page_says_first_that_scores_are_missing(reports):
+    made, scores = reports("gaps"), scores_of("gaps")
     missing = int(np.isnan(scores.values[0]).sum())
-    assert f"{missing} of 270 scores are missing" in page.lead
-    assert page.lead.index("scores are missing") < page.lead.index("leads by mean")
+    assert made.finding("compare.gaps").values == {"n_missing": missing}
+    assert made.page.cautions[0].startswith(f"{missing} of 270 scores are missing")
     # The run with the easy topics has the best mean of its own, and is not the leader.
     assert np.argmax(scores.mean()[0]) == 4
-    assert page.tables["leaderboard"][0]["run"] != scores.runs[4]
+    assert made.finding("compare.verdict").values["leaders"] != [scores.runs[4]]
 
 
-def test_a_broken_run_carries_no_statement_about_the_others(tmp_path, drawn_nowhere):
-    out = tmp_path / "report.html"
-    sr.report(scores=scores_of("broken"), out=out, n_samples=50)
-    page = read_page(out)
+def test_a_broken_run_carries_no_statement_about_the_others(reports):
+    page = reports("broken").page
     last = page.tables["leaderboard"][-1]
     assert last["run"].startswith("run2_")
     assert last["ranks"] == "9 to 9"
-    assert "run2_" in page.sections["stability"]
+    assert any("run2_" in text for text in page.found("stability"))
+    first = [page.verdict, page.line, *page.cautions]
+    assert not any("run2_" in text for text in first)

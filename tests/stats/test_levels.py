@@ -57,8 +57,6 @@ PASSED_ON = {
     "DatasetsResult.pvalue_adjusted",
     "DiscriminativePower.pvalues",
     "InstancesResult.pvalue",
-    "MethodPvalues.pvalues",
-    "PoolPvalues.pvalues",
 }
 """Fields that hold p-values of other results."""
 

@@ -23,8 +23,6 @@ KEYS = [(name, kind) for name, kinds in all_plots().items() for kind in kinds]
 TESTED_ELSEWHERE = {"InstancesResult", "PlanResult", "StabilityResult", "StabilityTable"}
 """Drawn by the functions of other classes, or tested with their own study: SVG takes time."""
 
-WITHOUT_POINTS = {("EquivalenceIntervals", "intervals"), ("PoolPvalues", "pools")}
-
 
 def load_gallery():
     if "make_gallery" not in sys.modules:
@@ -89,12 +87,12 @@ def test_each_figure_is_made_again_and_stands_in_a_page(key, monkeypatch):
     if key[0] in TESTED_ELSEWHERE:
         return
     text = svg_text(figure, alt=alt, prefix="here-")
-    if key[1] in ("heatmap", "shares"):  # bars of colours start from where they are
+    if key[1] == "heatmap":  # bars of colours start from where they are
         assert text == svg_text(figure, alt=alt, prefix="here-")
     root = ElementTree.fromstring(text)
     told = sum(len([text for text in _TOLD[a] if text]) for a in figure.findobj(_TOLD.__contains__))
     titles = [element for element in root.iter() if element.tag.endswith("}title")]
-    assert titles or key in WITHOUT_POINTS
+    assert titles
     # Points without a place (NaN) are not drawn; all others tell what they are.
     unplaced = {("SimulateResult", "error_rate"), ("TopicsResult", "error_rate")}
     assert len(titles) == told or (key in unplaced and len(titles) < told)

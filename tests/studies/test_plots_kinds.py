@@ -12,7 +12,6 @@ import pytest
 from scipy import stats
 
 import steadyrank as sr
-from steadyrank import papers
 from steadyrank.present.plot_style import COLOURS, MARKERS
 from steadyrank.present.svg import svg_text
 from steadyrank.stats.run_means import adjusted_means, expected_means
@@ -383,59 +382,6 @@ def test_effects_are_omega_squared(known):
 
 
 # instances, pools, plans
-
-
-def test_spread_shows_means_and_topics(known):
-    setting = known["setting"]
-    result = papers.instance_spread(setting)
-    ax = only(sr.plot(result))
-    dots = [line for line in ax.lines if line.get_marker() == "o"]
-    for line, scores in zip(dots, setting.values(), strict=True):
-        np.testing.assert_allclose(line.get_ydata(), scores.mean(axis=1))
-    assert ax.get_ylabel() == "mean score of an instance"
-    ax = only(sr.plot(result, kind="topics", system="4"))
-    medians = np.median(setting["4"], axis=0)
-    np.testing.assert_allclose(ax.lines[-1].get_ydata(), np.sort(medians)[::-1])
-    with pytest.raises(sr.UnknownNameError, match="unknown system '5'"):
-        sr.plot(result, kind="topics", system="5")
-
-
-def test_directions_count_instances_at_every_level(known):
-    result = papers.contradictions(known["setting"], known["baseline"])
-    ax = only(sr.plot(result))
-    drawn = {bars.get_label(): [bar.get_width() for bar in bars] for bars in ax.containers}
-    for k, level in enumerate(result.alphas):
-        assert drawn[f"better, p < {level:g}"] == result.better[:, k].tolist()
-        assert drawn[f"worse, p < {level:g}"] == (-result.worse[:, k]).tolist()
-    assert len(only(sr.plot(result, level=0.05)).containers) == 2
-    with pytest.raises(sr.UnknownNameError, match="unknown level '0.01'"):
-        sr.plot(result, level=0.01)
-
-
-def test_shares_are_cells_of_mean_and_spread():
-    result = papers.single_instance_shares(
-        means=[0.2, 0.5, 0.8], spreads=[0.0, 0.3], n_topics=10, n_instances=8, n_trials=4
-    )
-    figure = sr.plot(result)
-    cells = np.asarray(figure.axes[0].collections[0].get_array())
-    np.testing.assert_array_equal(cells, result.share)
-    assert svg_text(figure).count("<title>mean 0.5, sd 0.3") == 1
-    assert figure.axes[0].get_ylabel() == "mean of the instance effect"
-
-
-def test_rates_of_tests_stand_beside_the_level():
-    error_rates = papers.error_rates
-
-    variances = {"instance": 1e-4, "system_topic": 1e-3, "residual": 1e-3}
-    result = error_rates(
-        3, 10, components=variances, n_replications=40, n_samples=10, n_two_way_samples=10
-    )
-    ax = only(sr.plot(result))
-    np.testing.assert_array_equal(points(ax.containers[0])[:, 0], result.rate)
-    exact = next(line for line in ax.lines if line.get_label() == "exact")
-    np.testing.assert_array_equal(exact.get_xdata(), result.exact)
-    assert names(ax) == [test.replace("_", " ") for test in result.tests]
-    assert "3 instances, 10 topics" in ax.get_xlabel()
 
 
 def test_power_rises_to_its_limit(known):

@@ -1,4 +1,4 @@
-"""One folder and one line make a study: the page, `plot` and `--help` have it."""
+"""One folder and one line make a study: page, first screen, JSON, `plot` and `--help` have it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
+from steadyrank.reporting.run import report_text
 from steadyrank.studies import registry
+from steadyrank.studies.part import Shape
 from steadyrank.studies.plotting import alt_text
 from steadyrank.studies.registry import Study
 
@@ -38,11 +40,9 @@ class ToyResult:
 def body(result, findings):
     heads = sum(result.tosses)
     n_runs = len(findings.material.scores.runs)
+    text = f"{heads} of {len(result.tosses)} coins for {n_runs} runs show heads."
     return Body(
-        answer=(
-            Finding("toy.heads", f"{heads} of {len(result.tosses)} coins for {n_runs} runs agree."),
-            Finding("toy.swap", "Coins swap half of the pairs."),
-        ),
+        answer=(Finding("toy.heads", text, {"heads": heads}), Finding("toy.swap", "Again.")),
         figures=(Drawing("toy-bars", "Coins.", result, "bars"),),
         tables=(table("toy-coins", "Heads.", ["coin", "heads"], [[name("all"), whole(heads)]]),),
         notes=("Coins are fair.",),
@@ -51,9 +51,14 @@ def body(result, findings):
 
 def front(result, findings):
     return Front(
-        swap=Finding("toy.swap", "Coins swap half of the pairs.", {"share": 0.5}),
-        tiles=(Tile(id="toy.tosses", figure="10", text="coins were tossed"),),
+        swap=Finding("toy.swap", "A coin turns every pair of runs.", {"share": 1.0}),
+        cautions=(Finding("toy.edge", "One coin stands on its edge."),),
+        tiles=(Tile(id="toy.coins", figure="10", text="coins", values={"coins": 10}),),
     )
+
+
+def of_two(panel, result, findings):
+    panel.add("By coin", "{a} and {b}: {coin}", coin=["heads"] * len(panel.names))
 
 
 PART = Part(
@@ -64,9 +69,11 @@ PART = Part(
     body=body,
     run=lambda job: ToyResult(tosses=(1, 0) * (job.n_samples // 2)),
     why_not=lambda material: "" if len(material.scores.runs) > 2 else "two runs need no coin",
+    cost=lambda shape: Cost(fixed=0.01, per_sample=1e-9, least=2, most=10, noun="tosses"),
     front=front,
     varies="Other coins",
-    cost=lambda shape: Cost(fixed=0.01, per_sample=1e-9, least=2, most=10, noun="tosses"),
+    examine=lambda material: "--coin",
+    of_two=of_two,
 )
 """
 
@@ -118,31 +125,49 @@ def test_a_study_is_a_folder_and_a_line_on_the_page(toy, tmp_path, drawn_only):
     places = [section.id for section in result.page.sections]
     assert places[-4:] == ["judges", "toy", "hardest", "check"]
     section = result.page.sections[places.index("toy")]
-    assert section.answer == ("5 of 10 coins for 3 runs agree.",), "the swap was said above"
-    first = result.page.first
-    assert (first.bars[0].about, first.bars[0].text, first.bars[0].link) == (
-        "Other coins",
-        "50%",
-        "toy",
-    )
-    assert first.tiles[-1].text == "coins were tossed"
+    assert section.answer == ("5 of 10 coins for 3 runs show heads.",), "what was said is left out"
     assert section.means == "Heads agree. Coins are fair."
     assert [figure.alt for figure in section.figures] == ["Bars of coins."]
     page = (tmp_path / "r.html").read_text("utf-8")
     assert "Does a coin agree?" in page
     assert "10 tosses" in page, "samples are told where the numbers come from"
-    ids = [finding.id for finding in result.findings]
-    assert ids[:3] == ["compare.verdict", "compare.lead", "toy.swap"]
-    assert {"toy.heads", "toy.tosses"} < set(ids)
-    assert len(set(ids)) == len(ids)
-    as_json = json.loads(result._text("json"))
-    assert [found["id"] for found in as_json["findings"]] == ids
-    assert as_json["studies"][-1] == "toy"
+    assert "5 of 10 coins for 3 runs show heads." in result.sentences
+
+
+def test_it_has_its_bar_and_its_tile_on_the_first_screen(toy, tmp_path, drawn_nowhere):
+    result = sr.report(scores=scores_of(3), out=tmp_path / "r.html", budget="1m")
+    first = result.page.first
+    largest = first.bars[0]
+    assert (largest.about, largest.share, largest.link) == ("Other coins", 1.0, "toy")
+    assert first.tiles[-1].text == "coins"
+    assert first.cautions == ("One coin stands on its edge.",)
+    assert first.verdict.startswith("r"), "who has no verdict leaves it to others"
+    page = (tmp_path / "r.html").read_text("utf-8")
+    assert '<a href="#toy">Other coins</a>' in page
+    assert "<strong>10</strong> <span>coins</span>" in page
+    assert [row.about for row in result.page.pairs.rows][-1] == "By coin"
+    assert result.page.pairs.text("{coin}", 0, 1) == "heads"
+
+
+def test_its_findings_are_those_of_the_report(toy, tmp_path, drawn_nowhere):
+    result = sr.report(scores=scores_of(3), out=tmp_path / "r.html", budget="1m")
+    told = json.loads(report_text(result, "json"))
+    own = {one["id"]: one for one in told["findings"] if one["id"].startswith("toy.")}
+    assert list(own) == ["toy.edge", "toy.swap", "toy.coins", "toy.heads"]
+    assert own["toy.swap"]["values"] == {"share": 1.0}
+    assert own["toy.coins"]["text"] == "10 coins."
+    assert told["studies"][-1] == "toy"
+    assert told["n_samples"]["toy"] == 10
+    terminal = report_text(result, "table")
+    assert "Pairs of runs that swap: other coins 100%, other topics" in terminal
+    assert "10 coins." in terminal
 
 
 def test_it_says_why_not(toy, tmp_path, drawn_nowhere):
     result = sr.report(scores=scores_of(2), out=tmp_path / "r.html", n_samples=2)
     assert result.left_out["toy"] == "two runs need no coin"
+    assert "other coins (--coin)" in result.page.first.not_examined
+    assert result.page.first.bars_note == "probability that the two swap"
     assert "two runs need no coin" in (tmp_path / "r.html").read_text("utf-8")
 
 
@@ -195,14 +220,15 @@ def test_every_study_describes_its_part(study):
     for words in (study.question, part.title, part.question, part.means, part.means_not):
         assert words
     assert part.question.endswith("?")
-    assert part.is_read or study.turn != registry.LAST, "what runs has its turn"
+    assert bool(part.varies) <= (study.turn != registry.LAST), "what has a bar has its turn"
     for kinds in study.plots.values():
         assert kinds
 
 
-def test_turns_are_all_different():
-    turns = [study.turn for study in registry.STUDIES if study.turn != registry.LAST]
-    assert len(set(turns)) == len(turns)
+def test_studies_that_take_time_take_turns():
+    shape = Shape(n_runs=20, n_topics=50, n_measures=2, n_documents=10_000, n_teams=5, n_systems=5)
+    costly = [s for s in registry.studies_by_turn() if not s.part.cost(shape).is_free]
+    assert len({study.turn for study in costly}) == len(costly) > 5
 
 
 def test_every_folder_is_in_the_list_and_in_the_contract():

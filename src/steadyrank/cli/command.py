@@ -20,7 +20,7 @@ import click
 
 from steadyrank.cli.output import tell
 from steadyrank.compute.memory import check_address_space
-from steadyrank.errors import InputError, SteadyrankWarning
+from steadyrank.errors import FormatError, InputError, SteadyrankWarning
 from steadyrank.guesses import OPTIONS, WITHOUT_OPTION
 
 HelpRecord = tuple[str, str]
@@ -69,7 +69,8 @@ class Command(click.Command):
                 self._check_written(ctx)
                 return super().invoke(ctx)
             except InputError as error:
-                error.args = (in_options(str(error), self),)
+                message = in_options(str(error), self)
+                error.args = (of_scores(error, self) or message,)
                 raise
 
     def _check_standard_input(self, ctx: click.Context) -> None:
@@ -228,6 +229,24 @@ def in_options(message: str, command: click.Command) -> str:
         return _flag(options[match[0]]) if match[0] in options else match[0]
 
     return SUBJECT.sub(name, PARAMETER.sub(name, KEYWORD.sub(keyword, message)))
+
+
+def of_scores(error: InputError, command: click.Command) -> str | None:
+    """What to say where a file that was read as a run or as judgments holds scores; else None."""
+    scores = [option for option in command.params if "--scores" in option.opts]
+    if not isinstance(error, FormatError) or not scores:
+        return None
+    from steadyrank.data.read.score_files import read_scores
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            read_scores(error.path)
+        except (InputError, OSError):
+            return None
+    takes_them = not getattr(scores[0], "hidden", False)
+    remedy = f"give --scores {error.path}" if takes_them else "give a run"
+    return f"{error.path}: these are scores, not a run: {remedy}"
 
 
 def option_meant(name: str, command: click.Command) -> str | None:

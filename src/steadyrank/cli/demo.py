@@ -12,9 +12,6 @@ from steadyrank.cli.output import Output, bars, emit, tell, tell_if_compiling
 if TYPE_CHECKING:
     from steadyrank.reporting.run import ReportResult
 
-MOST = 3
-"""Findings that are printed; the page has them all."""
-
 
 @subcommand("demo")
 @opt.options(
@@ -58,9 +55,7 @@ def command(out: str, measures: tuple[str, ...], output: Output, **options: Any)
 
 
 def _text(result: ReportResult, form: str) -> str:
-    if form != "table":
-        from steadyrank.reporting.run import report_text
+    from steadyrank.reporting.run import report_text
 
-        return report_text(result, form)
-    lines = [f"{place}. {words}" for place, words in enumerate(result.findings[:MOST], start=1)]
-    return "\n".join([*lines, "", f"The page: {result.path}", f"Again: {result.command}\n"])
+    again = f"Again: {result.command}\n" if form == "table" else ""
+    return f"{report_text(result, form)}{again}"

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
+from steadyrank.cli.inputs import Inputs, load_scores, qrels_and_runs, scores_options
 from steadyrank.cli.output import Output, also_writes, emit, tell_if_compiling
 from steadyrank.errors import InputError
 
+if TYPE_CHECKING:
+    from steadyrank.data.scores import Scores
+
 
 @subcommand("evaluate")
-@opt.qrels_argument
-@opt.runs_argument
-@opt.measures_option
+@scores_options
 @opt.output_options_of(
     {
         "--per-topic -q": "Show every topic instead of means in tables, LaTeX and Markdown; in "
@@ -26,21 +28,11 @@ from steadyrank.errors import InputError
     }
 )
 @opt.digits_option
-@opt.ties_option
-@opt.missing_options
-@opt.run_options
 @opt.topic_options
 @opt.output_options_with("trec_eval")
 @also_writes(".parquet")
 def command(
-    qrels: str,
-    runs: tuple[str, ...],
-    measures: tuple[str, ...],
-    per_topic: bool,
-    wide: bool,
-    by: str,
-    output: Output,
-    **options: Any,
+    inputs: Inputs, per_topic: bool, wide: bool, by: str, output: Output, **options: Any
 ) -> None:
     """Score runs against judgments, with trec_eval's ordering and tie breaking.
 
@@ -48,23 +40,9 @@ def command(
     columns, JSON, JSON lines or Parquet; packed or not). A table shows means, best first; CSV and
     JSON hold every topic; -o FILE.parquet also keeps the files' hashes and the settings. --format
     trec_eval [-q] prints what trec_eval -c prints, with --missing skip what it prints without -c.
+    Scores of another tool (--scores FILE) are shown in the same way.
     """
-    if output.format == "trec_eval" and options["no_relevant"] == "skip":
-        raise InputError("trec_eval skips no judged topics: omit --no-relevant skip")
-    with output.progress("runs") as progress:
-        from steadyrank.measures.evaluate import evaluate
-
-        by_measures = measures or _default_measures(output.format)
-        tell_if_compiling(output.quiet)
-        scores = evaluate(
-            list(runs),
-            qrels,
-            by_measures,
-            tie_bounds=output.format != "trec_eval",
-            progress=progress,
-            **output.machine,
-            **options,
-        )
+    scores = _scores(inputs, output, **options)
     if by == "system":
         from steadyrank.stats.instances.mixed_tests import scores_by_system
 
@@ -79,12 +57,40 @@ def command(
     if output.format == "trec_eval":
         from steadyrank.present.trec_eval import trec_eval_text
 
-        text = trec_eval_text(scores, per_topic=per_topic, official=not measures)
+        text = trec_eval_text(scores, per_topic=per_topic, official=not inputs.measures)
         emit(text, output.path, exact=True)
         return
     from steadyrank.studies.evaluate.view import scores_text
 
     output.show(scores_text, scores, per_topic=per_topic, wide=wide)
+
+
+def _scores(inputs: Inputs, output: Output, **topics: Any) -> Scores:
+    """Those that are read, or that runs have; `topics` says what is known about these."""
+    if inputs.has_scores:
+        if output.format == "trec_eval":
+            raise InputError("--format trec_eval counts documents: give QRELS RUN..., not scores")
+        from steadyrank.data.read.run_info import describe_topics
+
+        return describe_topics(load_scores(inputs, output), **topics)
+    if output.format == "trec_eval" and inputs.reading["no_relevant"] == "skip":
+        raise InputError("trec_eval skips no judged topics: omit --no-relevant skip")
+    qrels, runs = qrels_and_runs(inputs.files)
+    with output.progress("runs") as progress:
+        from steadyrank.measures.evaluate import evaluate
+
+        by_measures = inputs.measures or _default_measures(output.format)
+        tell_if_compiling(output.quiet)
+        return evaluate(
+            runs,
+            qrels,
+            by_measures,
+            tie_bounds=output.format != "trec_eval",
+            progress=progress,
+            **output.machine,
+            **inputs.reading,
+            **topics,
+        )
 
 
 def _default_measures(form: str) -> Sequence[str]:

@@ -21,9 +21,7 @@ DEFAULT_MEASURES = ("nDCG@10",)
 
 
 @subcommand("gate")
-@click.argument(
-    "files", type=click.Path(), nargs=-1, required=True, metavar="QRELS BASELINE CANDIDATE"
-)
+@click.argument("files", type=click.Path(), nargs=-1, metavar="QRELS BASELINE CANDIDATE")
 @opt.measures_option
 @opt.options(
     {
@@ -54,8 +52,9 @@ DEFAULT_MEASURES = ("nDCG@10",)
 )
 @opt.reading_options_of(
     {
-        "--scores scores_file FILE": (
-            "Read scores instead of runs; the arguments are then the names BASELINE CANDIDATE.",
+        "--scores scores_files FILE ...": (
+            "Read scores instead of runs; the arguments are then the names BASELINE CANDIDATE. "
+            "Repeat to join files; of two without names, the first is the baseline's.",
             opt.ANY_FILE,
         )
     }
@@ -74,7 +73,7 @@ def command(
     unsure: Any,
     summary: str | None,
     junit: str | None,
-    scores_file: str | None,
+    scores_files: tuple[str, ...],
     output: Output,
     **options: Any,
 ) -> None:
@@ -90,7 +89,7 @@ def command(
     from steadyrank.studies.gate.study import gate
     from steadyrank.studies.gate.view import VIEW, junit_xml, summary_markdown
 
-    sides = _sides(files, scores_file)
+    sides = _sides(files, scores_files)
     result = gate(*sides, measures=margins, jobs=output.jobs, **options)
     if summary is not None:
         emit(summary_markdown(result), summary)
@@ -115,20 +114,23 @@ def _margins(measures: tuple[str, ...]) -> dict[str, float | None]:
     return margins
 
 
-def _sides(files: tuple[str, ...], scores_file: str | None) -> tuple[Any, Any, Any]:
+def _sides(files: tuple[str, ...], scores_files: tuple[str, ...]) -> tuple[Any, Any, Any]:
     """Baseline, candidate and judgments."""
-    if scores_file is None:
+    if not scores_files:
         if len(files) != 3:
             raise InputError(f"give QRELS, BASELINE and CANDIDATE, got {len(files)} files")
         qrels, baseline, candidate = files
         return baseline, candidate, qrels
-    if len(files) != 2:
-        raise InputError(f"with --scores give the names BASELINE CANDIDATE, got {len(files)}")
     from steadyrank.data.read.score_files import read_scores
 
-    scores: Scores = read_scores(scores_file)
-    if files[0] == files[1]:
+    both = files or scores_files
+    if len(both) == 2 and both[0] == both[1]:
         raise InputError("the candidate and the baseline are the same run: name another")
+    if not files and len(scores_files) == 2:
+        return read_scores(scores_files[0]), read_scores(scores_files[1]), None
+    if len(files) != 2:
+        raise InputError(f"with --scores give the names BASELINE CANDIDATE, got {len(files)}")
+    scores: Scores = read_scores(scores_files)
     baseline_scores, candidate_scores = (scores.select(runs=name) for name in files)
     return baseline_scores, candidate_scores, None
 

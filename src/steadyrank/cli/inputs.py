@@ -147,7 +147,12 @@ def run_study(
 
 def qrels_and_runs(files: tuple[str, ...], least: str = "one RUN") -> tuple[str, list[str]]:
     """The files of judgments and of runs; at least as many as the words `least` say."""
-    if len(files) < 2:
+    if len(files) == 1:
+        from steadyrank.errors import FormatError
+
+        # One file alone may be scores, which the command then says.
+        raise FormatError(files[0], f"give QRELS and at least {least}, or --scores FILE")
+    if not files:
         raise InputError(f"give QRELS and at least {least}, or --scores FILE")
     return files[0], list(files[1:])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steadyrank.cli import options as opt
@@ -17,14 +18,16 @@ if TYPE_CHECKING:
 
 
 def named_files(option: str, values: Sequence[str]) -> dict[str, str]:
-    """NAME=FILE, as often as the option was given.
+    """NAME=FILE, as often as the option was given; FILE alone is named by itself.
 
-    >>> named_files("--judge", ["gpt=a.qrels", "people=b.qrels"])
-    {'gpt': 'a.qrels', 'people': 'b.qrels'}
+    >>> named_files("--judge", ["gpt=a.qrels", "runs/people.txt.gz"])
+    {'gpt': 'a.qrels', 'people': 'runs/people.txt.gz'}
     """
     files: dict[str, str] = {}
     for value in values:
-        name, _, path = value.partition("=")
+        name, is_named, path = value.partition("=")
+        if not is_named or Path(value).is_file():
+            name, path = Path(value).name.partition(".")[0], value
         if not name or not path:
             raise InputError(f"{option} {value}: write NAME=FILE")
         if name in files:
@@ -56,17 +59,18 @@ def parse_grades(values: Sequence[str]) -> dict[Any, Any]:
 
 
 def judge_option(help: str) -> opt.Decorator:
-    """--judge NAME=QRELS, as often as there are judges."""
-    return opt.options({"--judge judge_files NAME=QRELS ...": help})
+    """--judge NAME=QRELS, as often as there are judges; QRELS alone is named by its file."""
+    return opt.options({"--judge judge_files [NAME=]QRELS ...": help})
 
 
 study_options = opt.together(
     judge_option(
-        "Correct and audit the judge with this name and these judgments; repeat for more."
+        "Correct and audit the judge with this name, or its file's, and these judgments; repeat "
+        "for more."
     ),
     opt.options(
         {
-            "--judge-scores NAME=FILE ...": "Read a judge's scores instead, beside people's in "
+            "--judge-scores [NAME=]FILE ...": "Read a judge's scores instead, beside people's in "
             "--scores FILE.",
             "--about [these|other] = other": "Rank the runs on these topics, of which people "
             "judged a sample, or on others like these.",

@@ -15,7 +15,7 @@ import click
 
 from steadyrank._version import __version__
 from steadyrank.cli.command import OutputFile, OutputOption, ReadingOption
-from steadyrank.cli.output import FORMATS, gathered_output
+from steadyrank.cli.output import FORMATS, SHORT_FORM, gathered_output
 from steadyrank.errors import InputError
 
 SMALLEST_LEVEL = 1e-9
@@ -188,6 +188,23 @@ def _allow_input(ctx: click.Context, param: click.Parameter, value: str | None) 
         ctx.call_on_close(lambda: max_input(None))
 
 
+SHORT_FORMS = ("csv", "json", "latex", "markdown")
+
+
+def _short_form(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    """Remember --csv and the like until `gathered_output` chooses the format."""
+    if value:
+        ctx.meta.setdefault(SHORT_FORM, []).append(str(param.name))
+
+
+def _short_forms() -> Decorator:
+    """--csv for --format csv, and so on; the help of --format names them."""
+    hidden = {"hidden": True, "is_flag": True, "expose_value": False, "callback": _short_form}
+    return output_options_of(
+        {f"--{form}": (f"Short for --format {form}.", hidden) for form in SHORT_FORMS}
+    )
+
+
 def output_options_with(*formats: str) -> Decorator:
     """The options about output, with more formats than every command has.
 
@@ -197,7 +214,8 @@ def output_options_with(*formats: str) -> Decorator:
         output_options_of(
             {
                 f"--format form [{'|'.join((*FORMATS, *formats))}]": "Print the result in this "
-                "format [default: table, or by the extension of -o FILE].",
+                "format; --csv, --json, --latex and --markdown are short for it [default: table, "
+                "or by the extension of -o FILE].",
                 "-o output FILE": (
                     "Write the result to FILE, whole or not at all (.txt, .csv, .json, .tex, .md, "
                     ".html).",
@@ -208,6 +226,7 @@ def output_options_with(*formats: str) -> Decorator:
                 "--scheduler ADDRESS": "Use a Dask scheduler, such as tcp://host:8786.",
             }
         ),
+        _short_forms(),
         reading_options_of(
             {
                 "--max-input SIZE": (
@@ -326,8 +345,6 @@ PLANNING: Mapping[str, Help] = {
     "--minimum-difference D float": "Plan to show this difference between the best and the worst "
     "system, or between two.",
     "--systems M int": "Plan for an ANOVA of M systems.",
-    "--method [anova|ttest|interval] = anova": "Plan for one-way ANOVA of M systems, a t test or "
-    "an interval of two.",
     "--formula [exact|nagata] = exact": "Use exact distributions, or the published approximations.",
     "--paired/--unpaired": (
         "Plan a ttest or interval of systems on the same topics, or on different ones [default: "

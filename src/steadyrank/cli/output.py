@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import click
+
 from steadyrank.compute.executors import Progress
 from steadyrank.errors import InputError, MachineError
 from steadyrank.visible import for_terminal, one_line
@@ -163,13 +165,26 @@ def gathered_output(function: Callable[..., Any]) -> Callable[..., Any]:
         given: Any = {name: options.pop(name) for name in names if name in options}
         if given.get("figure_width") is not None and plot is None:
             raise InputError("--figure-width is that of --plot FILE: give that as well")
-        chosen = choose_format(form, output, suffixes, draws=draws)
+        chosen = choose_format(_one_form(form), output, suffixes, draws=draws)
         if given.get("describe") and chosen == "csv":
             raise InputError("--describe ends a text in words, which CSV has none of: omit it")
         about = Output(format=chosen, path=output, plot=plot, **given)
         return function(output=about, **options)
 
     return command
+
+
+SHORT_FORM = "steadyrank.short_form"
+"""Where a context has the formats of --csv, --json, --latex and --markdown."""
+
+
+def _one_form(form: str | None) -> str | None:
+    """What --format or one of its short forms says."""
+    short = click.get_current_context().meta.get(SHORT_FORM, [])
+    asked = [f"--{each}" for each in short] + ([f"--format {form}"] if form else [])
+    if len({*short, form or short[0]} if short else ()) > 1:
+        raise InputError(f"{' and '.join(asked)} name different formats: keep one")
+    return short[0] if short else form
 
 
 def check_folders(*paths: str | None) -> None:

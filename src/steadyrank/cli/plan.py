@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import click
-
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import same_command, subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, scores_options, split_assignment
@@ -19,6 +17,8 @@ design_options = opt.options(
     {
         "--variance variances [M=]V ...": "Give the variance of a system's scores over topics "
         "instead of pilot data; for several measures, give NAME=V once for each.",
+        "--method [anova|ttest|interval]": "Plan for one-way ANOVA of M systems, a t test or an "
+        "interval of two [default: ttest of a pilot without --systems, else anova].",
         **opt.PLANNING,
         "--difference-variance V|pilot|twice": "Use this variance of paired differences per topic; "
         "pilot: the mean over the pilot's pairs of runs; twice: two times the variance [default: "
@@ -63,9 +63,10 @@ def command(
     """Compute how many topics a collection requires.
 
     From a --variance, or from pilot data: QRELS RUN... or --scores FILE, any number of measures.
-    Pilot data also give an interval for the variance, and the topics at its ends. The variance is
-    that of one-way ANOVA and includes differences in difficulty between topics; an analysis that
-    pairs by topic requires fewer topics, which the table shows as well.
+    Pilot data alone give the topics for a paired t test: of the difference between the first two
+    runs, and of a grid of differences. They also give an interval for the variance, and the topics
+    at its ends. The variance of one-way ANOVA (--method anova) includes differences in difficulty
+    between topics; an analysis that pairs by topic requires fewer topics.
     """
     demands |= {
         "variance": _named_variances(variances, inputs.measures),
@@ -128,15 +129,13 @@ def _assumed_page(page: str, demands: dict[str, Any], output: Output) -> str:
         )
     if isinstance(demands["documents_per_topic"], dict):
         raise InputError("--documents-per-topic: a page without data has one number, not NAME=K")
-    source = click.get_current_context().get_parameter_source("method")
-    is_named = source is not click.core.ParameterSource.DEFAULT
     taken = (
         "formula paired minimum_difference systems n_topics alpha beta documents_per_topic "
         "minutes_per_document"
     )
     path = planner_page(
         out=page,
-        method=demands["method"] if is_named else "ttest",
+        method=demands["method"] or "ttest",
         command=_same_page(),
         **{name: demands[name] for name in taken.split()},
     )

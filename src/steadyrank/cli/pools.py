@@ -25,6 +25,8 @@ study_options = opt.options(
         "of their mean.",
         "--pilot-topics N,N,…": "Cut the pilot to this many topics, such as 50,25,10 [default: "
         "all].",
+        "--method [anova|ttest|interval] = anova": "Plan for one-way ANOVA of M systems, a t test "
+        "or an interval of two.",
         **opt.PLANNING,
     }
 )

@@ -10,7 +10,7 @@ import contextlib
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import Any, TypedDict, TypeVar
 
@@ -121,6 +121,34 @@ def _in_order(
             yield waiting.popleft().result()
             if progress is not None:
                 progress(finished, len(tasks))
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+WINDOW = 64
+"""Tasks of `as_finished` that are with the workers at a time."""
+
+
+def as_finished(
+    function: Callable[[Any, Task], Answer], value: Any, tasks: Iterable[Task], executor: Executor
+) -> Iterator[tuple[Task, Answer]]:
+    """(task, function(value, task)) as they are done, a limited number at a time.
+
+    Answers are handed on and let go, so that memory does not grow with the number of tasks.
+    """
+    there = shared(executor, value)
+    waiting: dict[Future[Answer], Task] = {}
+    try:
+        for task in tasks:
+            waiting[executor.submit(function, there, task)] = task
+            if len(waiting) >= WINDOW:
+                wait(waiting, return_when=FIRST_COMPLETED)
+            for future in [future for future in waiting if future.done()]:
+                yield waiting.pop(future), future.result()
+        while waiting:
+            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                yield waiting.pop(future), future.result()
     finally:
         for future in waiting:
             future.cancel()

@@ -56,53 +56,24 @@ def _fill_slots(hashes, blocks, bounds, slots):
 
 
 @part
-def find_judged(
-    run_data,
-    run_offsets,
-    run_hashes,
-    start,
-    stop,
-    data,
-    offsets,
-    first,
-    slots,
-    low,
-    high,
-    ranks,
-    rows,
-    place,
-):
-    """Where the judged documents of one topic stand in one ranking.
+def judged_row(text, begin, end, code, data, offsets, first, slots, low, high):
+    """The row of a document, text[begin:end], in the qrels, or -1 if it is not judged.
 
-    Looks the run's rows start:stop up in the topic's table slots[low:high]; for each
-    hit writes rank and qrels row from `place` on, and returns how many. Most documents
-    are in no table: one comparison with all eight slots of their bucket settles that.
+    It is looked up in its topic's table slots[low:high]. Most documents are in no table: one
+    comparison with all eight slots of their bucket settles that.
     """
     size = high - low
-    found = 0
-    for i in range(start, stop):
-        code = run_hashes[i]
-        slot = BUCKET * _bucket(code, size // BUCKET)
-        alike = words_alike(slots, low + slot, code, _TAG)
-        if alike == WORD(0) and slots[low + slot + BUCKET - 1] == WORD(0):
-            continue
-        while slots[low + slot] != WORD(0):
-            if (slots[low + slot] ^ code) & _TAG == WORD(0):
-                row = first + np.int64(slots[low + slot] & _ROW) - 1
-                if same_bytes(
-                    run_data,
-                    run_offsets[i],
-                    run_offsets[i + 1],
-                    data,
-                    offsets[row],
-                    offsets[row + 1],
-                ):
-                    ranks[place + found] = i - start + 1
-                    rows[place + found] = row
-                    found += 1
-                    break
-            slot = _next_slot(slot, size)
-    return found
+    slot = BUCKET * _bucket(code, size // BUCKET)
+    alike = words_alike(slots, low + slot, code, _TAG)
+    if alike == WORD(0) and slots[low + slot + BUCKET - 1] == WORD(0):
+        return np.int64(-1)
+    while slots[low + slot] != WORD(0):
+        if (slots[low + slot] ^ code) & _TAG == WORD(0):
+            row = first + np.int64(slots[low + slot] & _ROW) - 1
+            if same_bytes(text, begin, end, data, offsets[row], offsets[row + 1]):
+                return row
+        slot = _next_slot(slot, size)
+    return np.int64(-1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,8 +1,10 @@
-"""Scores, whatever a study was given: scores as they are, or runs and judgments to evaluate."""
+"""Scores, whatever a study was given: scores, a file or frame of them, or runs and judgments."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from steadyrank.data.run import Run
@@ -10,6 +12,9 @@ from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError
 from steadyrank.measures.evaluate import evaluate
 from steadyrank.measures.names import Measure
+
+NO_MEASURE = "score"
+"""The measure of scores that do not say it, as of a wide table."""
 
 DEFAULT_MEASURE = "AP"
 """What studies of runs and judgments take unless told otherwise, in Python and on the command."""
@@ -23,6 +28,8 @@ def scores_of(
     jobs: int | None = None,
 ) -> Scores:
     """The scores of these measures: `data` itself, or the evaluation of its runs by `qrels`."""
+    if qrels is None:
+        data = _written(data)
     if isinstance(data, Scores):
         if qrels is not None:
             by_name = f"; a measure is given by name, as measure={str(qrels)!r}"
@@ -39,3 +46,29 @@ def scores_of(
     if isinstance(data, Run) and isinstance(qrels, Run):
         raise InputError("give scores, or all runs in one list and, second, qrels; got two runs")
     return evaluate(data, qrels, DEFAULT_MEASURE if measures is None else measures, jobs=jobs)
+
+
+def _written(data: Any) -> Any:
+    """The scores in a file or a frame; anything else stays."""
+    if isinstance(data, str | PathLike) and not Path(data).is_dir():
+        from steadyrank.data.read.score_files import read_scores
+
+        return read_scores(data)
+    if not hasattr(data, "columns"):
+        return data
+    from steadyrank.data.interop.objects import as_scores
+
+    return as_scores(_long(data) if type(data).__module__.startswith("pandas") else data)
+
+
+def _long(frame: Any) -> Any:
+    """A wide pandas frame, with topics down and runs across, as a long one; a long one stays."""
+    from steadyrank.data.interop.tables import TOPIC_NAMES
+
+    named = [name for name in frame.columns if str(name).lower() in TOPIC_NAMES]
+    wide = frame.set_index(named[0]) if named else frame
+    is_wide = "value" not in frame.columns and len(wide.select_dtypes("number").columns)
+    if not is_wide or len(wide.select_dtypes("number").columns) < len(wide.columns):
+        return frame
+    wide = wide.rename_axis(index="topic", columns="run")
+    return wide.stack().rename("value").reset_index().assign(measure=NO_MEASURE)

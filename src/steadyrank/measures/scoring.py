@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from steadyrank.compute.kernels import kernel, specialised
-from steadyrank.data.qrels import JudgedRun, Qrels, find_judged
+from steadyrank.data.qrels import JudgedRun, Qrels, judged_row
 from steadyrank.data.run import Run
 from steadyrank.errors import InputError
 from steadyrank.measures import ideal_kernels
@@ -90,25 +90,17 @@ def _match(
 ):
     """Write ranks and rows of the judged documents, and where each topic's end into `blocks`."""
     for t in range(len(run_topic)):
-        blocks[t + 1] = blocks[t]
+        place = blocks[t]
         if run_topic[t] >= 0:
             start, stop = run_blocks[run_topic[t]], run_blocks[run_topic[t] + 1]
-            blocks[t + 1] += find_judged(
-                run_data,
-                run_offsets,
-                run_hashes,
-                start,
-                stop,
-                data,
-                offsets,
-                first_rows[t],
-                slots,
-                slot_bounds[t],
-                slot_bounds[t + 1],
-                ranks,
-                rows,
-                blocks[t],
-            )
+            first, low, high = first_rows[t], slot_bounds[t], slot_bounds[t + 1]
+            for i in range(start, stop):
+                begin, end, code = run_offsets[i], run_offsets[i + 1], run_hashes[i]
+                row = judged_row(run_data, begin, end, code, data, offsets, first, slots, low, high)
+                if row >= 0:
+                    ranks[place], rows[place] = i - start + 1, row
+                    place += 1
+        blocks[t + 1] = place
 
 
 def find_judged_documents(run: Run, qrels: Qrels, *, relevant_only: bool = False) -> JudgedRun:
@@ -299,11 +291,6 @@ def _only(entries: Entries, kept: np.ndarray) -> Entries:
     return np.concatenate([[0], np.cumsum(kept)])[blocks], ranks[kept], grades[kept]
 
 
-def entries_with_gain(entries: Entries) -> Entries:
-    """Those of the entries whose grade is above 0, all that most measures look at."""
-    return _only(entries, entries[2] > 0)
-
-
 def _condensed(entries: Entries, lengths: np.ndarray) -> tuple[Entries, np.ndarray]:
     """Entries and lengths once unjudged documents are gone; a negative grade is no judgment."""
     blocks, ranks, grades = entries
@@ -361,7 +348,7 @@ def score_topics(
 ) -> np.ndarray:
     """Scores [measure, topic] of one run; `missing` and `no_relevant` stand for cells without."""
     everything = (judged.blocks, judged.ranks, qrels.grades[judged.rows])
-    few = entries_with_gain(everything)
+    few = _only(everything, everything[2] > 0)  # all that most measures look at
     scores = np.empty((len(recipes), len(qrels.topics)))
     for row, recipe in zip(scores, recipes, strict=True):
         score_recipe(

@@ -1,4 +1,4 @@
-"""Figures of one paper, for whoever wants to draw them: the rest of the papers is `reproduce`.
+"""Experiments of one paper, for whoever wants to try them: the rest of the papers is `reproduce`.
 
 Jayasinghe et al. (2015) show what goes wrong when one instance stands for a system whose answers
 vary; `steadyrank.instances` is what to use instead. Names are imported when they are first used.
@@ -9,13 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __all__ = [
-    "Contradictions",
-    "EquivalenceIntervals",
-    "ErrorRates",
-    "InstanceSpread",
-    "MethodPvalues",
-    "PoolPvalues",
-    "SingleInstanceShares",
     "contradictions",
     "equivalence_intervals",
     "error_rates",
@@ -30,11 +23,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'steadyrank.papers' has no attribute {name!r}")
-    from steadyrank.papers.jayasinghe2015 import agreement, levels, pitfalls
+    from steadyrank.papers.jayasinghe2015 import instance_tests, pitfalls
 
-    homes = (pitfalls, levels, agreement)
-    home = next(module for module in homes if hasattr(module, name))
-    return getattr(home, name)
+    return getattr(pitfalls if hasattr(pitfalls, name) else instance_tests, name)
 
 
 def __dir__() -> list[str]:
@@ -42,21 +33,15 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
-    from steadyrank.papers.jayasinghe2015.agreement import (
-        MethodPvalues,
-        PoolPvalues,
+    from steadyrank.papers.jayasinghe2015.instance_tests import (
+        error_rates,
         method_pvalues,
-        paper_comparisons,
         pool_pvalues,
     )
-    from steadyrank.papers.jayasinghe2015.levels import ErrorRates, error_rates
     from steadyrank.papers.jayasinghe2015.pitfalls import (
-        Contradictions,
-        EquivalenceIntervals,
-        InstanceSpread,
-        SingleInstanceShares,
         contradictions,
         equivalence_intervals,
         instance_spread,
+        paper_comparisons,
         single_instance_shares,
     )

@@ -9,7 +9,8 @@ The same versions of the packages give the same data, whatever the seed.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
@@ -156,6 +157,14 @@ def without_empty(scores: Scores, measure: str) -> Scores:
     )
 
 
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Without the package's warnings: what they would say, the exhibits say in words."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SteadyrankWarning)
+        yield
+
+
 def builtin_data(
     kind: Kind, *, budget: str = "full", jobs: int | None = None, progress: Progress | None = None
 ) -> PaperData:
@@ -239,10 +248,8 @@ def _selective_search(**options: Any) -> PaperData:
     from steadyrank.retrieval.builtin.collection import BUILTIN
     from steadyrank.retrieval.makers.shard import shard
 
-    with warnings.catch_warnings():
-        # That some instances find nothing is said in words.
-        warnings.simplefilter("ignore", SteadyrankWarning)
-        sizes: Any = {"shards": SHARDS, "sample_rate": RATES, "cluster_share": CLUSTERED}
+    sizes: Any = {"shards": SHARDS, "sample_rate": RATES, "cluster_share": CLUSTERED}
+    with quietly():  # that some instances find nothing is said in words
         scores = shard(BUILTIN, measures=INSTANCE_MEASURES, rng=SEED, **sizes, **options)
     design = scores.meta["shard"]
     words = (

@@ -22,12 +22,14 @@ from steadyrank.compute.executors import Progress
 from steadyrank.errors import InputError
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.page import PageFigure
-from steadyrank.present.page_svg import page_svg
+from steadyrank.present.plot_style import tidy
+from steadyrank.present.svg import page_svg
 from steadyrank.present.table import Cell, Table
 from steadyrank.studies.plotting import alt_text, plot
 from steadyrank.words import MISSING, by_number, counted
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _P = ParamSpec("_P")
@@ -223,6 +225,16 @@ def result_figure(name: str, caption: str, result: Any, kind: str, **options: An
     """A result drawn as `plot` draws it."""
     drawn = plot(result, kind=kind, **options)
     return page_figure(name, caption, drawn, alt=alt_text(result, kind))
+
+
+def blank_figure(width: float, height: float) -> tuple[Figure, Axes]:
+    """A figure of so many inches with axes to draw on, as `plot` has them."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    ax = figure.add_subplot()
+    tidy(ax)
+    return figure, ax
 
 
 def page_figure(name: str, caption: str, figure: Figure, *, alt: str) -> PageFigure:

@@ -136,7 +136,7 @@ def reproduce(
 
 def maker(paper: str) -> Callable[[PaperData, Work], Reproduction]:
     """The function that makes a paper's exhibits, imported now."""
-    module = import_module(f"steadyrank.papers.{paper}.exhibits")
+    module = import_module(f"steadyrank.papers.{paper}")
     make: Callable[[PaperData, Work], Reproduction] = getattr(module, paper)
     return make
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import textwrap
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from steadyrank.present.figures import load_matplotlib, own_style
@@ -36,7 +37,9 @@ def card_png(page: Page) -> bytes:
     axes.axis("off")
     _draw(axes, page, page.first)
     drawn = io.BytesIO()
-    figure.savefig(drawn, format="png", dpi=100)
+    with warnings.catch_warnings():  # names may be in any script; a box is no reason to complain
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
+        figure.savefig(drawn, format="png", dpi=100)
     picture = Image.open(drawn)
     kept = io.BytesIO()
     picture.convert("RGB").quantize(COLOURS).save(kept, "PNG", optimize=True)

@@ -144,6 +144,19 @@ def signed_interval(ends: Sequence[float] | None, form: str) -> Cell:
     return Cell(f"{first}{', '.join(texts)}{last}")
 
 
+OPEN_WORDS = "(0, or 0): the sign is significant, the distance from 0 is not bounded."
+
+
+def open_words(texts: Iterable[str]) -> str:
+    """What a caption says of intervals that end at 0 without containing it, if there are any.
+
+    >>> open_words(["[0.1, 0.2]"]), open_words(["(0, +0.25]"]) == OPEN_WORDS
+    ('', True)
+    """
+    has_open = any(text.startswith("(0, ") or text.endswith(", 0)") for text in texts)
+    return OPEN_WORDS if has_open else ""
+
+
 def _endless(value: float) -> str:
     return "∞" if value > 0 else "−∞"
 

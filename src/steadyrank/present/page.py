@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steadyrank.present.pair_panel import PairPanel
 from steadyrank.present.run_names import RunNames
 from steadyrank.present.slider import PageSlider
 from steadyrank.present.table import Table
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +26,8 @@ class PageFigure:
     id: str
     caption: str
     alt: str
-    svg: str
-    """Ready for a page where `page_svg` made it; any other text is cleaned first."""
+    svg: Markup
+    """As `page_svg` draws it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,6 @@ from steadyrank.data.write.csv import csv_line
 from steadyrank.errors import InputError
 from steadyrank.present.packing import packed_numbers
 from steadyrank.present.page import Bar, BoardRow, Page, PageFigure
-from steadyrank.present.page_svg import inline_svg
 from steadyrank.present.page_words import explainer, hoverer, looker
 from steadyrank.present.pair_panel import packed
 from steadyrank.present.run_names import RunNames
@@ -91,7 +90,6 @@ def _environment(page: Page) -> Environment:
         finalize=lambda value: value if isinstance(value, Markup) else visible(str(value)),
     )
     environment.filters.update(
-        drawing=_drawing,
         explained=explainer(page.notes, page.names),
         filter_values=_filter_values,
         fragment=_fragment,
@@ -136,13 +134,6 @@ def _policy(style: str, script: str) -> str:
 def _hash(text: str) -> str:
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
-
-
-def _drawing(figure: PageFigure) -> Markup:
-    from markupsafe import Markup
-
-    svg = figure.svg
-    return svg if isinstance(svg, Markup) else inline_svg(svg, alt=figure.alt)
 
 
 def _tables(page: Page) -> Iterator[Table]:

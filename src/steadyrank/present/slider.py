@@ -161,29 +161,15 @@ def slider_data(slider: PageSlider) -> dict[str, Any]:
             }
             for choice in slider.choices
         ],
-        "readouts": [_readout_data(readout) for readout in slider.readouts],
-        "charts": [
-            {
-                "y": chart.y,
-                "readouts": chart.readouts,
-                "goal": chart.goal,
-                "goalChoice": chart.goal_choice,
-                "top": chart.top,
-            }
-            for chart in slider.charts
+        "readouts": [
+            picked(readout, "key label by places rows digits unit beyond")
+            for readout in slider.readouts
         ],
-        "product": None
-        if slider.product is None
-        else {
-            "divisor": slider.product.divisor,
-            "unit": slider.product.unit,
-            "counted": slider.product.counted,
-        },
+        "charts": [
+            picked(chart, "y readouts goal goalChoice=goal_choice top") for chart in slider.charts
+        ],
+        "product": slider.product and picked(slider.product, "divisor unit counted"),
     }
-
-
-def _readout_data(readout: Readout) -> dict[str, Any]:
-    return picked(readout, "key label by places rows digits unit beyond")
 
 
 def check_slider(slider: PageSlider) -> None:

@@ -1,8 +1,8 @@
 """SVG for pages: points that tell what they are, in colours that follow the page.
 
-`tell` gives texts to what a figure shows; `svg_text` writes the figure with them as tooltips. The
-same figure gives the same bytes. Ids take a prefix, so that many figures can share a page, and what
-is black follows the page's text colour, so that a page can be dark.
+`tell` gives texts to what a figure shows; `svg_text` and `page_svg` write the figure with them as
+tooltips. The same figure gives the same bytes. Ids take a prefix, so that many figures can share a
+page, and what is black follows the page's text colour, so that a page can be dark.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ import numpy as np
 
 from steadyrank.errors import InputError
 from steadyrank.present.svg_size import cells_as_rectangles, shorten, ticks_as_paths
-from steadyrank.visible import spelled
+from steadyrank.visible import spelled, visible
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
     from matplotlib.artist import Artist
     from matplotlib.figure import Figure
 
@@ -101,14 +102,22 @@ def svg_text(figure: Figure, *, alt: str = "", prefix: str = "", background: str
     >>> svg_text(figure, alt="A line that rises.", prefix="rise-")[:48]
     '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xl'
     """
-    drawing = svg_tree(figure, alt=alt, prefix=prefix, background=background)
+    drawing = _svg_tree(figure, alt=alt, prefix=prefix, background=background)
     return ElementTree.tostring(drawing, encoding="unicode")
 
 
-def svg_tree(
-    figure: Figure, *, alt: str = "", prefix: str = "", background: str = "none"
-) -> ElementTree.Element:
-    """The figure as `svg_text` writes it, for whoever has more to do before it is text."""
+def page_svg(figure: Figure, *, alt: str, prefix: str) -> Markup:
+    """The figure as one `<svg>` element, without styles or scripts, ready for a page."""
+    from markupsafe import Markup
+
+    drawing = _svg_tree(figure, alt=alt, prefix=prefix, background="none")
+    drawing.set("aria-label", visible(alt))
+    drawing.set("preserveAspectRatio", "xMinYMin")  # where a page leaves it more room
+    # No text and no attribute holds a bare ">": this is how empty elements end, and nothing else.
+    return Markup(ElementTree.tostring(drawing, encoding="unicode").replace(" />", "/>"))
+
+
+def _svg_tree(figure: Figure, *, alt: str, prefix: str, background: str) -> ElementTree.Element:
     root = _parsed(figure)
     for child in list(root):
         if child.tag in ("metadata", f"{_SVG}metadata"):

@@ -11,15 +11,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from html import escape
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from steadyrank.data.write.csv import csv_cell, csv_line
+from steadyrank.data.write.csv import csv_cell, csv_line, frame_csv
 from steadyrank.notebook import flat
 from steadyrank.present.cell_table import Cell, Drilldown, Table, emphasised, widest_mark
 from steadyrank.present.latex import to_latex
 from steadyrank.present.run_names import RunNames, names_shown
 from steadyrank.visible import escaped, for_terminal, visible
 from steadyrank.words import exact
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "Cell",
@@ -302,6 +305,8 @@ def with_words(
 
 def frame_text(result: Any, form: str, **looks: Any) -> str:
     """The frame of a result that has no command of its own, under its caption."""
+    if form == "csv":
+        return frame_csv(_plain_frame(result))
     return render(frame_table(result), form, **looks)
 
 
@@ -309,9 +314,7 @@ def frame_table(result: Any) -> Table:
     """The same as a table."""
     import pandas as pd
 
-    frame = result.to_frame()
-    if not isinstance(frame.index, pd.RangeIndex):
-        frame = frame.reset_index()
+    frame = _plain_frame(result)
     is_name = [not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]
     return Table(
         header=[_short(name) for name in frame.columns],
@@ -319,6 +322,14 @@ def frame_table(result: Any) -> Table:
         n_names=[*is_name, False].index(False),
         caption=result.caption(),
     )
+
+
+def _plain_frame(result: Any) -> pd.DataFrame:
+    """The frame of a result, with what its index says in columns."""
+    import pandas as pd
+
+    frame: pd.DataFrame = result.to_frame()
+    return frame if isinstance(frame.index, pd.RangeIndex) else frame.reset_index()
 
 
 def _short(value: Any) -> str:

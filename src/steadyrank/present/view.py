@@ -135,7 +135,7 @@ class View:
     rows of which there may be millions."""
     figure: FigureSpec | Callable[[Any], FigureSpec | None] | None = None
     """The one of its section; `plot` draws more kinds."""
-    csv: str = ""
+    csv: str | Callable[[Any], str] = ""
     """Id of the table whose exact rows CSV holds; the first unless given."""
     options: tuple[str, ...] = ()
     """Fields of the subject that whoever shows it may set, such as the K of a "top K"."""
@@ -220,7 +220,7 @@ class View:
             yield frame_csv(frame_of(part), header=place == 0)
 
     def _csv_rows(self, subject: Any, wanted: str = "") -> Iterable[Row]:
-        wanted = wanted or self.csv or self.tables[0].id
+        wanted = wanted or asked(self.csv, subject) or self.tables[0].id
         return next(spec for spec in self.tables if spec.id == wanted).rows(subject)
 
     def json(self, subject: Any, *, describe: bool = False) -> dict[str, Any]:
@@ -250,6 +250,8 @@ def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = F
     caption = asked(spec.caption, subject)
     if isinstance(spec.caption, str):
         caption = _filled(spec.caption, subject)
+    open_ends = cells.open_words(cell.text for row in shown[:most] for cell in row)
+    caption = " ".join(filter(None, [caption, open_ends]))
     if page:
         about = [_about(col, subject) for col in kept if col.about]
         caption = " ".join(filter(None, [caption, *about]))

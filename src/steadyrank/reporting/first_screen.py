@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from steadyrank.present.page import Bar, FirstScreen
 from steadyrank.present.view import Finding
+from steadyrank.studies.material import Material
 from steadyrank.studies.part import Findings, Front
 from steadyrank.studies.registry import Study, studies_by_place, studies_by_turn
 
@@ -47,7 +48,7 @@ def first_screen(findings: Findings, fronts: Fronts) -> FirstScreen:
 def said_first(fronts: Fronts) -> list[Finding]:
     """All that the first screen says, the verdict first."""
     leading = _leading(fronts)
-    swaps = [front.swap for front in fronts.values() if front.swap is not None]
+    swaps = [front.swap for front in fronts.values() if front.swap and _share(front) >= 0.0]
     swaps.sort(key=lambda swap: -swap.values["share"])
     tiles = [tile for front in fronts.values() for tile in front.tiles]
     return [
@@ -96,9 +97,16 @@ def _not_examined(findings: Findings, examined: Iterable[str]) -> str:
     if material.leaderboard is not None:
         left = ", ".join(map(_lower, unknown))
         return f"Not examined: {left} (report QRELS RUN... on one collection)."
-    how = {_lower(study): study.part.examine(material) for study in unknown}
-    left = ", ".join(f"{what} ({option})" for what, option in how.items() if option)
-    return f"Not examined: {left}." if left else ""
+    named = ", ".join(text for study in unknown for text in _how_to_examine(study, material))
+    return f"Not examined: {named}." if named else ""
+
+
+def _how_to_examine(study: Study, material: Material) -> list[str]:
+    """A study that did not run, with its option if one would make it; none if nothing varies."""
+    if not study.part.why_not(material):
+        return [_lower(study)]  # the budget is short: no option of its own helps
+    how = study.part.examine(material)
+    return [f"{_lower(study)} ({how})"] if how else []
 
 
 def _lower(study: Study) -> str:

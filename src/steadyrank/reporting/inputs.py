@@ -28,7 +28,7 @@ from steadyrank.errors import InputError, SteadyrankWarning, unknown_column
 from steadyrank.measures.check import check
 from steadyrank.measures.evaluate import DEFAULT_MEASURES, evaluate
 from steadyrank.reporting.topic_information import with_topic_information
-from steadyrank.studies.judges.inputs import evaluate_judge, scores_of_judges
+from steadyrank.studies.judge_scores import evaluate_judge, scores_of_judges
 from steadyrank.studies.material import Machine, Material, Settings, SourceFile
 
 

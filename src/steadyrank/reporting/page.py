@@ -95,7 +95,7 @@ def make_page(
         command=command,
         notes=NOTES,
         names=names,
-        pairs=_two_runs(findings),
+        pairs=two_runs(findings),
     )
     return page, tuple(said)
 
@@ -117,7 +117,7 @@ def _bodies(findings: Findings, machine: Machine) -> Iterator[tuple[Study, Body]
             progress(place, len(studies))
 
 
-def _two_runs(findings: Findings) -> PairPanel | None:
+def two_runs(findings: Findings) -> PairPanel | None:
     """The panel that one study opens and the others add to."""
     known = [
         (study.part, findings.results[study.name])

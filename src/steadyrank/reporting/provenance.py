@@ -114,7 +114,7 @@ def _settings_table(material: Material, plan: ReportPlan) -> Table:
 def _shown(value: Any) -> str:
     if isinstance(value, tuple):
         return ", ".join(map(str, value)) or "none"
-    return "none" if value is None else str(value)
+    return "not given" if value is None else str(value)  # "none" is a correction
 
 
 def _versions_table() -> Table:

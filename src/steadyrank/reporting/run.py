@@ -35,11 +35,10 @@ from steadyrank.reporting.names import chosen_names, read_names
 from steadyrank.reporting.page import make_page
 from steadyrank.reporting.provenance import library_call, with_names_alone, without_folders
 from steadyrank.reporting.studies import run_studies, shape_of, why_not
-from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.inputs import check_counts, check_open_unit
 from steadyrank.stats.instances.equivalence import check_delta
 from steadyrank.stats.planning.demands import check_positive
 from steadyrank.studies.material import Machine, Settings, Told
-from steadyrank.studies.pools.study import check_counts
 from steadyrank.words import by_number
 
 TITLE = "How far can you trust this leaderboard?"

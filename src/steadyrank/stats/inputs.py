@@ -6,7 +6,8 @@ odd but possible data (missing topics, identical runs) are not, and become flags
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -67,3 +68,15 @@ def named_quantiles(values: np.ndarray, levels: Sequence[float]) -> dict[str, fl
         return {}
     quantiles = np.quantile(values, levels).tolist()
     return {f"{level:g}": value for level, value in zip(levels, quantiles, strict=True)}
+
+
+def check_counts(name: str, values: Any, *, lowest: int) -> tuple[int, ...]:
+    """One whole number or several, from the lowest on, none twice."""
+    counts = list(values) if isinstance(values, Iterable) else [values]
+    for count in counts:
+        whole = isinstance(count, (int, np.integer)) and not isinstance(count, bool)
+        if not whole or count < lowest:
+            raise InputError(f"{name}: expected whole numbers of at least {lowest}, got {count!r}")
+    if not counts or len(set(counts)) < len(counts):
+        raise InputError(f"{name}: name at least one, and none twice")
+    return tuple(int(count) for count in counts)

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.present.figures import Plot, load_matplotlib
 from steadyrank.present.page import PageFigure
-from steadyrank.present.page_svg import page_svg
 from steadyrank.present.plot_style import PAGE_WIDTH, SMALL, tidy
-from steadyrank.present.svg import clean
+from steadyrank.present.svg import clean, page_svg
 from steadyrank.studies.registry import all_plots
 
 if TYPE_CHECKING:

@@ -97,9 +97,6 @@ STUDIES: tuple[Study, ...] = (
 )
 """In the order in which people need them."""
 
-PAPERS_WITH_PLOTS = ("steadyrank.papers.jayasinghe2015",)
-"""Packages that draw results of their own."""
-
 
 def studies_by_turn() -> list[Study]:
     """The studies of a report, in the order in which it runs them."""
@@ -125,10 +122,8 @@ def plots_of(package: str) -> Plots:
 
 
 def all_plots() -> Plots:
-    """Those of all studies and papers."""
+    """Those of all studies."""
     plots: dict[str, Mapping[str, Plot]] = {}
     for study in STUDIES:
         plots |= study.plots
-    for package in PAPERS_WITH_PLOTS:
-        plots |= plots_of(package)
     return dict(sorted(plots.items()))

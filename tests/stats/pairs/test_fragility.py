@@ -89,3 +89,22 @@ def test_tiers_begin_with_the_best_run_outside():
 
 def test_runs_without_a_mean_have_no_tier():
     assert tiers(np.zeros((2, 2), bool), np.array([np.nan, 0.5])).tolist() == [0, 1]
+
+
+def test_a_gate_names_the_topics_that_carry_it():
+    import steadyrank as sr
+
+    rng = np.random.default_rng(2)
+    old = rng.random(30) * 0.2
+    new = old + 0.03 + rng.normal(0, 0.05, 30)
+    sides = [
+        sr.Scores(measures=["AP"], runs=[name], topics=range(30), values=[[values]])
+        for name, values in (("old", old), ("new", new))
+    ]
+    (row,) = sr.gate(*sides, measures="AP", margin=0.02).rows()
+    dropped = [int(topic) for topic in row["fragility"]["topics"]]
+    assert row["verdict"] == "pass"
+    assert len(dropped) == row["fragility"]["n"]
+    gaps = new - old
+    assert np.delete(gaps, dropped).mean() <= -0.02
+    assert np.delete(gaps, dropped[:-1]).mean() > -0.02

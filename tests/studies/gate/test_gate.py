@@ -136,7 +136,7 @@ def test_a_fail_says_what_was_tested():
     """Being worse at all; more than the margin is an estimate unless the upper limit is beyond."""
     for loss, told in ((0.025, "gate.estimate"), (0.04, "gate.beyond")):
         found = said(sr.gate(*pair(spread(400, -loss)), **COMMON))
-        assert list(found) == ["gate.verdict", told]
+        assert list(found) == ["gate.verdict", told, "gate.fragility"]
         assert found["gate.verdict"].text.startswith(f"FAIL: AP −{loss:.4f}")
         assert found["gate.verdict"].values["difference"] == pytest.approx(-loss)
         assert "0.02 on AP" in found[told].text

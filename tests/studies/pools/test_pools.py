@@ -358,7 +358,11 @@ def test_sound_trials_have_ranges_and_no_intervals(track):
     assert "first interval" not in text
     assert "misses" not in text
     found = said(result)
-    assert list(found)[:3] == ["pools.variance", "pools.range", "pools.unique"]
+    assert list(found)[:4] == ["pools.owed", "pools.unique", "pools.variance", "pools.range"]
+    owed = [row for row in result.bias if row.measure == "AP"]
+    worst = min(owed, key=lambda row: row.change)
+    assert found["pools.owed"].values["run"] == worst.run
+    assert f"a run loses at most {-worst.change:.4f} AP ({worst.run}" in found["pools.owed"].text
     low, high = result.cell("AP", 1).extent
     assert f"range from {low:.4f} to {high:.4f} without 1 team and" in found["pools.range"].text
     ranges = [result.cell("AP", k).extent for k in (1, 4)]

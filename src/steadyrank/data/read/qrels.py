@@ -13,7 +13,7 @@ from steadyrank.data.read import datasets
 from steadyrank.data.read.run_files import load_qrels
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import oddity_warning
-from steadyrank.errors import warn
+from steadyrank.errors import InputError, warn
 
 
 def read_qrels(path: PathLike) -> Qrels:
@@ -51,4 +51,9 @@ def read_qrels(path: PathLike) -> Qrels:
 def judgments_of(source: Any) -> Qrels:
     """The judgments in a file, or in whatever `as_qrels` takes, with topics in order."""
     is_file = isinstance(source, (str, os.PathLike))
+    if is_file and Path(source).is_dir():
+        raise InputError(
+            f"{source}: expected a file of judgments, got a folder: do runs and judgments stand in "
+            "each other's place?"
+        )
     return qrels_in_order(read_qrels(source) if is_file else as_qrels(source))

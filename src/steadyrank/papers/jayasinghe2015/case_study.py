@@ -8,28 +8,25 @@ p-values depend on their number, whether the tests agree, and which setting is g
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 
 from steadyrank.compute.random import block_stream
 from steadyrank.data.scores import Scores, mean_of_present
-from steadyrank.errors import InputError, SteadyrankWarning
-from steadyrank.papers.data import INSTANCE_MEASURES, SWEEP, PaperData
-from steadyrank.papers.jayasinghe2015.agreement import (
-    METHODS,
-    OMISSION,
-    MethodPvalues,
-    agreement_claim,
-    agreement_table,
-    method_pvalues,
-    pool_pvalues,
+from steadyrank.errors import InputError
+from steadyrank.papers.data import INSTANCE_MEASURES, SWEEP, PaperData, quietly
+from steadyrank.papers.jayasinghe2015.instance_tests import METHODS, method_pvalues, pool_pvalues
+from steadyrank.papers.jayasinghe2015.pitfalls import contradictions, instance_spread, topic_spread
+from steadyrank.papers.jayasinghe2015.plots import (
+    draw_agreement,
+    draw_contradictions,
+    draw_descending,
+    draw_pools,
 )
-from steadyrank.papers.jayasinghe2015.pitfalls import contradictions
 from steadyrank.papers.model import (
     Claim,
     Part,
@@ -37,17 +34,21 @@ from steadyrank.papers.model import (
     exhibit,
     increases,
     listed,
+    page_figure,
     page_table,
     result_figure,
 )
 from steadyrank.present.page import PageFigure
 from steadyrank.present.table import Table
-from steadyrank.stats.instances.systems import Groups, systems_of
+from steadyrank.stats.instances.systems import Groups, setting_number, systems_of
 from steadyrank.studies.instances.result import InstancesResult, InstancesTable
 from steadyrank.studies.instances.study import instances
 
 FIGURE_7 = {"worse, 0.05": 3, "worse, 0.1": 8, "better, 0.1": 2, "not significant": 90}
 """Of 100 instances on GOV2 at a rate of 0.5%: direction and level (section 5)."""
+
+ALPHAS = (0.1, 0.05)
+"""Levels of Figure 7."""
 
 EFFECTS = {"nDCG@10": (0.52, "medium"), "P@10": (0.41, "small")}
 """Effect sizes on ClueWeb09B at a rate of 0.1%, and the paper's words for them."""
@@ -56,6 +57,14 @@ SMALLEST = {"TREC GOV2": "1%", "ClueWeb09B": "0.05%"}
 """The smallest rate that is not worse by 0.01, nDCG@10 (Figure 12)."""
 
 WORDS = ((0.8, "large"), (0.5, "medium"), (0.2, "small"), (0.0, "negligible"))
+
+OMISSION = (
+    "Both tests of the paper divide the mean difference by its standard error over topics, the "
+    "instances averaged. That leaves out s_a²/M, what M other instances would add, so both are "
+    "about these instances alone: the variance is 1 + N s_a² / (M s_u² + s_e²) times what they "
+    "assume, and more topics make it worse. They agree with each other because they share this "
+    "statistic, which says nothing about their level."
+)
 
 Pools = Iterator[tuple[np.ndarray, np.ndarray]]
 Tables = Mapping[str, InstancesTable]
@@ -82,6 +91,7 @@ class InstanceData:
         """The measure that most figures are about."""
         return self.scores.measures[0]
 
+    @quietly()  # of instances that share draws: the exhibits say that
     def against(self, baseline: str, measure: str, **options: Any) -> InstancesTable:
         """Every setting, or every system that varies, against a system or setting."""
         scores, first = self.scores, self.varied[0] if self.sweep else None
@@ -89,12 +99,10 @@ class InstanceData:
             kept = {*self.varied, baseline}
             systems = zip(scores.runs, scores.run_info["system"], strict=True)
             scores = scores.select(runs=[run for run, name in systems if (name or run) in kept])
-        with _quietly():
-            table = instances(
-                scores, a=first, b=baseline, measure=measure, sweep=self.sweep, **options
-            )
-        return cast(InstancesTable, table)
+        chosen: Any = {"a": first, "b": baseline, "measure": measure, "sweep": self.sweep}
+        return cast(InstancesTable, instances(scores, **chosen, **options))
 
+    @quietly()
     def halves(self, runs: tuple[str, ...], measure: str, **options: Any) -> InstancesResult | None:
         """Every other run of a system against the rest; nothing if there are too few."""
         if len(runs) < 4:
@@ -102,17 +110,8 @@ class InstanceData:
         names = ("first half", "second half")
         chosen = self.scores.select(runs=runs)
         chosen = chosen.with_run_info(system=[names[place % 2] for place in range(len(runs))])
-        with _quietly():
-            result = instances(chosen, a=names[0], b=names[1], measure=measure, **options)
+        result = instances(chosen, a=names[0], b=names[1], measure=measure, **options)
         return cast(InstancesResult, result)
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Without warnings about instances that share draws: the exhibits say that."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SteadyrankWarning)
-        yield
 
 
 def instance_data(data: PaperData, *, jobs: int | None) -> InstanceData:
@@ -161,13 +160,10 @@ def _without_lonely(scores: Scores, places: Iterable[int]) -> Scores:
 
 def _is_swept(scores: Scores, places: Iterable[int]) -> bool:
     """Whether these runs have several numeric settings."""
-    column = scores.run_info.get(SWEEP, ())
-    if not column:
-        return False
-    values = {column[place] for place in places} - {""}
+    column = scores.run_info.get(SWEEP) or [""] * len(scores.runs)
     try:
-        return len({float(value.strip().removesuffix("%")) for value in values}) > 1
-    except ValueError:
+        return len({setting_number(SWEEP, column[p]) for p in places if column[p]}) > 1
+    except InputError:
         return False
 
 
@@ -210,16 +206,12 @@ def _named(table: InstancesTable) -> list[tuple[str, InstancesResult]]:
 @exhibit("figure-6", "Mean effectiveness of instances")
 def figure_6(table: InstancesTable) -> Iterator[Part]:
     """Means of instances by setting."""
-    samples = {name: comparison.pair.a.instance_means for name, comparison in _named(table)}
-    means = [float(values.mean()) for values in samples.values()]
-    deviations = [float(values.std(ddof=1)) for values in samples.values()]
-    rows: list[tuple[Any, ...]] = [
-        (name, len(values), mean, sd, float(values.min()), float(values.max()))
-        for (name, values), mean, sd in zip(samples.items(), means, deviations, strict=True)
-    ]
+    systems = {name: comparison.pair.a.scores for name, comparison in _named(table)}
+    means = instance_spread(systems)
+    deviations = means["sd"].tolist()
     single = table.comparisons[0].pair.b
-    rows.append((single.name, 1, single.mean, None, None, None))
-    header = (table.sweep or "system", "instances", "mean", "sd", "least", "largest")
+    rows = [*means.itertuples(index=False), (single.name, 1, single.mean, None, None, None)]
+    header = (table.sweep or "system", *means.columns[1:])
     yield result_figure("figure-6", f"Mean {table.measure}", table, "means")
     yield page_table("figure-6-data", f"Mean {table.measure} of instances", header, rows)
     yield claim(
@@ -229,7 +221,9 @@ def figure_6(table: InstancesTable) -> Iterator[Part]:
     )
     text = "They differ less the larger the sampling rate."
     yield _trend(text, table, deviations, falls=True)
-    yield _trend("Effectiveness rises with the sampling rate.", table, means, digits=3)
+    yield _trend(
+        "Effectiveness rises with the sampling rate.", table, means["mean"].tolist(), digits=3
+    )
 
 
 @exhibit("figure-7", "Instances that differ significantly from the deterministic system")
@@ -241,30 +235,31 @@ def figure_7(table: InstancesTable) -> Iterator[Part]:
         for name, comparison in _named(table)
         if comparison.pair.topics == first.topics
     }
-    counts = contradictions(samples, first.b.scores[0])
+    counts = contradictions(samples, first.b.scores[0], alphas=ALPHAS)
     caption = f"Significant instances, {table.measure}"
-    for place, at in enumerate(counts.alphas):
-        words = f"{caption}, level {at:g}"
-        yield result_figure(f"figure-7-{place}", words, counts, "directions", level=at)
-    chance = counts.disagreement[:, 0]
-    both = np.stack([counts.worse, counts.better], axis=2).reshape(len(samples), -1)
+    alt = (
+        f"Bars of how many instances of {len(samples)} systems are significantly better, to the "
+        "right, and worse, to the left, than a baseline."
+    )
+    for place, at in enumerate(ALPHAS):
+        drawn = draw_contradictions(counts[counts["alpha"] == at])
+        yield page_figure(f"figure-7-{place}", f"{caption}, level {at:g}", drawn, alt=alt)
+    loose = counts[counts["alpha"] == ALPHAS[0]]
+    both = counts[["worse", "better"]].to_numpy().reshape(len(samples), -1)
+    columns = (loose[name] for name in ("system", "instances", "disagreement"))
     rows = [
-        (name, whole, *shares, apart)
-        for name, whole, shares, apart in zip(
-            counts.systems, counts.n_instances, both, chance, strict=True
-        )
+        (name, whole, *found, apart)
+        for found, name, whole, apart in zip(both, *columns, strict=True)
     ]
-    levels = (f"{what}, {at:g}" for at in counts.alphas for what in ("worse", "better"))
+    levels = (f"{what}, {at:g}" for at in ALPHAS for what in ("worse", "better"))
     header = (table.sweep or "system", "instances", *levels, "chance that two disagree")
     yield page_table("figure-7-data", caption, header, rows, digits=2)
-    worse, better = (
-        (number[:, 0] / counts.n_instances).tolist() for number in (counts.worse, counts.better)
-    )
-    split = int((chance > 0).sum())
+    worse, better = ((loose[way] / loose["instances"]).tolist() for way in ("worse", "better"))
+    split = int((loose["disagreement"] > 0).sum())
     yield claim(
         "Some instances contradict others of the same system.",
         split > 0,
-        f"at {counts.alphas[0]:g}, in {split} of {len(rows)}",
+        f"at {ALPHAS[0]:g}, in {split} of {len(rows)}",
     )
     text = "The smaller the rate, the more instances are significantly worse."
     yield _trend(text, table, worse, digits=2, falls=True)
@@ -290,11 +285,10 @@ def figure_8(table: InstancesTable) -> Iterator[Part]:
     """How much instances differ from topic to topic."""
     comparison = table.comparisons[len(table.comparisons) // 2]
     scores = comparison.pair.a.scores
-    ranges = np.nanmax(scores, axis=0) - np.nanmin(scores, axis=0)
-    deviations = np.ma.masked_invalid(scores).std(axis=0, ddof=1).filled(np.nan)
-    medians = np.nanmedian(scores, axis=0)
+    spread = topic_spread(scores)
+    ranges = spread["largest"] - spread["least"]
     rows = [
-        (comparison.pair.topics[n], medians[n], ranges[n], deviations[n])
+        (comparison.pair.topics[n], spread["median"][n], ranges[n], spread["sd"][n])
         for n in np.argsort(-ranges, kind="stable")
     ]
     caption = f"{table.measure} of {len(scores)} instances of {comparison.a}"
@@ -314,16 +308,19 @@ def figure_9(
 ) -> Iterator[Part]:
     """p-values against the number of instances."""
     rows, widths = [], []
+    alt = (
+        f"Boxes of p-values of {number} resampled pools against the number of instances in a pool: "
+        "the more instances, the less they scatter."
+    )
     for k in sorted({round(k) for k in np.linspace(0, len(table.comparisons) - 1, 4)}):
         name, comparison = _named(table)[k]
         pair = (comparison.pair.a.scores, comparison.pair.b.scores[0])
-        result = pool_pvalues(*pair, sizes=sizes, n_pools=number, rng=seed, jobs=jobs)
-        caption = f"p of pools, {name}"
-        yield result_figure(f"figure-9-{k}", caption, result, "pools", method="mixed_paper")
-        spread = result.spread()
-        widths.append(spread[0])
-        for method, width in zip(result.methods, spread, strict=True):
-            rows.append((name, method.replace("_", " "), *width))
+        found = pool_pvalues(*pair, sizes=sizes, n_pools=number, rng=seed, jobs=jobs)
+        drawn = draw_pools(found, test="mixed_paper")
+        yield page_figure(f"figure-9-{k}", f"p of pools, {name}", drawn, alt=alt)
+        spread = found.groupby("instances").agg(_middle_width)
+        widths.append(spread["mixed_paper"].to_numpy())
+        rows += [(name, str(test).replace("_", " "), *width) for test, width in spread.items()]
     header = (table.sweep or "system", "test", *(f"{size} instances" for size in sizes))
     caption = f"Width of the interval that holds 90% of the p-values of {number} pools"
     yield page_table("figure-9-data", caption, header, rows, digits=3)
@@ -339,9 +336,15 @@ def figure_9(
     )
 
 
+def _middle_width(pvalues: pd.Series) -> float:
+    """Width of the interval that holds the middle 90%."""
+    low, high = np.quantile(pvalues, 0.5 + np.array([-0.45, 0.45]))
+    return float(high - low)
+
+
 def pool_tests(
     tables: Tables, *, seed: int, jobs: int | None, **drawn: Any
-) -> dict[str, MethodPvalues]:
+) -> dict[str, pd.DataFrame]:
     """Every test on pools of every setting, by measure."""
     return {
         measure: method_pvalues(pools(table, seed=seed, **drawn), rng=seed, jobs=jobs)
@@ -350,22 +353,24 @@ def pool_tests(
 
 
 @exhibit("figure-10", "p-values from the largest down")
-def figure_10(pvalues: Mapping[str, MethodPvalues]) -> Iterator[Part]:
+def figure_10(pvalues: Mapping[str, pd.DataFrame]) -> Iterator[Part]:
     """p-values of each test from the largest down."""
-    shares = {
-        measure: {method: float((tested.of(method) < 0.05).mean()) for method in tested.methods}
-        for measure, tested in pvalues.items()
-    }
-    yield from _drawn("figure-10", pvalues, "descending")
-    rows = [(measure, *by_test.values()) for measure, by_test in shares.items()]
+    shares = pd.DataFrame({name: (tested < 0.05).mean() for name, tested in pvalues.items()}).T
+    for k, (measure, tested) in enumerate(pvalues.items()):
+        caption = f"{measure}, {len(tested)} comparisons"
+        alt = (
+            f"The p-values of {len(METHODS)} tests on {len(tested):,} comparisons, each from the "
+            "largest down."
+        )
+        yield page_figure(f"figure-10-{k}", caption, draw_descending(tested), alt=alt)
     header = ("", *(method.replace("_", " ") for method in METHODS))
     caption = "Share of comparisons with p < 0.05"
-    yield page_table("figure-10-data", caption, header, rows, digits=3)
-    single = [max(by_test["t_single"], by_test["bootstrap_single"]) for by_test in shares.values()]
-    paper = [(by_test["mixed_paper"], by_test["bootstrap"]) for by_test in shares.values()]
+    yield page_table("figure-10-data", caption, header, shares.itertuples(), digits=3)
+    paper = shares[["mixed_paper", "bootstrap"]].to_numpy().tolist()
+    single = shares[["t_single", "bootstrap_single"]].max(axis=1)
     both = list(zip(paper, single, strict=True))
     # Where nothing differs, all that tests find are errors.
-    some = max(share for by_test in shares.values() for share in by_test.values()) > 0.05
+    some = shares.to_numpy().max() > 0.05
     yield claim(
         "Both tests of the paper find more than a test of a single instance does.",
         all(min(pair) >= one for pair, one in both) if some else None,
@@ -381,22 +386,53 @@ def figure_10(pvalues: Mapping[str, MethodPvalues]) -> Iterator[Part]:
 
 
 @exhibit("figure-11", "p-values of the bootstrap and of the mixed model, on these systems")
-def figure_11(pvalues: Mapping[str, MethodPvalues]) -> Iterator[Part]:
+def figure_11(pvalues: Mapping[str, pd.DataFrame]) -> Iterator[Part]:
     """p-values of the paper's two tests against each other."""
-    tests = {"first": "mixed_paper", "second": "bootstrap"}
-    yield from _drawn("figure-11", pvalues, "agreement", **tests)
-    yield agreement_table("figure-11-data", pvalues)
-    for measure, tested in pvalues.items():
+    for k, (measure, tested) in enumerate(pvalues.items()):
+        caption = f"{measure}, {len(tested)} comparisons"
+        yield agreement_figure(f"figure-11-{k}", caption, tested)
         yield agreement_claim(tested, f" ({measure})", least=0.95)
+    yield agreement_table("figure-11-data", pvalues)
     yield OMISSION
 
 
-def _drawn(
-    name: str, pvalues: Mapping[str, MethodPvalues], kind: str, **options: str
-) -> Iterator[PageFigure]:
-    for k, (measure, tested) in enumerate(pvalues.items()):
-        caption = f"{measure}, {tested.pvalues.shape[1]} comparisons"
-        yield result_figure(f"{name}-{k}", caption, tested, kind, **options)
+def agreement_figure(name: str, caption: str, pvalues: pd.DataFrame) -> PageFigure:
+    """The p-values of the paper's two tests against each other."""
+    alt = (
+        f"The p-values of two tests on {len(pvalues):,} comparisons against each other, with a "
+        "diagonal."
+    )
+    return page_figure(name, caption, draw_agreement(pvalues), alt=alt)
+
+
+def _agreement(pvalues: pd.DataFrame, second: str) -> tuple[float, float, float]:
+    """Correlation, mean distance and share of same decisions of the paper's model and a test."""
+    one, two = pvalues["mixed_paper"].to_numpy(), pvalues[second].to_numpy()
+    same = ((one < 0.05) == (two < 0.05)).mean()
+    return float(np.corrcoef(one, two)[0, 1]), float(np.abs(one - two).mean()), float(same)
+
+
+def agreement_table(name: str, pvalues: Mapping[str, pd.DataFrame]) -> Table:
+    """How far the paper's two tests, and the sound one, say the same."""
+    rows = [
+        (label, second, *_agreement(tested, second))
+        for label, tested in pvalues.items()
+        for second in ("bootstrap", "mixed")
+    ]
+    header = ("", "mixed paper and", "correlation", "mean distance", "same decision at 0.05")
+    return page_table(name, "Agreement of p-values", header, rows)
+
+
+def agreement_claim(pvalues: pd.DataFrame, where: str, *, least: float) -> Claim:
+    """The paper's claim that its two tests agree."""
+    correlation, distance, same = _agreement(pvalues, "bootstrap")
+    return claim(
+        f"The bootstrap and the mixed model give similar p-values{where}: their correlation is "
+        f"above {least:g}, or their mean distance below {1 - least:.2g}.",
+        correlation > least or distance < 1 - least,
+        f"correlation {correlation:.4f}, mean distance {distance:.4f}, same decision at 0.05 in "
+        f"{same:.3f}",
+    )
 
 
 def _interval_table(name: str, table: InstancesTable) -> Table:

@@ -13,27 +13,29 @@ from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy import integrate, optimize, special
 
 from steadyrank.compute.random import block_stream
 from steadyrank.papers.data import PaperData
 from steadyrank.papers.jayasinghe2015 import case_study
-from steadyrank.papers.jayasinghe2015.agreement import (
+from steadyrank.papers.jayasinghe2015.case_study import (
     OMISSION,
+    InstanceData,
     agreement_claim,
+    agreement_figure,
     agreement_table,
-    method_pvalues,
-    paper_comparison,
+    instance_data,
 )
-from steadyrank.papers.jayasinghe2015.case_study import InstanceData, instance_data
-from steadyrank.papers.jayasinghe2015.levels import ErrorRates, error_rates
+from steadyrank.papers.jayasinghe2015.instance_tests import error_rates, method_pvalues
 from steadyrank.papers.jayasinghe2015.pitfalls import (
     GRID,
     Effects,
-    SingleInstanceShares,
     equivalence_intervals,
+    paper_comparison,
     single_instance_shares,
 )
+from steadyrank.papers.jayasinghe2015.plots import draw_intervals, draw_shares
 from steadyrank.papers.model import (
     Claim,
     Exhibit,
@@ -43,8 +45,8 @@ from steadyrank.papers.model import (
     claim,
     exhibit,
     listed,
+    page_figure,
     page_table,
-    result_figure,
 )
 from steadyrank.present.table import Table
 from steadyrank.stats.instances.power import Design
@@ -202,20 +204,21 @@ def _up_to(instances: int, sizes: tuple[int, ...]) -> tuple[int, ...]:
 )
 def figure_2(*, repetitions: int, step: int, seed: int, jobs: int | None) -> Iterator[Part]:
     """Instances tested one by one, under both readings of the simulation."""
-    grid = GRID[::step]
-    shares = {
-        effects: single_instance_shares(
-            means=grid, spreads=grid, n_trials=repetitions, effects=effects, rng=seed, jobs=jobs
+    options: Any = {"means": GRID[::step], "spreads": GRID[::step], "n_trials": repetitions}
+    grids = {}
+    for effects, reading in READINGS.items():
+        shares = single_instance_shares(**options, effects=effects, rng=seed, jobs=jobs)
+        low, high = shares["share"].min(), shares["share"].max()
+        alt = (
+            "Heat map of the share of instances that differ significantly from a baseline, over "
+            f"mean and deviation of the instance effect, from {low:.0%} to {high:.0%}."
         )
-        for effects in READINGS
-    }
-    for effects, result in shares.items():
-        reading = READINGS[effects]
         caption = f"Significant instances, {reading}"
-        yield result_figure(f"figure-2-{effects}", caption, result, "shares")
-        yield _shares_table(effects, result)
-        low = (result.means > 0) & (result.means < 0.5)
-        part = result.share[np.ix_(low, result.spreads >= 0.5)]
+        yield page_figure(f"figure-2-{effects}", caption, draw_shares(shares), alt=alt)
+        grid = grids[effects] = shares.pivot(index="mean", columns="spread", values="share")
+        yield _shares_table(effects, grid)
+        wide = shares[shares["mean"].between(0, 0.5, "neither") & (shares["spread"] >= 0.5)]
+        part = wide["share"]
         yield claim(
             f"With {reading}: at large spreads and means below 0.5 most comparisons are not "
             "significant, as the text has it.",
@@ -223,7 +226,7 @@ def figure_2(*, repetitions: int, step: int, seed: int, jobs: int | None) -> Ite
             f"{(part < 0.5).mean():.2f} of the cells with spreads of 0.5 and above are below one "
             f"half; their mean share is {part.mean():.2f}",
         )
-    yield from _grid_claims(shares["cell"])
+    yield from _grid_claims(grids["cell"])
     yield (
         "The text does not say whether an instance has one random effect or one on each topic. "
         "What it says about small means and large spreads holds only for one on each topic; and "
@@ -235,28 +238,28 @@ def figure_2(*, repetitions: int, step: int, seed: int, jobs: int | None) -> Ite
     )
 
 
-def _shares_table(effects: Effects, result: SingleInstanceShares) -> Table:
-    some = slice(None, None, max(1, len(result.means) // 5))
-    header = ("mean \\ spread", *(f"{spread:g}" for spread in result.spreads[some]))
-    cells = zip(result.means[some], result.share[some, some], strict=True)
-    rows = [(f"{mean:g}", *row) for mean, row in cells]
+def _shares_table(effects: Effects, grid: pd.DataFrame) -> Table:
+    every = max(1, len(grid) // 5)
+    some = grid.iloc[::every, ::every]
+    header = ("mean \\ spread", *(f"{spread:g}" for spread in some))
+    rows = [(f"{mean:g}", *row) for mean, row in zip(some.index, some.to_numpy(), strict=True)]
     caption = f"Share of significant instances, {READINGS[effects]}"
     return page_table(f"figure-2-{effects}-data", caption, header, rows, digits=2)
 
 
-def _grid_claims(result: SingleInstanceShares) -> Iterator[Claim]:
-    mixed = (result.share > 0.1) & (result.share < 0.9)
+def _grid_claims(grid: pd.DataFrame) -> Iterator[Claim]:
+    mixed = ((grid > 0.1) & (grid < 0.9)).to_numpy().mean()
     yield claim(
         "Over much of the grid some instances are significant and others are not.",
-        mixed.mean() > 0.2,
-        f"the share is between 0.1 and 0.9 in {mixed.mean():.2f} of the cells",
+        mixed > 0.2,
+        f"the share is between 0.1 and 0.9 in {mixed:.2f} of the cells",
     )
-    first = result.share[:, 0]
-    near = int(np.argmin(np.abs(result.means - EQUAL_MEAN)))
+    first, means = grid.iloc[:, 0].to_numpy(), grid.index
+    near = int(np.argmin(np.abs(means - EQUAL_MEAN)))
     yield claim(
         "Without spread: few differences where means are equal, nearly all at the largest mean.",
         first[near] < 0.2 and first[-1] > 0.95,
-        f"{first[near]:.2f} at {result.means[near]:g}, {first[-1]:.2f} at {result.means[-1]:g}",
+        f"{first[near]:.2f} at {means[near]:g}, {first[-1]:.2f} at {means[-1]:g}",
     )
     equal = optimize.brentq(lambda effect: expected_score(effect) - 0.5, 0.1, 0.9)
     yield claim(
@@ -279,15 +282,21 @@ def expected_score(effect: float) -> float:
 def figure_3(seed: int) -> Iterator[Part]:
     """Intervals of a difference that is 0, against the number of topics."""
     found = equivalence_intervals(delta=DELTA, rng=seed)
-    sizes, widths, inside = found.sizes, found.high - found.low, found.inside
-    yield result_figure("figure-3", f"95% intervals and the margin ±{DELTA:g}", found, "intervals")
+    sizes, inside = found["topics"].to_numpy(), found["inside"].to_numpy()
+    widths, sd = (found["high"] - found["low"]).to_numpy(), found.attrs["sd"]
+    alt = (
+        "Intervals of a difference that is zero against the number of topics, narrowing towards "
+        f"the margin {DELTA:g}: {inside.mean():.0%} lie within it."
+    )
+    caption = f"95% intervals and the margin ±{DELTA:g}"
+    yield page_figure("figure-3", caption, draw_intervals(found), alt=alt)
     yield claim(
         "Intervals narrow as topics are added.",
         widths[-10:].mean() < 0.5 * widths[:10].mean(),
         f"mean width {widths[:10].mean():.3f} for {sizes[0]} to {sizes[9]} topics, "
         f"{widths[-10:].mean():.4f} for {sizes[-10]} to {sizes[-1]}",
     )
-    needed = int(np.ceil((special.ndtri(0.975) * found.sd / DELTA) ** 2))
+    needed = int(np.ceil((special.ndtri(0.975) * sd / DELTA) ** 2))
     yield claim(
         "With many topics they fit within the margin, with few they do not.",
         inside[-10:].any() and not inside[:20].any(),
@@ -295,7 +304,7 @@ def figure_3(seed: int) -> Iterator[Part]:
         if inside.any()
         else "none does",
     )
-    yield f"The paper does not give its standard deviation; here it is {found.sd:g}."
+    yield f"The paper does not give its standard deviation; here it is {sd:g}."
 
 
 @exhibit("table-1", "Two ways to test for equivalence")
@@ -348,58 +357,55 @@ def figure_4(*, comparisons: int, seed: int, jobs: int | None) -> Iterator[Part]
     numbers: dict[Effects, int] = {"instance": comparisons, "cell": max(40, comparisons // 5)}
     for kind, number in numbers.items():
         drawn = (paper_comparison(seed, k, kind) for k in range(number))
-        result = tested[READINGS[kind]] = method_pvalues(drawn, rng=seed, jobs=jobs)
+        found = tested[READINGS[kind]] = method_pvalues(drawn, rng=seed, jobs=jobs)
         caption = f"{number:,} comparisons, {READINGS[kind]}"
-        tests = {"first": "mixed_paper", "second": "bootstrap"}
-        yield result_figure(f"figure-4-{kind}", caption, result, "agreement", **tests)
-        yield agreement_claim(result, f" ({READINGS[kind]})", least=0.99)
+        yield agreement_figure(f"figure-4-{kind}", caption, found)
+        yield agreement_claim(found, f" ({READINGS[kind]})", least=0.99)
     yield agreement_table("figure-4-data", tested)
     yield OMISSION
 
 
-def _levels(rows: Rows, design: Design, tests: tuple[str, ...], **options: Any) -> list[ErrorRates]:
+def _levels(rows: Rows, design: Design, tests: tuple[str, ...], **options: Any) -> pd.DataFrame:
     """Of comparisons without a difference, the share that each test calls significant."""
     variances = {name: spread**2 for name, spread in SPREADS.items()}
     if design == "nested":  # so that the difference of both systems has the variance above
         variances["system_topic"] /= 2
-    return [
-        error_rates(
-            m, n, components={"instance": s**2, **variances}, design=design, tests=tests, **options
-        )
-        for m, n, s in rows
-    ]
+    found = []
+    for m, n, s in rows:
+        components = {"instance": s**2, **variances}
+        rates = error_rates(m, n, components=components, design=design, tests=tests, **options)
+        found.append({"instances": m, "topics": n, "s_a": s, **rates["rate"]})
+    return pd.DataFrame(found)
 
 
-def _level_table(name: str, rows: Rows, results: list[ErrorRates]) -> Table:
-    header = ("instances", "topics", "s_a", *(t.replace("_", " ") for t in results[0].tests))
-    tabled = [(*row, *result.rate) for row, result in zip(rows, results, strict=True)]
+def _level_table(name: str, levels: pd.DataFrame, replications: int) -> Table:
+    header = [column if column == "s_a" else str(column).replace("_", " ") for column in levels]
     caption = (
-        f"How often each test rejects at 0.05 without a difference, {results[0].n_replications} "
-        "simulated comparisons"
+        f"How often each test rejects at 0.05 without a difference, {replications} simulated "
+        "comparisons"
     )
-    return page_table(name, caption, header, tabled, digits=3)
+    return page_table(name, caption, header, levels.itertuples(index=False), digits=3)
 
 
 @exhibit("algorithm-2", "Does Algorithm 2 keep its level?")
 def algorithm_2(*, replications: int, seed: int, jobs: int | None) -> Iterator[Part]:
     """Whether the paper's tests against a deterministic system keep their level."""
     tests = ("t_single", "mixed_paper", "bootstrap", "mixed")
-    results = _levels(CROSSED, "crossed", tests, n_replications=replications, rng=seed, jobs=jobs)
-    yield _level_table("algorithm-2", CROSSED, results)
-    by_row = dict(zip(CROSSED, results, strict=True))
-    worst, plain = by_row[10, 150, 0.02], by_row[3, 50, 0.0]
+    levels = _levels(CROSSED, "crossed", tests, n_replications=replications, rng=seed, jobs=jobs)
+    yield _level_table("algorithm-2", levels, replications)
+    worst, plain = (levels.iloc[CROSSED.index(row)] for row in ((10, 150, 0.02), (3, 50, 0.0)))
     noise = 3 * np.sqrt(0.05 * 0.95 / replications)
-    sound = [result.of("mixed") for result in results]
+    sound = levels["mixed"]
     yield claim(
         "Algorithm 2 rejects in 5% of comparisons without a difference where instances do not "
         "differ (up to three standard errors).",
-        abs(plain.of("bootstrap") - 0.05) < noise + 0.01,
-        f"{plain.of('bootstrap'):.3f}",
+        abs(plain["bootstrap"] - 0.05) < noise + 0.01,
+        f"{plain['bootstrap']:.3f}",
     )
     yield claim(
         "It does so where instances differ too (10 instances, 150 topics, s_a 0.02).",
-        worst.of("bootstrap") < 0.05 + noise,
-        f"{worst.of('bootstrap'):.3f}; the mixed model {worst.of('mixed_paper'):.3f}",
+        worst["bootstrap"] < 0.05 + noise,
+        f"{worst['bootstrap']:.3f}; the mixed model {worst['mixed_paper']:.3f}",
     )
     text = (
         "Two-way random effects keep the level throughout (up to three standard errors and 0.01)."
@@ -416,10 +422,10 @@ def algorithm_2(*, replications: int, seed: int, jobs: int | None) -> Iterator[P
 def section_3_2(*, replications: int, seed: int, jobs: int | None) -> Iterator[Part]:
     """Whether the nested model of two non-deterministic systems keeps its level."""
     tests = ("t_on_means", "mixed_paper", "mixed", "welch")
-    results = _levels(NESTED, "nested", tests, n_replications=replications, rng=seed, jobs=jobs)
-    yield _level_table("section-3-2", NESTED, results)
+    levels = _levels(NESTED, "nested", tests, n_replications=replications, rng=seed, jobs=jobs)
+    yield _level_table("section-3-2", levels, replications)
     noise = 3 * np.sqrt(0.05 * 0.95 / replications)
-    averaged, paper, sound, welch = ([result.of(test) for result in results] for test in tests)
+    averaged, paper, sound, welch = (levels[test] for test in tests)
     text = (
         "Nested in systems, instances count in the standard error: the paper's model stays near "
         "its level (below 0.1, up to three standard errors)."

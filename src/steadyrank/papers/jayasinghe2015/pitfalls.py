@@ -1,29 +1,29 @@
 """What goes wrong when a non-deterministic system is judged by one instance of it?
 
 The simulations and counts behind the figures of Jayasinghe, Webber, Sanderson, Dharmasena &
-Culpepper (2015, doi:10.1016/j.ipm.2015.06.005), as functions with results to plot: the paper's own
-simulation (Figures 2 and 3), and what the instances of anyone's scores say one by one (Figures 6 to
-8). `agreement` and `levels` compare tests.
+Culpepper (2015, doi:10.1016/j.ipm.2015.06.005) as frames: the paper's own simulation (Figures 2 and
+3, the comparisons of Figure 4), and what the instances of anyone's scores say one by one (Figures 6
+to 8). `instance_tests` compares tests. A frame's `attrs` have the settings and the seed behind it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any, Literal, get_args
 
 import numpy as np
+import pandas as pd
 from scipy import special
 
 from steadyrank.compute.random import Rng, block_stream, seed_from
+from steadyrank.data.scores import mean_of_present
 from steadyrank.errors import InputError, check_choice
-from steadyrank.notebook import Exhibit, made_frame, shown_by
+from steadyrank.notebook import made_frame
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.mixed.two_way import means_and_errors
 from steadyrank.stats.pairs.tests import in_threads, paired_t
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Effects = Literal["instance", "cell"]
 
@@ -31,177 +31,11 @@ GRID = tuple(np.round(np.arange(21) * 0.05, 2).tolist())
 """Means and standard deviations of the instance effect: the paper does not give its own."""
 
 
-def long_frame(axes: Mapping[str, Sequence[Any] | np.ndarray], **columns: Any) -> pd.DataFrame:
-    """One row per combination of the axes' values, with that cell of each array."""
-    values = [np.array(axis, object) for axis in axes.values()]
-    grid = np.meshgrid(*values, indexing="ij")
-    keys = {name: cells.ravel().tolist() for name, cells in zip(axes, grid, strict=True)}
-    return made_frame(keys | {name: array.ravel() for name, array in columns.items()})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-@shown_by()
-class SingleInstanceShares(Exhibit):
-    """Figure 2: how many instances differ significantly from the same baseline.
-
-    Examples
-    --------
-    >>> from steadyrank import papers
-    >>> shares = papers.single_instance_shares(means=[0.95], spreads=[0.0], n_trials=20)
-    >>> shares.share.tolist()
-    [[1.0]]
-    """
-
-    means: np.ndarray
-    spreads: np.ndarray
-    """Mean and standard deviation of the instance effect."""
-    share: np.ndarray
-    """Of the instances, on average, [mean, spread]; near 0 and near 1 they agree."""
-    share_error: np.ndarray
-    """Monte Carlo standard error: trials are independent, instances of one are not."""
-    n_topics: int
-    n_instances: int
-    n_trials: int
-    alpha: float
-    effects: Effects
-    seed: int
-
-    def caption(self) -> str:
-        """What is shared, and of how much."""
-        return (
-            f"Share of {self.n_instances} instances that differ from a baseline on {self.n_topics} "
-            f"topics at alpha {self.alpha:g}, over {self.n_trials} trials, by mean and "
-            f"standard deviation of the instance effect; seed {self.seed}"
-        )
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per mean and spread of the instance effect."""
-        axes = {"mean": self.means, "spread": self.spreads}
-        return long_frame(axes, share=self.share, share_error=self.share_error)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-@shown_by()
-class EquivalenceIntervals(Exhibit):
-    """Figure 3: intervals of a difference that is 0, against the number of topics.
-
-    Examples
-    --------
-    >>> from steadyrank import papers
-    >>> papers.equivalence_intervals([20, 2000]).inside.tolist()
-    [False, True]
-    """
-
-    sizes: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    inside: np.ndarray
-    """Whether the interval lies within the margin: equivalence is shown."""
-    sd: float
-    delta: float
-    confidence: float
-    seed: int
-
-    def caption(self) -> str:
-        """Of which differences these are intervals."""
-        return (
-            f"{self.confidence:.0%} intervals of the mean of differences N(0, {self.sd:g}²), and "
-            f"whether they lie within ±{self.delta:g}; seed {self.seed}"
-        )
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per number of topics."""
-        columns = {"low": self.low, "high": self.high, "inside": self.inside}
-        return long_frame({"topics": self.sizes}, **columns)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-@shown_by()
-class Contradictions(Exhibit):
-    """Figure 7: instances that differ significantly from a baseline, by direction.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from steadyrank import papers
-    >>> baseline = np.array([0.2, 0.3, 0.5, 0.4])
-    >>> sampled = baseline[None] + [[0.1, 0.12, 0.1, 0.1]]
-    >>> counts = papers.contradictions({"sampled": sampled}, baseline)
-    >>> counts.systems, counts.better.tolist()
-    (('sampled',), [[1, 1]])
-    """
-
-    systems: tuple[str, ...]
-    alphas: tuple[float, ...]
-    better: np.ndarray
-    worse: np.ndarray
-    """Numbers of instances, [system, alpha]."""
-    n_instances: np.ndarray
-    """[system]: with at least two topics in common with the baseline."""
-
-    @property
-    def disagreement(self) -> np.ndarray:
-        """Chance that two instances lead to different conclusions, [system, alpha]."""
-        whole = self.n_instances[:, None]
-        none = whole - self.better - self.worse
-        pairs = sum(counts * (counts - 1) for counts in (self.better, self.worse, none))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(1.0 - pairs / (whole * (whole - 1)))
-
-    def caption(self) -> str:
-        """What is counted."""
-        return (
-            "Instances that are significantly better or worse than the baseline, by paired t tests"
-        )
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per system and alpha."""
-        return long_frame(
-            {"system": self.systems, "alpha": self.alphas},
-            instances=np.repeat(self.n_instances, len(self.alphas)),
-            better=self.better,
-            worse=self.worse,
-            disagreement=self.disagreement,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-@shown_by()
-class InstanceSpread(Exhibit):
-    """Figures 6 and 8: how instances' means, and each topic's scores, vary between instances.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from steadyrank import papers
-    >>> spread = papers.instance_spread({"sampled": np.array([[0.2, 0.4], [0.3, 0.8]])})
-    >>> spread.systems, spread.means[0].round(2).tolist()
-    (('sampled',), [0.3, 0.55])
-    """
-
-    systems: tuple[str, ...]
-    means: tuple[np.ndarray, ...]
-    """Of each system: the mean over topics of each instance."""
-    topics: np.ndarray
-    """[system, topic, 5]: least, quartiles and largest score over instances."""
-
-    def caption(self) -> str:
-        """What varies."""
-        return f"Means of instances over {self.topics.shape[1]} topics"
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per system: how the means of its instances spread."""
-        return made_frame(
-            {
-                "system": system,
-                "instances": len(means),
-                "mean": float(means.mean()),
-                "sd": float(means.std(ddof=1)) if len(means) > 1 else np.nan,
-                "least": float(means.min()),
-                "largest": float(means.max()),
-            }
-            for system, means in zip(self.systems, self.means, strict=True)
-        )
+def frame_with(data: Any, **settings: Any) -> pd.DataFrame:
+    """A frame of rows or columns, whose `attrs` record how it was made."""
+    frame = pd.DataFrame(data)
+    frame.attrs.update(settings)
+    return frame
 
 
 def paper_scores(
@@ -226,6 +60,53 @@ def paper_scores(
     return np.asarray(np.sqrt(0.5 * (topics**2 + instances**2)))
 
 
+def paper_comparisons(
+    n_comparisons: int = 5000, *, n_topics: int = 50, n_instances: int = 100, rng: Rng = 0
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Figure 4's comparisons: systems with mean and variance of the instance effect on (0, 1).
+
+    Each is (scores [instance, topic], scores of a deterministic system [topic]).
+
+    Parameters
+    ----------
+    n_comparisons, n_topics, n_instances : int
+        Comparisons, and the topics and instances of each.
+    rng : int, Generator or None
+        Seed; an iterator records none: give an integer to have the same comparisons again.
+
+    Returns
+    -------
+    iterator of (array, array)
+        Scores of the instances [instance, topic], and of the single run [topic].
+
+    References
+    ----------
+    - Jayasinghe, Webber, Sanderson, Dharmasena & Culpepper (2015). Statistical comparisons of non-
+      deterministic IR systems using two dimensional variance. IP&M. doi:10.1016/j.ipm.2015.06.005
+
+    Examples
+    --------
+    >>> from steadyrank import papers
+    >>> scores, single = next(papers.paper_comparisons(1, n_topics=5, n_instances=3))
+    >>> scores.shape, single.shape
+    ((3, 5), (5,))
+    """
+    # Not itself a generator: `rng` is refused, or drawn from, now and not at the first comparison.
+    seed, size = seed_from(rng), (n_instances, n_topics)
+    return (paper_comparison(seed, number, size=size) for number in range(n_comparisons))
+
+
+def paper_comparison(
+    seed: int, number: int, effects: Effects = "instance", *, size: tuple[int, int] = (100, 50)
+) -> tuple[np.ndarray, np.ndarray]:
+    """One of Figure 4's comparisons: an effect for each instance, or for each of its topics."""
+    by_cell = ", by cell" if effects == "cell" else ""
+    stream = block_stream(seed, f"simulated comparison{by_cell}", number)
+    mean, variance = stream.random(2)
+    scores = paper_scores(stream, mean, np.sqrt(variance), size=size, effects=effects)
+    return scores, stream.random(size[1])
+
+
 def single_instance_shares(
     *,
     means: Sequence[float] = GRID,
@@ -237,7 +118,7 @@ def single_instance_shares(
     effects: Effects = "instance",
     jobs: int | None = None,
     rng: Rng = 0,
-) -> SingleInstanceShares:
+) -> pd.DataFrame:
     """Figure 2: test each instance of a simulated system alone; how many differ significantly?
 
     Each repetition draws a system (`paper_scores`) and a deterministic one whose scores are uniform
@@ -259,8 +140,9 @@ def single_instance_shares(
 
     Returns
     -------
-    SingleInstanceShares
-        Shares by mean and spread of the instances.
+    DataFrame
+        One row per mean and spread: the share of instances, and its Monte Carlo standard error
+        (trials are independent, instances of one are not).
 
     References
     ----------
@@ -270,39 +152,30 @@ def single_instance_shares(
     Examples
     --------
     >>> shares = single_instance_shares(means=[0.45, 0.95], spreads=[0.0, 0.3], n_trials=20)
-    >>> (shares.share[0] < 0.1).tolist(), (shares.share[1] > 0.95).tolist()
-    ([True, False], [True, False])
+    >>> (shares["share"] < 0.1).tolist(), (shares["share"] > 0.95).tolist()
+    ([True, False, False, False], [False, False, True, False])
     """
     seed = seed_from(rng)
     check_open_unit("alpha", alpha)
     for number in (n_topics, n_instances, n_trials):
         check_samples(number)
-    cells = [(float(mean), float(spread)) for mean in means for spread in spreads]
+    cells = list(product(map(float, means), map(float, spreads)))
     critical = float(special.stdtrit(n_topics - 1.0, 1.0 - 0.5 * alpha))
 
-    def shares(cell: int) -> tuple[float, float]:
+    def tested(cell: int) -> dict[str, float]:
+        mean, spread = cells[cell]
         stream = block_stream(seed, "instances tested one by one", cell)
         size = (n_trials, n_instances, n_topics)
-        scores = paper_scores(stream, *cells[cell], size=size, effects=effects)
+        scores = paper_scores(stream, mean, spread, size=size, effects=effects)
         scores -= stream.random((n_trials, 1, n_topics))
         difference, error = means_and_errors(scores)
         significant = (np.abs(difference) > critical * error).mean(axis=1)
-        return float(significant.mean()), float(significant.std() / np.sqrt(n_trials))
+        share, off = significant.mean(), significant.std() / np.sqrt(n_trials)
+        return {"mean": mean, "spread": spread, "share": float(share), "share_error": float(off)}
 
-    pairs = np.array(in_threads(shares, range(len(cells)), jobs=jobs))
-    share, error = pairs.T.reshape(2, len(means), len(spreads))
-    return SingleInstanceShares(
-        means=np.asarray(means, dtype=np.float64),
-        spreads=np.asarray(spreads, dtype=np.float64),
-        share=share,
-        share_error=error,
-        n_topics=n_topics,
-        n_instances=n_instances,
-        n_trials=n_trials,
-        alpha=alpha,
-        effects=effects,
-        seed=seed,
-    )
+    sizes = {"n_topics": n_topics, "n_instances": n_instances, "n_trials": n_trials}
+    rows = in_threads(tested, range(len(cells)), jobs=jobs)
+    return frame_with(rows, **sizes, alpha=alpha, effects=effects, seed=seed)
 
 
 def equivalence_intervals(
@@ -312,7 +185,7 @@ def equivalence_intervals(
     delta: float = 0.01,
     confidence: float = 0.95,
     rng: Rng = 0,
-) -> EquivalenceIntervals:
+) -> pd.DataFrame:
     """Figure 3: intervals of the mean of n differences N(0, sd²), a new sample for each n.
 
     Only many topics bring the interval within ±delta: few topics find no difference either, but
@@ -333,8 +206,8 @@ def equivalence_intervals(
 
     Returns
     -------
-    EquivalenceIntervals
-        Intervals by number of topics, and whether each lies within the margin.
+    DataFrame
+        One row per number of topics: the interval, and whether it lies within the margin.
 
     References
     ----------
@@ -343,8 +216,7 @@ def equivalence_intervals(
 
     Examples
     --------
-    >>> intervals = equivalence_intervals([20, 2000])
-    >>> intervals.inside.tolist()
+    >>> equivalence_intervals([20, 2000])["inside"].tolist()
     [False, True]
     """
     seed = seed_from(rng)
@@ -358,8 +230,8 @@ def equivalence_intervals(
     half = special.stdtrit(n - 1.0, 0.5 + 0.5 * confidence) * error
     low, high = mean - half, mean + half
     inside = (low > -delta) & (high < delta)
-    made = {"sizes": n, "low": low, "high": high, "inside": inside}
-    return EquivalenceIntervals(**made, sd=sd, delta=delta, confidence=confidence, seed=seed)
+    columns = {"topics": n, "low": low, "high": high, "inside": inside}
+    return frame_with(columns, sd=sd, delta=delta, confidence=confidence, seed=seed)
 
 
 def contradictions(
@@ -367,7 +239,7 @@ def contradictions(
     baseline: np.ndarray,
     *,
     alphas: Sequence[float] = (0.1, 0.05),
-) -> Contradictions:
+) -> pd.DataFrame:
     """Figure 7: paired t tests of each instance of each system against one baseline, counted.
 
     Parameters
@@ -381,9 +253,10 @@ def contradictions(
 
     Returns
     -------
-    Contradictions
-        How many instances are significantly better and worse than the baseline, per system and
-        level.
+    DataFrame
+        One row per system and level: instances with at least two topics of the baseline's, how many
+        are significantly better and worse, and the chance that two of them lead to different
+        conclusions.
 
     References
     ----------
@@ -394,33 +267,29 @@ def contradictions(
     --------
     >>> baseline = np.array([0.2, 0.3, 0.5, 0.4])
     >>> shifts = [[-0.1, -0.1, -0.12, -0.1], [0.1, -0.1, 0.1, -0.1], [0.1, 0.12, 0.1, 0.1]]
-    >>> counts = contradictions({"sampled": baseline + np.array(shifts)}, baseline)
-    >>> counts.worse.tolist(), counts.better.tolist(), counts.disagreement.tolist()
-    ([[1, 1]], [[1, 1]], [[1.0, 1.0]])
+    >>> counts = contradictions({"sampled": baseline + np.array(shifts)}, baseline, alphas=[0.05])
+    >>> counts[["instances", "better", "worse", "disagreement"]].iloc[0].tolist()
+    [3.0, 1.0, 1.0, 1.0]
     """
     for alpha in alphas:
         check_open_unit("alpha", alpha)
-    better, worse = np.zeros((2, len(systems), len(alphas)), np.int64)
-    n_instances = np.zeros(len(systems), np.int64)
-    for place, scores in enumerate(systems.values()):
-        rows = np.vstack([scores, baseline])
+    rows = []
+    for name, scores in systems.items():
         pairs = np.stack([np.arange(len(scores)), np.full(len(scores), len(scores))], axis=1)
-        test = paired_t(rows, pairs)
-        n_instances[place] = (test.n > 1).sum()
-        significant = test.pvalue[:, None] < np.array(alphas)
-        better[place] = (significant & (test.difference > 0.0)[:, None]).sum(axis=0)
-        worse[place] = (significant & (test.difference < 0.0)[:, None]).sum(axis=0)
-    return Contradictions(
-        systems=tuple(systems),
-        alphas=tuple(alphas),
-        better=better,
-        worse=worse,
-        n_instances=n_instances,
-    )
+        test = paired_t(np.vstack([scores, baseline]), pairs)
+        whole = int((test.n > 1).sum())
+        for alpha in alphas:
+            direction = np.sign(test.difference)[test.pvalue < alpha]
+            better, worse = int((direction > 0).sum()), int((direction < 0).sum())
+            alike = sum(n * (n - 1) for n in (better, worse, whole - better - worse))
+            apart = 1.0 - alike / (whole * (whole - 1)) if whole > 1 else math.nan
+            counts = {"instances": whole, "better": better, "worse": worse, "disagreement": apart}
+            rows.append({"system": name, "alpha": alpha, **counts})
+    return made_frame(rows)
 
 
-def instance_spread(systems: Mapping[str, np.ndarray]) -> InstanceSpread:
-    """Figures 6 and 8: means of instances, and the range of each topic's scores over instances.
+def instance_spread(systems: Mapping[str, np.ndarray]) -> pd.DataFrame:
+    """Figure 6: how the means of a system's instances spread.
 
     Parameters
     ----------
@@ -429,8 +298,8 @@ def instance_spread(systems: Mapping[str, np.ndarray]) -> InstanceSpread:
 
     Returns
     -------
-    InstanceSpread
-        Per system, the spread of its instances on every topic.
+    DataFrame
+        One row per system: instances, and mean, sd, least and largest of their means over topics.
 
     References
     ----------
@@ -439,12 +308,28 @@ def instance_spread(systems: Mapping[str, np.ndarray]) -> InstanceSpread:
 
     Examples
     --------
-    >>> instance_spread({"sampled": np.array([[0.2, 0.4], [0.3, 0.8]])}).means[0].round(2).tolist()
-    [0.3, 0.55]
+    >>> spread = instance_spread({"sampled": np.array([[0.2, 0.4], [0.3, 0.8]])})
+    >>> spread[["instances", "least", "largest"]].round(2).iloc[0].tolist()
+    [2.0, 0.3, 0.55]
     """
-    for name, scores in systems.items():
-        if np.isnan(scores).all(axis=0).any() or np.isnan(scores).all(axis=1).any():
-            raise InputError(f"{name}: an instance or a topic has no score at all; leave it out")
-    ranges = [np.nanquantile(y, [0.0, 0.25, 0.5, 0.75, 1.0], axis=0).T for y in systems.values()]
-    means = tuple(np.nanmean(scores, axis=1) for scores in systems.values())
-    return InstanceSpread(systems=tuple(systems), means=means, topics=np.array(ranges))
+    means = {name: mean_of_present(scores) for name, scores in systems.items()}
+    return made_frame(
+        {
+            "system": name,
+            "instances": len(values),
+            "mean": float(values.mean()),
+            "sd": float(values.std(ddof=1)) if len(values) > 1 else math.nan,
+            "least": float(values.min()),
+            "largest": float(values.max()),
+        }
+        for name, values in means.items()
+    )
+
+
+def topic_spread(scores: np.ndarray) -> pd.DataFrame:
+    """Figure 8: how scores [instance, topic] spread over instances, one row per topic."""
+    if np.isnan(scores).all(axis=0).any():
+        raise InputError("a topic has no score at all; leave it out")
+    ends = {"least": np.nanmin(scores, axis=0), "largest": np.nanmax(scores, axis=0)}
+    sd = np.ma.masked_invalid(scores).std(axis=0, ddof=1).filled(np.nan)
+    return made_frame({"median": np.nanmedian(scores, axis=0), **ends, "sd": sd})

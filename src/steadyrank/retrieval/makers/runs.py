@@ -6,16 +6,15 @@ written into a folder, scored without being written, or both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from steadyrank._version import __version__
-from steadyrank.compute.executors import Machine, Progress, is_elsewhere, shared, workers
+from steadyrank.compute.executors import Machine, Progress, as_finished, is_elsewhere, workers
 from steadyrank.compute.files import check_still_there, sweep, write_whole
 from steadyrank.compute.stores import Store, open_store
 from steadyrank.data.qrels import JudgedRun
@@ -42,9 +41,6 @@ from steadyrank.retrieval.makers.inputs import (
 
 Info = Mapping[str, str]
 """What is known of a run: name of a column to its value."""
-
-WINDOW = 64
-"""Tasks that are with the workers at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +111,9 @@ class Task:
 class Made:
     """What a task has made."""
 
-    values: np.ndarray | None = None
-    """[run, measure, topic]"""
-    lacking: np.ndarray | None = None
-    """[run]: judged topics without documents."""
+    scores: dict[str, np.ndarray] = field(default_factory=dict)
+    """As a store keeps them: values [run, measure, topic], and lacking [run], the judged topics
+    without documents."""
     texts: dict[str, bytes] = field(default_factory=dict)
 
     def keep(self, task: Task, run: Run) -> None:
@@ -132,94 +127,6 @@ class Made:
             self.texts[run.name] = run_text(run)
         else:
             task.folder.save(run.name, run_text(run))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Harvest:
-    """The scores of all runs, empty if nobody asked, and how many runs were written now."""
-
-    values: np.ndarray
-    """[run, measure, topic]"""
-    lacking: np.ndarray
-    """[run]: judged topics without documents."""
-    written: int
-
-
-def make_runs(
-    function: Callable[[Any, Task], Made],
-    plan: Any,
-    tasks: Sequence[Task],
-    pool: Executor,
-    *,
-    folder: RunFolder | None = None,
-    store: Store | None = None,
-    score: bool = False,
-    progress: Progress | None = None,
-) -> Harvest:
-    """Let `function(plan, task)` make all runs that are not there yet.
-
-    `progress` is told of runs, those that were there included.
-    """
-    values: dict[str, np.ndarray] = {}
-    lacking: dict[str, np.ndarray] = {}
-    total, written = sum(len(task.runs) for task in tasks), 0
-
-    def tell() -> None:
-        if progress is not None:
-            progress(total - sum(len(task.runs) for task in left.values()), total)
-
-    left: dict[str, Task] = {}
-    for task in tasks:
-        kept = store.load(task.name) if score and store is not None else None
-        if kept is not None:
-            values[task.name], lacking[task.name] = kept["values"], kept["lacking"]
-        write = frozenset(run for run in task.runs if folder is not None and folder.lacks(run))
-        if write or (score and kept is None):
-            target = None if is_elsewhere(pool) else folder
-            scoring = score and kept is None
-            left[task.name] = replace(task, write=write, score=scoring, folder=target)
-    tell()
-    for task, answer in finished_tasks(function, plan, list(left.values()), pool):
-        for name, text in answer.texts.items():
-            folder.save(name, text)  # type: ignore[union-attr]
-        if answer.values is not None and answer.lacking is not None:
-            values[task.name], lacking[task.name] = answer.values, answer.lacking
-            if store is not None:
-                store.save(task.name, {"values": answer.values, "lacking": answer.lacking})
-        written += len(task.write)
-        del left[task.name]
-        tell()
-    if not score:
-        return Harvest(values=np.empty((0, 0, 0)), lacking=np.empty(0, int), written=written)
-    return Harvest(
-        values=np.concatenate([values[task.name] for task in tasks]),
-        lacking=np.concatenate([lacking[task.name] for task in tasks]),
-        written=written,
-    )
-
-
-def finished_tasks(
-    function: Callable[[Any, Task], Made], plan: Any, tasks: Iterable[Task], pool: Executor
-) -> Iterator[tuple[Task, Made]]:
-    """(task, function(plan, task)) as they are done, a limited number at a time.
-
-    Answers are handed on and let go, so that memory does not grow with the number of tasks.
-    """
-    there = shared(pool, plan)
-    waiting: dict[Future[Made], Task] = {}
-    try:
-        for task in tasks:
-            waiting[pool.submit(function, there, task)] = task
-            if len(waiting) >= WINDOW:
-                wait(waiting, return_when=FIRST_COMPLETED)
-            for future in [future for future in waiting if future.done()]:
-                yield waiting.pop(future), future.result()
-        while waiting:
-            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-                yield waiting.pop(future), future.result()
-    finally:
-        for future in waiting:
-            future.cancel()
 
 
 MadeRun = tuple[str, Callable[[], Run], Callable[[], JudgedRun]]
@@ -390,9 +297,19 @@ def keep_and_score(task: Task, evaluation: Evaluation | None, runs: Iterable[Mad
             judged = judge()
             values.append(evaluation.values(judged))
             lacking.append(int((judged.lengths < 0).sum()))
-    if not task.score:
-        return made
-    return Made(values=np.array(values), lacking=np.array(lacking), texts=made.texts)
+    if task.score:
+        made.scores.update(values=np.array(values), lacking=np.array(lacking))
+    return made
+
+
+class Harvest(NamedTuple):
+    """The scores of all runs, empty if nobody asked, and how many runs were written now."""
+
+    values: np.ndarray
+    """[run, measure, topic]"""
+    lacking: np.ndarray
+    """[run]: judged topics without documents."""
+    written: int
 
 
 def _carry_out(
@@ -402,7 +319,10 @@ def _carry_out(
     out: PathLike | None = None,
     store: PathLike | None = None,
 ) -> Harvest:
-    """Make the runs that are not there yet: write them to `out`, score them by `evaluation`."""
+    """Make the runs that are not there yet: write them to `out`, score them by `evaluation`.
+
+    Progress is told of runs, those that were there included.
+    """
     plan = making.plan(making, evaluation)
     check_run_names(making.runs)
     with workers(**making.pool) as pool:
@@ -410,16 +330,48 @@ def _carry_out(
         kept = None
         if store is not None and evaluation is not None:
             kept = open_store(store, {**making.settings, **evaluation.settings()})
-        harvest = make_runs(
-            making.make,
-            plan,
-            making.tasks,
-            pool,
-            folder=folder,
-            store=kept,
-            score=evaluation is not None,
-            progress=making.progress,
-        )
+        scores, left = _what_is_left(making.tasks, folder, kept, score=evaluation is not None)
+        n_left, written = sum(len(task.runs) for task in left), 0
+        _tell(making, n_left)
+        # Runs that are made elsewhere come back as text.
+        target = None if is_elsewhere(pool) else folder
+        tasks = [replace(task, folder=target) for task in left]
+        for task, made in as_finished(making.make, plan, tasks, pool):
+            for name, text in made.texts.items():
+                folder.save(name, text)  # type: ignore[union-attr]
+            if made.scores:
+                scores[task.name] = made.scores
+                if kept is not None:
+                    kept.save(task.name, made.scores)
+            written += len(task.write)
+            n_left -= len(task.runs)
+            _tell(making, n_left)
     if folder is not None:
         folder.finish(making.runs, making.info)
-    return harvest
+    if evaluation is None:
+        return Harvest(np.empty((0, 0, 0)), np.empty(0, int), written)
+    values, lacking = (
+        np.concatenate([scores[task.name][key] for task in making.tasks])
+        for key in ("values", "lacking")
+    )
+    return Harvest(values, lacking, written)
+
+
+def _what_is_left(
+    tasks: Iterable[Task], folder: RunFolder | None, store: Store | None, *, score: bool
+) -> tuple[dict[str, dict[str, np.ndarray]], list[Task]]:
+    """The scores that a store has, and the tasks that still have runs to write or to score."""
+    scores, left = {}, []
+    for task in tasks:
+        kept = None if store is None else store.load(task.name)
+        if kept is not None:
+            scores[task.name] = kept
+        write = frozenset(run for run in task.runs if folder is not None and folder.lacks(run))
+        if write or (score and kept is None):
+            left.append(replace(task, write=write, score=score and kept is None))
+    return scores, left
+
+
+def _tell(making: Making, n_left: int) -> None:
+    if making.progress is not None:
+        making.progress(len(making.runs) - n_left, len(making.runs))

@@ -174,13 +174,13 @@ def _check_aim(method: str, minimum_difference: Any, width: Any, topics: Any) ->
         return
     if method == "interval" and width is None:
         raise InputError(
-            "give the width that intervals may have, such as 0.1, or the number of topics to "
-            "see how wide their intervals are"
+            "give the width that intervals may have, as width=, such as 0.1, or n_topics= to see "
+            "how wide the intervals of a number of topics are"
         )
     if method != "interval" and minimum_difference is None:
         raise InputError(
-            "give the minimum difference that topics must show, such as 0.05, or the number "
-            "of topics to see what they can detect"
+            "give the minimum difference that topics must show, as minimum_difference=, such as "
+            "0.05, or n_topics= to see what a number of topics can detect"
         )
 
 
@@ -205,7 +205,10 @@ def check_comparisons(comparisons: Any) -> int:
 def _check_systems(method: str, systems: Any) -> int:
     if method == "anova":
         if systems is None:
-            raise InputError("give the number of systems that ANOVA will compare, such as 10")
+            raise InputError(
+                "give the number of systems that ANOVA will compare, as systems=, such as 10; two "
+                'systems have method="ttest"'
+            )
         return check_whole("systems", systems)
     if systems not in (None, 2):
         warn(

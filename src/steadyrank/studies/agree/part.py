@@ -16,7 +16,7 @@ from steadyrank.studies.agree.study import agree
 from steadyrank.studies.agree.view import VIEW
 from steadyrank.studies.material import Material
 from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
-from steadyrank.words import percent
+from steadyrank.words import swap_words
 
 LEAST_RANKED = 5
 """Runs from which on a correlation of rankings says something."""
@@ -70,7 +70,7 @@ def _front(result: AgreeResult, findings: Findings) -> Front:
     scores = findings.material.scores
     share, n = swap_share(scores), len(scores.measures)
     by = f"Under another of the {n} measures" if n > 2 else f"By {scores.measures[-1]}"
-    text = f"{by} {percent(share)} of the pairs of runs change their order."
+    text = f"{by} {swap_words(share, len(scores.runs))}."
     return Front(swap=Finding("agree.swap", text, {"share": share}))
 
 

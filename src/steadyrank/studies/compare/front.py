@@ -38,7 +38,7 @@ def front(result: CompareResult, *, n_runs: int, study: str, link: str) -> Front
     return Front(
         verdict=verdict(result, n_runs, study),
         line=lead(result, study),
-        board=_board(result, link),
+        board=_board(result, link, n_runs),
         cautions=_cautions(result, "gaps", "audit"),
         tiles=tuple(_tiles(result, study)),
     )
@@ -63,37 +63,54 @@ def ranked(result: CompareResult) -> list[int]:
 def verdict(result: CompareResult, n_runs: int = 0, study: str = "compare") -> Finding:
     """Who leads, and how many could be first; with a baseline, how many differ from it."""
     if result.baseline is not None:
-        found = significant(result)
-        return Finding(f"{study}.significant", found.text, found.values)
+        values = significant(result).values
+        return Finding(f"{study}.significant", f"{_against_words(result)}.", values)
     order = ranked(result)
     best = [run for run in order if result.mean[order[0]] - result.mean[run] <= SAME_MEAN]
     could = [run for run in order if result.could_be_first[run]]
-    compared, rows = len(result.runs), f"{result.row_word}s"
-    among = f" (best {compared:,} of {n_runs:,} {rows})" if n_runs > compared else ""
     values = {
         "leaders": [result.runs[run] for run in best],
         "could_be_first": len(could),
         "n_rows": len(order),
         "measure": result.measure,
     }
-    text = _verdict_words(result, order, best, len(could))
-    return Finding(f"{study}.verdict", f"{text}{among}.", values)
+    text = _verdict_words(result, order, best, len(could), n_runs)
+    return Finding(f"{study}.verdict", f"{text}.", values)
+
+
+def _against_words(result: CompareResult) -> str:
+    """How many rows are better than the baseline, and how many worse."""
+    n, found = len(result.pairs), significant(result)
+    better, worse = found.values["n_better"], found.values["n_worse"]
+    if n == 1:
+        return found.text.removesuffix(f" by mean {result.measure}.")
+    others = f"of {n:,} other {result.row_word}s"
+    if not better + worse:
+        return f"None {others} is significantly different from {result.baseline}"
+    ahead = f"{better:,}" if better else "None"
+    are = "are" if better > 1 else "is"
+    behind = f"{worse:,} significantly worse" if worse else "none is significantly worse"
+    return f"{ahead} {others} {are} significantly better than {result.baseline}, {behind}"
 
 
 def _verdict_words(
-    result: CompareResult, order: Sequence[int], best: Sequence[int], n_first: int
+    result: CompareResult, order: Sequence[int], best: Sequence[int], n_first: int, n_runs: int
 ) -> str:
     names = [result.runs[run] for run in best]
     n, rows = len(order), f"{result.row_word}s"
+    many = f"{n:,} {rows}"
+    if n_runs > len(result.runs):
+        many = f"best {len(result.runs):,} of {n_runs:,} {rows}"
     if len(best) == n:
         who = listed(names) if n <= MOST_NAMES else f"All {number_word(n)} {rows}"
         return f"{who} have the same mean {result.measure}"
     sure = f"with {1 - result.alpha:.0%} confidence" if result.is_familywise else "by these tests"
-    first = f"{n_first:,} of {n:,} {rows} could be first"
+    of = "of the" if n_runs > len(result.runs) else "of"
+    first = f"{n_first:,} {of} {many} could be first"
     if len(best) > 1:
         some = listed(names) if len(best) <= MOST_NAMES else number_word(len(best)).capitalize()
         some = some if len(best) <= MOST_NAMES else f"{some} {rows}"
-        only = f"{sure} no other {result.row_word} could be first"
+        only = f"{sure} no other could be first"
         return f"{some} share the best mean; {first if n_first > len(best) else only}"
     if n == 2:
         rival = result.runs[order[1]]
@@ -101,8 +118,8 @@ def _verdict_words(
             return f"{names[0]} is significantly better than {rival}"
         return f"{names[0]} leads, but is not significantly better than {rival}"
     if n_first == 1:
-        return f"{names[0]} leads; {sure} no other of the {n:,} {rows} could be first"
-    any_of = f"any of the {n:,} {rows} could be first"
+        return f"{names[0]} leads; {sure} no other of the {many} could be first"
+    any_of = f"any of the {many} could be first"
     return f"{names[0]} leads, but {any_of if n_first == n else first}"
 
 
@@ -123,20 +140,24 @@ def lead(result: CompareResult, study: str = "compare") -> Finding | None:
     nearest = below[0] if result.baseline is None and below else others[0]
     a, b = sorted((pivot, nearest), key=order.index)
     place = _pair(result, a, b)
-    gap = float(result.mean[a] - result.mean[b])
+    sign = 1.0 if int(result.pairs[place, 0]) == a else -1.0
+    gap = sign * float(result.difference[place])
     means = f"Mean {result.measure} {result.mean[a]:.3f} against {result.mean[b]:.3f}"
     means += f" for {result.runs[b]}"
     values = {"a": result.runs[a], "b": result.runs[b], "difference": gap}
     if result.flag[place] == TOO_FEW:
         return Finding(f"{study}.lead", f"{means}; they share too few topics to compare.", values)
-    sign = 1.0 if int(result.pairs[place, 0]) == a else -1.0
     ends = sorted(sign * float(end) for end in result.interval[place])
     is_significant = bool(result.significant[place])
     decided = "significant" if is_significant else "not significant"
     family = result.n_comparisons
     among = f" among {counted(family, 'comparison', form=',')}" if result.is_corrected else ""
+    # The tested difference is on the topics that both have; means may be of more.
+    is_shared = abs(gap - (result.mean[a] - result.mean[b])) > SAME_MEAN
+    on = "; shared topics" if is_shared else ":"
     text = (
-        f"{means}: {typeset(f'{gap:+.3f}')} {signed_interval(ends, '+.3f').text}, {decided}{among}."
+        f"{means}{on} {typeset(f'{gap:+.3f}')} {signed_interval(ends, '+.3f').text}, "
+        f"{decided}{among}."
     )
     values |= {
         "interval": ends,
@@ -146,7 +167,7 @@ def lead(result: CompareResult, study: str = "compare") -> Finding | None:
     return Finding(f"{study}.lead", text, values)
 
 
-def _board(result: CompareResult, link: str) -> Board:
+def _board(result: CompareResult, link: str, n_rows: int) -> Board:
     order = ranked(result)
     shown = order[:ROWS]
     if result.baseline is not None and (own := result.runs.index(result.baseline)) not in shown:
@@ -173,7 +194,7 @@ def _board(result: CompareResult, link: str) -> Board:
         n_ranks=len(result.runs),
         group="against the baseline" if decided else "group" if result.letters else "tier",
         link=link,
-        more=f"All {len(order):,} {rows}",
+        more=f"All {n_rows:,} {rows}",
     )
 
 
@@ -207,8 +228,8 @@ def _tiles(result: CompareResult, study: str) -> list[Tile]:
             Tile(
                 id=f"{study}.fragility",
                 figure=counted(carried.n, noun[:-1], noun, form=","),
-                text=f"carry the first place: without {by_number(carried.n, 'it', 'them')} "
-                f"{carried.rival} catches up",
+                text=f"{by_number(carried.n, 'carries', 'carry')} the first place: without "
+                f"{by_number(carried.n, 'it', 'them')} {carried.rival} catches up",
                 values=carried._asdict(),
             )
         )

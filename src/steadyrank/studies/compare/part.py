@@ -6,7 +6,6 @@ from typing import cast
 
 from steadyrank.compute.random import seed_from
 from steadyrank.present.view import Finding
-from steadyrank.stats.instances.mixed_tests import has_instances
 from steadyrank.studies.compare.audit import audited
 from steadyrank.studies.compare.correcting import CompareSettings
 from steadyrank.studies.compare.front import beside_systems, front
@@ -48,7 +47,7 @@ def _cost(shape: Shape) -> Cost:
 
 def _front(results: Results, findings: Findings) -> Front:
     scores = findings.material.scores
-    if has_instances(scores):
+    if "systems" in findings.results:  # the verdict is theirs
         return beside_systems(results[0])
     return front(results[0], n_runs=len(scores.runs), study="compare", link="evaluate")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -290,7 +291,7 @@ def _listed(result: CompareResult) -> np.ndarray:
     if len(low) <= MOST_PAIRS:
         return np.arange(len(low))
     listed = np.flatnonzero((high < TOP) | (low == 0))
-    return listed[np.lexsort((high[listed], low[listed]))][:MOST_PAIRS]
+    return listed[np.lexsort((high[listed], low[listed]))]
 
 
 def _pairs_caption(results: Results) -> str:
@@ -771,6 +772,10 @@ def _audit_rows(result: AuditResult) -> list[dict[str, str]]:
     ]
 
 
+def _ready_cell(title: str, row: Row) -> Cell:
+    return Cell(row[title])
+
+
 AUDIT = View(
     findings=_audit_findings,
     tables=(
@@ -779,7 +784,7 @@ AUDIT = View(
             rows=_audit_rows,
             columns=(
                 Col("test", form="name"),
-                *(Col(title, form=lambda row, title=title: Cell(row[title])) for title in WORLDS),
+                *(Col(title, form=partial(_ready_cell, title)) for title in WORLDS),
             ),
             caption=lambda result: (
                 f"{result.measure}: share of {result.n_trials:,} trials with p < {result.alpha:g}, "

@@ -15,7 +15,7 @@ from steadyrank.studies.datasets.study import datasets
 from steadyrank.studies.datasets.view import VIEW, findings
 from steadyrank.studies.material import Material
 from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
-from steadyrank.words import by_number, count_or_share, counted, interval, percent, size, typeset
+from steadyrank.words import by_number, count_or_share, counted, interval, size, swap_words, typeset
 
 
 def _run(job: Job) -> DatasetsResult:
@@ -115,7 +115,7 @@ def _swap(result: DatasetsResult) -> Finding | None:
     turned = np.where(signs > 0, 1.0 - above, above)[signs != 0.0]
     share = float(mean_of_present(turned))
     n = counted(len(result.datasets), "other dataset")
-    text = f"On {n} {percent(share)} of the pairs of runs change their order."
+    text = f"On {n} {swap_words(share, len(result.runs))}."
     return Finding("datasets.swap", text, {"share": share})
 
 

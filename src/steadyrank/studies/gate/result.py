@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -73,6 +73,8 @@ class GateRow:
     """Whether completions attain these, or only none lies beyond them."""
     n_unjudged: int | None = None
     """Unjudged documents that one of the runs ranks above the cutoff."""
+    fragility: GateFragility | None = None
+    """The topics that carry the side of the margin on which the difference lies."""
     method: str
     """How the variance is estimated: "t", "CR1" or "CR2"."""
 
@@ -80,6 +82,13 @@ class GateRow:
     def name(self) -> str:
         """The measure, and the segment if it is of one."""
         return self.measure if self.segment is None else f"{self.measure}, {self.segment}"
+
+
+class GateFragility(NamedTuple):
+    """The fewest topics, or clusters, without which the difference is across the margin."""
+
+    n: int
+    topics: list[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -143,7 +152,8 @@ def row_json(row: GateRow) -> dict[str, Any]:
     """A row under its keys."""
     keys = [key for key in GateRow.__dataclass_fields__ if key != "segment"]
     segment = {} if row.segment is None else {"segment": row.segment}
-    return segment | {key: getattr(row, key) for key in keys}
+    found = {key: getattr(row, key) for key in keys}
+    return segment | found | {"fragility": row.fragility and row.fragility._asdict()}
 
 
 LINES, FIRST, LOCK = "history.jsonl", "first.parquet", ".lock"
@@ -218,14 +228,7 @@ def add_to_history(folder: PathLike, scores: Scores, result: GateResult) -> Gate
 
 def _first_baseline(scores: Scores) -> Scores:
     baseline = scores.select(runs=scores.runs[0])
-    return Scores(
-        measures=baseline.measures,
-        runs=baseline.runs,
-        topics=baseline.topics,
-        values=baseline.values,
-        topic_info=baseline.topic_info,
-        meta={"judgments": _judgments(scores)},
-    )
+    return replace(baseline, run_info={}, meta={"judgments": _judgments(scores)})
 
 
 def _judgments(scores: Scores) -> str | None:

@@ -22,6 +22,7 @@ from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.measures.names import Measure
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.decisions import adjust
+from steadyrank.stats.pairs.fragility import carried
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW
 from steadyrank.stats.pairs.topic_design import (
     MeanDifference,
@@ -31,7 +32,13 @@ from steadyrank.stats.pairs.topic_design import (
 )
 from steadyrank.stats.planning.needed_topics import needed_topics
 from steadyrank.studies.gate.inputs import Pair, read_pair
-from steadyrank.studies.gate.result import GateResult, GateRow, Verdict, add_to_history
+from steadyrank.studies.gate.result import (
+    GateFragility,
+    GateResult,
+    GateRow,
+    Verdict,
+    add_to_history,
+)
 from steadyrank.words import counted
 
 FEWEST = 10
@@ -50,6 +57,7 @@ class _Part:
     measure: str
     margin: float
     segment: str | None
+    topics: tuple[str, ...]
     scores: np.ndarray
     """[baseline or candidate, topic]"""
     lowest: np.ndarray | None
@@ -293,6 +301,7 @@ def _parts(
                     measure=measure,
                     margin=margin,
                     segment=segment,
+                    topics=tuple(np.array(scores.topics, object)[topics]),
                     scores=every[:, topics],
                     lowest=None if bounds is None else bounds.low[topics],
                     highest=None if bounds is None else bounds.high[topics],
@@ -319,19 +328,8 @@ def _rows(
                 for own, other in zip(verdicts, turned, strict=True)
             ]
     n_segments = sum(part.segment is not None for part in parts)
-    return [
-        _row(
-            part,
-            fit,
-            verdict,
-            pvalues=(float(pvalues[0][i]), float(pvalues[1][i])),
-            tail=alpha if part.segment is None else alpha / n_segments,
-            alpha=alpha,
-            ends=(ends[0][i].observed.mean, ends[1][i].observed.mean),
-            pair=pair,
-        )
-        for i, (part, fit, verdict) in enumerate(zip(parts, fits, verdicts, strict=True))
-    ]
+    every = zip(parts, fits, verdicts, *(column.tolist() for column in pvalues), *ends, strict=True)
+    return [_row(*one, n_segments=n_segments, alpha=alpha, pair=pair) for one in every]
 
 
 def _at_the_bounds(parts: Sequence[_Part], fits: Sequence[_Fit]) -> tuple[list[_Fit], list[_Fit]]:
@@ -387,15 +385,17 @@ def _row(
     part: _Part,
     both: _Fit,
     verdict: Verdict,
+    pvalue_pass: float,
+    pvalue_fail: float,
+    lowest: _Fit,
+    highest: _Fit,
     *,
-    pvalues: tuple[float, float],
-    tail: float,
+    n_segments: int,
     alpha: float,
-    ends: tuple[float, float],
     pair: Pair,
 ) -> GateRow:
     baseline, candidate = _means(part)
-    fit = both.observed
+    fit, tail = both.observed, alpha if part.segment is None else alpha / n_segments
     bounds = pair.bounds.get(part.measure)
     return GateRow(
         measure=part.measure,
@@ -409,16 +409,28 @@ def _row(
         candidate=candidate,
         difference=fit.mean,
         interval=Interval(both.guarded.interval(tail).low, fit.interval(tail).high),
-        pvalue_pass=pvalues[0],
-        pvalue_fail=pvalues[1],
+        pvalue_pass=pvalue_pass,
+        pvalue_fail=pvalue_fail,
         verdict=verdict,
         topics_needed=_topics_needed(part, fit, alpha) if verdict == "cannot tell" else None,
-        lowest=None if bounds is None else ends[0],
-        highest=None if bounds is None else ends[1],
+        lowest=None if bounds is None else lowest.observed.mean,
+        highest=None if bounds is None else highest.observed.mean,
         bounds=None if bounds is None else "exact" if bounds.is_exact else "outer",
         n_unjudged=None if bounds is None or part.segment is not None else bounds.n_documents,
+        fragility=_fragility(part),
         method=fit.method,
     )
+
+
+def _fragility(part: _Part) -> GateFragility | None:
+    """Of the differences above the margin: the fewest topics without which it lies elsewhere."""
+    above = part.scores[1] - part.scores[0] + part.margin
+    units = carried(above, part.weights, part.clusters).units
+    if not units:
+        return None
+    names = np.array(part.topics, object)
+    codes = np.arange(len(names)) if part.clusters is None else part.clusters
+    return GateFragility(len(units), [str(t) for unit in units for t in names[codes == unit]])
 
 
 def _means(part: _Part) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from steadyrank.present.json import picked
 from steadyrank.present.view import Col, Finding, TableSpec, View
 from steadyrank.stats.pairs.topic_design import unseen_share
 from steadyrank.studies.gate.result import GateResult, GateRow, Unsure, row_json
-from steadyrank.words import counted, level_words, listed, number_word
+from steadyrank.words import by_number, counted, level_words, listed, number_word, some
 
 ENOUGH = 300
 """Topics from which on the output does not say what share of them may be broken unseen."""
@@ -30,6 +30,7 @@ def findings(result: GateResult) -> list[Finding]:
         said += _beyond(rows)
     if result.verdict == "cannot tell":
         said += _settled(rows)
+    said += _carried(result, rows)
     if result.rare_breakage > unseen_share(ENOUGH, result.alpha):
         text = (
             f"If no topic here is broken, up to {result.rare_breakage:.1%} of all topics may be "
@@ -39,6 +40,18 @@ def findings(result: GateResult) -> list[Finding]:
         values = {"share": result.rare_breakage, "guarded": result.guards_breakage}
         said.append(Finding("gate.breakage", text, values))
     return said
+
+
+def _carried(result: GateResult, rows: list[GateRow]) -> list[Finding]:
+    """On how few topics a pass or a fail rests."""
+    found = rows[0].fragility
+    if found is None or result.verdict not in ("pass", "fail"):
+        return []
+    units = "topics" if result.n_clusters is None else "clusters"
+    side = "beyond" if result.verdict == "pass" else "within"
+    without = by_number(found.n, f"{units[:-1]} ({some(found.topics, 3)})", units)
+    text = f"Without {found.n:,} {without} the difference would be {side} the margin."
+    return [Finding("gate.fragility", text, found._asdict())]
 
 
 def _deciding(result: GateResult) -> list[GateRow]:

@@ -18,7 +18,7 @@ from steadyrank.studies.holes.view import VIEW
 from steadyrank.studies.material import NO_RUNS, Material
 from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
 from steadyrank.studies.two_runs import TwoRuns, signed_texts
-from steadyrank.words import MISSING, percent
+from steadyrank.words import MISSING, swap_words
 
 
 def _why_not(material: Material) -> str:
@@ -78,7 +78,7 @@ def _front(result: HolesResult, findings: Findings) -> Front:
     share = float(mean_of_present(reversed_by_judgments(result)))
     if math.isnan(share):
         return Front()
-    text = f"In a likely completion of the judgments {percent(share)} of the pairs change order."
+    text = f"In a likely completion of the judgments {swap_words(share, len(result.runs))}."
     return Front(swap=Finding("holes.swap", text, {"share": share}))
 
 

@@ -384,7 +384,7 @@ def _failure(check: PriorCheck, judged: PooledDocuments, holes: PooledDocuments)
     if middle > TOO_DEEP * deepest:
         return (
             f"half of the unjudged documents are below rank {middle:.0f}, "
-            f"and no judged one is below rank {deepest}"
+            f"no judged one below {deepest}"
         )
     off = abs(check.predicted - check.observed)
     if off > CLEARLY_OFF and off > 3.0 * check.standard_error:
@@ -394,10 +394,7 @@ def _failure(check: PriorCheck, judged: PooledDocuments, holes: PooledDocuments)
         )
     simpler = min(check.log_loss_run, check.log_loss_pool)
     if check.log_loss > CLEARLY_WORSE * simpler:
-        return (
-            f"its log loss on hidden documents is {check.log_loss:.3f}; that of a simpler "
-            f"prior is {simpler:.3f}"
-        )
+        return f"its log loss is {check.log_loss:.3f}, that of a simpler prior {simpler:.3f}"
     return ""
 
 

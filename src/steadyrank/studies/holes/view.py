@@ -33,7 +33,7 @@ def findings(result: HolesResult) -> list[Finding]:
         )
         said.append(Finding("holes.checked", text, picked(rehearsal, "n_scores held scale")))
     elif check.failure and result.n_holes:
-        text = f"Nothing is imputed: the prior was rejected, as {check.failure}."
+        text = f"Nothing is imputed, as the prior fails: {check.failure}."
         said.append(Finding("holes.rejected", text, {"n_hidden": check.n_hidden}))
     if result.n_samples:
         text = (

@@ -12,7 +12,6 @@ from steadyrank.stats.instances.equivalence import equivalence_test, t_limits
 from steadyrank.stats.instances.mixed_tests import (
     INSTANCE,
     SYSTEM_TOPIC,
-    Difference,
     Inflation,
     bootstrap_pvalues,
     groups_of_instances,
@@ -29,6 +28,7 @@ from steadyrank.stats.instances.systems import SystemPair
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.mixed.model import RESIDUAL, MixedModel
 from steadyrank.stats.mixed.posterior import Posterior, posterior
+from steadyrank.stats.mixed.two_way import Difference
 from steadyrank.studies.instances.planning import Layout, settling
 from steadyrank.studies.instances.result import InstancesResult, Mode
 

@@ -17,7 +17,7 @@ from steadyrank.studies.instances.view import VIEW, difference_words
 from steadyrank.studies.material import Material, named_systems
 from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
 from steadyrank.studies.two_runs import TwoRuns
-from steadyrank.words import MISSING, percent
+from steadyrank.words import MISSING, swap_words
 
 MOST_SYSTEMS = 5
 """Systems with instances that are compared pair by pair: the best."""
@@ -95,7 +95,8 @@ def _front(result: InstancesTable, findings: Findings) -> Front:
     share = reversed_by_instances(findings.material.scores)
     if math.isnan(share):
         return Front()
-    text = f"With another instance of each, {percent(share)} of the pairs of systems change order."
+    n = len(named_systems(findings.material.scores))
+    text = f"With another instance of each, {swap_words(share, n, 'systems')}."
     return Front(swap=Finding("instances.swap", text, {"share": share}))
 
 

@@ -18,6 +18,7 @@ from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
 from steadyrank.stats.mixed.two_way import FEW_INSTANCES
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, ZERO_VARIANCE
+from steadyrank.stats.run_means import SAME_MEAN
 from steadyrank.studies.instances.planning import InstancePlan, PowerTable, Settling
 from steadyrank.studies.instances.result import InstancesResult, InstancesTable
 from steadyrank.words import counted, interval, number_word, pvalue_words, typeset
@@ -236,8 +237,8 @@ def _of_table(table: InstancesTable) -> list[Finding]:
     means = _means(table)
     if table.settings is None and len(table.comparisons) == math.comb(len(means), 2):
         best = max(means, key=lambda name: means[name])
-        text, values = systems_words(table, tested=False), {"best": best, "means": means}
-        said.append(Finding("instances.systems", text, values))
+        values = {"best": best, "means": means}
+        said.append(Finding("instances.systems", systems_words(table, best), values))
     equal = np.array([one.equivalence.equivalent for one in table.comparisons])
     counts = {
         "n_comparisons": len(equal),
@@ -256,32 +257,29 @@ def _of_table(table: InstancesTable) -> list[Finding]:
 
 
 def _means(table: InstancesTable) -> dict[str, float]:
+    """Of each system; none where gaps give a system another mean in every comparison."""
     means: dict[str, float] = {}
     for one in table.comparisons:
-        means |= {one.a: one.pair.a.mean, one.b: one.pair.b.mean}
+        for name, mean in ((one.a, one.pair.a.mean), (one.b, one.pair.b.mean)):
+            if abs(means.setdefault(name, mean) - mean) > SAME_MEAN:
+                return {}
     return means
 
 
-def systems_words(table: InstancesTable, *, tested: bool = True) -> str:
-    """The best system by the mean of its instances, and whether it was shown to be better.
-
-    With `tested`, also by which test.
-    """
-    means = _means(table)
-    best = max(means, key=lambda name: means[name])
+def systems_words(table: InstancesTable, best: str) -> str:
+    """The best system by the mean of its instances, and whether it was shown to be better."""
     with_best = [one for one in table.comparisons if best in (one.a, one.b)]
     beaten, others = sum(one.significant for one in with_best), len(with_best)
-    lead = f"Of the systems, {best} has the best mean {table.measure} over its instances"
-    by = " by a mixed model of topics and instances" if tested else ""
+    lead = f"{best} has the best mean {table.measure} over its instances"
     if others == 1:
         other = with_best[0].b if with_best[0].a == best else with_best[0].a
         told = f"shown to be better than {other}" if beaten else f"not shown to differ from {other}"
-        return f"{lead}; it is {told}{by}."
+        return f"{lead}; it is {told}."
     if beaten == others:
-        return f"{lead}; it is shown to be better than all {number_word(others)} others{by}."
+        return f"{lead}; it is shown to be better than all {number_word(others)} others."
     shown = "none" if not beaten else number_word(beaten)
     among = f"{shown} of the {number_word(others)} others"
-    return f"{lead}; it is shown to be better than {among}{by}."
+    return f"{lead}; it is shown to be better than {among}."
 
 
 def _decided_words(counts: dict[str, int], delta: float) -> str:
@@ -563,8 +561,8 @@ WORDS = Words(
         "Within the margin means that the difference was shown to be smaller than the margin."
     ),
     means_not=(
-        "That no difference was shown does not show that there is none: see the margin. This "
-        "section says nothing about other documents or judgments."
+        "That no difference was shown does not show that there is none: see the margin. Other "
+        "documents and judgments are not examined here."
     ),
 )
 

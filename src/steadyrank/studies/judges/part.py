@@ -7,14 +7,15 @@ import numpy as np
 from steadyrank.data.scores import mean_of_present
 from steadyrank.present.view import Finding
 from steadyrank.stats.run_means import share_turned
-from steadyrank.studies.judges.inputs import AuditSettings, JudgeInput
+from steadyrank.studies.judge_scores import JudgeInput
+from steadyrank.studies.judges.inputs import AuditSettings
 from steadyrank.studies.judges.result import JudgesResult
 from steadyrank.studies.judges.study import judge_scores
 from steadyrank.studies.judges.view import VIEW
 from steadyrank.studies.material import Material
 from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
 from steadyrank.studies.two_runs import TwoRuns, decided, signed_texts, values_at
-from steadyrank.words import percent
+from steadyrank.words import swap_words
 
 FLIPS = 10_000
 
@@ -52,7 +53,7 @@ def _run(job: Job) -> JudgesResult:
 
 def _front(result: JudgesResult, findings: Findings) -> Front:
     share = swap_share(result)
-    text = f"By another judge {percent(share)} of the pairs of runs change their order."
+    text = f"By another judge {swap_words(share, len(result.runs))}."
     return Front(swap=Finding("judges.swap", text, {"share": share}))
 
 

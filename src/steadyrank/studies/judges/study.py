@@ -48,16 +48,15 @@ from steadyrank.stats.judges.corrected import (
 from steadyrank.stats.judges.ranking import RunRanking, rank_runs
 from steadyrank.stats.ranks.correlation import bootstrap_tau_interval
 from steadyrank.stats.run_means import best_first
+from steadyrank.studies.judge_scores import JudgeInput, scores_of_judges
 from steadyrank.studies.judges.inputs import (
     Aligned,
     AuditSettings,
     Grades,
-    JudgeInput,
     aligned,
     check_runs,
     complete_topics,
     evaluate_judges,
-    scores_of_judges,
     shared_topics,
 )
 from steadyrank.studies.judges.result import (

@@ -25,13 +25,12 @@ SMALLEST = 0.0005
 
 
 def findings(result: JudgesResult) -> list[Finding]:
-    """What each judge says alone, what holds after correction, what it is worth.
+    """Whether each judge may be used, what holds after correction, what it is worth.
 
     Ids of the first judge are plain, those of others end in their names.
     """
-    makers = (_alone, _corrected, _kin, _first, _width, _wider, _bias, _confirmed, _sample)
     said = []
-    for make in makers:
+    for make in MAKERS:
         for place, judge in enumerate(result.judges):
             made = make(result, judge)
             if made is not None:
@@ -46,11 +45,53 @@ Said = tuple[str, str, dict[str, Any]] | None
 """Id, text and values of a finding about one judge, if there is something to say."""
 
 
+def _answer(result: JudgesResult, judge: JudgeResult) -> Said:
+    """Whether the judge's scores may be used, for which pairs, and what they save."""
+    n, lost, _ = _decided(judge)
+    name, more, saved = f'"{judge.judge}"', judge.n_judge_topics, saved_share(result, judge)
+    own = f"its {counted(n, 'significant pair', form=',')}"
+    text = f"{name} finds no two runs significantly different"
+    if n and not lost:
+        holds = "correction keeps" if more else "people confirm"
+        text = f"{name} is usable for {own} of {len(result.pairs):,}: {holds} all"
+    elif more and n:
+        text = f"{name} requires correction, which keeps {_none(n - lost)} of {own}"
+    elif n:
+        text = f"{name} is not usable alone: people confirm {_none(n - lost)} of {own}"
+    if saved < 0.005:
+        text += "; it saves no judging."
+    else:
+        much = f"{saved:.0%} of people's topics" if more else f"up to {saved:.0%} on further topics"
+        text += f"; it saves {much}."
+    values = {"usable_alone": bool(n and not lost), "n_usable": n - lost, "saved_share": saved}
+    return "answer", text, values
+
+
+def saved_share(result: JudgesResult, judge: JudgeResult) -> float:
+    """The share of people's topics that the judge makes up for; on unlimited ones if it has none.
+
+    With further topics, by how much narrower the corrected intervals are; else by the correlation.
+    """
+    times = result.topics_like(judge) if judge.n_judge_topics else judge.worth.factor(1, ENDLESS)
+    return max(0.0, 1.0 - 1.0 / times) if times > 0 else 0.0
+
+
+ENDLESS = 10**15
+"""Further topics of a judge who has as many as anyone wants."""
+
+
+def _decided(judge: JudgeResult) -> tuple[int, int, int]:
+    """Pairs that the judge alone finds significant; of these, those lost and those reversed."""
+    n = int(judge.alone.significant.sum())
+    if not n:
+        return 0, 0, 0
+    return n, round(judge.lost_share * n), round(judge.reversed_share * n)
+
+
 def _alone(result: JudgesResult, judge: JudgeResult) -> Said:
     """What the judge would have said, had its judgments been taken for people's."""
-    n, total = int(judge.alone.significant.sum()), len(result.pairs)
-    shares = (judge.lost_share, judge.reversed_share) if n else (0.0, 0.0)
-    lost, opposite = (round(share * n) for share in shares)
+    total = len(result.pairs)
+    n, lost, opposite = _decided(judge)
     text = f'Judge "{judge.judge}" alone finds {_different(n, total)}'
     if n:
         text += (
@@ -180,6 +221,13 @@ def _sample(result: JudgesResult, judge: JudgeResult) -> Said:
     return "sample", text, {"pvalue": judge.pvalue_of_sample}
 
 
+MAKERS = (
+    *(_answer, _corrected, _kin, _first, _alone),
+    *(_width, _wider, _bias, _confirmed, _sample),
+)
+"""What is said of each judge, the most important first."""
+
+
 def paper_sentence(result: JudgesResult, judge: JudgeResult) -> str:
     """What a paper has to say of judgments and decisions, ready to paste."""
     kappa = judge.confusion.coefficients["kappa_relevant"] if judge.confusion else None
@@ -232,6 +280,11 @@ def _rank(whose: str) -> Callable[[Any], Cell]:
     return cell
 
 
+def _is_corrected(result: JudgesResult) -> bool:
+    """Whether some judge has topics of its own: if not, the corrected means are people's."""
+    return any(judge.n_judge_topics for judge in result.judges)
+
+
 JUDGE = Col("judge", form="name", when=lambda result: len(result.judges) > 1)
 RANKING = TableSpec(
     id="judges-ranking",
@@ -240,7 +293,8 @@ RANKING = TableSpec(
     columns=(
         JUDGE,
         Col("run", form="name"),
-        Col("corrected_mean", "corrected"),
+        Col("corrected_mean", "corrected", when=_is_corrected),
+        Col("human_mean", "people", when=lambda result: not _is_corrected(result)),
         Col("interval", "{sure} interval", about="of one mean at a time"),
         Col(
             "rank",
@@ -253,8 +307,8 @@ RANKING = TableSpec(
             when="known",
             about="runs that share a letter do not differ significantly",
         ),
-        Col("human_mean", "people"),
-        Col("human_rank", "rank (people)", _rank("human_")),
+        Col("human_mean", "people", when=_is_corrected),
+        Col("human_rank", "rank (people)", _rank("human_"), _is_corrected),
         Col("judge_mean", "judge alone"),
         Col("judge_rank", "rank (judge)", _rank("judge_"), about="as if people had judged"),
     ),
@@ -303,7 +357,7 @@ def _audited(result: JudgesResult, judge: JudgeResult) -> dict[str, Cell]:
         for symbol, tau in (("tau", row.tau), ("tau_AP", row.tau_ap))
     }
     kin, worth = judge.kin, judge.worth
-    # Without further topics there is nothing to correct.
+    # Without further topics there is nothing to correct, nor by a judge that is not followed.
     corrected = {
         "lambda": number(judge.weight.value, ".3f"),
         "width, corrected to people's": number(judge.width_ratio, ".3f"),
@@ -328,7 +382,7 @@ def _audited(result: JudgesResult, judge: JudgeResult) -> dict[str, Cell]:
         "its significant pairs, reversed by people": percent(judge.opposite_share),
         "its significant pairs, lost after correction": percent(judge.lost_share),
         "correlation of differences": _with_ends(worth.correlation, worth.interval),
-        **(corrected if judge.n_judge_topics else {}),
+        **(corrected if judge.n_judge_topics and judge.weight.value else {}),
     }
 
 
@@ -403,7 +457,7 @@ PLAN = TableSpec(
         JUDGE,
         Col("aim", form="name"),
         Col("topics_alone", "people alone", "count"),
-        Col("topics_with_judge", "with the judge", "count"),
+        Col("topics_with_judge", "with the judge", "count", _is_corrected),
         Col("topics_with_endless_judge", "with unlimited topics", "count"),
     ),
     caption="Topics that people have to judge to compare an average pair at alpha {alpha:g}, "

@@ -96,6 +96,28 @@ class MeasurePlan:
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """The topics with which a t test detects a difference."""
+
+    measure: str
+    runs: tuple[str, str] | None
+    """The two runs that differ as much, the better first; None of any two."""
+    difference: float
+    variance: float
+    """Of the differences of these runs, or of the pilot's mean pair; of scores if unpaired."""
+    topics: int
+    topics_interval: Interval | None
+    """At both ends of what the pilot knows of the variance, and for two runs of the difference:
+    infinite above where the interval of that difference contains 0."""
+
+    def row(self) -> dict[str, Any]:
+        """The keys of the JSON output."""
+        better, worse = self.runs or (None, None)
+        numbers = picked(self, "difference variance topics topics_interval")
+        return {"measure": self.measure, "a": better, "b": worse, **numbers}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by()
 class PlanCurve(Framed):
@@ -144,6 +166,8 @@ class PlanResult(Framed):
     minutes_per_document: float | None = None
     documents_are_bounds: bool = False
     """Whether documents per topic are systems times pool depth, as if no document were shared."""
+    differences: tuple[Difference, ...] = ()
+    """Of a pilot alone: the topics for the difference of its first two runs, then for others."""
 
     def caption(self) -> str:
         """What a table of this result must say: aim, design, formula, version."""
@@ -234,5 +258,5 @@ class PlanResult(Framed):
         return [known * factor for factor in np.linspace(0.25, 2.0, 71)]
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary a measure, with the keys that the JSON output has."""
-        return [row.row() for row in self.plans]
+        """One dictionary a measure with the JSON's keys; of a pilot alone, one a difference."""
+        return [row.row() for row in self.differences or self.plans]

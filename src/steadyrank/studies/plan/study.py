@@ -16,7 +16,8 @@ import numpy as np
 
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, cluster_codes, mean_of_present, position, topic_weights
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, check_choice
+from steadyrank.measures.names import Measure
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
@@ -28,15 +29,17 @@ from steadyrank.stats.planning.demands import (
     Method,
     check_demands,
     check_positive,
+    check_whole,
 )
 from steadyrank.stats.planning.design import topics_for_range
+from steadyrank.stats.planning.needed_topics import needed_topics
 from steadyrank.stats.planning.variance import (
     Pilot,
     pilot_variance,
     warn_if_few_topics,
     warn_if_one_team,
 )
-from steadyrank.studies.plan.result import MeasurePlan, PlanResult
+from steadyrank.studies.plan.result import Difference, MeasurePlan, PlanResult
 
 DifferenceVariance = Literal["pilot", "twice"]
 
@@ -52,7 +55,8 @@ def plan(
     difference_variance: float | DifferenceVariance | None = None,
     minimum_difference: float | None = None,
     systems: int | None = None,
-    method: Method = "anova",
+    method: Method | None = None,
+    test: Literal["t", "anova"] | None = None,
     formula: Formula = "exact",
     paired: bool | None = None,
     width: float | None = None,
@@ -61,13 +65,17 @@ def plan(
     comparisons: int = 1,
     decided: Decided | None = None,
     n_topics: int | None = None,
-    measures: Sequence[str] | None = None,
+    measure: str | None = None,
+    measures: str | Sequence[str] | None = None,
     confidence: float = 0.95,
     minutes_per_document: float | None = None,
     documents_per_topic: float | Mapping[str, float] | None = None,
     pool_depth: float | Mapping[str, float] | None = None,
 ) -> PlanResult:
     """Compute how many topics a collection requires, per measure, or what given topics detect.
+
+    Of pilot data alone: the topics with which a paired t test detects the difference between the
+    first two runs, and a grid of differences, and what as many topics as the pilot's detect.
 
     Parameters
     ----------
@@ -88,11 +96,14 @@ def plan(
     minimum_difference : float, optional
         Difference to detect, between the best and the worst system or between two.
     systems : int, optional
-        Number of systems that ANOVA will compare.
-    method : str
+        Number of systems that ANOVA will compare; by default those of the pilot.
+    method : str, optional
         "anova": one-way ANOVA of `systems` systems rejects with probability 1 - beta when best and
         worst are `minimum_difference` apart; "ttest", the same for two systems; "interval": the
-        1 - alpha interval of a difference has the expected `width`.
+        1 - alpha interval of a difference has the expected `width`. By default "ttest" for a
+        pilot or a variance of differences without `systems`, else "anova".
+    test : str, optional
+        The method by the name that its test has in `compare`: "t" or "anova".
     formula : str
         "exact" noncentral distributions, or the published approximations ("nagata").
     paired : bool, optional
@@ -107,7 +118,7 @@ def plan(
         What `compare` found: plan for the level that a single comparison has there.
     n_topics : int, optional
         Compute the power and the smallest detectable difference with this many topics instead.
-    measures : sequence of str, optional
+    measure, measures : str or sequence of str, optional
         Measures of the pilot data; by default all of the scores, or AP of runs.
     confidence : float
         Level of the intervals that pilot data give.
@@ -118,7 +129,8 @@ def plan(
     Returns
     -------
     PlanResult
-        One plan per measure: variance, topics, power, and their intervals.
+        One plan per measure: variance, topics, power, and their intervals; of a pilot alone
+        `differences`, the topics by difference.
 
     Notes
     -----
@@ -138,22 +150,35 @@ def plan(
     >>> result = plan(variance=0.114, minimum_difference=0.15, systems=10)
     >>> result.plans[0].topics, round(result.plans[0].power, 3)
     (160, 0.802)
+    >>> import steadyrank as sr
+    >>> values = np.random.default_rng(1).random((1, 2, 50)) + [[[0.0], [0.1]]]
+    >>> topics = [str(topic) for topic in range(50)]
+    >>> pilot = sr.Scores(measures=["AP"], runs=["old", "new"], topics=topics, values=values)
+    >>> first = plan(pilot, measure="AP", test="t").differences[0]
+    >>> first.runs, first.topics
+    (('new', 'old'), 174)
     """
+    measures = _one_or_more(measure, measures)
+    nothing = (minimum_difference, width, n_topics)
+    by_pilot = scores is not None and all(value is None for value in nothing)
+    chosen = _method(method, test, systems, paired=not (scores is None is difference_variance))
+    of_pilot = systems is None and chosen == "anova" and scores is not None
     demands = check_demands(
-        method=method,
+        method=chosen,
         formula=formula,
         alpha=alpha,
         beta=beta,
-        systems=systems,
+        systems=2 if of_pilot else systems,
         paired=paired,
         minimum_difference=minimum_difference,
         width=width,
-        topics=n_topics,
+        topics=2 if by_pilot else n_topics,
         comparisons=comparisons,
         level=None if decided is None else decided.comparison_alpha,
     )
     check_open_unit("confidence", confidence)
     _check_sources(scores, variance, difference_variance, demands)
+    differences: list[Difference] = []
     if scores is None:
         rows = [
             _plan_measure(
@@ -163,7 +188,11 @@ def plan(
         ]
     else:
         pilot = scores_in_order(scores_of(scores, qrels, measures), runs=True)
-        rows = _plan_pilot(demands, pilot, measures, difference_variance, n_topics, confidence)
+        demands = replace(demands, systems=len(pilot.runs)) if of_pilot else demands
+        n_topics = check_whole("topics", len(pilot.topics)) if by_pilot else n_topics
+        rows = _plan_pilot(demands, pilot, difference_variance, n_topics, confidence)
+        if by_pilot and demands.method == "ttest":
+            differences = [each for row in rows for each in _differences(demands, pilot, row)]
     documents = documents_to_judge(
         [row.measure for row in rows],
         systems=demands.systems,
@@ -180,7 +209,30 @@ def plan(
         plans=tuple(rows),
         minutes_per_document=minutes_per_document,
         documents_are_bounds=pool_depth is not None,
+        differences=tuple(differences),
     )
+
+
+def _one_or_more(measure: str | None, measures: Any) -> Any:
+    """`measure` and `measures` are one argument: measures, or one of them."""
+    if measure is not None and measures is not None:
+        raise InputError("give either measure= or measures=, not both")
+    given = measures if measure is None else measure
+    return [given] if isinstance(given, str | Measure) else given
+
+
+def _method(method: Any, test: Any, systems: Any, *, paired: bool) -> Any:
+    """The method that is named, by itself or by its test; `paired` where t tests have their data.
+
+    Without a name it is the paired t test if there are such data, as in `compare`, unless the
+    number of systems says otherwise.
+    """
+    if test is not None:
+        check_choice("test", test, ("t", "anova"))
+        if method is not None:
+            raise InputError("give either method= or test=, not both")
+        return "ttest" if test == "t" else "anova"
+    return method or ("ttest" if paired and systems is None else "anova")
 
 
 def _check_sources(
@@ -191,8 +243,8 @@ def _check_sources(
         raise InputError("give either a variance or pilot data to estimate it from, not both")
     if difference_variance is not None and not demands.paired:
         raise InputError(
-            "a variance of differences belongs to a paired design: give the variance of "
-            "scores, or method ttest"
+            "a variance of differences belongs to a paired design: give variance=, or "
+            'method="ttest"'
         )
     if difference_variance == "pilot":
         if scores is None:
@@ -202,7 +254,9 @@ def _check_sources(
     elif difference_variance not in (None, "twice"):
         check_positive("difference variance", difference_variance)
     elif scores is None and variance is None:
-        raise InputError("give a variance, or pilot data to estimate it: QRELS RUN... or scores")
+        raise InputError(
+            "give a variance, or pilot data to estimate it: variance=, scores, or runs and qrels"
+        )
 
 
 def _given_variances(variance: Any, measures: Sequence[str] | None) -> dict[str, float]:
@@ -220,14 +274,12 @@ def _given_variances(variance: Any, measures: Sequence[str] | None) -> dict[str,
 def _plan_pilot(
     demands: Demands,
     scores: Scores,
-    measures: Sequence[str] | None,
     difference_variance: Any,
     n_topics: int | None,
     confidence: float,
 ) -> list[MeasurePlan]:
     rows = []
-    for name in scores.measures if measures is None else measures:
-        position(str(name), scores.measures, "measure")
+    for name in scores.measures:
         pilot = pilot_variance(scores.matrix(name), name, confidence=confidence)
         if difference_variance == "pilot" and not pilot.difference_variance > 0.0:
             raise InputError(
@@ -246,6 +298,69 @@ def _plan_pilot(
         )
     warn_if_one_team(scores)
     return rows
+
+
+STEPS = (1.0, 2.0, 5.0)
+"""Of a grid of differences, in each decade."""
+
+AROUND = (1 / 6, 2.0)
+"""Between which the grid lies, in units of the difference that the pilot's topics detect."""
+
+
+def _differences(demands: Demands, scores: Scores, row: MeasurePlan) -> list[Difference]:
+    """Topics for the difference between the first two runs, and for round ones around a pilot's."""
+    first = [_of_first_two(demands, scores, row.measure)] if demands.paired else []
+    smallest = row.smallest_difference
+    decade = 10.0 ** math.floor(math.log10(smallest))
+    rounded = [step * decade * factor for factor in (0.1, 1.0, 10.0) for step in STEPS]
+    low, high = (smallest * factor for factor in AROUND)
+    return [each for each in first if each is not None] + [
+        _of_difference(demands, row, float(f"{value:.1g}"))
+        for value in rounded
+        if low <= value <= high
+    ]
+
+
+def _of_first_two(demands: Demands, scores: Scores, measure: str) -> Difference | None:
+    """That of the two best means, by the variance of these two; None of a single run or of ties."""
+    one = scores.select(measures=measure)
+    means = one.mean()[0]
+    best = [int(run) for run in np.argsort(-means, kind="stable")[:2] if not np.isnan(means[run])]
+    if len(best) < 2:
+        return None
+    apart = np.subtract(*one.matrix()[best])
+    n_topics = int((~np.isnan(apart)).sum())
+    gap = float(means[best[0]] - means[best[1]])
+    variance = float(np.nanvar(apart, ddof=1)) if n_topics > 1 else math.nan
+    rates = {"alpha": demands.comparison_alpha, "beta": demands.beta}
+    needed = needed_topics(gap, variance, n_topics, **rates)
+    if not np.isfinite(needed.topics):
+        return None
+    ends = (float(needed.low), float(needed.high))
+    return Difference(
+        measure=measure,
+        runs=(one.runs[best[0]], one.runs[best[1]]),
+        difference=gap,
+        variance=variance,
+        topics=int(needed.topics),
+        topics_interval=Interval(*(int(n) if n < math.inf else n for n in ends)),
+    )
+
+
+def _of_difference(demands: Demands, row: MeasurePlan, difference: float) -> Difference:
+    """Topics for a difference of any two runs, by the variance that the plan rests on."""
+    asked = replace(demands, minimum_difference=difference)
+    variance = row.difference_variance if demands.paired else row.variance
+    half = 0.5 if demands.paired else 1.0
+    ends = row.pilot_interval if row.is_by_differences or not demands.paired else None
+    return Difference(
+        measure=row.measure,
+        runs=None,
+        difference=difference,
+        variance=variance,
+        topics=asked.topics(half * variance),
+        topics_interval=ends and Interval(*(asked.topics(half * end) for end in ends)),
+    )
 
 
 def _of_differences(own: float, given: Any, pilot: Pilot | None = None) -> float:

@@ -6,7 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from steadyrank.present import cells
 from steadyrank.present.json import picked
+from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
 from steadyrank.stats.planning.demands import Demands
 from steadyrank.stats.planning.variance import STEADY_PILOT
@@ -18,6 +20,7 @@ def findings(result: PlanResult) -> list[Finding]:
     """The topics of the first measure, or what the given ones detect; then what to mind."""
     plan, demands = result.plans[0], result.demands
     said = [_topics(result, plan) if result.given_topics is None else _detected(result, plan)]
+    said = [*_first_two(result), *said]
     if plan.topics_clustered is not None and plan.clusters is not None:
         text = (
             f"Topics in clusters like the pilot's: {size(plan.topics_clustered)} in "
@@ -73,6 +76,19 @@ def _topics(result: PlanResult, plan: MeasurePlan) -> Finding:
         gap = f"A difference of {demands.minimum_difference:g} in {plan.measure}"
         text = f"{gap} requires {needed} for {_rates(demands)}."
     return Finding("plan.topics", text, picked(plan, "measure topics topics_interval power"))
+
+
+def _first_two(result: PlanResult) -> list[Finding]:
+    """Of the first measure."""
+    if not result.differences or result.differences[0].runs is None:
+        return []
+    first = result.differences[0]
+    better, worse = result.differences[0].runs
+    text = (
+        f"{better} leads {worse} by {first.difference:.3g} in {first.measure}: a true difference "
+        f"like this requires {size(first.topics)} topics for {_rates(result.demands)}."
+    )
+    return [Finding("plan.first_two", text, first.row())]
 
 
 def _detected(result: PlanResult, plan: MeasurePlan) -> Finding:
@@ -165,9 +181,38 @@ def _pilot_rows(result: PlanResult) -> list[dict[str, Any]]:
     ]
 
 
+def _between(row: Row) -> Cell:
+    return cells.name(f"{row['a']}, {row['b']}" if row["a"] else "any two")
+
+
+def _differences_caption(result: PlanResult) -> str:
+    """What the topics are for."""
+    said = f"Topics by difference: {{}} t test of two systems, {_rates(result.demands)}"
+    if not result.demands.paired:
+        return f"{said.format('unpaired')}; topics are per system."
+    return (
+        f"{said.format('paired')}; the first two runs by their own variance, any two by the mean "
+        "pair's (docs/plan.md)."
+    )
+
+
+DIFFERENCES = TableSpec(
+    id="plan-differences",
+    rows=lambda result: [each.row() for each in result.differences],
+    columns=(
+        Col("measure", form="name", when="varies"),
+        Col("runs", form=_between),
+        Col("difference"),
+        Col("variance", "variance of differences", when=lambda result: result.demands.paired),
+        Col("variance", when=lambda result: not result.demands.paired),
+        Col("topics", form="size"),
+        Col("topics_interval", "{sure} interval (topics)", "size", "known"),
+    ),
+    caption=_differences_caption,
+)
 MEASURES = TableSpec(
     id="plan-measures",
-    rows=PlanResult.rows,
+    rows=lambda result: [plan.row() for plan in result.plans],
     shown=_with_intervals,
     columns=_columns,
     caption=PlanResult.caption,
@@ -195,7 +240,8 @@ def fields(result: PlanResult) -> dict[str, Any]:
     demands = result.demands
     return {
         **picked(demands, "method formula alpha comparisons beta systems minimum_difference"),
-        "plans": result.rows(),
+        "plans": [plan.row() for plan in result.plans],
+        "differences": [each.row() for each in result.differences],
         "paired": None if demands.method == "anova" else demands.paired,
         "width": demands.width,
         **picked(result, "given_topics confidence minutes_per_document documents_are_bounds"),
@@ -218,7 +264,8 @@ VIEW = View(
     ),
     findings=findings,
     describe=describe,
-    tables=(MEASURES, PILOT),
+    tables=(DIFFERENCES, MEASURES, PILOT),
+    csv=lambda result: "plan-differences" if result.differences else "plan-measures",
     fields=fields,
     figure=FigureSpec(
         id="plan-curves", caption="What the number of topics depends on.", kind="curves"

@@ -23,7 +23,7 @@ from steadyrank.data.scores import mean_of_present
 from steadyrank.errors import InputError, check_choice, check_number
 from steadyrank.measures.evaluate import Missing, NoRelevant
 from steadyrank.measures.names import Measure, parse_measures
-from steadyrank.stats.inputs import check_open_unit, named_quantiles
+from steadyrank.stats.inputs import check_counts, check_open_unit, named_quantiles
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.planning.demands import Demands, Formula, Method, check_demands
@@ -230,18 +230,6 @@ def _demands(**asked: Any) -> Demands | None:
         asked[key] is None for key in ("minimum_difference", "systems", "paired", "width")
     )
     return None if silent else check_demands(**asked)
-
-
-def check_counts(name: str, values: Any, *, lowest: int) -> tuple[int, ...]:
-    """One whole number or several, from the lowest on, none twice."""
-    counts = list(values) if isinstance(values, Iterable) else [values]
-    for count in counts:
-        whole = isinstance(count, (int, np.integer)) and not isinstance(count, bool)
-        if not whole or count < lowest:
-            raise InputError(f"{name}: expected whole numbers of at least {lowest}, got {count!r}")
-    if not counts or len(set(counts)) < len(counts):
-        raise InputError(f"{name}: name at least one, and none twice")
-    return tuple(int(count) for count in counts)
 
 
 def _ks(ks: Sequence[int] | None, n_teams: int) -> tuple[int, ...]:

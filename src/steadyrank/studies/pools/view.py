@@ -6,6 +6,8 @@ of their own.
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,11 +27,30 @@ def findings(result: PoolsResult) -> list[Finding]:
     reference = result.references[0]
     spread = _first_miss if result.mode == "paper" else _range
     return [
+        *_owed(result),
+        _unique(result),
         _variance(result, reference),
         *spread(result, reference),
-        _unique(result),
         *_dropped(result),
     ]
+
+
+def _owed(result: PoolsResult) -> list[Finding]:
+    """What runs lose without the documents that only their own team brought into the pool."""
+    measure = result.measures[0]
+    rows = [row for row in result.bias if row.measure == measure and not math.isnan(row.change)]
+    if not rows:
+        return []
+    worst = min(rows, key=lambda row: row.change)
+    median = statistics.median(row.change for row in rows)
+    values = {**picked(worst, "run team measure change"), "median_change": median}
+    text = f"No run loses {measure} without its own team's judgments"
+    if worst.change < 0.0:
+        text = (
+            f"Without its own team's judgments a run loses at most {-worst.change:.4f} {measure} "
+            f"({worst.run}; median {0.0 - median:.4f})"
+        )
+    return [Finding("pools.owed", f"{text}.", values)]
 
 
 def _variance(result: PoolsResult, reference: Reference) -> Finding:
@@ -348,7 +369,7 @@ VIEW = View(
         ),
     ),
     findings=findings,
-    tables=(REFERENCE, LEAVE_OUT, SIMILARITY, BIAS),
+    tables=(BIAS, SIMILARITY, REFERENCE, LEAVE_OUT),
     csv="leave-teams-out",
     fields=fields,
     figure=figure,

@@ -12,7 +12,7 @@ import math
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, as_completed
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, cast
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from steadyrank.compute.blas import one_blas_thread
-from steadyrank.compute.executors import Progress, is_elsewhere, map_in_order, shared, workers
+from steadyrank.compute.executors import Progress, as_finished, is_elsewhere, map_in_order, workers
 from steadyrank.compute.stores import Store
 from steadyrank.errors import MachineError
 from steadyrank.stats.pairs.difference_bins import shifted_sums
@@ -147,16 +147,8 @@ def _finished(
     if not is_elsewhere(pool):
         for number in numbers:
             yield number, compute_block(study, number, pool)
-        return
-    study_there = shared(pool, study)
-    futures = {pool.submit(_block_there, study_there, number): number for number in numbers}
-    try:
-        for future in as_completed(futures):
-            # Forgotten once it is taken in: the blocks of a large study do not fit in memory.
-            yield futures.pop(future), future.result()
-    finally:
-        for future in futures:
-            future.cancel()
+    else:
+        yield from as_finished(_block_there, study, numbers, pool)
 
 
 def _block_there(study: Sampling, number: int) -> SampleBlock:

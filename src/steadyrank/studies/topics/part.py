@@ -17,7 +17,7 @@ from steadyrank.studies.topics.result import TopicsResult, needed_figure
 from steadyrank.studies.topics.study import default_sizes, topics
 from steadyrank.studies.topics.view import VIEW
 from steadyrank.studies.two_runs import TwoRuns, rate_texts, values_at
-from steadyrank.words import MISSING, at_least, percent, size
+from steadyrank.words import MISSING, at_least, size, swap_words
 
 
 def _cost(shape: Shape) -> Cost:
@@ -49,25 +49,23 @@ def _front(result: TopicsResult, findings: Findings) -> Front:
     """The share of pairs that other topics reverse, and the topics that separate the first two."""
     has_order = np.abs(result.variances.difference) > SAME_MEAN
     share = float(mean_of_present(result.expected_reversal[has_order]))
-    text = (
-        f"On {result.n_topics:,} other topics {percent(share)} of the pairs of runs change their "
-        "order."
-    )
+    text = f"On {result.n_topics:,} other topics {swap_words(share, len(result.runs))}."
     # Of systems with several runs, the first two runs are not what the page compares.
-    tiles = [] if has_instances(findings.material.scores) else _needed_tile(result)
+    has_systems = has_instances(findings.material.scores)
+    tiles = [] if has_systems else _needed_tile(result, findings.material.settings.baseline)
     return Front(swap=Finding("topics.swap", text, {"share": share}), tiles=tuple(tiles))
 
 
-def _needed_tile(result: TopicsResult) -> list[Tile]:
-    first, second = (result.runs.index(run) for run in result.leaders)
-    (row,) = result.rows([result.pair(first, second)])
+def _needed_tile(result: TopicsResult, baseline: str | None) -> list[Tile]:
+    """For the first two; with a baseline, for the best run and it, as all else on the page."""
+    first, second = result.leaders
+    second = second if baseline in (None, first, second) else str(baseline)
+    (row,) = result.rows([result.pair(*map(result.runs.index, (first, second)))])
     low, _ = row["topics_needed_interval"]
     if row["significant"] or low is None:
         return []
     needed = row["topics_needed"]
-    names = "first from second" if result.baseline is None else f"it from {result.baseline}"
-    if result.baseline is not None:
-        names = f"{result.leaders[0]} from {result.leaders[1]}"
+    names = "first from second" if baseline is None else f"{first} from {second}"
     return [
         Tile(
             id="topics.needed",

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 
 from steadyrank._version import __version__
 from steadyrank.data.scores import Scores
@@ -222,30 +223,21 @@ def _own_tau_claims(pairs: Sequence[tuple[str, str, TauInterval]]) -> Iterator[C
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Draws:
-    """V_E by nested random subsets of the topics: [draw, measure, size]."""
+def _draw_variances(scores: Scores, sizes: Sequence[int], n_draws: int, seed: int) -> pd.DataFrame:
+    """V_E by nested random subsets of the topics, one row per draw, measure and size.
 
-    measures: tuple[str, ...]
-    sizes: tuple[int, ...]
-    variances: np.ndarray
-
-
-def _draw_variances(scores: Scores, sizes: Sequence[int], n_draws: int, seed: int) -> _Draws:
+    `ratio` is to V_E of all topics.
+    """
     trials = draw_trials(1, len(scores.topics), (), n_draws, sizes=[1], seed=seed)
-    variances = np.array(
-        [
-            [
-                [
-                    variance_or_nan(np.ascontiguousarray(matrix[:, topics]))
-                    for topics in pilot_subsets(matrix, trial.topic_order, sizes)
-                ]
-                for matrix in scores.values
-            ]
-            for trial in trials
-        ]
-    )
-    return _Draws(measures=scores.measures, sizes=tuple(sizes), variances=variances)
+    rows = [
+        (draw, name, size, variance_or_nan(np.ascontiguousarray(matrix[:, topics])))
+        for draw, trial in enumerate(trials)
+        for name, matrix in zip(scores.measures, scores.values, strict=True)
+        for size, topics in zip(sizes, pilot_subsets(matrix, trial.topic_order, sizes), strict=True)
+    ]
+    draws = pd.DataFrame(rows, columns=["draw", "measure", "topics", "variance"])
+    whole = draws.drop_duplicates("measure").set_index("measure")["variance"]
+    return draws.assign(ratio=draws["variance"] / draws["measure"].map(whole))
 
 
 def _demands(formula: str = "nagata") -> Demands:
@@ -255,7 +247,7 @@ def _demands(formula: str = "nagata") -> Demands:
 
 
 @exhibit("table-3", "Variances by fewer pilot topics, and the topics they require")
-def _table_3(draws: _Draws) -> Iterator[Part]:
+def _table_3(draws: pd.DataFrame) -> Iterator[Part]:
     yield _draw_table(draws)
     yield _spread_table(draws)
     yield _plan_table()
@@ -271,29 +263,27 @@ def _table_3(draws: _Draws) -> Iterator[Part]:
     )
 
 
-def _draw_table(draws: _Draws) -> Table:
+def _draw_table(draws: pd.DataFrame) -> Table:
     """The first draw, as the paper shows one."""
     demands = _demands()
     header = ["measure"]
-    for size in draws.sizes:
+    for size in draws["topics"].unique():
         header += [f"{size} topics", "requires"]
     rows = [
         [name, *(value for v in by_size for value in (v, demands.topics(v) if v > 0.0 else None))]
-        for name, by_size in zip(draws.measures, draws.variances[0].tolist(), strict=True)
+        for name, by_size in draws[draws["draw"] == 0].groupby("measure", sort=False)["variance"]
     ]
     caption = "One draw of pilot topics, all teams: variance, and topics for a new collection"
     return page_table("table-3", caption, header, rows)
 
 
-def _spread_table(draws: _Draws) -> Table:
-    rows = []
-    for m, name in enumerate(draws.measures):
-        for s, size in enumerate(draws.sizes):
-            values = draws.variances[:, m, s]
-            if np.isnan(values).any():
-                continue
-            rows.append((name, size, values.mean(), *np.quantile(values, [0.025, 0.975]).tolist()))
-    caption = f"The same over {len(draws.variances)} draws: mean and middle 95%"
+def _spread_table(draws: pd.DataFrame) -> Table:
+    rows = [
+        (name, size, np.mean(values), *np.quantile(values, [0.025, 0.975]))
+        for (name, size), values in draws.groupby(["measure", "topics"], sort=False)["variance"]
+        if values.notna().all()
+    ]
+    caption = f"The same over {draws['draw'].nunique()} draws: mean and middle 95%"
     header = ("measure", "topics", "mean variance", "2.5%", "97.5%")
     return page_table("table-3-spread", caption, header, rows)
 
@@ -349,25 +339,24 @@ def plan_claims() -> Iterator[Claim]:
     )
 
 
-def _own_plan_claims(draws: _Draws) -> Iterator[Claim]:
-    if len(draws.sizes) < 2:
+def _own_plan_claims(draws: pd.DataFrame) -> Iterator[Claim]:
+    _, *fewer = draws["topics"].unique().tolist()
+    if not fewer:
         yield claim("A quarter of the topics gives nearly the same variance", None)
         return
-    ratios = draws.variances / draws.variances[:1, :, :1]
-    gaps = np.abs(ratios - 1.0)
-    quarter = min(range(1, len(draws.sizes)), key=lambda s: abs(draws.sizes[s] - 25))
+    quarter = min(fewer, key=lambda size: abs(size - 25))
+    one = draws[(draws["draw"] == 0) & (draws["topics"] == quarter)]
     yield share_claim(
-        f"{draws.sizes[quarter]} topics give nearly the same variance (within 10%), one draw",
-        (gaps[0, :, quarter] <= NEAR).tolist(),
-        _ratios(dict(zip(draws.measures, ratios[0, :, quarter], strict=True))),
+        f"{quarter} topics give nearly the same variance (within 10%), one draw",
+        ((one["ratio"] - 1.0).abs() <= NEAR).tolist(),
+        _ratios(dict(zip(one["measure"], one["ratio"], strict=True))),
         of="measures",
     )
-    by_size = np.nanmean(gaps, axis=(0, 1))
-    pairs = zip(draws.sizes, by_size, strict=True)
+    gaps = (draws["ratio"] - 1.0).abs().groupby(draws["topics"], sort=False).mean()
     yield claim(
         "Fewer topics give less accurate variances",
-        increases(by_size[1:].tolist()),
-        "mean distances " + ", ".join(f"{n}: {gap:.1%}" for n, gap in pairs),
+        increases(gaps[fewer].tolist()),
+        "mean distances " + ", ".join(f"{n}: {gap:.1%}" for n, gap in gaps.items()),
     )
 
 

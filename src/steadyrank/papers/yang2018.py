@@ -20,6 +20,7 @@ from steadyrank.papers.model import (
     Part,
     Reproduction,
     Work,
+    blank_figure,
     claim,
     exhibit,
     listed,
@@ -28,6 +29,7 @@ from steadyrank.papers.model import (
     result_figure,
 )
 from steadyrank.present.page import PageFigure
+from steadyrank.present.plot_style import COLOURS, QUIET, label, legend
 from steadyrank.present.table import Table
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t
@@ -382,13 +384,7 @@ def algorithm_3(result: SimulateResult) -> Iterator[Part]:
 
 
 def _rate_figure(rate: np.ndarray, significant: np.ndarray) -> PageFigure:
-    from matplotlib.figure import Figure
-
-    from steadyrank.present.plot_style import COLOURS, QUIET, legend, tidy
-
-    figure = Figure(figsize=(5.6, 3.6), layout="constrained")
-    ax = figure.add_subplot()
-    tidy(ax)
+    figure, ax = blank_figure(5.6, 3.6)
     ax.axvspan(0, RARE, color=QUIET, alpha=0.3, lw=0, label="counted by PCT(ASL < 0.05)")
     ax.hist(
         [rate[significant], rate[~significant]],
@@ -397,8 +393,7 @@ def _rate_figure(rate: np.ndarray, significant: np.ndarray) -> PageFigure:
         color=list(COLOURS[:2]),
         label=["significant on the raw scores", "not significant"],
     )
-    ax.set_xlabel("share of simulated collections in which a pair is significant")
-    ax.set_ylabel("pairs of runs")
+    label(ax, x="share of simulated collections in which a pair is significant", y="pairs of runs")
     legend(ax)
     alt = (
         f"{len(rate)} pairs of runs by their rate of significance: {int((rate < RARE).sum())} "

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 
 from steadyrank._version import __version__
 from steadyrank.data.scores import Scores
@@ -21,6 +22,7 @@ from steadyrank.papers.model import (
     Part,
     Reproduction,
     Work,
+    blank_figure,
     claim,
     exhibit,
     increases,
@@ -31,7 +33,7 @@ from steadyrank.papers.model import (
     share_claim,
 )
 from steadyrank.present.page import PageFigure
-from steadyrank.present.plot_style import COLOURS
+from steadyrank.present.plot_style import COLOURS, label, legend
 from steadyrank.present.table import Table
 from steadyrank.stats.planning.reversal import approximate_error_rate, error_rate
 from steadyrank.studies.topics.levels import TopicLevel
@@ -225,10 +227,11 @@ def _two_collections(one: tuple[str, TopicsResult], other: tuple[str, TopicsResu
 def _equation_8(results: Results) -> Iterator[Part]:
     for number, (name, result) in enumerate(results.items(), 1):
         mark = f"-{number}" if len(results) > 1 else ""
-        yield _rates_table(f"equation-8{mark}", name, result)
+        known = _known_rates(result)
+        yield _rates_table(f"equation-8{mark}", name, known)
         caption = f"{name}: reversals in disjoint sets of topics, with theory"
         yield result_figure(f"equation-8-figure{mark}", caption, result, "error_rate")
-        yield from _rate_claims(name, result)
+        yield from _rate_claims(name, known)
     yield (
         "Eq. 8 is about a pair whose true difference is known. Splits sort pairs by the difference "
         "that their first set happened to show, which is partly luck; so at small sizes splits "
@@ -243,65 +246,52 @@ def _known(level: TopicLevel) -> np.ndarray:
     return np.asarray((level.count >= ENOUGH) & ~np.isnan(level.empirical))
 
 
-def _rates_table(name: str, collection: str, result: TopicsResult) -> Table:
-    rows = [
-        (
-            _name(level),
-            size,
-            int(level.count[s]),
-            level.empirical[s],
-            level.error_rate[s],
-            level.approximation[s],
-            level.predictive[s],
-        )
+def _known_rates(result: TopicsResult) -> pd.DataFrame:
+    """Rates of reversals by theory and in splits, one row per level and size with enough pairs."""
+    parts = (
+        pd.DataFrame({"level": _name(level), "topics": result.sizes, **level.curves})[_known(level)]
         for level in result.levels
-        for s, size in enumerate(result.sizes)
-        if _known(level)[s]
-    ]
+    )
+    return pd.concat(parts, ignore_index=True)
+
+
+def _rates_table(name: str, collection: str, known: pd.DataFrame) -> Table:
+    columns = ("level", "topics", "count", "empirical", "error_rate", "approximation", "predictive")
     return page_table(
         name,
         f"{collection}: reversals by level of the difference and topics in each set",
         ("difference", "topics", "pairs in splits", "reversed", "eq. 8", "eq. 13", "predictive"),
-        rows,
+        known[[*columns]].itertuples(index=False),
     )
 
 
-def _rate_claims(name: str, result: TopicsResult) -> list[Claim]:
+def _rate_claims(name: str, known: pd.DataFrame) -> Iterator[Claim]:
     """The three factors, in the experiment."""
-    levels = [level for level in result.levels if _known(level).sum() > 1]
-    falls = [increases((-level.empirical[_known(level)]).tolist()) for level in levels]
-    by_level = [
-        [-level.empirical[s] for level in result.levels if _known(level)[s]]
-        for s in range(len(result.sizes))
-    ]
-    larger = [increases(rates) for rates in by_level if len(rates) > 1]
-    theory, predictive = (_distance(levels, kind) for kind in ("error_rate", "predictive"))
+    text = f"{name}: more topics, fewer reversals"
+    yield share_claim(text, _falls(known, "level"), of="levels")
+    text = f"{name}: larger differences, fewer reversals"
+    yield share_claim(text, _falls(known, "topics"), of="sizes")
+    several = known[known.groupby("level")["topics"].transform("size") > 1]
+    theory, predictive = (_distance(several, kind) for kind in ("error_rate", "predictive"))
     distances = f"mean distance {theory:.3f}, of the predictive rate {predictive:.3f}"
-    return [
-        share_claim(f"{name}: more topics, fewer reversals", _decided(falls), of="levels"),
-        share_claim(f"{name}: larger differences, fewer reversals", _decided(larger), of="sizes"),
-        claim(
-            f"{name}: eq. 8 of observed differences gives the rates of splits (within .02)",
-            None if math.isnan(theory) else theory <= 0.02,
-            "" if math.isnan(theory) else distances,
-        ),
-    ]
+    yield claim(
+        f"{name}: eq. 8 of observed differences gives the rates of splits (within .02)",
+        None if math.isnan(theory) else theory <= 0.02,
+        "" if math.isnan(theory) else distances,
+    )
 
 
-def _decided(outcomes: Sequence[bool | None]) -> list[bool]:
-    """Without those that say nothing, as where no pair is ever reversed."""
+def _falls(known: pd.DataFrame, by: str) -> list[bool]:
+    """Whether rates fall within each level or size; not where no pair is ever reversed."""
+    outcomes = [increases((-rates).tolist()) for _, rates in known.groupby(by)["empirical"]]
     return [outcome for outcome in outcomes if outcome is not None]
 
 
-def _distance(levels: Sequence[TopicLevel], kind: str) -> float:
+def _distance(known: pd.DataFrame, kind: str) -> float:
     """Of rates by theory from those of the splits: mean over levels and sizes, by their pairs."""
-    gaps, counts = [0.0], [0.0]
-    for level in levels:
-        rates = getattr(level, kind)
-        there = _known(level) & ~np.isnan(rates)
-        gaps += (level.count[there] * np.abs(level.empirical - rates)[there]).tolist()
-        counts += level.count[there].tolist()
-    return sum(gaps) / sum(counts) if sum(counts) else math.nan
+    there = known.dropna(subset=[kind])
+    gaps = there["count"] * (there["empirical"] - there[kind]).abs()
+    return float(gaps.sum() / there["count"].sum()) if len(there) else math.nan
 
 
 @exhibit("equation-9", "Reversals decay exponentially with topics")
@@ -389,21 +379,15 @@ def rate_by_williams(z: np.ndarray, factor: float) -> np.ndarray:
 
 
 def _curves(z: np.ndarray, *curves: np.ndarray) -> PageFigure:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 3.6), layout="constrained")
-    ax = figure.add_subplot()
-    labels = ("eq. 8", "eq. 13", "from eq. 12 as printed")
-    for place, (label, curve) in enumerate(zip(labels, curves, strict=True)):
-        style = ("-", "--", ":")[place]
-        ax.plot(z, curve, label=label, color=COLOURS[place], linestyle=style, linewidth=1.4)
-    ax.set_xlabel("difference in standard errors")
-    ax.set_ylabel("error rate")
+    figure, ax = blank_figure(6.4, 3.6)
+    names = ("eq. 8", "eq. 13", "from eq. 12 as printed")
+    looks = zip(curves, names, COLOURS, ("-", "--", ":"), strict=False)
+    for curve, name, colour, dashes in looks:
+        ax.plot(z, curve, label=name, color=colour, linestyle=dashes, linewidth=1.4)
+    label(ax, x="difference in standard errors", y="error rate")
     ax.set_xlim(0, 4)
     ax.set_ylim(0, 0.52)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(color="#dddddd", linewidth=0.6)
-    ax.legend(frameon=False, fontsize="small")
+    legend(ax)
     alt = (
         "Error rate against the difference in standard errors, from one half down to zero: eq. 8 "
         "and eq. 13 almost coincide, the curve from eq. 12 as printed lies above them."

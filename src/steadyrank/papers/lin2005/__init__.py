@@ -1,1 +1,0 @@
-"""Lin & Hauptmann, SIGIR 2005."""

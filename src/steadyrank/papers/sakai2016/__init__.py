@@ -1,1 +1,0 @@
-"""Sakai & Shang, EVIA 2016."""

@@ -1,1 +1,0 @@
-"""Yang, Zhang & Song, SIGIR 2018."""

@@ -1,0 +1,262 @@
+"""Second guesses, typed as they come: each works, or the error says what to type."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from commanding import call
+
+import steadyrank as sr
+from steadyrank.cli import COMMANDS, group
+from steadyrank.stats.planning.needed_topics import needed_topics
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*no relevant document")
+
+
+@pytest.fixture(scope="module")
+def track(tmp_path_factory):
+    """Six runs of three teams on thirty topics, with scores by two measures."""
+    root = tmp_path_factory.mktemp("track")
+    made = sr.simulated_track(n_teams=3, runs_per_team=2, n_topics=30, depth=30, pool_depth=15)
+    made.write(root)
+    sr.write_scores(sr.evaluate(made.runs, made.qrels, ["AP", "P@10"]), root / "scores.csv")
+    return root
+
+
+@pytest.fixture(autouse=True)
+def at_home(track, monkeypatch):
+    monkeypatch.chdir(track)
+
+
+# plan
+
+
+def test_a_pilot_alone_is_planned_for_its_first_two_runs_and_a_grid(capsys):
+    code, out, err = call(capsys, "plan", "qrels.txt", "runs", "--json", "--quiet")
+    assert (code, err) == (0, "")
+    shown = json.loads(out)
+    scores = sr.evaluate("runs", "qrels.txt", "AP")
+    order = np.argsort(-scores.mean()[0])
+    apart = np.subtract(*scores.matrix()[order[:2]])
+    first, *grid = shown["differences"]
+    assert (first["a"], first["b"]) == tuple(scores.runs[run] for run in order[:2])
+    assert first["difference"] == pytest.approx(apart.mean())
+    needed = needed_topics(apart.mean(), apart.var(ddof=1), len(apart))
+    assert first["topics"] == needed.topics
+    assert (shown["method"], shown["paired"], shown["given_topics"]) == ("ttest", True, 30)
+    assert len(grid) >= 3
+    for row in grid:
+        asked = sr.plan(scores, method="ttest", minimum_difference=row["difference"]).plans[0]
+        assert (row["topics"], row["a"]) == (asked.topics, None)
+        assert row["topics_interval"] == list(asked.topics_interval)
+    assert shown["findings"][0]["id"] == "plan.first_two"
+    assert f"requires {first['topics']:,} topics" in shown["findings"][0]["text"]
+
+
+def test_csv_of_a_pilot_alone_has_a_row_per_difference(capsys):
+    _, out, _ = call(capsys, "plan", "--scores", "scores.csv", "--csv", "--quiet")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert {row["measure"] for row in rows} == {"AP", "P@10"}
+    assert all(int(row["topics"]) >= 2 for row in rows)
+    frame = sr.plan("scores.csv").to_frame()
+    assert [row["topics"] for row in rows] == frame["topics"].astype(str).tolist()
+
+
+def test_anova_and_intervals_of_a_pilot_alone(capsys):
+    _, out, _ = call(capsys, "plan", "--scores", "scores.csv", "--method", "anova", "--json")
+    assert (json.loads(out)["systems"], json.loads(out)["differences"]) == (6, [])
+    code, out, _ = call(capsys, "plan", "--scores", "scores.csv", "--method", "interval")
+    assert code == 0
+    assert out.startswith("30 topics make intervals of AP differences ")
+
+
+def test_plan_speaks_as_compare_does():
+    scores = sr.read_scores("scores.csv")
+    by_test = sr.plan(scores, measure="AP", test="t", minimum_difference=0.1)
+    by_method = sr.plan(scores, measures=["AP"], method="ttest", minimum_difference=0.1)
+    assert by_test == by_method
+    assert sr.plan(scores, test="anova").demands.systems == 6
+    with pytest.raises(sr.InputError, match="either method= or test="):
+        sr.plan(scores, test="t", method="anova")
+    with pytest.raises(sr.InputError, match="either measure= or measures="):
+        sr.plan(scores, measure="AP", measures=["P@10"])
+    with pytest.raises(sr.UnknownNameError, match="unknown test 'tukey'"):
+        sr.plan(scores, test="tukey")
+
+
+def test_runs_that_tie_and_single_runs_have_a_grid_alone():
+    scores = sr.read_scores("scores.csv")
+    one = sr.plan(scores.select(runs=scores.runs[0]), measure="AP", paired=False)
+    assert all(row.runs is None for row in one.differences)
+    values = np.repeat(scores.select(measures="AP").values[:, :2], 2, axis=1)
+    alike = sr.Scores(measures=["AP"], runs=list("abcd"), topics=scores.topics, values=values)
+    assert all(row.runs is None for row in sr.plan(alike).differences)
+
+
+# formats and results
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_with_formats_has_their_short_forms(name):
+    options = {flag for param in group.get_command(None, name).params for flag in param.opts}
+    if "--format" in options:
+        assert {"--csv", "--json", "--latex", "--markdown"} <= options
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "latex", "markdown"])
+def test_short_forms_are_the_formats(capsys, form):
+    words = ("compare", "--scores", "scores.csv", "-m", "AP")
+    _, short, _ = call(capsys, *words, f"--{form}")
+    assert short == call(capsys, *words, "--format", form)[1] != ""
+    assert call(capsys, *words, f"--{form}", "--format", form)[1] == short
+    code, _, err = call(capsys, *words, f"--{form}", "--format", "html")
+    assert code == 2
+    assert f"--{form} and --format html name different formats: keep one" in err
+
+
+def test_frames_are_compared(track):
+    long = pd.read_csv("scores.csv")
+    expected = sr.compare(sr.read_scores("scores.csv"), measure="AP")
+    for given in (long, "scores.csv", track / "scores.csv"):
+        found = sr.compare(given, measure="AP")
+        np.testing.assert_array_equal(found.pvalue, expected.pvalue)
+    wide = long[long.measure == "AP"].pivot(index="topic", columns="run", values="value")
+    for frame in (wide, wide.reset_index(), wide.rename_axis("qid").reset_index()):
+        np.testing.assert_array_equal(sr.compare(frame).pvalue, expected.pvalue)
+    with pytest.raises(sr.InputError, match="expected a column"):
+        sr.compare(pd.DataFrame({"qid": ["1"], "docno": ["d"], "score": [1.0]}))
+
+
+def test_results_have_csv_and_a_summary(track, capsys):
+    result = sr.compare("scores.csv", measure="AP")
+    words = ("compare", "--scores", "scores.csv", "-m", "AP")
+    assert result.to_csv() == call(capsys, *words, "--csv")[1]
+    assert result.to_csv(track / "pairs.csv", index=False) is None
+    assert (track / "pairs.csv").read_text() == result.to_csv()
+    with pytest.raises(sr.InputError, match="no index"):
+        result.to_csv(index=True)
+    printed = call(capsys, *words)[1]
+    assert printed.startswith(result.summary())
+    assert 1 <= result.summary().count("\n") + 1 <= 3
+    scores = sr.evaluate("runs", "qrels.txt", "AP")
+    assert pd.read_csv(io.StringIO(scores.to_csv())).columns.tolist()[0] == "measure"
+    assert "AP" in scores.summary()
+    curve = sr.plan(variance=0.1, minimum_difference=0.1, systems=3).curve("systems", [2, 3])
+    assert pd.read_csv(io.StringIO(curve.to_csv())).shape == (2, 4)
+
+
+# scores
+
+
+def test_scores_are_shown_by_evaluate(capsys):
+    code, out, _ = call(capsys, "evaluate", "--scores", "scores.csv", "-m", "AP", "--csv")
+    assert code == 0
+    frame = pd.read_csv(io.StringIO(out))
+    kept = pd.read_csv("scores.csv")
+    assert frame["value"].tolist() == kept[kept.measure == "AP"]["value"].tolist()
+    code, _, err = call(capsys, "evaluate", "--scores", "scores.csv", "--format", "trec_eval")
+    assert code == 2
+    assert "give QRELS RUN..., not scores" in err
+
+
+def test_several_score_files_of_a_gate_are_joined(capsys, track):
+    scores = sr.read_scores("scores.csv").select(measures="AP")
+    old, new = scores.runs[:2]
+    for file, name in (("old", old), ("new", new)):
+        sr.write_scores(scores.select(runs=name), track / f"{file}.csv")
+    words = ("gate", "--scores", "old.csv", "--scores", "new.csv", "-m", "AP=.3", "--json")
+    whole = call(capsys, "gate", "--scores", "scores.csv", old, new, "-m", "AP=.3", "--json")
+    for names in ((old, new), ()):
+        code, out, err = call(capsys, *words, *names)
+        assert (code, err) == (whole[0], "")
+        assert json.loads(out)["measures"] == json.loads(whole[1])["measures"]
+    code, _, err = call(capsys, "gate", "--scores", "old.csv", "--scores", "old.csv", "-m", "AP=.3")
+    assert code == 2
+    assert "are the same run" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("compare", "scores.csv"), "scores.csv: these are scores, not a run: give --scores"),
+        (("compare", "qrels.txt", "scores.csv"), "give --scores scores.csv"),
+        (("evaluate", "qrels.txt", "scores.csv"), "give --scores scores.csv"),
+        (("simulate", "qrels.txt", "scores.csv"), "these are scores, not a run: give a run"),
+        (("compare", "qrels.txt", "run-info.csv"), "run-info.csv:1: expected"),
+    ],
+)
+def test_scores_in_place_of_a_run_are_told(capsys, words, told):
+    code, out, err = call(capsys, *words, "--quiet")
+    assert (code, out) == (2, "")
+    assert told in err
+    assert err.count("\n") == 1
+
+
+# answers first
+
+
+def test_judges_begin_with_an_answer(capsys, track):
+    (track / "gpt.qrels").write_text((track / "qrels.txt").read_text())
+    words = ("judges", "qrels.txt", "runs", "-m", "AP", "--samples", "200", "--quiet")
+    code, out, _ = call(capsys, *words, "--judge", "gpt.qrels")
+    assert code == 0
+    assert out.startswith('"gpt" is usable for its ')
+    assert ": people confirm all; it saves up to 100% on further topics." in out.splitlines()[0]
+    assert "lambda" not in out
+    assert "corrected" not in out.splitlines()[4]
+    found = json.loads(call(capsys, *words, "--judge", "gpt.qrels", "--json")[1])
+    answer = found["findings"][0]
+    assert (answer["id"], answer["values"]["usable_alone"]) == ("judges.answer", True)
+
+
+def test_pools_begin_with_what_runs_owe(capsys):
+    _, out, _ = call(
+        capsys, "pools", "qrels.txt", "runs", "--run-info", "run-info.csv", "--trials", "2"
+    )
+    assert out.startswith("Without its own team's judgments a run loses at most ")
+    assert out.index("unique documents") < out.index("teams left out")
+
+
+def test_a_leaderboard_is_datasets(capsys):
+    code, _, err = call(capsys, "leaderboard", "table.csv")
+    assert code == 2
+    assert "unknown command 'leaderboard': did you mean 'datasets'?" in err
+
+
+# near misses
+
+
+def test_a_misspelt_column_is_told(capsys, track):
+    topics = sr.read_scores("scores.csv").topics
+    lines = [f"{topic},{'ab'[place % 2]}" for place, topic in enumerate(topics)]
+    (track / "info.csv").write_text("\n".join(["topic,origin", *lines]) + "\n")
+    words = ("compare", "--scores", "scores.csv", "--topic-info", "info.csv", "--by", "orgin")
+    code, _, err = call(capsys, *words)
+    assert code == 2
+    assert "did you mean 'origin'?" in err
+
+
+def test_runs_and_judgments_that_are_swapped_are_told(capsys):
+    with pytest.raises(sr.InputError, match="do runs and judgments stand in each other's place?"):
+        sr.evaluate("qrels.txt", "runs")
+    code, _, err = call(capsys, "evaluate", "runs", "qrels.txt")
+    assert code == 2
+    assert "runs: expected a file of judgments, got a folder" in err
+
+
+def test_an_interval_that_ends_at_0_has_its_sentence():
+    from steadyrank.present.cells import OPEN_WORDS
+    from steadyrank.present.view import Col, TableSpec, make_table
+    from steadyrank.stats.pairs.decisions import OPEN_END
+
+    spec = TableSpec(
+        id="t", rows=lambda ends: [{"interval": ends}], columns=(Col("interval", form="change"),)
+    )
+    assert make_table(spec, (OPEN_END, 0.2181)).caption == OPEN_WORDS
+    assert make_table(spec, (-0.2181, -OPEN_END)).caption == OPEN_WORDS
+    assert make_table(spec, (0.0, 0.2181)).caption == ""
