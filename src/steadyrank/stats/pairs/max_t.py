@@ -50,8 +50,8 @@ from steadyrank.stats.pairs.skewed import careful_reach, careful_t
 from steadyrank.stats.pairs.tests import Moments, differences, moments, slices
 from steadyrank.stats.run_means import adjusted_means
 
-VALUES_AT_ONCE = 1 << 18
-"""Statistics of one thread that are held at a time: they stay in the processor's cache."""
+VALUES_AT_ONCE = 1 << 20
+"""Statistics of one thread that are held at a time: 8 MiB, some patterns of each of many pairs."""
 
 PATTERNS_AT_ONCE = 64
 """Sign patterns for which one thread holds the sums of all runs, side by side."""
@@ -226,9 +226,9 @@ class FlippedStatistics:
 def of_values(
     pairs: np.ndarray,
     sums: Callable[[np.ndarray], tuple[np.ndarray, ...]],
-    statistics: Callable[..., np.ndarray],
+    statistics: Callable[..., None],
 ) -> FlippedStatistics:
-    """Statistics [pattern, pair] that are made of some rows of `sums` of the signs.
+    """Statistics that are written to an array [pair, pattern], from `sums` of some patterns.
 
     Sums are of a whole block of patterns at once, as the last bits of a product may depend on how
     many rows it has. Every pair has a row of its own, which is held against one of zeros.
@@ -239,7 +239,7 @@ def of_values(
         arrays = sums(signs)
         for part in slices(len(signs), max(1, VALUES_AT_ONCE // max(1, n_pairs))):
             by_pair = np.zeros((n_pairs + 1, part.stop - part.start))
-            by_pair[:-1] = statistics(*(array[part] for array in arrays)).T
+            statistics(*(array[part] for array in arrays), by_pair[:-1])
             yield by_pair
 
     rows = np.stack([np.arange(n_pairs), np.full(n_pairs, n_pairs)], axis=1)
@@ -288,9 +288,7 @@ def decide(
     """
     n_runs, n_signs = shape
     family = _family(size, direction, pairs)
-    statistics = flipped(family.pairs, family.place)
-
-    count = partial(statistics.count_steps, family.observed)
+    count = partial(flipped(family.pairs, family.place).count_steps, family.observed)
     taken = over_patterns(n_signs, count, len(family.place), n_pairs=len(pairs), flips=flips)
     stepped = np.maximum.accumulate(taken.pvalue)
     pvalue, alpha = np.ones(len(pairs)), flips.get("alpha", 0.05)
@@ -391,14 +389,12 @@ class _Observed:
         mean, place = np.abs(self.mean[rows]), np.searchsorted(scale.sizes, n)
         own = _gap_differences(self.scores, pairs[gaps], mean[gaps], weight[gaps])
 
-        def statistics(sums: np.ndarray, signs: np.ndarray) -> np.ndarray:
-            values = np.empty((len(signs), len(pairs)))
-            kernels.signed_differences(sums, pairs, weight, values)
+        def statistics(sums: np.ndarray, signs: np.ndarray, values: np.ndarray) -> None:
+            kernels.signed_differences(np.ascontiguousarray(sums.T), pairs, weight, values)
             if len(gaps):
-                values[:, gaps] = signs @ own
+                values[gaps] = (signs @ own).T
             if len(scale.sizes):
                 kernels.look_up(values, place, scale.table, values)
-            return values
 
         return of_values(pairs, lambda signs: (signs @ self.centred, signs), statistics)
 
@@ -425,9 +421,9 @@ def _observed(scores: np.ndarray, pairs: np.ndarray, found: Moments, careful: bo
     scale = _scale(found.n[tested], scores.shape[1])
     if len(scale.sizes):
         place = np.searchsorted(scale.sizes, found.n[tested])
-        looked_up = np.empty((1, len(place)))
-        kernels.look_up(size[tested][None, :], place, scale.table, looked_up)
-        size[tested] = looked_up[0]
+        looked_up = size[tested][:, None]
+        kernels.look_up(looked_up, place, scale.table, looked_up)
+        size[tested] = looked_up[:, 0]
     size = np.where(tested, np.where(constant, np.inf, size), np.nan)
     return _Observed(
         scores=scores,

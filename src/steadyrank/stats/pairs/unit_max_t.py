@@ -125,10 +125,9 @@ def _flipped(
     def flipped(ordered: np.ndarray, rows: np.ndarray) -> FlippedStatistics:
         own = np.ascontiguousarray(squares[:, rows])
 
-        def statistics(*summed: np.ndarray) -> np.ndarray:
-            out = np.empty((len(summed[0]), len(ordered)))
-            kernels.unit_statistics(*summed, ordered, own, spread, out)
-            return out
+        def statistics(first: np.ndarray, second: np.ndarray, out: np.ndarray) -> None:
+            by_run = (np.ascontiguousarray(each.transpose(1, 2, 0)) for each in (first, second))
+            kernels.unit_statistics(*by_run, ordered, own, spread, out)
 
         return of_values(ordered, sums, statistics)
 
