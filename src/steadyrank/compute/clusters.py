@@ -198,8 +198,6 @@ def over_client_of(executor: Executor) -> Executor:
 def _client_of(scheduler: str) -> Any:
     try:
         return _distributed().Client(scheduler, timeout=PATIENCE, set_as_default=False)
-    except MachineError:
-        raise
     except Exception as error:  # of whatever kind: certificates, another protocol, another Dask
         raise InputError(
             f"no Dask scheduler answers at {scheduler!r}: {_in_words(error)}"

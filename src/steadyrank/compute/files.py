@@ -170,12 +170,8 @@ def _mode_of(target: Path) -> int:
     try:
         return stat.S_IMODE(target.stat().st_mode)
     except FileNotFoundError:
-        return 0o666 & ~_umask()
-
-
-def _umask() -> int:
-    # It can only be read by setting it, which two threads must not do at once.
-    with _asking:
-        mask = os.umask(0)
-        os.umask(mask)
-    return mask
+        # The umask can only be read by setting it, which two threads must not do at once.
+        with _asking:
+            mask = os.umask(0)
+            os.umask(mask)
+        return 0o666 & ~mask

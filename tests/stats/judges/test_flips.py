@@ -164,15 +164,16 @@ def test_a_pattern_that_leaves_no_spread_has_an_endless_statistic():
     residual[0] = [1, -1, 1, -1, 0]
     followed = np.zeros((2, 4))
     followed[0] = [1, -1, 1, -1]
-    values, pairs = np.empty((2, 1)), np.array([[0, 1]])
+    values, pairs = np.empty((1, 2)), np.array([[0, 1]])
     sizes = np.array([5.0, 4.0])
     own = np.stack([residual.sum(axis=1), np.array([5.0, 0.0])]) / 5.0
     further = np.stack([followed.sum(axis=1), np.array([4.0, 0.0])]) / 4.0
     sums, factor = np.stack([own, further], axis=1), sizes / (sizes - 1.0)
     squares = (factor * np.array([5.0, 4.0]) / sizes**2)[:, None]
     cross = sums * (factor / sizes)[:, None]
-    unit_statistics(sums, cross, pairs, squares, factor / sizes, values)
-    assert values[:, 0].tolist() == [0.0, np.inf]
+    by_run = (np.ascontiguousarray(each.transpose(1, 2, 0)) for each in (sums, cross))
+    unit_statistics(*by_run, pairs, squares, factor / sizes, values)
+    assert values[0].tolist() == [0.0, np.inf]
 
 
 def test_threads_change_nothing():

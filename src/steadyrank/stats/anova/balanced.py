@@ -13,7 +13,7 @@ differ, as papers on components of retrieval systems draw them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from math import prod
 from typing import Any, Literal, get_args
@@ -77,21 +77,12 @@ class AnovaSource:
 
     def row(self) -> dict[str, Any]:
         """The keys of the JSON output."""
-        return {
-            "source": self.source,
-            "ss": self.ss,
-            "df": self.df,
-            "ms": self.ms,
-            "f": self.statistic,
-            "pvalue": self.pvalue,
-            "omega_squared": self.omega_squared,
-            "power": self.power,
-            "omega_squared_raw": self.omega_squared_raw,
-            "overall_omega_squared": self.overall_omega_squared,
-            "eta_squared": self.eta_squared,
-            "partial_eta_squared": self.partial_eta_squared,
-            "tested_against": self.tested_against or None,
-        }
+        keys = (
+            "source ss df ms f pvalue omega_squared power omega_squared_raw overall_omega_squared "
+            "eta_squared partial_eta_squared tested_against"
+        )
+        row = asdict(self) | {"f": self.statistic, "tested_against": self.tested_against or None}
+        return {key: row[key] for key in keys.split()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -162,7 +153,13 @@ def anova(
     """
     array = check_observations(values, factors)
     terms = named_effects(factors, effects, block)
-    layers = _check_strata(factors, strata, array.shape)
+    layers = {name: _axes(name, factors) for name in strata}
+    # A stratum of single observations is what remains anyhow.
+    layers = {
+        name: axes
+        for name, axes in layers.items()
+        if prod(array.shape[axis] for axis in axes) < array.size
+    }
     parts = decompose(array, closed_family([*terms.values(), *layers.values()]))
     rounding = ROUNDING * max(float(array.max()), -float(array.min()))
     split = split_total(parts, terms, layers, array.shape, rounding)
@@ -277,14 +274,6 @@ def named_effects(
                 needed = ":".join(str(factors[axis]) for axis in sorted(part))
                 raise InputError(f"{name} is in the model without {needed}: add it, or leave both")
     return terms
-
-
-def _check_strata(
-    factors: Sequence[str | None], strata: Sequence[str], shape: tuple[int, ...]
-) -> dict[str, Axes]:
-    layers = {name: _axes(name, factors) for name in strata}
-    # A stratum of single observations is what remains anyhow.
-    return {n: axes for n, axes in layers.items() if prod(shape[a] for a in axes) < prod(shape)}
 
 
 def _axes(term: str, factors: Sequence[str | None]) -> Axes:

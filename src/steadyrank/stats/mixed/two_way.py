@@ -103,16 +103,8 @@ def two_way_difference(
     (0.12693, 3.1631, 0.04292)
     """
     d = _complete("differences", differences)
-    m, n = d.shape
-    tiny = CONSTANT * max(1.0, float(np.abs(d).max()))
-    return _test(
-        float(d.mean()),
-        _squares_of_one(d[None]),
-        df_method=df_method or default_df_method(m),
-        shape=(m, n),
-        tiny=tiny,
-        method="two-way random effects on differences",
-    )
+    how = "two-way random effects on differences"
+    return _test(float(d.mean()), d[None], df_method or default_df_method(len(d)), how)
 
 
 def nested_difference(
@@ -138,15 +130,9 @@ def nested_difference(
             f"both systems require the same numbers of instances and topics, got {a.shape} and "
             f"{b.shape}; fit a mixed model instead"
         )
-    tiny = CONSTANT * max(1.0, float(np.abs(a).max()), float(np.abs(b).max()))
-    return _test(
-        float((a.mean(axis=0) - b.mean(axis=0)).mean()),
-        _squares_of_one(np.stack([a, b])),
-        df_method=df_method or default_df_method(len(a)),
-        shape=a.shape,
-        tiny=tiny,
-        method="instances nested in two systems, topics crossed",
-    )
+    estimate, both = float((a.mean(axis=0) - b.mean(axis=0)).mean()), np.stack([a, b])
+    how = "instances nested in two systems, topics crossed"
+    return _test(estimate, both, df_method or default_df_method(len(a)), how)
 
 
 def _complete(name: str, values: ArrayLike) -> np.ndarray:
@@ -182,27 +168,14 @@ def _free(n_systems: int, shape: Sequence[int]) -> tuple[int, int, int]:
     return own, n - 1, own * (n - 1)
 
 
-def _squares_of_one(systems: np.ndarray) -> tuple[int, list[Amount]]:
-    """How many systems vary, and the sums of squares; those that are rounding count as 0."""
+def _test(estimate: float, systems: np.ndarray, df_method: DfMethod, method: str) -> DifferenceTest:
+    """From what varies [system, instance, topic]; squares that are rounding count as 0."""
     tiny = CONSTANT * max(1.0, float(np.abs(systems).max()))
-    free = _free(len(systems), systems.shape[1:])
-    sums = [float(ss) for ss in _squares_of(systems)]
-    return len(systems), [
-        Amount(ss if df and ss > tiny**2 * df else 0.0, df)
-        for ss, df in zip(sums, free, strict=True)
-    ]
-
-
-def _test(
-    estimate: float,
-    squares: tuple[int, list[Amount]],
-    *,
-    df_method: DfMethod,
-    shape: tuple[int, ...],
-    tiny: float,
-    method: str,
-) -> DifferenceTest:
-    factor, (instance, topic, error) = squares
+    factor, *shape = systems.shape
+    instance, topic, error = (
+        Amount(float(ss) if df and ss > tiny**2 * df else 0.0, df)
+        for ss, df in zip(_squares_of(systems), _free(factor, shape), strict=True)
+    )
     combined, df, dropped = _combined(instance, topic, error, df_method)
     standard_error = float(np.sqrt(factor * combined / (shape[0] * shape[1])))
     flag = {(True, True): TOO_FEW, (True, False): ONE_INSTANCE, (False, True): ONE_TOPIC}.get(
@@ -247,7 +220,7 @@ def _combined(
 
 
 def _variances(
-    instance: Amount, topic: Amount, error: Amount, dropped: tuple[str, ...], shape: tuple[int, ...]
+    instance: Amount, topic: Amount, error: Amount, dropped: tuple[str, ...], shape: Sequence[int]
 ) -> dict[str, float]:
     """Components from the mean squares; those of dropped ones are pooled with the error's.
 

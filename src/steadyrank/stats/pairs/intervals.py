@@ -126,7 +126,10 @@ def _percentile(z: np.ndarray, weights: np.ndarray, tail: float) -> np.ndarray:
 def _bca(z: np.ndarray, weights: np.ndarray, tail: float) -> np.ndarray:
     mean, centred = _centred(z)
     means = np.sort(centred @ weights.T, axis=1) / z.shape[1]
-    bias = special.ndtri(_share_below(means, CONSTANT * np.abs(centred).max(axis=1)))[:, None]
+    tolerance, n = CONSTANT * np.abs(centred).max(axis=1)[:, None], means.shape[1]
+    # Means below 0, ties half; their share is kept off 0 and 1 by half a sample.
+    below = 0.5 * ((means < -tolerance).sum(axis=1) + (means <= tolerance).sum(axis=1))
+    bias = special.ndtri(np.clip(below, 0.5, n - 0.5) / n)[:, None]
     skew = ((centred**3).sum(axis=1) / (6.0 * (centred**2).sum(axis=1) ** 1.5))[:, None]
     shifted = bias + special.ndtri([tail, 1.0 - tail])
     stretch = 1.0 - skew * shifted
@@ -134,14 +137,6 @@ def _bca(z: np.ndarray, weights: np.ndarray, tail: float) -> np.ndarray:
     moved = bias + shifted / np.where(stretch > 0.0, stretch, np.nan)
     moved = np.where(stretch > 0.0, moved, np.copysign(np.inf, shifted))
     return np.asarray(mean[:, None] + _quantiles(means, special.ndtr(moved)))
-
-
-def _share_below(means: np.ndarray, tolerance: np.ndarray) -> np.ndarray:
-    """Share of each row's sorted `means` below 0, ties half; kept off 0 and 1 by half a sample."""
-    below = (means < -tolerance[:, None]).sum(axis=1)
-    not_above = (means <= tolerance[:, None]).sum(axis=1)
-    count = 0.5 * (below + not_above)
-    return np.asarray(np.clip(count, 0.5, means.shape[1] - 0.5) / means.shape[1])
 
 
 def _studentized(z: np.ndarray, weights: np.ndarray, tail: float) -> np.ndarray:

@@ -273,49 +273,54 @@ def resampled_t(sums, squares, cross, along, total, spread, n, shift, largest):
 def unit_statistics(sums, cross, pairs, squares, spread, out):
     """t of each pair (i, j) under each sign pattern b, numerator and standard error recomputed.
 
-    `sums` [pattern, stratum, run] are of the units' signed values v; `cross` the same, each times
+    `sums` [stratum, run, pattern] are of the units' signed values v; `cross` the same, each times
     f s, with s the share of its unit and f = m / (m - 1) of the m units of its stratum; `squares`
     [stratum, pair] are f sum v² of the pairs, which no sign changes, and `spread` [stratum] is
     f sum s². A stratum's mean M has the variance f sum (v - M s)², here multiplied out. Infinite
     where a pattern leaves a difference without spread, 0 where it leaves neither.
     """
-    for b in range(sums.shape[0]):
-        for p in range(pairs.shape[0]):
-            i, j = pairs[p, 0], pairs[p, 1]
-            total, variance, most = 0.0, 0.0, 0.0
-            for k in range(sums.shape[1]):
-                mean = sums[b, k, i] - sums[b, k, j]
-                along = cross[b, k, i] - cross[b, k, j]
+    n_strata, _, n_patterns = sums.shape
+    for p in range(pairs.shape[0]):
+        i, j = pairs[p, 0], pairs[p, 1]
+        most = 0.0
+        for k in range(n_strata):
+            most += squares[k, p]
+        for b in range(n_patterns):
+            total, variance = 0.0, 0.0
+            for k in range(n_strata):
+                mean = sums[k, i, b] - sums[k, j, b]
+                along = cross[k, i, b] - cross[k, j, b]
                 total += mean
                 variance += squares[k, p] - 2.0 * mean * along + mean * mean * spread[k]
-                most += squares[k, p]
             if most <= 0.0:
-                out[b, p] = 0.0
+                out[p, b] = 0.0
             elif variance <= NOTHING * most:
-                out[b, p] = np.copysign(np.inf, total) if total * total > NOTHING * most else 0.0
+                out[p, b] = np.copysign(np.inf, total) if total * total > NOTHING * most else 0.0
             else:
-                out[b, p] = total / np.sqrt(variance)
+                out[p, b] = total / np.sqrt(variance)
 
 
 @kernel
 def signed_differences(sums, pairs, weight, out):
-    """(sums[b, i] - sums[b, j]) weight of each pair (i, j) under each sign pattern b."""
-    for b in range(sums.shape[0]):
-        for p in range(pairs.shape[0]):
-            out[b, p] = (sums[b, pairs[p, 0]] - sums[b, pairs[p, 1]]) * weight[p]
+    """(sums[i, b] - sums[j, b]) weight of each pair (i, j) under each sign pattern b."""
+    for p in range(pairs.shape[0]):
+        first, second = sums[pairs[p, 0]], sums[pairs[p, 1]]
+        for b in range(sums.shape[1]):
+            out[p, b] = (first[b] - second[b]) * weight[p]
 
 
 @kernel
 def look_up(values, row, table, out):
-    """Values from -1 to 1 through their pair's row of a table on an equal grid from 0 to 1."""
+    """Values [pair, pattern] from -1 to 1 through their pair's row of a table, on an equal grid."""
     last = table.shape[1] - 1
-    for b in range(values.shape[0]):
-        for p in range(values.shape[1]):
-            place = min(abs(values[b, p]), 1.0) * last
+    for p in range(values.shape[0]):
+        heights = table[row[p]]
+        for b in range(values.shape[1]):
+            place = min(abs(values[p, b]), 1.0) * last
             below = min(int(place), last - 1)
-            low, high = table[row[p], below], table[row[p], below + 1]
+            low, high = heights[below], heights[below + 1]
             size = low + (high - low) * (place - below)
-            out[b, p] = size if values[b, p] >= 0.0 else -size
+            out[p, b] = size if values[p, b] >= 0.0 else -size
 
 
 @kernel

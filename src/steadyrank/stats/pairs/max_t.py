@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any, NamedTuple, TypedDict, Unpack
 
@@ -50,8 +50,8 @@ from steadyrank.stats.pairs.skewed import careful_reach, careful_t
 from steadyrank.stats.pairs.tests import Moments, differences, moments, slices
 from steadyrank.stats.run_means import adjusted_means
 
-VALUES_AT_ONCE = 1 << 18
-"""Statistics of one thread that are held at a time: they stay in the processor's cache."""
+VALUES_AT_ONCE = 1 << 20
+"""Statistics of one thread that are held at a time: 8 MiB, some patterns of each of many pairs."""
 
 PATTERNS_AT_ONCE = 64
 """Sign patterns for which one thread holds the sums of all runs, side by side."""
@@ -134,6 +134,11 @@ def max_t(
     check_flips(flips)
     found = moments(scores, pairs)
     observed = _observed(scores, pairs, found, careful)
+
+    def reach(limit: float) -> tuple[np.ndarray, np.ndarray]:
+        critical = observed.scale.to_t(limit, found.n)
+        return critical, careful_reach(critical, found.skewness if careful else None, found.n)
+
     decided = decide(
         observed.size,
         found.mean,
@@ -141,17 +146,10 @@ def max_t(
         observed.flipped,
         shape=scores.shape,
         leads=_leads(scores),
+        reach=reach,
         flips=flips,
     )
-    critical = observed.scale.to_t(decided.limit, found.n)
-    return MaxT(
-        pvalue=np.where(found.n < 2, np.nan, decided.pvalue),
-        critical=critical,
-        reach=careful_reach(critical, found.skewness if careful else None, found.n),
-        first=decided.first,
-        n_patterns=decided.n_patterns,
-        exact=decided.exact,
-    )
+    return replace(decided, pvalue=np.where(found.n < 2, np.nan, decided.pvalue))
 
 
 def could_be_first(
@@ -228,9 +226,9 @@ class FlippedStatistics:
 def of_values(
     pairs: np.ndarray,
     sums: Callable[[np.ndarray], tuple[np.ndarray, ...]],
-    statistics: Callable[..., np.ndarray],
+    statistics: Callable[..., None],
 ) -> FlippedStatistics:
-    """Statistics [pattern, pair] that are made of some rows of `sums` of the signs.
+    """Statistics that are written to an array [pair, pattern], from `sums` of some patterns.
 
     Sums are of a whole block of patterns at once, as the last bits of a product may depend on how
     many rows it has. Every pair has a row of its own, which is held against one of zeros.
@@ -241,7 +239,7 @@ def of_values(
         arrays = sums(signs)
         for part in slices(len(signs), max(1, VALUES_AT_ONCE // max(1, n_pairs))):
             by_pair = np.zeros((n_pairs + 1, part.stop - part.start))
-            by_pair[:-1] = statistics(*(array[part] for array in arrays)).T
+            statistics(*(array[part] for array in arrays), by_pair[:-1])
             yield by_pair
 
     rows = np.stack([np.arange(n_pairs), np.full(n_pairs, n_pairs)], axis=1)
@@ -271,17 +269,6 @@ Flipped = Callable[[np.ndarray, np.ndarray], FlippedStatistics]
 """From pairs, the better run first, and which of all pairs these are."""
 
 
-class FlipDecisions(NamedTuple):
-    """What the flips say: adjusted p-values of all pairs, and which runs could be the best."""
-
-    pvalue: np.ndarray
-    limit: float
-    """What the first step has to exceed."""
-    first: np.ndarray
-    n_patterns: int
-    exact: bool
-
-
 def decide(
     size: np.ndarray,
     direction: np.ndarray,
@@ -290,18 +277,18 @@ def decide(
     *,
     shape: tuple[int, ...],
     leads: np.ndarray | None = None,
+    reach: Callable[[float], tuple[np.ndarray, np.ndarray]],
     flips: Flips,
-) -> FlipDecisions:
+) -> MaxT:
     """Hold each observed statistic against the largest of it and those below, in all patterns.
 
     `flipped` makes the statistics of pairs, given which of all these are; `shape` are the numbers
-    of runs and of what has a sign.
+    of runs and of what has a sign; `reach` makes the critical values and reaches of the pairs from
+    the statistic that the first step has to exceed.
     """
     n_runs, n_signs = shape
     family = _family(size, direction, pairs)
-    statistics = flipped(family.pairs, family.place)
-
-    count = partial(statistics.count_steps, family.observed)
+    count = partial(flipped(family.pairs, family.place).count_steps, family.observed)
     taken = over_patterns(n_signs, count, len(family.place), n_pairs=len(pairs), flips=flips)
     stepped = np.maximum.accumulate(taken.pvalue)
     pvalue, alpha = np.ones(len(pairs)), flips.get("alpha", 0.05)
@@ -309,12 +296,15 @@ def decide(
     beaten = family.pairs[stepped <= alpha, 1]
     candidates = np.bincount(beaten, minlength=n_runs) == 0
     silent: Flips = {**flips, "progress": None}
-    return FlipDecisions(
-        pvalue,
-        order_statistic(np.concatenate(taken.kept), alpha, taken.n_patterns),
-        _first(family, flipped, candidates, n_signs, len(pairs), leads, silent),
-        taken.n_patterns,
-        taken.exact,
+    limit = order_statistic(np.concatenate(taken.kept), alpha, taken.n_patterns)
+    critical, reaches = reach(limit)
+    return MaxT(
+        pvalue=pvalue,
+        critical=critical,
+        reach=reaches,
+        first=_first(family, flipped, candidates, n_signs, len(pairs), leads, silent),
+        n_patterns=taken.n_patterns,
+        exact=taken.exact,
     )
 
 
@@ -399,14 +389,12 @@ class _Observed:
         mean, place = np.abs(self.mean[rows]), np.searchsorted(scale.sizes, n)
         own = _gap_differences(self.scores, pairs[gaps], mean[gaps], weight[gaps])
 
-        def statistics(sums: np.ndarray, signs: np.ndarray) -> np.ndarray:
-            values = np.empty((len(signs), len(pairs)))
-            kernels.signed_differences(sums, pairs, weight, values)
+        def statistics(sums: np.ndarray, signs: np.ndarray, values: np.ndarray) -> None:
+            kernels.signed_differences(np.ascontiguousarray(sums.T), pairs, weight, values)
             if len(gaps):
-                values[:, gaps] = signs @ own
+                values[gaps] = (signs @ own).T
             if len(scale.sizes):
                 kernels.look_up(values, place, scale.table, values)
-            return values
 
         return of_values(pairs, lambda signs: (signs @ self.centred, signs), statistics)
 
@@ -433,9 +421,9 @@ def _observed(scores: np.ndarray, pairs: np.ndarray, found: Moments, careful: bo
     scale = _scale(found.n[tested], scores.shape[1])
     if len(scale.sizes):
         place = np.searchsorted(scale.sizes, found.n[tested])
-        looked_up = np.empty((1, len(place)))
-        kernels.look_up(size[tested][None, :], place, scale.table, looked_up)
-        size[tested] = looked_up[0]
+        looked_up = size[tested][:, None]
+        kernels.look_up(looked_up, place, scale.table, looked_up)
+        size[tested] = looked_up[:, 0]
     size = np.where(tested, np.where(constant, np.inf, size), np.nan)
     return _Observed(
         scores=scores,

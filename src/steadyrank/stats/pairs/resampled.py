@@ -317,16 +317,12 @@ def median_limits(scores: np.ndarray, pairs: np.ndarray, *, alpha: float = 0.05)
     for part, z, tolerance in differences(scores, pairs):
         for place, (row, tiny) in enumerate(zip(z, tolerance, strict=True), start=part.start):
             ordered = np.sort(row[np.abs(row) > tiny])
-            most = _most_of_the_rarer_sign(len(ordered), alpha)
-            if most >= 0:
-                limits[place] = ordered[most], ordered[len(ordered) - 1 - most]
+            # The largest count of the rarer sign at which the sign test rejects.
+            n = len(ordered)
+            most = int((2.0 * bdtr(np.arange(n // 2 + 1), n, 0.5) <= alpha).sum()) - 1
+            if n and most >= 0:
+                limits[place] = ordered[most], ordered[n - 1 - most]
     return limits
-
-
-def _most_of_the_rarer_sign(n: int, alpha: float) -> int:
-    """The largest count at which the sign test rejects, -1 where there is none."""
-    counts = np.arange(n // 2 + 1)
-    return int((2.0 * bdtr(counts, n, 0.5) <= alpha).sum()) - 1 if n else -1
 
 
 def rejected_rank(alpha: float, n_samples: int) -> int:

@@ -20,7 +20,7 @@ from steadyrank.stats.inputs import check_open_unit, check_samples, check_scores
 from steadyrank.stats.pairs import studentized_range
 from steadyrank.stats.pairs.kernels import permuted_ranges
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, PairTests
-from steadyrank.stats.pairs.tests import in_threads, moments
+from steadyrank.stats.pairs.tests import in_threads, moments, slices
 
 WORDS_AT_ONCE = 1 << 19
 """Random words drawn at a time for the shuffles: 4 MiB."""
@@ -228,21 +228,17 @@ def _sampled_ranges(
     # Topic means cancel from every range; without them less is lost to rounding.
     by_topic = np.ascontiguousarray((complete - complete.mean(axis=0)).T)
 
+    n_topics, n_runs = by_topic.shape
+    at_once = max(1, WORDS_AT_ONCE // (n_topics * (n_runs - 1)))
+
     def one_block(task: tuple[int, int, int]) -> np.ndarray:
-        block, first, stop = task
-        return _block_ranges(by_topic, block_stream(seed, "tukey", block), stop - first)
+        block, start, stop = task
+        stream, ranges = block_stream(seed, "tukey", block), np.empty(stop - start)
+        for part in slices(len(ranges), at_once):
+            shape = (part.stop - part.start, n_topics, n_runs - 1)
+            words = stream.integers(0, 2**64, size=shape, dtype=np.uint64)
+            permuted_ranges(by_topic, words, ranges[part])
+        return ranges
 
     blocks = in_threads(one_block, blocks_of(n_samples), jobs=jobs)
-    return np.asarray(np.concatenate(blocks) / by_topic.shape[0])
-
-
-def _block_ranges(by_topic: np.ndarray, stream: np.random.Generator, size: int) -> np.ndarray:
-    n_topics, n_runs = by_topic.shape
-    ranges = np.empty(size)
-    at_once = max(1, WORDS_AT_ONCE // (n_topics * (n_runs - 1)))
-    for first in range(0, size, at_once):
-        part = ranges[first : first + at_once]
-        shape = (part.size, n_topics, n_runs - 1)
-        words = stream.integers(0, 2**64, size=shape, dtype=np.uint64)
-        permuted_ranges(by_topic, words, part)
-    return ranges
+    return np.asarray(np.concatenate(blocks) / n_topics)

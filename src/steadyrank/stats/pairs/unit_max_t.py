@@ -92,21 +92,18 @@ def unit_max_t(
     draws = np.asarray(units.n_draws) if n_draws is None else n_draws
     size = careful_t(t, skewness, draws)
     flipped = _flipped(units, values, squares, places)
-    decided = decide(size, difference, pairs, flipped, shape=units.sums.shape, flips=flips)
-    critical = np.full(len(pairs), decided.limit)
-    reach = careful_reach(critical, skewness, draws)
-    if errors is not None:
+
+    def reach(limit: float) -> tuple[np.ndarray, np.ndarray]:
+        critical = np.full(len(pairs), limit)
+        reaches = careful_reach(critical, skewness, draws)
+        if errors is None:
+            return critical, reaches
         with np.errstate(divide="ignore", invalid="ignore"):
             scale = np.where(errors > 0.0, own_errors / errors, 1.0)
-        critical, reach = critical * scale, reach * scale[:, None]
-    return MaxT(
-        pvalue=decided.pvalue,
-        critical=critical,
-        reach=reach,
-        first=decided.first,
-        n_patterns=decided.n_patterns,
-        exact=decided.exact,
-    )
+        return critical * scale, reaches * scale[:, None]
+
+    shape = units.sums.shape
+    return decide(size, difference, pairs, flipped, shape=shape, reach=reach, flips=flips)
 
 
 def _flipped(
@@ -128,10 +125,9 @@ def _flipped(
     def flipped(ordered: np.ndarray, rows: np.ndarray) -> FlippedStatistics:
         own = np.ascontiguousarray(squares[:, rows])
 
-        def statistics(*summed: np.ndarray) -> np.ndarray:
-            out = np.empty((len(summed[0]), len(ordered)))
-            kernels.unit_statistics(*summed, ordered, own, spread, out)
-            return out
+        def statistics(first: np.ndarray, second: np.ndarray, out: np.ndarray) -> None:
+            by_run = (np.ascontiguousarray(each.transpose(1, 2, 0)) for each in (first, second))
+            kernels.unit_statistics(*by_run, ordered, own, spread, out)
 
         return of_values(ordered, sums, statistics)
 

@@ -374,10 +374,7 @@ def _smallest_size(enough: Callable[[int], bool], guess: float) -> int:
     low = high
     while not enough(high):
         if high >= MOST_TOPICS:
-            raise InputError(
-                f"more than {MOST_TOPICS:.0e} topics would be required: plan for a larger "
-                "difference or width, or check the variance"
-            )
+            raise _too_many()
         low, high, step = high, min(high + step, MOST_TOPICS), 2 * step
     while low >= high:
         low = max(high - step, 1)
@@ -492,11 +489,15 @@ def _nagata_width(width: float, variance: float, alpha: float) -> float:
 def _whole(size: float) -> int:
     """Rounded up, at least 2; a size that only rounding put above a whole number is that number."""
     if size > MOST_TOPICS:
-        raise InputError(
-            f"more than {MOST_TOPICS:.0e} topics would be required: plan for a larger "
-            "difference or width, or check the variance"
-        )
+        raise _too_many()
     return max(2, math.ceil(size * (1.0 - 1e-12)))
+
+
+def _too_many() -> InputError:
+    return InputError(
+        f"more than {MOST_TOPICS:.0e} topics would be required: plan for a larger difference or "
+        "width, or check the variance"
+    )
 
 
 def _upper(tail: float) -> float:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -371,7 +370,7 @@ def pilot_variance(matrix: np.ndarray, measure: str, *, confidence: float = 0.95
             f"{measure}: the variance is 0, as every run scores the same on all its topics: "
             "omit the measure, or give a variance"
         )
-    components = _components(matrix, confidence)
+    topic, residual, residual_interval, residual_df = _components(matrix, confidence)
     return Pilot(
         variance=pooled.value,
         variance_interval=pooled.interval(confidence),
@@ -380,36 +379,30 @@ def pilot_variance(matrix: np.ndarray, measure: str, *, confidence: float = 0.95
         n_missing=pooled.n_missing,
         df=pooled.df,
         effective_df=pooled.effective_df,
-        **components,
+        topic_variance=topic,
+        residual_variance=residual,
+        residual_interval=residual_interval,
+        residual_effective_df=residual_df,
     )
 
 
-def _components(matrix: np.ndarray, confidence: float) -> dict[str, Any]:
-    """Topic and residual variance of the two-way layout, and how well the residual is known.
+def _components(matrix: np.ndarray, confidence: float) -> tuple[float, float, Interval, float]:
+    """Topic and residual variance of the two-way layout; interval and df of the residual.
 
     NaN where the layout is too small for them.
     """
-
-    def named(topic: float, residual: float, low: float, high: float, df: float) -> dict[str, Any]:
-        return {
-            "topic_variance": topic,
-            "residual_variance": residual,
-            "residual_interval": Interval(low, high),
-            "residual_effective_df": df,
-        }
-
     there = matrix[~np.isnan(matrix).all(axis=1)]
     complete = there[:, ~np.isnan(there).any(axis=0)]
     n_runs, n_topics = complete.shape
     if n_runs < 2 or n_topics < 2:
-        return named(*[math.nan] * 5)
+        return math.nan, math.nan, Interval(math.nan, math.nan), math.nan
     variance = variance_components(complete).variance
     if variance["residual"] == 0.0:
-        return named(variance["topic"], 0.0, 0.0, 0.0, math.nan)
+        return variance["topic"], 0.0, Interval(0.0, 0.0), math.nan
     # With each topic's mean taken out, the runs' pooled variance is the residual but for a factor.
     rest = pooled_variance(complete - complete.mean(axis=0))
     low, high = (end * n_runs / (n_runs - 1) for end in rest.interval(confidence))
-    return named(variance["topic"], variance["residual"], low, high, rest.effective_df)
+    return variance["topic"], variance["residual"], Interval(low, high), rest.effective_df
 
 
 def warn_if_few_topics(

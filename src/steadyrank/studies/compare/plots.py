@@ -273,31 +273,15 @@ def draw_pairs(
     check_choice("value", value, ("pvalue", "difference"))
     cells, texts, rows, columns = _cells(result, value)
     n_rows, n_columns = cells.shape
+    high = float(np.nanmax(cells, initial=0.0)) or 1.0
+    bar, looks = f"difference of mean {result.measure}", dict[str, Any]()
     if value == "pvalue":
         from matplotlib.colors import BoundaryNorm
 
-        style.heat(
-            ax,
-            cells,
-            low=0.0,
-            high=1.0,
-            texts=texts,
-            bar=f"p by {result.measure} ({_corrected(result)})",
-            colours="cividis_r",
-            norm=BoundaryNorm(LEVELS, 12),
-            ticks=LEVELS,
-            spacing="uniform",
-            format="{x:g}",
-        )
-    else:
-        style.heat(
-            ax,
-            cells,
-            low=0.0,
-            high=float(np.nanmax(cells, initial=0.0)) or 1.0,
-            texts=texts,
-            bar=f"difference of mean {result.measure}",
-        )
+        high, bar = 1.0, f"p by {result.measure} ({_corrected(result)})"
+        looks = {"colours": "cividis_r", "norm": BoundaryNorm(LEVELS, 12), "ticks": LEVELS}
+        looks |= {"spacing": "uniform", "format": "{x:g}"}
+    style.heat(ax, cells, low=0.0, high=high, texts=texts, bar=bar, **looks)
     style.name_rows(ax, rows, in_panel=True)
     style.name_columns(ax, columns)
     ax.set_xlim(-0.5, n_columns - 0.5)
