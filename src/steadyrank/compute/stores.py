@@ -86,9 +86,7 @@ def open_store(folder: str | os.PathLike[str], settings: Mapping[str, Any]) -> S
     text = json.dumps(ours, indent=1, sort_keys=True) + "\n"
     place = path / SETTINGS
     if not place.exists():
-        others = [entry.name for entry in path.iterdir() if not is_unfinished(entry.name)]
-        if others and not place.exists():  # else it has just become a store
-            raise InputError(f"{path}: the folder is neither empty nor a store: name a new one")
+        _check_empty(path)
         # Another process may be as far: the first one's settings stay, and both read them.
         write_whole(place, text, new=True)
     try:
@@ -99,6 +97,13 @@ def open_store(folder: str | os.PathLike[str], settings: Mapping[str, Any]) -> S
         ) from None
     _check_same(path, ours, theirs)
     return Store(path, hashlib.blake2b(text.encode(), digest_size=_DIGEST).digest())
+
+
+def _check_empty(path: Path) -> None:
+    """Refuse a folder in which something lies, unless it has just become a store."""
+    others = [entry.name for entry in path.iterdir() if not is_unfinished(entry.name)]
+    if others and not (path / SETTINGS).exists():
+        raise InputError(f"{path}: the folder is neither empty nor a store: name a new one")
 
 
 def _check_same(path: Path, ours: dict[str, Any], theirs: Any) -> None:
