@@ -136,8 +136,8 @@ def _tiles(result: DatasetsResult) -> list[Tile]:
             Tile(
                 id="datasets.fragility",
                 figure=counted(carried.n, "dataset"),
-                text=f"carry the first place: without {by_number(carried.n, 'it', 'them')} "
-                f"{carried.rival} catches up",
+                text=f"{by_number(carried.n, 'carries', 'carry')} the first place: without "
+                f"{by_number(carried.n, 'it', 'them')} {carried.rival} catches up",
                 values=carried._asdict(),
             )
         )
