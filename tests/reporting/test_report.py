@@ -520,3 +520,19 @@ def test_many_runs_and_topics_make_no_heavy_page(tmp_path):
     from steadyrank.present.page_html import page_html
 
     assert len(page_html(page)) < 4_000_000
+
+
+def test_the_leaderboard_is_filtered_by_team_and_by_type_of_run(tmp_path, drawn_nowhere):
+    values = np.random.default_rng(0).random((1, 4, 12))
+    scores = sr.Scores(measures=["AP"], runs="abcd", topics=range(12), values=values)
+    for info, columns in (
+        ({"team": list("xxyy"), "type": ["auto", "auto", "manual", "auto"]}, ("team", "type")),
+        ({"type": ["auto", "auto", "manual", "auto"]}, ("type",)),
+        ({}, ()),
+    ):
+        known = scores.with_run_info(**info)
+        page = sr.report(scores=known, out=tmp_path / "r.html", n_samples=10).page
+        board = next(t for s in page.sections for t in s.tables if t.id == "leaderboard")
+        assert tuple(board.header[column] for column in board.filter_by) == columns
+        text = (tmp_path / "r.html").read_text("utf-8")
+        assert text.count("<option>manual</option>") == ("type" in columns)

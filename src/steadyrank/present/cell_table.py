@@ -63,8 +63,9 @@ class Table:
     wrapped: bool = False
     """Whether line breaks in cells are meant, for a terminal; elsewhere they are a name's own."""
     drilldown: Drilldown | None = None
-    filter_by: int | None = None
-    """Column by whose values a page filters rows; it can show the first row of each value."""
+    filter_by: tuple[int, ...] = ()
+    """Columns by whose values a page filters rows; it can show the first row of each value of the
+    first."""
     picks: int | None = None
     """Column with the names of runs that a page lets its reader pick for a comparison."""
     shown: int = 25

@@ -145,9 +145,8 @@ def _tables(page: Page) -> Iterator[Table]:
 # What figures and tables look like
 
 
-def _filter_values(table: Table) -> list[str]:
-    """The texts of the column by which rows are filtered, each once, in order."""
-    column = table.filter_by or 0
+def _filter_values(table: Table, column: int) -> list[str]:
+    """The texts of a column by which rows are filtered, each once, in order."""
     return sorted({row[column].text for row in table.rows} - set(_MISSING))
 
 

@@ -118,25 +118,26 @@ const page = (() => {
     const rows = [...body.rows];
     const places = new Map(rows.map((row, i) => [row, i]));
     const filter = box.querySelector("input[type=search]");
-    const kind = box.querySelector("select");
+    const kinds = [...box.querySelectorAll("select")];
+    const columns = (box.dataset.filter ?? "").split(" ");
     const firsts = box.querySelector("input[type=checkbox]");
     const status = box.querySelector(".status");
     const all = box.querySelector(".all");
     let open = !all;
 
-    // Rows whose text, or whole name, holds what was typed, of the kind that was chosen; of those
-    // the first of each kind, if that is asked for.
+    // Rows with what was typed, of the chosen kinds; the first of each, if asked.
     function matching() {
       const typed = filter ? filter.value.trim().toLowerCase() : "";
       const met = new Set();
       const rank = [...rows].filter((row) => {
-        const of = box.dataset.filter ? row.cells[box.dataset.filter].textContent : "";
-        if (kind?.value && of !== kind.value) return false;
-        if (firsts?.checked && (met.has(of) || !met.add(of))) return false;
+        const of = kinds.map((kind, i) => row.cells[columns[i]].textContent);
+        if (kinds.some(({ value }, i) => value && of[i] !== value)) return false;
+        if (firsts?.checked && (met.has(of[0]) || !met.add(of[0]))) return false;
         return [...row.cells].some((cell) =>
           `${cell.textContent} ${cell.dataset.v ?? ""}`.toLowerCase().includes(typed));
       });
-      return { wanted: Boolean(typed || kind?.value || firsts?.checked), kept: new Set(rank) };
+      const wanted = Boolean(typed || firsts?.checked || kinds.some((kind) => kind.value));
+      return { wanted, kept: new Set(rank) };
     }
 
     function layOut() {
@@ -177,7 +178,7 @@ const page = (() => {
       event.preventDefault();
       next.focus();
     });
-    for (const control of [filter, kind, firsts]) control?.addEventListener("input", layOut);
+    for (const control of [filter, ...kinds, firsts]) control?.addEventListener("input", layOut);
     all?.addEventListener("click", () => {
       open = !open;
       all.textContent = open ? `Show ${box.dataset.shown} rows` : `Show all ${rows.length} rows`;
@@ -347,7 +348,7 @@ const page = (() => {
   document.querySelectorAll("[data-download]").forEach((button) => {
     button.addEventListener("click", () => download(button));
   });
-  // A drawing that scrolls can be reached by the keyboard; others need no stop for Tab.
+  // A drawing that scrolls can be reached by the keyboard.
   const scrolling = new ResizeObserver((drawings) => {
     for (const { target } of drawings) {
       const scrolls = target.scrollWidth > target.clientWidth || target.scrollHeight > target.clientHeight;

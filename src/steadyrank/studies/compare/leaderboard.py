@@ -24,6 +24,9 @@ from steadyrank.studies.compare.view import first
 from steadyrank.studies.part import Body, Drawing, Findings, Part
 from steadyrank.words import counted, listed, number_word, some
 
+FILTERS = ("team", "type")
+"""Columns of the run information by which rows can be filtered."""
+
 MOST_NAMED = 3
 """Runs that could be first that the section names."""
 
@@ -79,13 +82,14 @@ def _leaderboard_table(scores: Scores, result: CompareResult) -> Table:
     known = expected_means(matrix)
     intervals, expected = intervals_as_picked(matrix, 1 - result.alpha, known), known.mean
     compared = {run: i for i, run in enumerate(result.runs)}
-    teams = [str(team) for team in scores.run_info.get("team", [])]
+    info = {key: [str(value) for value in scores.run_info.get(key, [])] for key in FILTERS}
+    info = {key: values for key, values in info.items() if any(values)}
     against = _against(result)
     rows: list[dict[str, Any]] = []
     for run in np.argsort(ranks, kind="stable").tolist():
         i = compared.get(scores.runs[run], -1)
         row = {"": whole(ranks[run]), "run": name(scores.runs[run])}
-        row |= {"team": name(teams[run])} if any(teams) else {}
+        row |= {key: name(values[run]) for key, values in info.items()}
         row |= {measure: number(means[0, run])}
         row |= {f"{1 - result.alpha:.0%} interval": span(intervals[run])}
         row |= {"expected": number(expected[run]), "ranks": _ranks(result, i)}
@@ -103,7 +107,7 @@ def _leaderboard_table(scores: Scores, result: CompareResult) -> Table:
         caption += f" Compared pair by pair: the best {len(result.runs):,}."
     header, cells = list(rows[0]), [list(row.values()) for row in rows]
     made = table("leaderboard", caption, header, cells)
-    return replace(made, picks=1, filter_by=2 if any(teams) else None)
+    return replace(made, picks=1, filter_by=tuple(range(2, 2 + len(info))))
 
 
 def _ranks(result: CompareResult, i: int) -> Cell:
