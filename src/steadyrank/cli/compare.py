@@ -148,9 +148,9 @@ def _check_pairs(scores: Scores, baseline: str | None, quiet: bool) -> None:
 def _other_answer(scores: Scores, audit: bool, output: Output, options: dict[str, Any]) -> None:
     """Which measures tell runs apart, or which tests hold their level."""
     from steadyrank.studies.compare.audit import audit_tests
+    from steadyrank.studies.compare.audit_view import POWER, audit_text
     from steadyrank.studies.compare.power import DEFAULT_TEST, discriminative_power
     from steadyrank.studies.compare.study import compare
-    from steadyrank.studies.compare.view import POWER, audit_text
 
     question = "--audit" if audit else "--discriminative-power"
     of_family = ("correction", "baseline") if audit else ()

@@ -24,7 +24,7 @@ DEFAULT_TEST: Test = "randomized-tukey"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-@shown_by("studies.compare.view:POWER.text", listed=True)
+@shown_by("studies.compare.audit_view:POWER.text", listed=True)
 class DiscriminativePower(Exhibit):
     """How many pairs of runs a measure separates: Sakai's curve of sorted p-values.
 
