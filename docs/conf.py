@@ -7,11 +7,16 @@ are plain text with `code` and doctests: `readable` turns them into what Sphinx 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from steadyrank import __version__
+
+sys.path.append(str(Path(__file__).parent))
+import make_llms
 
 project = "steadyrank"
 author = "The steadyrank developers"
@@ -86,6 +91,12 @@ def _on_docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines:
     lines[:] = readable(lines)
 
 
+def _on_finish(app: Any, failure: Exception | None) -> None:
+    if failure is None and app.builder.format == "html":
+        make_llms.write(Path(app.outdir))
+
+
 def setup(app: Any) -> None:
     """What Sphinx calls."""
     app.connect("autodoc-process-docstring", _on_docstring)
+    app.connect("build-finished", _on_finish)

@@ -24,6 +24,7 @@ PAGES = [
     *sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts),
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
+    ROOT / "AGENTS.md",
 ]
 NAMES = [path.relative_to(ROOT).as_posix() for path in PAGES]
 
