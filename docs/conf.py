@@ -35,6 +35,13 @@ myst_heading_anchors = 4
 html_theme = "furo"
 html_title = f"steadyrank {__version__}"
 html_static_path: list[str] = []
+templates_path = ["_templates"]
+published = (Path(__file__).parent / "versions.txt").read_text("utf-8").split()
+short_version = ".".join(__version__.split(".")[:2])
+html_context = {
+    "short_version": short_version,
+    "other_versions": [other for other in published if other != short_version],
+}
 html_show_sourcelink = False
 html_copy_source = False
 
