@@ -26,6 +26,7 @@ PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
     ROOT / "AGENTS.md",
+    *sorted((ROOT / "integrations").rglob("README.md")),
 ]
 NAMES = [path.relative_to(ROOT).as_posix() for path in PAGES]
 
