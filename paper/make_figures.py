@@ -68,7 +68,9 @@ def levels() -> Figure:
         rates = [rates[column] for _, _, rates in rows]
         ax.plot(rates, places, marker, color=colour, markersize=4, label=label)
     ax.axvline(0.05, color="black", linewidth=0.8, linestyle="--")
-    ax.set_yticks(places, [f"{name}: {n} topics" for name, n, _ in rows], fontsize=7)
+    units = ["tasks" if name.startswith("MTEB") else "topics" for name, _, _ in rows]
+    labels = [f"{name}: {n} {unit}" for (name, n, _), unit in zip(rows, units, strict=True)]
+    ax.set_yticks(places, labels, fontsize=7)
     ax.invert_yaxis()
     ax.set_xlim(0.0, None)
     ax.set_xlabel("any false claim among 300 pairs (nominal: .05)", fontsize=8)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import shlex
@@ -10,7 +9,7 @@ import shlex
 import pytest
 
 from steadyrank.cli import COMMANDS, run
-from tests.docs.test_documentation import DOCS, FENCE, PAGES, ROOT
+from tests.docs.test_documentation import DOCS, FENCE, PAGES, ROOT, script
 
 GUIDE = DOCS / "agents.md"
 CODES = {"0", "1", "2", "3", "4", "130"}
@@ -18,10 +17,7 @@ CODES = {"0", "1", "2", "3", "4", "130"}
 
 @pytest.fixture(scope="module")
 def llms():
-    spec = importlib.util.spec_from_file_location("make_llms", DOCS / "make_llms.py")
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
+    return script(DOCS / "make_llms.py")
 
 
 def section(name):

@@ -10,6 +10,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import click
 import pytest
@@ -26,6 +27,8 @@ PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
     ROOT / "AGENTS.md",
+    ROOT / "CHANGELOG.md",
+    ROOT / "paper" / "paper.md",
     *sorted((ROOT / "integrations").rglob("README.md")),
 ]
 NAMES = [path.relative_to(ROOT).as_posix() for path in PAGES]
@@ -124,10 +127,16 @@ def test_every_public_name_is_in_the_reference():
     assert sorted(listed) == public, "docs/api.md lists every public name, once"
 
 
-def test_the_reference_of_commands_is_current():
-    spec = importlib.util.spec_from_file_location("make_commands", DOCS / "make_commands.py")
+def script(path: Path) -> ModuleType:
+    """A script of the project as a module."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)
+    return made
+
+
+def test_the_reference_of_commands_is_current():
+    made = script(DOCS / "make_commands.py")
     assert made.page() == made.PAGE.read_text(), "run: python docs/make_commands.py"
 
 

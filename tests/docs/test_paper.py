@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.docs.test_documentation import ROOT, script
+
 PAPER = ROOT / "paper"
 TEXT = (PAPER / "paper.md").read_text("utf-8")
 ENTRIES = dict(
@@ -20,10 +19,7 @@ TOOLS = {"vangysel2018", "macavaney2021", "bassani2022", "macdonald2021", "muenn
 
 @pytest.fixture(scope="module")
 def figures():
-    spec = importlib.util.spec_from_file_location("make_figures", PAPER / "make_figures.py")
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
+    return script(PAPER / "make_figures.py")
 
 
 def test_the_paper_has_the_form_of_the_journal():
