@@ -226,7 +226,7 @@ ENTRIES: dict[tuple[str, str], Entry] = {
     ("SimulateResult", "error_rate"): Entry(
         "Would another document collection turn two runs round?",
         "The rate at which simulated collections reverse two runs falls as their difference "
-        "grows, here to nothing above .05; one curve per model.",
+        "grows, here to almost nothing above .05; one curve per model.",
         "sr.plot([simulated, smooth])",
         f"Figure 2 of {YANG}",
     ),
@@ -457,8 +457,8 @@ ENTRIES: dict[tuple[str, str], Entry] = {
     ),
     ("JudgesResult", "bias"): Entry(
         "Whom does the judge favour?",
-        "Intervals right of the dashed mean are runs that the judge favours; those of its kin"
-        " are orange.",
+        "Runs whose whole interval lies right of the dashed mean are favoured by the judge; those "
+        "of its kin are orange.",
         'sr.plot(judged, kind="bias")',
     ),
     ("JudgesResult", "topics"): Entry(
