@@ -7,11 +7,16 @@ are plain text with `code` and doctests: `readable` turns them into what Sphinx 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from steadyrank import __version__
+
+sys.path.append(str(Path(__file__).parent))
+import make_llms
 
 project = "steadyrank"
 author = "The steadyrank developers"
@@ -30,6 +35,13 @@ myst_heading_anchors = 4
 html_theme = "furo"
 html_title = f"steadyrank {__version__}"
 html_static_path: list[str] = []
+templates_path = ["_templates"]
+published = (Path(__file__).parent / "versions.txt").read_text("utf-8").split()
+short_version = ".".join(__version__.split(".")[:2])
+html_context = {
+    "short_version": short_version,
+    "other_versions": [other for other in published if other != short_version],
+}
 html_show_sourcelink = False
 html_copy_source = False
 
@@ -86,6 +98,12 @@ def _on_docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines:
     lines[:] = readable(lines)
 
 
+def _on_finish(app: Any, failure: Exception | None) -> None:
+    if failure is None and app.builder.format == "html":
+        make_llms.write(Path(app.outdir))
+
+
 def setup(app: Any) -> None:
     """What Sphinx calls."""
     app.connect("autodoc-process-docstring", _on_docstring)
+    app.connect("build-finished", _on_finish)

@@ -28,13 +28,14 @@ track = sr.simulated_track(n_teams=5, runs_per_team=2, n_topics=24, depth=80, po
 scores = sr.evaluate(track.runs, track.qrels, ["AP", "nDCG@10", "P@10", "RR"], no_relevant="skip")
 few = scores.select(topics=scores.topics[:16])
 
-# People on every third topic, and a judge who errs now and then on all.
-people = sr.qrels_from_dict({t: track.qrels.judgments(t) for t in track.qrels.topics[::3]})
-err = np.random.default_rng(5).integers(-1, 2, len(track.qrels))
+# Ninety topics: people on every third, and a judge who errs now and then on all.
+wide = sr.simulated_track(n_teams=5, runs_per_team=2, n_topics=90, depth=80, pool_depth=40)
+people = sr.qrels_from_dict({t: wide.qrels.judgments(t) for t in wide.qrels.topics[::3]})
+err = np.random.default_rng(5).integers(-1, 2, len(wide.qrels))
 model = sr.qrels_from_dict({
     t: {d: min(2, max(0, g + int(err[(i + 7 * k) % len(err)]))) if k % 3 == 0 else g
-        for k, (d, g) in enumerate(track.qrels.judgments(t).items())}
-    for i, t in enumerate(track.qrels.topics)})
+        for k, (d, g) in enumerate(wide.qrels.judgments(t).items())}
+    for i, t in enumerate(wide.qrels.topics)})
 
 # A system with three settings, 12 instances of each, and a baseline.
 draw = np.random.default_rng(7)
@@ -55,7 +56,7 @@ grid = sr.Scores(measures=["AP"], runs=range(12), topics=range(20),
                  run_info={"stemmer": np.repeat(["none", "weak", "Porter"], 4).tolist(),
                            "model": ["BM25", "PL2", "DPH", "LGD"] * 3})
 
-# Eight models on seven collections with topics of their own.
+# Eight models on twelve collections with topics of their own.
 collections = {
     name: sr.Scores(measures=["nDCG@10"], runs=[f"model-{c}" for c in "ABCDEFGH"],
                     topics=range(size),
@@ -63,7 +64,8 @@ collections = {
                                     + draw.normal(0, 0.1, (8, size))
                                     + np.linspace(0.2, 0, 8)[:, None], 0, 1)])
     for name, size in {"news": 50, "web": 43, "health": 30, "law": 20, "code": 60,
-                       "patents": 25, "chat": 35}.items()}
+                       "patents": 25, "chat": 35, "finance": 40, "science": 55, "sports": 30,
+                       "travel": 24, "music": 32}.items()}
 
 # Six nights, each a little worse than the one before.
 nights = [
@@ -104,7 +106,7 @@ RESULTS = {
     "planned": "sr.plan(few, minimum_difference=0.1, systems=10)",
     "design": 'sr.plan_instances({"instance": 0.0004, "system_topic": 0.0064, "residual": 0.0036}, '
     "difference=0.03)",
-    "judged": 'sr.judges(track.runs, people, {"model": model}, kin="^team1-", n_samples=1000)',
+    "judged": 'sr.judges(wide.runs, people, {"model": model}, kin="^team1-", n_samples=1000)',
     "stable": 'sr.stability(scores, measure="AP")',
     "stable_early": 'sr.stability(scores, measure="P@10")',
 }
@@ -115,275 +117,436 @@ LIN = "Lin & Hauptmann, SIGIR 2005"
 FERRO = "Ferro, IIR 2018"
 JAYASINGHE = "Jayasinghe et al., IP&M 2015"
 SAKAI = "Sakai & Shang, EVIA 2016"
-OWN = "no paper's figure"
+GENERALIZABILITY = "Urbano, Marrero & Martín, SIGIR 2013"
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One figure: its question, whose figure it is, and the call that draws it."""
+    """One figure: its question, what to see, the call that draws it, and whose figure it is."""
 
     question: str
-    source: str
+    shows: str
     call: str
+    source: str = ""
 
 
 ENTRIES: dict[tuple[str, str], Entry] = {
-    ("Scores", "means"): Entry("How good is each run, on average?", OWN, "sr.plot(scores)"),
+    ("Scores", "means"): Entry(
+        "How good is each run, on average?",
+        "Dots are means over topics and lines their intervals, one run at a time: neighbours "
+        "overlap widely, which says nothing yet about their difference.",
+        "sr.plot(scores)",
+    ),
     ("Scores", "heatmap"): Entry(
-        "Which topics are hard, and for whom?", OWN, 'sr.plot(scores, kind="heatmap")'
+        "Which topics are hard, and for whom?",
+        "One row per run and one column per topic, best and easiest first: bright columns are"
+        " topics on which all runs do well, a bright cell in a dark column is a topic that "
+        "one run solves.",
+        'sr.plot(scores, kind="heatmap")',
     ),
     ("CompareResult", "intervals"): Entry(
-        "By how much does the best run lead, and how surely?", OWN, "sr.plot(compared)"
+        "By how much does the best run lead, and how surely?",
+        "Each line is the interval of a run's difference to the best run; orange ones exclude"
+        " 0, simultaneously for all pairs.",
+        "sr.plot(compared)",
     ),
     ("CompareResult", "differences"): Entry(
-        "From which difference on is one significant?", OWN, 'sr.plot(compared, kind="differences")'
+        "From which difference on is one significant?",
+        "Each mark is a pair of runs: larger differences have smaller p-values, and right of "
+        "the dotted line a difference is detected with power 0.8.",
+        'sr.plot(compared, kind="differences")',
     ),
     ("CompareResult", "asl"): Entry(
         "How many pairs differ significantly, at which level?",
-        "the curves of Sakai, SIGIR 2006, and Figure 10 of Jayasinghe et al., for pairs of runs",
+        "p-values from the largest down: where a curve falls below the dotted line, the "
+        "remaining pairs differ significantly, fewer of them after correction.",
         'sr.plot(compared, kind="asl")',
+        "the curves of Sakai, SIGIR 2006, and Figure 10 of Jayasinghe et al., for pairs of runs",
     ),
     ("CompareResult", "heatmap"): Entry(
-        "Which pairs of runs differ significantly?", OWN, 'sr.plot(compared, kind="heatmap")'
+        "Which pairs of runs differ significantly?",
+        "The cell of two runs is bright where their p-value is small; the dark triangle near "
+        "the diagonal holds neighbours in the ranking, which do not differ significantly.",
+        'sr.plot(compared, kind="heatmap")',
     ),
     ("CompareResult", "ranks"): Entry(
-        "Where would each run stand with other topics?", OWN, 'sr.plot(compared, kind="ranks")'
+        "Where would each run stand with other topics?",
+        "The dot is a run's rank, the line all ranks that the tests leave to it, "
+        "simultaneously; every run whose line reaches the left edge may have rank 1.",
+        'sr.plot(compared, kind="ranks")',
     ),
     ("CompareResult", "topics"): Entry(
-        "On which topics does a run win, and by how much?", OWN, 'sr.plot(compared, kind="topics")'
+        "On which topics does a run win, and by how much?",
+        "Every dot is one topic, the bar their mean: a mean left of 0 that rests on few dots "
+        "far to the left is one to look at.",
+        'sr.plot(compared, kind="topics")',
     ),
     ("CompareResult", "segments"): Entry(
         "Does the best run lead in every segment of the topics?",
-        OWN,
+        "The same differences on all topics and in each segment: intervals grow as topics "
+        "become fewer, and a segment whose lines lie elsewhere would show an interaction.",
         'sr.plot(segmented["AP"], kind="segments")',
     ),
     ("CompareTable", "intervals"): Entry(
-        "Which runs differ from the baseline, by several measures?", OWN, "sr.plot(table)"
+        "Which runs differ from the baseline, by several measures?",
+        "One panel per measure, one row per run: orange intervals exclude 0, so that a run "
+        "which is orange in one panel alone differs significantly by that measure alone.",
+        "sr.plot(table)",
     ),
     ("CompareTable", "topics"): Entry(
-        "On which topics do runs differ from the baseline?", OWN, 'sr.plot(table, kind="topics")'
+        "On which topics do runs differ from the baseline?",
+        "One panel per measure: dots are differences to the baseline on single topics, bars "
+        "their means, orange where significant.",
+        'sr.plot(table, kind="topics")',
     ),
     ("CompareTable", "heatmap"): Entry(
-        "Which pairs differ by which measure?", OWN, 'sr.plot(table, kind="heatmap")'
+        "Which pairs differ by which measure?",
+        "One column per measure: bright rows are runs with small p-values against the baseline.",
+        'sr.plot(table, kind="heatmap")',
     ),
     ("CompareTable", "segments"): Entry(
         "Does the best run lead in every segment, by several measures?",
-        OWN,
+        "One panel per measure, with all topics first and the segments below: look for a run "
+        "that leads on all topics and not in some segment.",
         'sr.plot(segmented, kind="segments")',
     ),
     ("DiscriminativePower", "asl"): Entry(
         "Which measure separates more pairs of runs?",
-        "Sakai, SIGIR 2006",
+        "One curve per measure: the earlier a curve falls below the level, the more pairs of "
+        "runs the measure separates.",
         'sr.plot(sr.discriminative_power(scores, test="t"))',
+        "Sakai, SIGIR 2006",
     ),
     ("AuditResult", "rates"): Entry(
-        "Which test holds its level on these scores?", OWN, "sr.plot(audit)"
+        "Which test holds its level on these scores?",
+        "Blue and orange are rejections where nothing differs and should lie at the dashed "
+        "level; green is the power observed on the runs as they are.",
+        "sr.plot(audit)",
     ),
     ("SimulateResult", "error_rate"): Entry(
         "Would another document collection turn two runs round?",
-        f"Figure 2 of {YANG}",
+        "The rate at which simulated collections reverse two runs falls as their difference "
+        "grows, here to almost nothing above .05; one curve per model.",
         "sr.plot([simulated, smooth])",
+        f"Figure 2 of {YANG}",
     ),
     ("SimulateResult", "topics"): Entry(
         "How much do scores on a topic vary?",
-        f"Figure 1 of {YANG}",
+        "Each topic has its observed score below and the mean of the simulated ones, ± their "
+        "deviation, beside: marks off the diagonal are topics on which the model is biased.",
         'sr.plot([simulated, smooth], kind="topics", run=simulated.runs[0])',
+        f"Figure 1 of {YANG}",
     ),
     ("SimulateResult", "ranks"): Entry(
-        "Where would each run stand in another collection?", OWN, 'sr.plot(simulated, kind="ranks")'
+        "Where would each run stand in another collection?",
+        "The dot is the observed rank, the line 95 % of the ranks in other collections: lines"
+        " that overlap are runs that may change places.",
+        'sr.plot(simulated, kind="ranks")',
     ),
     ("SimulateResult", "means"): Entry(
-        "How much would each run's mean change?", OWN, 'sr.plot(simulated, kind="means")'
+        "How much would each run's mean change?",
+        "Bars are observed means, dots and lines the mean and deviation over simulated "
+        "collections: their distance is the bias of the simulation.",
+        'sr.plot(simulated, kind="means")',
     ),
     ("SimulateResult", "tau"): Entry(
         "How alike are the rankings of simulated collections?",
-        f"the KRCC row of Table 1, {YANG}",
+        "The further left a histogram, the more the rankings of simulated collections differ "
+        "from the observed one; dashed lines hold 95 % of them.",
         'sr.plot([simulated, smooth], kind="tau")',
+        f"the KRCC row of Table 1, {YANG}",
     ),
     ("SimulateResult", "significance"): Entry(
         "Which pairs differ significantly in most collections, which in few?",
-        f"the PCT row of Table 1, {YANG}",
+        "Pairs sorted by the share of simulated collections in which they differ "
+        "significantly: above the upper line reliably, below the lower one rarely.",
         'sr.plot(simulated, kind="significance")',
+        f"the PCT row of Table 1, {YANG}",
     ),
     ("TopicsResult", "error_rate"): Entry(
         "How often do two sets of topics contradict each other?",
-        f"the model that {LIN}, derive, on the experiment of Voorhees & Buckley, SIGIR 2002",
+        "Two sets of topics contradict each other less often the larger they are and the "
+        "larger the difference (one colour each); dots are observed, lines fitted and by "
+        "theory.",
         "sr.plot(reversed_)",
+        f"the model that {LIN}, derive, on the experiment of Voorhees & Buckley, SIGIR 2002",
     ),
     ("TopicsResult", "theory"): Entry(
         "What does theory say, and how near is its exponential form?",
-        f"equations (8) and (13) of {LIN}",
+        "Solid and dashed lines agree, so the exponential form is near; the dotted predictive"
+        " rate allows for a difference that is itself estimated.",
         'sr.plot(reversed_, kind="theory")',
+        f"equations (8) and (13) of {LIN}",
     ),
     ("TopicsResult", "variances"): Entry(
         "Does the variance grow with the difference?",
-        f"Table 1 of {LIN}",
+        "If the variance did not depend on the size of the difference, the marks would lie on"
+        " a horizontal line; shared topics make it smaller than independent ones.",
         'sr.plot(reversed_, kind="variances")',
+        f"Table 1 of {LIN}",
     ),
     ("TopicsResult", "pairs"): Entry(
         "Which of these differences would other topics reverse?",
-        OWN,
+        "Each pair has two marks: pairs above the dashed target would be reversed too often "
+        "by as many other topics.",
         'sr.plot(reversed_, kind="pairs")',
     ),
     ("AgreeResult", "sizes"): Entry(
         "How do two measures' rankings correlate as systems are added?",
-        f"Figure 1 of {FERRO}",
+        "One panel per number of topics: lines are mean correlations with intervals, the "
+        "shaded bands hold 95 % of the single samples.",
         'sr.plot(agreement, pair=("AP", "P@10"))',
+        f"Figure 1 of {FERRO}",
     ),
     ("AgreeResult", "topics"): Entry(
         "And as topics are added?",
-        f"Figure 1 of {FERRO}, the other way round",
+        "One panel per number of systems: the bands, which hold 95 % of the single samples, "
+        "are far wider than the means move.",
         'sr.plot(agreement, kind="topics", pair=("AP", "P@10"))',
+        f"Figure 1 of {FERRO}, the other way round",
     ),
     ("AgreeResult", "pairs"): Entry(
         "Do tau and tau_AP see the same agreement?",
-        f"Figure 2, right, of {FERRO}",
+        "Pairs of measures by their mean correlation, centred: where the two curves coincide,"
+        " both coefficients see the same agreement.",
         'sr.plot(agreement, kind="pairs")',
+        f"Figure 2, right, of {FERRO}",
     ),
     ("AgreeResult", "ranks"): Entry(
         "Do tau and tau_AP rank pairs of measures alike?",
-        f"Figure 2, left, of {FERRO}",
+        "Horizontal lines are pairs of measures that have the same rank by both coefficients;"
+        " crossing lines would be swaps.",
         'sr.plot(agreement, kind="ranks")',
+        f"Figure 2, left, of {FERRO}",
     ),
     ("AgreeResult", "effects"): Entry(
         "What drives the correlation: measures, topics or systems?",
-        f"Tables 1 and 2 of {FERRO}",
+        "The longest bar is the factor that explains most of the variance of a correlation, "
+        "with its interval.",
         'sr.plot(agreement, kind="effects")',
+        f"Tables 1 and 2 of {FERRO}",
     ),
     ("AgreeResult", "measures"): Entry(
-        "Which measures say the same?", OWN, 'sr.plot(agreement, kind="measures")'
+        "Which measures say the same?",
+        "Bright cells are measures that rank runs alike and the tree joins the closest first;"
+        " bars on the right say how many pairs each measure separates.",
+        'sr.plot(agreement, kind="measures")',
     ),
     ("ComponentsResult", "levels"): Entry(
         "Which stemmer, which model is best?",
-        "the main effects of Ferro & Silvello, JASIST 2018",
+        "One panel per component: levels whose intervals lie outside the shaded one of the "
+        "best level differ from it significantly.",
         "sr.plot(components)",
+        "the main effects of Ferro & Silvello, JASIST 2018",
     ),
     ("ComponentsResult", "effects"): Entry(
         "Which component matters most?",
-        "the effect sizes of Ferro & Silvello, JASIST 2018",
+        "The longest bar is the component that explains most of the variance between runs; "
+        "interactions come last.",
         'sr.plot(components, kind="effects")',
+        "the effect sizes of Ferro & Silvello, JASIST 2018",
     ),
     ("InstancesTable", "margin"): Entry(
         "From which setting on is the system no worse?",
-        f"Figures 12 and 13 of {JAYASINGHE}",
+        "One interval per setting, and 0 is the baseline: the further an interval lies above "
+        "the dashed margin, the surer it is that the setting is no worse.",
         "sr.plot(sweep)",
+        f"Figures 12 and 13 of {JAYASINGHE}",
     ),
     ("InstancesTable", "means"): Entry(
         "How much do instances of one setting differ?",
-        f"Figure 6 of {JAYASINGHE}",
+        "Each dot is an instance's mean: where a box straddles the line of the baseline, one "
+        "instance alone could have decided either way.",
         'sr.plot(sweep, kind="means")',
+        f"Figure 6 of {JAYASINGHE}",
     ),
     ("InstancesTable", "topics"): Entry(
         "On which topics do they differ?",
-        f"Figure 8 of {JAYASINGHE}",
+        "Topics by their median: tall lines are topics on which instances of one system "
+        "differ much.",
         'sr.plot(sweep, kind="topics", system="rate=0.5")',
+        f"Figure 8 of {JAYASINGHE}",
     ),
     ("InstancesResult", "margin"): Entry(
         "Is one system no worse than another?",
-        f"one interval of Figure 12, {JAYASINGHE}",
+        "The interval of the difference reaches below the dashed margin, so non-inferiority "
+        "is not shown here.",
         "sr.plot(pair)",
+        f"one interval of Figure 12, {JAYASINGHE}",
     ),
     ("InstancesResult", "means"): Entry(
         "Could one instance have said otherwise?",
-        f"one box of Figure 6, {JAYASINGHE}",
+        "Each dot is an instance's mean, the line is the other system: dots on both sides "
+        "mean that a single instance could have said either.",
         'sr.plot(pair, kind="means")',
+        f"one box of Figure 6, {JAYASINGHE}",
     ),
     ("InstancesResult", "topics"): Entry(
         "How much does one system vary on a topic?",
-        f"Figure 8 of {JAYASINGHE}",
+        "Topics by their median: the thick part holds half of the instances, the thin line "
+        "all of them.",
         'sr.plot(pair, kind="topics")',
+        f"Figure 8 of {JAYASINGHE}",
     ),
     ("InstancePlan", "power"): Entry(
-        "How many topics and instances does a comparison need?", OWN, "sr.plot(design)"
+        "How many topics and instances does a comparison need?",
+        "Power grows with instances up to a limit that only more topics raise (dotted); the "
+        "ring is the cheapest design that reaches the target.",
+        "sr.plot(design)",
     ),
     ("PowerTable", "power"): Entry(
         "What do more instances gain?",
-        OWN,
+        "One curve per number of topics: with 10 topics no number of instances reaches the "
+        "dashed target.",
         "sr.plot(design.table([10, 25, 50, 100], [2, 5, 10, 20, 50]), target=0.8)",
     ),
     ("HolesResult", "bounds"): Entry(
-        "How far could scores move with complete judgments?", OWN, "sr.plot(holed)"
+        "How far could scores move with complete judgments?",
+        "Grey bars span all completions of the judgments; marks are three ways to score now, "
+        "which lie close together within bars that are wide.",
+        "sr.plot(holed)",
     ),
     ("HolesResult", "decided"): Entry(
-        "Which pairs does no judgment turn?", OWN, 'sr.plot(holed, kind="decided")'
+        "Which pairs does no judgment turn?",
+        "Coloured cells are pairs whose order no judgment can change; grey ones are undecided.",
+        'sr.plot(holed, kind="decided")',
     ),
     ("PoolsResult", "variance"): Entry(
-        "How many teams does a pilot need?", f"Figures 1 and 2 of {SAKAI}", "sr.plot(pooled)"
+        "How many teams does a pilot need?",
+        "One panel per measure; vertical lines are the range of the trials, so a pilot of few"
+        " teams may lie far from the dashed line of all data.",
+        "sr.plot(pooled)",
+        f"Figures 1 and 2 of {SAKAI}",
     ),
     ("PoolsResult", "topics"): Entry(
         "How far do pilots of few teams mislead a plan?",
-        f"Table 3 of {SAKAI}, for every number of teams left out",
+        "The same in numbers of topics: a pilot of few teams may plan many more or many fewer"
+        " than all data do.",
         'sr.plot(pooled, kind="topics")',
+        f"Table 3 of {SAKAI}, for every number of teams left out",
     ),
     ("PoolsResult", "similarity"): Entry(
         "Do the measures rank runs alike?",
-        f"Table 2 of {SAKAI}",
+        "Bright cells are measures that rank runs alike.",
         'sr.plot(pooled, kind="similarity")',
+        f"Table 2 of {SAKAI}",
     ),
     ("PoolsResult", "bias"): Entry(
-        "What do runs owe to their own team's documents?", OWN, 'sr.plot(pooled, kind="bias")'
+        "What do runs owe to their own team's documents?",
+        "The distance between the two marks is what a run owes to documents that only its own"
+        " team found.",
+        'sr.plot(pooled, kind="bias")',
     ),
     ("JudgesResult", "ranks"): Entry(
-        "What does a judge alone say, and what holds after correction?", OWN, "sr.plot(judged)"
+        "What does a judge alone say, and what holds after correction?",
+        "Three lines per run: people alone, the judge corrected by people, and the judge "
+        "alone, whose ranks are only right if it judges as people do.",
+        "sr.plot(judged)",
     ),
     ("JudgesResult", "means"): Entry(
-        "Does the judge rank runs as people do?", OWN, 'sr.plot(judged, kind="means")'
+        "Does the judge rank runs as people do?",
+        "Runs on the solid line have the same mean by both; runs above the dashed line are "
+        "those that the judge favours over the others.",
+        'sr.plot(judged, kind="means")',
     ),
     ("JudgesResult", "confusion"): Entry(
-        "Which grades does the judge give?", OWN, 'sr.plot(judged, kind="confusion")'
+        "Which grades does the judge give?",
+        "The diagonal holds documents with the same grade by both; above it the judge is more"
+        " generous than people.",
+        'sr.plot(judged, kind="confusion")',
     ),
     ("JudgesResult", "bias"): Entry(
-        "Whom does the judge favour?", OWN, 'sr.plot(judged, kind="bias")'
+        "Whom does the judge favour?",
+        "Runs whose whole interval lies right of the dashed mean are favoured by the judge; those "
+        "of its kin are orange.",
+        'sr.plot(judged, kind="bias")',
     ),
     ("JudgesResult", "topics"): Entry(
-        "How many topics does the judge save people?", OWN, 'sr.plot(judged, kind="topics")'
+        "How many topics does the judge save people?",
+        "Where the orange curve lies below the blue one, the judge narrows intervals; they "
+        "meet where people have judged as many topics as the judge.",
+        'sr.plot(judged, kind="topics")',
     ),
     ("DatasetsResult", "ranks"): Entry(
         "Which ranks may each run have on other datasets?",
-        "the rank sets of Mogstad et al. 2024",
+        "The dot is a run's rank, the line the ranks that other datasets of this kind leave "
+        "to it, simultaneously.",
         "sr.plot(boards)",
+        "the rank sets of Mogstad et al. 2024",
     ),
     ("DatasetsResult", "forest"): Entry(
         "By how much do two runs differ, dataset by dataset, and on the next one?",
-        "the forest plot of meta-analyses",
+        "One interval per dataset, below them the mean, and last the interval in which the "
+        "next dataset's difference is expected.",
         'sr.plot(boards, kind="forest")',
+        "the forest plot of meta-analyses",
     ),
     ("DatasetsResult", "critical_difference"): Entry(
         "What do average ranks say?",
-        "the critical-difference diagram of Demšar, JMLR 2006, one row per run",
+        "Runs whose lines do not overlap that of the best differ by more than the critical "
+        "difference; right of the dashed line they are worse.",
         'sr.plot(boards, kind="critical_difference")',
+        "the critical-difference diagram of Demšar, JMLR 2006, one row per run",
     ),
     ("DatasetsResult", "influence"): Entry(
-        "Which datasets carry the ranking?", OWN, 'sr.plot(boards, kind="influence")'
+        "Which datasets carry the ranking?",
+        "A dataset without which the ranking changes lies further left, and one without which "
+        "another run leads has another colour; here no single dataset matters.",
+        'sr.plot(boards, kind="influence")',
     ),
-    ("GateResult", "gate"): Entry("May this change ship?", OWN, "sr.plot(gated)"),
-    ("GateHistory", "history"): Entry("Do small losses add up?", OWN, "sr.plot(history)"),
+    ("GateResult", "gate"): Entry(
+        "May this change ship?",
+        "One row per measure: a line that crosses its bar, the margin, leaves the verdict open.",
+        "sr.plot(gated)",
+    ),
+    ("GateHistory", "history"): Entry(
+        "Do small losses add up?",
+        "Every gate passed, and yet the sum of the steps falls below the margin: drift that "
+        "no single gate shows.",
+        "sr.plot(history)",
+    ),
     ("PlanResult", "curves"): Entry(
         "What do the topics of a plan depend on?",
-        f"the design of {SAKAI}, Section 3",
+        "Topics against the difference to detect, against the number of systems, and power "
+        "against topics, with the plan marked on each curve.",
         "sr.plot(planned)",
+        f"the design of {SAKAI}, Section 3",
     ),
     ("PlanResult", "curve"): Entry(
-        "How do topics fall as the difference grows?", OWN, 'sr.plot(planned, kind="curve")'
+        "How do topics fall as the difference grows?",
+        "Halving the difference takes about four times the topics, for every measure.",
+        'sr.plot(planned, kind="curve")',
     ),
     ("PlanCurve", "curve"): Entry(
-        "What power do topics give?", OWN, 'sr.plot(planned.curve("topics"))'
+        "What power do topics give?",
+        "Power rises with topics, fastest for the measure with the smallest variance.",
+        'sr.plot(planned.curve("topics"))',
     ),
     ("StabilityResult", "coefficients"): Entry(
         "How stable is this collection, and with how many topics is it stable enough?",
-        "generalizability theory, as in Urbano, Marrero & Martín, SIGIR 2013",
+        "The dot is this collection; where the curve crosses a dashed level, so many topics "
+        "would be stable enough, and the band says how sure that is.",
         "sr.plot(stable)",
+        GENERALIZABILITY,
     ),
     ("StabilityResult", "e_rho2"): Entry(
-        "Is the order of the runs stable?", "the same", 'sr.plot(stable, kind="e_rho2")'
+        "Is the order of the runs stable?",
+        "The same for the order of the runs alone (E rho²), which takes fewer topics than the"
+        " scores.",
+        'sr.plot(stable, kind="e_rho2")',
+        GENERALIZABILITY,
     ),
     ("StabilityResult", "phi"): Entry(
-        "Are the scores themselves stable?", "the same", 'sr.plot(stable, kind="phi")'
+        "Are the scores themselves stable?",
+        "The same for the scores themselves (Phi), which takes more topics than the order.",
+        'sr.plot(stable, kind="phi")',
+        GENERALIZABILITY,
     ),
     ("StabilityTable", "coefficients"): Entry(
         "By which measure is the collection most stable?",
-        "the same",
+        "One row of panels per measure: the measure whose curves rise faster takes fewer topics.",
         "sr.plot(StabilityTable(results=(stable, stable_early)))",
+        GENERALIZABILITY,
     ),
 }
 
@@ -395,7 +558,8 @@ INTRODUCTION = """\
 Every kind of figure, on small simulated data: `sr.plot(result)` draws the default of a result's
 class, `sr.plot(result, kind=…)` another; `steadyrank.present.figures.save_figure` writes SVG, PNG
 or PDF.
-Papers' figures are drawn on data of our own here: the same computation, not the same numbers.
+Each caption has a question, what to see, the paper's figure if there is one (drawn on data of our
+own: the same computation, not the same numbers), and the call that draws it.
 Made by `python docs/make_gallery.py`.
 """
 
@@ -443,10 +607,10 @@ def page(alts: dict[tuple[str, str], str]) -> str:
             parts.append(f"## {key[0]}\n")
             last = key[0]
         alt = alts[key].replace("[", "(").replace("]", ")")
+        after = f" After {entry.source}." if entry.source else ""
         parts.append(
             f"![{alt}]({picture(key)})\n\n"
-            f"**{entry.question}**\\\n{entry.source[0].upper()}{entry.source[1:]}.\\\n"
-            f"`{entry.call}`\n"
+            f"**{entry.question}**\\\n{entry.shows}{after}\\\n`{entry.call}`\n"
         )
     results = "\n".join(f"{name} = {call}" for name, call in RESULTS.items())
     parts.append(f"## What the calls name\n\n```python\n{DATA}\n{results}\n```\n")

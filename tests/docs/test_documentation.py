@@ -10,9 +10,11 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import click
 import pytest
+from jinja2 import Template
 
 import steadyrank as sr
 from steadyrank import papers
@@ -24,6 +26,10 @@ PAGES = [
     *sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts),
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
+    ROOT / "AGENTS.md",
+    ROOT / "CHANGELOG.md",
+    ROOT / "paper" / "paper.md",
+    *sorted((ROOT / "integrations").rglob("README.md")),
 ]
 NAMES = [path.relative_to(ROOT).as_posix() for path in PAGES]
 
@@ -121,10 +127,16 @@ def test_every_public_name_is_in_the_reference():
     assert sorted(listed) == public, "docs/api.md lists every public name, once"
 
 
-def test_the_reference_of_commands_is_current():
-    spec = importlib.util.spec_from_file_location("make_commands", DOCS / "make_commands.py")
+def script(path: Path) -> ModuleType:
+    """A script of the project as a module."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)
+    return made
+
+
+def test_the_reference_of_commands_is_current():
+    made = script(DOCS / "make_commands.py")
     assert made.page() == made.PAGE.read_text(), "run: python docs/make_commands.py"
 
 
@@ -160,7 +172,26 @@ def test_the_site_builds_without_warnings(tmp_path):
     reference = (tmp_path / "site" / "api.html").read_text()
     assert all(f'id="steadyrank.{name}"' in reference for name in sr.__all__)
     assert all(f'id="steadyrank.papers.{name}"' in reference for name in papers.__all__)
-    assert (tmp_path / "site" / "index.html").exists()
+    made = {path.name for path in (tmp_path / "site").iterdir()}
+    assert made >= {"index.html", "search.html", "searchindex.js", "llms.txt", "llms-full.txt"}
+
+
+def test_the_front_page_has_three_doors():
+    page = (DOCS / "index.md").read_text()
+    assert "(images/report.png)" in page
+    doors = re.search(r"^\| (I have [^|]+ \| ?){3}\n(?:\|.*\n)+", page, re.MULTILINE)[0]
+    assert re.findall(r"`steadyrank (\w+)", doors) == ["report", "datasets", "gate"]
+    assert len(LINK.findall(doors)) == 3
+
+
+def test_the_sidebar_lists_other_versions_side_by_side():
+    template = Template((DOCS / "_templates/sidebar/variant-selector.html").read_text())
+    said = {"short_version": "1.1", "pathto": lambda target, _: f"../{target}"}
+    shown = template.render(other_versions=["1.0"], **said)
+    assert "Version 1.1" in shown
+    assert 'href="../../1.0/index.html"' in shown
+    assert "href" not in template.render(other_versions=[], **said)
+    assert all(re.fullmatch(r"\d+\.\d+", v) for v in (DOCS / "versions.txt").read_text().split())
 
 
 @pytest.fixture(scope="module")

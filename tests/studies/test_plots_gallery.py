@@ -53,9 +53,18 @@ def test_every_kind_is_on_the_page_with_its_picture():
     for key, entry in gallery.ENTRIES.items():
         assert f"]({gallery.picture(key)})" in page, "python docs/make_gallery.py"
         assert entry.question in page
+        assert f"\\\n{entry.shows}" in page, "python docs/make_gallery.py"
         assert f"`{entry.call}`" in page
     for name, call in gallery.RESULTS.items():
         assert _bare(f"{name} = {call}") in _bare(page)
+
+
+def test_each_caption_says_what_to_see_in_one_sentence():
+    shown = [entry.shows for entry in gallery.ENTRIES.values()]
+    assert len(set(shown)) == len(shown)
+    for sentence in shown:
+        assert re.fullmatch(r"[^.?!]{30,}(\.\d[^.?!]*)*\.", sentence), sentence
+        assert len(sentence) <= 200, sentence
 
 
 def test_pictures_are_small_and_made_of_shapes():
