@@ -161,7 +161,8 @@ def _influence_findings(result: DatasetsResult) -> list[Finding]:
     others = [row.dataset for row in result.influence if row.leader != leader]
     text = f"{leader} leads whichever dataset is left out."
     if others:
-        text = f"{leader} no longer leads without {some(others, 3)}, each left out alone."
+        alone = ", each left out alone" if len(others) > 1 else ""
+        text = f"{leader} no longer leads without {some(others, 3)}{alone}."
     values = {"leader": leader, "datasets": others}
     return [*said, Finding("datasets.leader", text, values)]
 
