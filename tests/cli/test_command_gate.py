@@ -126,6 +126,52 @@ def test_summary_and_junit(folder, capsys, candidate, heading, failures, skipped
     assert (folder / "gate.svg").read_text().startswith("<?xml")
 
 
+@pytest.mark.parametrize("unsure", [None, "pass"])
+def test_a_segment_fails_whatever_the_whole_says(folder, capsys, unsure):
+    """In the exit code, JUnit and Markdown; only what cannot tell is skipped."""
+    places = np.where(np.arange(120) < 60, 1, 2)
+    write_run(folder / "base", places)
+    write_run(folder / "tail", np.where(np.arange(120) < 60, 1, 4))
+    write_run(folder / "open", np.where(np.arange(120) % 60 == 0, 9, places))
+    options = [
+        "--topic-info",
+        "topics.csv",
+        "--by",
+        "kind",
+        "--junit",
+        "j.xml",
+        "--summary",
+        "s.md",
+    ]
+    options += [] if unsure is None else ["--unsure", unsure]
+    code, out, _ = gate(capsys, "tail", *options, margin="0.2", baseline="base")
+    assert (code, out.split(":")[0]) == (3, "FAIL")
+    rows = {case.get("name"): case for case in ET.parse(folder / "j.xml").getroot()}
+    assert rows["RR"].find("failure") is None
+    assert rows["RR, tail"].find("failure").get("type") == "fail"
+    assert (folder / "s.md").read_text().startswith("## ❌ Gate: fail")
+    code, _, _ = gate(capsys, "open", *options, margin="0.03", baseline="base")
+    assert code == (4 if unsure is None else 0)
+    rows = {case.get("name"): case for case in ET.parse(folder / "j.xml").getroot()}
+    assert (rows["RR"].find("skipped") is None) == (unsure is None), "the whole holds it up"
+    assert rows["RR, head"].find("skipped") is not None
+
+
+def test_holes_of_a_segment_are_no_skipped_test(folder, capsys):
+    """They make the gate exit with 4, unless --unsure pass lets them."""
+    text = (folder / "old").read_text().splitlines(keepends=True)
+    half = [line.replace(" d0 ", " unseen ") if i >= 600 else line for i, line in enumerate(text)]
+    (folder / "new").write_text("".join(half))
+    words = ["gate", "qrels", "old", "new", "-m", "P@5", "--margin", ".15", "--junit", "j.xml"]
+    words += ["--topic-info", "topics.csv", "--by", "kind"]
+    assert call(capsys, *words)[0] == 4
+    case = {case.get("name"): case for case in ET.parse(folder / "j.xml").getroot()}["P@5, tail"]
+    assert case.find("failure").get("type") == "holes"
+    assert call(capsys, *words, "--unsure", "pass")[0] == 0
+    case = {case.get("name"): case for case in ET.parse(folder / "j.xml").getroot()}["P@5, tail"]
+    assert case.find("skipped") is not None
+
+
 def test_clusters_and_weights(folder, capsys):
     options = ("--cluster-from", "^(s[0-9]+)-", "--topic-info", "topics.csv")
     _, out, _ = gate(capsys, "same", *options, "--format", "json")

@@ -28,8 +28,9 @@ DEFAULT_MEASURES = ("nDCG@10",)
         "--margin float": "Accept a loss of this much on measures without -m M=MARGIN.",
         "--by COLUMN": "Check the segments by this column of --topic-info, too.",
         **opt.ALPHA,
-        "--unjudged [bounded|not-relevant] = bounded": "Report holes where unjudged documents "
-        "could change the verdict, or count them as not relevant.",
+        "--unjudged [auto|bounded|not-relevant] = auto": "Report holes where unjudged documents "
+        "could change the verdict, or count them as not relevant; auto does the latter where more "
+        "than half of the baseline's are unjudged.",
         "--guard-breakage": "Allow for one more topic at the lowest possible difference in the "
         "lower limits.",
         "--unsure [pass|fail]": "Exit as if the gate had passed or failed where the verdict is "

@@ -360,6 +360,47 @@ def test_unjudged_documents_may_turn_the_verdict():
     assert (taken.verdict, taken.measures[0].highest) == ("fail", 0.0)
 
 
+def sparsely_judged(n_judged, depth=4):
+    """60 queries, this many documents of each ranking judged, the relevant one among them."""
+    qrels = {f"q{t}": {f"d{i}": int(i == 0) for i in range(n_judged)} for t in range(60)}
+    order = [f"d{i}" for i in range(depth)]
+    old = {
+        topic: dict(zip(order[-1:] + order[:-1], range(depth, 0, -1), strict=True))
+        for topic in qrels
+    }
+    new = {topic: dict(zip(order, range(depth, 0, -1), strict=True)) for topic in qrels}
+    return {"old": old}, {"new": new}, qrels
+
+
+def test_sparse_judgments_get_a_verdict_and_one_line():
+    """Half of the baseline's documents unjudged may be holes; more than half are by design."""
+    options = {"measures": "nDCG@4", "margin": 0.01}
+    deep = sr.gate(*sparsely_judged(2), **options)
+    assert (deep.verdict, deep.measures[0].unjudged, deep.measures[0].unjudged_share) == (
+        "holes",
+        "bounded",
+        0.5,
+    )
+    assert "--unjudged not-relevant" in said(deep)["gate.unjudged"].text
+    sparse = sr.gate(*sparsely_judged(1), **options)
+    row = sparse.measures[0]
+    assert (sparse.verdict, row.unjudged, row.unjudged_share) == ("pass", "not-relevant", 0.75)
+    told = said(sparse)["gate.unjudged"]
+    assert told.text.startswith("Unjudged documents count as not relevant: 75% of the baseline's")
+    assert "--unjudged bounded" in told.text
+    assert row.lowest < row.difference, "bounds stay in the JSON"
+    assert "lowest" not in str(sparse)
+    bounded = sr.gate(*sparsely_judged(1), unjudged="bounded", **options)
+    assert bounded.verdict == "holes"
+    assert "lowest" in str(bounded)
+    # Reciprocal rank has no bounds: what is unjudged counts as not relevant, with deep ones too.
+    both = sr.gate(*sparsely_judged(2), measures={"nDCG@4": 0.01, "P@2": 0.5, "RR": 0.01})
+    assert [r.unjudged for r in both.measures] == ["bounded", "bounded", "not-relevant"]
+    assert [r.unjudged_share for r in both.measures] == [0.5, 0.5, 0.5]
+    assert list(sparse.to_frame().columns) == list(deep.to_frame().columns)
+    assert not {"unjudged", "unjudged_share"} & set(sparse.to_frame().columns)
+
+
 def test_holes_that_change_nothing_leave_the_verdict():
     worse = sr.gate(
         {"a": ranked("d0", "d1", "new")},

@@ -25,8 +25,8 @@ from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError
 from steadyrank.measures.evaluate import evaluate
 from steadyrank.measures.names import parse_measures
-from steadyrank.measures.scoring import find_judged_documents, prepare
-from steadyrank.measures.unjudged import DifferenceBounds, difference_bounds
+from steadyrank.measures.scoring import Recipe, find_judged_documents, prepare
+from steadyrank.measures.unjudged import DifferenceBounds, difference_bounds, unjudged_share
 from steadyrank.words import counted
 
 ROLES = ("baseline", "candidate")
@@ -39,6 +39,8 @@ class Pair:
     scores: Scores
     bounds: Mapping[str, DifferenceBounds] = field(default_factory=dict)
     """By measure, where they are known."""
+    unjudged: Mapping[str, float] = field(default_factory=dict)
+    """By measure, the unjudged share of what it sees of the baseline's ranking."""
     is_ranking_lost: bool = False
     """Whether one of the two came as scores, and its ranking is not at hand."""
 
@@ -95,7 +97,14 @@ def read_pair(
     first, second = rankings
     if first is None or second is None:
         return Pair(scores=scores, is_ranking_lost=True)
-    return Pair(scores=scores, bounds=_bounds(first, second, judged, scores))
+    recipes = {m: prepare(parse_measures(m)[0], judged.max_grade) for m in scores.measures}
+    cutoffs = {recipe.cutoff for recipe in recipes.values()}
+    shares = {cutoff: unjudged_share(first, judged, cutoff) for cutoff in cutoffs}
+    return Pair(
+        scores=scores,
+        bounds=_bounds(first, second, judged, scores, recipes),
+        unjudged={measure: shares[recipe.cutoff] for measure, recipe in recipes.items()},
+    )
 
 
 def _kept_ranking(scores: Scores, reading: ReadingOptions) -> Run | None:
@@ -197,11 +206,10 @@ def _side_by_side(baseline: Scores, candidate: Scores, *, missing: str) -> Score
 
 
 def _bounds(
-    baseline: Run, candidate: Run, qrels: Qrels, scores: Scores
+    baseline: Run, candidate: Run, qrels: Qrels, scores: Scores, recipes: Mapping[str, Recipe]
 ) -> dict[str, DifferenceBounds]:
     by_measure = {}
-    for measure in scores.measures:
-        recipe = prepare(parse_measures(measure)[0], qrels.max_grade)
+    for measure, recipe in recipes.items():
         first, second = scores.matrix(measure)
         bounds = difference_bounds(baseline, candidate, qrels, recipe, second - first)
         if bounds is not None:

@@ -33,6 +33,11 @@ from steadyrank.words import counted
 
 Verdict = Literal["pass", "fail", "cannot tell", "holes"]
 Unsure = Literal["pass", "fail"]
+Unjudged = Literal["auto", "bounded", "not-relevant"]
+
+SPARSE = 0.5
+"""Where more than this share of what a measure sees of the baseline's ranking is unjudged, few
+judgments per query are meant to be all: its unjudged documents count as not relevant."""
 
 EXIT_CODES = {"pass": 0, "fail": 3, "cannot tell": 4, "holes": 4}
 """What `steadyrank gate` exits with."""
@@ -73,6 +78,10 @@ class GateRow:
     """Whether completions attain these, or only none lies beyond them."""
     n_unjudged: int | None = None
     """Unjudged documents that one of the runs ranks above the cutoff."""
+    unjudged: Literal["bounded", "not-relevant"] | None = None
+    """Whether they may take any grade, or count as not relevant; None without rankings."""
+    unjudged_share: float | None = None
+    """Of the documents of the baseline above the cutoff, those without a grade."""
     fragility: GateFragility | None = None
     """The topics that carry the side of the margin on which the difference lies."""
     method: str
@@ -116,7 +125,8 @@ class GateResult(Framed):
     segments: tuple[GateRow, ...] = ()
     by: str | None = None
     """The column of the topics that cuts them into segments."""
-    unjudged: Literal["bounded", "not-relevant"] = "bounded"
+    unjudged: Unjudged = "auto"
+    """What was requested; rows say what was done."""
     n_topics: int
     n_clusters: int | None
     """None where topics are not clustered."""
@@ -144,8 +154,13 @@ class GateResult(Framed):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row per measure, then one per measure and segment, as in JSON."""
-        return [row_json(row) for row in (*self.measures, *self.segments)]
+        """One row per measure, then one per measure and segment; JSON has more."""
+        every = [row_json(row) for row in (*self.measures, *self.segments)]
+        return [{key: row[key] for key in row if key not in ONLY_JSON} for row in every]
+
+
+ONLY_JSON = ("unjudged", "unjudged_share")
+"""Keys of a row that the frame and CSV lack."""
 
 
 def row_json(row: GateRow) -> dict[str, Any]:

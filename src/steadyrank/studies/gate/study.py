@@ -33,9 +33,11 @@ from steadyrank.stats.pairs.topic_design import (
 from steadyrank.stats.planning.needed_topics import needed_topics
 from steadyrank.studies.gate.inputs import Pair, read_pair
 from steadyrank.studies.gate.result import (
+    SPARSE,
     GateFragility,
     GateResult,
     GateRow,
+    Unjudged,
     Verdict,
     add_to_history,
 )
@@ -46,8 +48,6 @@ FEWEST = 10
 
 POWER = 0.8
 """With which the topics needed would settle an open verdict."""
-
-Unjudged = Literal["bounded", "not-relevant"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -62,6 +62,8 @@ class _Part:
     """[baseline or candidate, topic]"""
     lowest: np.ndarray | None
     highest: np.ndarray | None
+    is_bounded: bool
+    """Whether a verdict that these would change is "holes"."""
     clusters: np.ndarray | None
     weights: np.ndarray | None
     reach: float
@@ -105,7 +107,7 @@ def gate(
     margin: float | None = None,
     by: str | None = None,
     alpha: float = 0.05,
-    unjudged: Unjudged = "bounded",
+    unjudged: Unjudged = "auto",
     guard_breakage: bool = False,
     history: PathLike | None = None,
     topic_info: PathLike | None = None,
@@ -143,6 +145,8 @@ def gate(
     unjudged : str
         "bounded": a verdict that some grades of unjudged documents would change is "holes".
         "not-relevant": unjudged documents count as not relevant, as the measures have it.
+        "auto": the latter for measures by which more than half of what they see of the baseline's
+        ranking is unjudged, as with one or few judgments per query; the former elsewhere.
     guard_breakage : bool
         Add one topic at the lowest possible difference to the lower limits: from the highest score
         at hand to 0. A change that ruins a few queries, none of which is here, then rarely passes.
@@ -223,10 +227,10 @@ def gate(
         reading=known_options(reading_options),
     )
     by_name = dict(zip(pair.scores.measures, margins.values(), strict=True))
-    parts = _parts(pair, by_name, by, guard_breakage)
+    parts = _parts(pair, by_name, by, guard_breakage, unjudged)
     fits = [part.fit(part.scores[1] - part.scores[0]) for part in parts]
     _check_enough(parts, fits)
-    rows = _rows(parts, fits, alpha, unjudged, pair)
+    rows = _rows(parts, fits, alpha, pair)
     clusters = cluster_codes(pair.scores)
     fewest = min(fit.observed.draws for fit in fits[: len(by_name)])
     result = GateResult(
@@ -281,7 +285,11 @@ def _check_enough(parts: Sequence[_Part], fits: Sequence[_Fit]) -> None:
 
 
 def _parts(
-    pair: Pair, margins: Mapping[str, float], by: str | None, guard_breakage: bool
+    pair: Pair,
+    margins: Mapping[str, float],
+    by: str | None,
+    guard_breakage: bool,
+    unjudged: Unjudged,
 ) -> list[_Part]:
     """All measures, then all measures of all segments."""
     scores = pair.scores
@@ -305,6 +313,7 @@ def _parts(
                     scores=every[:, topics],
                     lowest=None if bounds is None else bounds.low[topics],
                     highest=None if bounds is None else bounds.high[topics],
+                    is_bounded=bounds is not None and _is_bounded(pair, measure, unjudged),
                     clusters=None if clusters is None else clusters[topics],
                     weights=None if weights is None else weights[topics],
                     reach=reach_of(every),
@@ -314,19 +323,23 @@ def _parts(
     return parts
 
 
-def _rows(
-    parts: Sequence[_Part], fits: Sequence[_Fit], alpha: float, unjudged: Unjudged, pair: Pair
-) -> list[GateRow]:
+def _is_bounded(pair: Pair, measure: str, unjudged: Unjudged) -> bool:
+    is_sparse = pair.unjudged[measure] > SPARSE
+    return unjudged == "bounded" or (unjudged == "auto" and not is_sparse)
+
+
+def _rows(parts: Sequence[_Part], fits: Sequence[_Fit], alpha: float, pair: Pair) -> list[GateRow]:
     pvalues = _pvalues(parts, fits)
     verdicts = _verdicts(parts, fits, pvalues, alpha)
     ends = _at_the_bounds(parts, fits)
-    if unjudged == "bounded":
-        for fits_there in ends:
-            turned = _verdicts(parts, fits_there, _pvalues(parts, fits_there), alpha)
-            verdicts = [
-                "holes" if own in ("pass", "fail", "holes") and own != other else own
-                for own, other in zip(verdicts, turned, strict=True)
-            ]
+    for at_end in ends:
+        bounded = zip(parts, fits, at_end, strict=True)
+        fits_there = [end if part.is_bounded else fit for part, fit, end in bounded]
+        turned = _verdicts(parts, fits_there, _pvalues(parts, fits_there), alpha)
+        verdicts = [
+            "holes" if part.is_bounded and own != "cannot tell" and own != other else own
+            for part, own, other in zip(parts, verdicts, turned, strict=True)
+        ]
     n_segments = sum(part.segment is not None for part in parts)
     every = zip(parts, fits, verdicts, *(column.tolist() for column in pvalues), *ends, strict=True)
     return [_row(*one, n_segments=n_segments, alpha=alpha, pair=pair) for one in every]
@@ -417,9 +430,17 @@ def _row(
         highest=None if bounds is None else highest.observed.mean,
         bounds=None if bounds is None else "exact" if bounds.is_exact else "outer",
         n_unjudged=None if bounds is None or part.segment is not None else bounds.n_documents,
+        unjudged=_how_counted(part, pair),
+        unjudged_share=pair.unjudged.get(part.measure),
         fragility=_fragility(part),
         method=fit.method,
     )
+
+
+def _how_counted(part: _Part, pair: Pair) -> Literal["bounded", "not-relevant"] | None:
+    if part.measure not in pair.unjudged:
+        return None
+    return "bounded" if part.is_bounded else "not-relevant"
 
 
 def _fragility(part: _Part) -> GateFragility | None:

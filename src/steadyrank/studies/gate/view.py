@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape, quoteattr
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, Finding, TableSpec, View
 from steadyrank.stats.pairs.topic_design import unseen_share
-from steadyrank.studies.gate.result import GateResult, GateRow, Unsure, row_json
+from steadyrank.studies.gate.result import SPARSE, GateResult, GateRow, Unsure, row_json
 from steadyrank.words import by_number, counted, level_words, listed, number_word, some
 
 ENOUGH = 300
@@ -22,8 +22,8 @@ SIGNS = {"pass": "✅", "fail": "❌", "cannot tell": "❔", "holes": "🕳️"}
 def findings(result: GateResult) -> list[Finding]:
     """The verdict, what has added up, what would settle it, and what no topic shows."""
     rows = _deciding(result)
-    said = [_verdict(result, rows), *_drift(result)]
-    if result.is_ranking_lost and result.unjudged == "bounded":
+    said = [_verdict(result, rows), *_drift(result), *_unjudged(result)]
+    if result.is_ranking_lost and result.unjudged != "not-relevant":
         text = "A ranking is not at hand: whether unjudged documents could change it is unknown."
         said.append(Finding("gate.ranking_lost", text))
     if result.verdict == "fail":
@@ -40,6 +40,29 @@ def findings(result: GateResult) -> list[Finding]:
         values = {"share": result.rare_breakage, "guarded": result.guards_breakage}
         said.append(Finding("gate.breakage", text, values))
     return said
+
+
+def _unjudged(result: GateResult) -> list[Finding]:
+    """How documents without a grade were counted, where judgments are sparse or have holes."""
+    if result.verdict == "holes":
+        text = "Judge these documents, or count them as not relevant: --unjudged not-relevant."
+        return [Finding("gate.unjudged", text)]
+    sparse = [row for row in result.measures if _is_sparse(row)]
+    if result.unjudged != "auto" or not sparse:
+        return []
+    names = "" if len(sparse) == len(result.measures) else f" ({some([r.measure for r in sparse])})"
+    share = max(row.unjudged_share or 0.0 for row in sparse)
+    text = (
+        f"Unjudged documents count as not relevant{names}: {share:.0%} of the baseline's have no "
+        "grade (--unjudged bounded: bounds)."
+    )
+    return [
+        Finding("gate.unjudged", text, {"share": share, "measures": [r.measure for r in sparse]})
+    ]
+
+
+def _is_sparse(row: GateRow) -> bool:
+    return row.unjudged == "not-relevant" and (row.unjudged_share or 0.0) > SPARSE
 
 
 def _carried(result: GateResult, rows: list[GateRow]) -> list[Finding]:
@@ -167,13 +190,15 @@ def _caption(result: GateResult) -> str:
             f"; those by {result.by} are simultaneous over {counted(len(result.segments), 'row')}"
         )
     said += f"; fails by Holm over {number_word(n_tests)} tests" if n_tests > 1 else ""
-    if _has_holes(result) and result.unjudged != "bounded":
+    if _has_holes(result) and result.unjudged == "not-relevant":
         said += "; unjudged documents count as not relevant"
     return f"{said}."
 
 
 def _has_holes(result: GateResult) -> bool:
-    return any(row.n_unjudged for row in result.measures)
+    """Whether bounds are shown: not where judgments are sparse, as they are wide there."""
+    hidden = result.unjudged == "auto"
+    return any(row.n_unjudged and not (hidden and _is_sparse(row)) for row in result.measures)
 
 
 ROWS = TableSpec(
@@ -243,11 +268,11 @@ def _case(row: GateRow, unsure: Unsure | None) -> str:
         f"{row.interval.high:+.6f}, margin {row.margin:g}"
     )
     opening = f'<testcase classname="gate" name={quoteattr(_plain(row.name))}'
-    # A segment that cannot tell holds nothing up.
-    may_be_open = unsure == "pass" or row.segment is not None
     if row.verdict == "pass":
         return f"{opening}/>\n"
-    if row.verdict != "fail" and may_be_open:
+    # A segment that cannot tell holds nothing up; holes in one do, as the exit code has it.
+    holds_nothing_up = row.verdict == "cannot tell" and row.segment is not None
+    if row.verdict != "fail" and (unsure == "pass" or holds_nothing_up):
         return f"{opening}><skipped message={quoteattr(text)}/></testcase>\n"
     kind = quoteattr(row.verdict)
     return f"{opening}><failure type={kind} message={quoteattr(text)}/></testcase>\n"
