@@ -320,7 +320,10 @@ def test_a_loss_that_unjudged_documents_could_make_good_is_a_hole_for_ap(folder,
             "119 topics have no row (s0-1, s0-2, s1-3 and",
         ),
         (("-m", "RR=.1", "--alpha", ".7"), "--alpha must lie between 0 and 0.5"),
-        (("-m", "RR=.1", "third"), "give QRELS, BASELINE and CANDIDATE, got 4 files"),
+        (
+            ("-m", "RR=.1", "third"),
+            "give QRELS, BASELINE and CANDIDATE, or the scores of both, got 4",
+        ),
         (("-m", "RR=.1", "--junit", "no/where.xml"), "the folder no does not exist"),
     ],
 )

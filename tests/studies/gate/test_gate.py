@@ -98,7 +98,9 @@ def test_a_constant_change_is_as_certain_as_the_topics_that_show_it(tmp_path):
             limits = [(1 - unseen) * -loss + unseen * end for end in (-reach, reach)]
             assert row.interval == pytest.approx(limits)
             kept = sr.gate(old, new, history=tmp_path / f"{n}-{loss}", **COMMON).history
-            assert kept.gates[0]["measures"][0]["total_interval"] == pytest.approx(limits)
+            unseen = 1 - (0.05 * 6 / math.pi**2) ** (1 / n)  # the first night's share of alpha
+            spent = [(1 - unseen) * -loss + unseen * end for end in (-reach, reach)]
+            assert kept.gates[0]["measures"][0]["total_interval"] == pytest.approx(spent)
             if verdict == "cannot tell":
                 more = sr.gate(*pair(np.full(row.topics_needed + 5, -loss)), **COMMON)
                 fewer = sr.gate(*pair(np.full(row.topics_needed - 5, -loss)), **COMMON)
@@ -523,12 +525,15 @@ def test_steps_add_up_in_the_history(tmp_path, monkeypatch):
     totals = [gate["measures"][0]["total"] for gate in history.gates]
     assert totals == pytest.approx([-0.008, -0.016, -0.024, -0.032], abs=0.003)
     direct = stats.ttest_1samp(versions[4].matrix()[0] - versions[0].matrix()[0], 0)
-    expected = direct.confidence_interval(0.9)
+    level = 0.05 * 6 / (math.pi * 4) ** 2
+    assert history.gates[-1]["level"] == pytest.approx(level)
+    expected = direct.confidence_interval(1 - 2 * level)
     assert history.gates[-1]["measures"][0]["total_interval"] == pytest.approx(expected, abs=2e-4)
     assert history.gates[0]["date"] == "2023-11-14T22:13:20+00:00"
     assert not results[0].history.drifted()
     drift = said(results[-1])["gate.drift"]
-    assert drift.text.startswith("Drift since 2023-11-14, over 4 gates: AP −0.03")
+    assert drift.text.startswith("Drift since 2023-11-14: AP −0.03")
+    assert drift.text.endswith("level over all 4 gates together.")
     assert drift.values["measures"][0]["total"] == totals[-1]
     assert drift.text in str(results[-1])
     assert len(history.to_frame()) == 4
@@ -556,7 +561,7 @@ END_TOGETHER = """
 import os, signal, sys
 import numpy as np, steadyrank as sr
 from steadyrank.compute.files import locked
-from steadyrank.studies.gate.result import LOCK
+from steadyrank.studies.gate.history import LOCK
 
 folder = sys.argv[1]
 base = np.random.default_rng(0).uniform(0.3, 0.6, 20)

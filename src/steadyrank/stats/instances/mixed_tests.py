@@ -350,10 +350,15 @@ def system_tests(scores: Scores, measure: str, groups: Groups, pairs: np.ndarray
 
 def _tested(pair: SystemPair) -> tuple[float, float, float, float, float, str]:
     """Difference, standard error, degrees of freedom, t, p and flag of one pair."""
+    test = system_difference(pair)
+    return test.estimate, test.standard_error, test.df, test.statistic, test.pvalue, test.flag
+
+
+def system_difference(pair: SystemPair) -> Difference:
+    """The sound test of one pair: closed form where the layout is balanced, REML elsewhere."""
     test = balanced_test(pair) if pair.balanced else mixed_difference(pair, mixed_model(pair), ())
     # Two single runs are compared by the paired t test: nothing to flag in a table of runs.
-    flag = "" if test.flag == ONE_INSTANCE else test.flag
-    return test.estimate, test.standard_error, test.df, test.statistic, test.pvalue, flag
+    return replace(test, flag="") if test.flag == ONE_INSTANCE else test
 
 
 def system_mean_intervals(matrix: np.ndarray, groups: Groups, level: float) -> np.ndarray:
