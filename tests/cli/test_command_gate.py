@@ -244,6 +244,96 @@ def test_history(folder, capsys):
     assert (code, "this history began with different judgments" in err) == (2, True)
 
 
+def test_a_history_is_shown_without_a_gate(folder, capsys):
+    for candidate in ("same", "worse"):
+        gate(capsys, candidate, "--history", "kept")
+    before = (folder / "kept/history.jsonl").read_bytes()
+    code, out, err = call(capsys, "gate", "--history", "kept", "--show", "--plot", "h.svg")
+    assert (code, err) == (0, "")
+    assert out.startswith("2 gates since 2023-11-14 (1 pass, 1 fail): RR −")
+    assert "since the first" in out
+    assert (folder / "h.svg").read_text().startswith("<?xml")
+    line = call(capsys, "gate", "--history", "kept", "--show", "--format", "line")[1]
+    assert (line, line.count("\n")) == (out[: len(line)], 1)
+    told = json.loads(call(capsys, "gate", "--history", "kept", "--show", "--json")[1])
+    assert (told["n_candidates"], len(told["gates"])) == (2, 2)
+    assert (folder / "kept/history.jsonl").read_bytes() == before
+    for words in (("--show",), ("qrels", "old", "same", "--history", "kept", "--show")):
+        code, _, err = call(capsys, "gate", *words)
+        assert (code, err.count("\n")) == (2, 1)
+        assert "--show shows what --history DIR recorded" in err
+    assert "no gates are recorded here" in call(capsys, "gate", "--history", "no", "--show")[2]
+
+
+def test_one_line_for_a_chat(folder, capsys):
+    code, out, _ = gate(capsys, "worse", "--format", "line")
+    assert (code, out.count("\n")) == (3, 1)
+    assert out.startswith("FAIL RR −0.")
+    assert "; lost most: " in out
+    assert len(out) <= 200
+
+
+def scores_files(folder, capsys, *names):
+    for name in names:
+        call(capsys, "evaluate", "qrels", name, "-m", "RR", "-o", f"{name}.csv")
+
+
+def test_two_files_of_scores_need_no_judgments(folder, capsys):
+    scores_files(folder, capsys, "old", "worse")
+    expected = json.loads(gate(capsys, "worse", "--json")[1])["measures"][0]
+    for words in (("old.csv", "worse.csv"), ("--scores", "old.csv", "--scores", "worse.csv")):
+        code, out, err = call(capsys, "gate", *words, "--margin", ".02", "--json")
+        assert (code, err) == (3, "")
+        assert json.loads(out)["measures"][0]["interval"] == expected["interval"]
+    code, _, err = call(capsys, "gate", "old", "worse", "--margin", ".02")
+    assert (code, "runs require judgments: give qrels, or the scores of both" in err) == (2, True)
+
+
+def test_systems_of_one_file_of_scores(folder, capsys):
+    values = np.random.default_rng(1).uniform(0.4, 0.6, (6, 40))
+    lines = [f"AP,{'ab'[k // 3]}_{k},q{t},{values[k, t]}" for k in range(6) for t in range(40)]
+    (folder / "all.csv").write_text("measure,run,topic,value\n" + "\n".join(lines) + "\n")
+    words = ("gate", "--scores", "all.csv", "a", "b", "-m", "AP", "--margin", ".2", "--json")
+    told = json.loads(call(capsys, *words, "--system-from", "^(.)_")[1])
+    assert (told["runs_per_side"], told["measures"][0]["method"]) == ([3, 3], "mixed")
+    assert (told["baseline"], told["candidate"]) == ("a", "b")
+    single = json.loads(
+        call(capsys, *words[:3], "a_0", "b", *words[5:], "--system-from", "^(.)_")[1]
+    )
+    assert single["runs_per_side"] == [1, 3]
+    code, _, err = gate(capsys, "same", "--system-from", "^(.)_")
+    assert (code, "--system-from say which runs of --scores FILE" in err) == (2, True)
+
+
+def test_a_rebuild(folder, capsys):
+    (folder / "builds").mkdir()
+    for k in range(3):
+        places = np.where(np.arange(120) % 40 == k, 3, 2)
+        write_run(folder / "builds" / f"{k}.run", places)
+    write_run(folder / "again", np.where(np.arange(120) % 40 == 7, 3, 2))
+    write_run(folder / "other", np.where(np.arange(120) % 4 == 0, 3, 2))
+    for name, code in (("again", 0), ("other", 3)):
+        answered, out, _ = call(capsys, "gate", "qrels", "builds", name, "-m", "RR", "--rebuild")
+        assert (answered, "what a further build differs by (3 builds)" in out) == (code, True)
+    told = call(capsys, "gate", "qrels", "builds", "other", "-m", "RR", "--rebuild", "--json")[1]
+    assert json.loads(told)["rebuild"]
+    code, _, err = call(capsys, "gate", "qrels", "builds", "other", "--rebuild", "--margin", ".1")
+    assert (code, "takes its tolerance from the builds: omit --margin" in err) == (2, True)
+
+
+def test_topics_one_after_another(folder, capsys):
+    code, out, _ = gate(capsys, "worse", "--sequential", "--json")
+    told = json.loads(out)
+    assert (code, told["sequential"], told["seed"]) == (3, True, 0)
+    assert 1 < told["decided_after"] < 120
+    assert told["decided_after"] == told["measures"][0]["decided_after"]
+    other = json.loads(gate(capsys, "worse", "--sequential", "--json", "--seed", "5")[1])
+    assert other["seed"] == 5
+    assert "limits hold at every look" in gate(capsys, "worse", "--sequential")[1]
+    plain = json.loads(gate(capsys, "worse", "--json")[1])
+    assert (plain["sequential"], plain["seed"], plain["decided_after"]) == (False, None, None)
+
+
 def test_few_topics_and_breakage(folder, capsys):
     text = (folder / "qrels").read_text()
     told = json.loads(gate(capsys, "same", "--format", "json", margin=".1")[1])

@@ -97,7 +97,7 @@ def read_pair(
         raise InputError("the candidate and the baseline are the same run: name another")
     given = [_side(source, reading, qrels is not None) for source in (baseline, candidate)]
     if any(side.runs for side in given) and qrels is None:
-        raise InputError("runs require judgments: give qrels=, or the scores of both")
+        raise InputError("runs require judgments: give qrels, or the scores of both")
     judged = judgments_of(qrels) if any(side.runs for side in given) else None
     if measures is None:
         measures = [DEFAULT if judged is not None else _only_measure(given)]

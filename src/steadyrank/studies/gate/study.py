@@ -188,7 +188,7 @@ def gate(
     check_choice("way to treat unjudged documents", unjudged, get_args(Unjudged))
     own_margins = isinstance(measures, Mapping) and any(m is not None for m in measures.values())
     if rebuild and (margin is not None or own_margins):
-        raise InputError("rebuild takes its tolerance from the builds: omit margin")
+        raise InputError("rebuild takes its tolerance from the builds: omit margin=")
     margins = _margins(measures, 0.0 if rebuild else margin)
     seed = seed_from(rng)
     pair = read_pair(
