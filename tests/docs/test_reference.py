@@ -8,12 +8,12 @@ import re
 import pytest
 
 import steadyrank as sr
-from steadyrank import papers
+from steadyrank import papers, testing
 
 SECTIONS = ["Parameters", "Returns", "Notes", "References", "Examples"]
 PUBLIC = {
     f"{room.__name__}.{name}": getattr(room, name)
-    for room in (sr, papers)
+    for room in (sr, papers, testing)
     for name in room.__all__
     if callable(getattr(room, name))
 }
