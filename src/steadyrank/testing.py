@@ -40,10 +40,10 @@ def assert_no_loss(
     GateResult
         The gate that passed, or was open where `unsure` is "pass".
 
-    Raises
-    ------
-    AssertionError
-        With the verdict, what it rests on, and the topics that lost most.
+    Notes
+    -----
+    The message of the `AssertionError` is the verdict, what it rests on, and the topics that lost
+    most.
 
     Examples
     --------
