@@ -215,6 +215,8 @@ def test_a_rebuild_lies_where_a_further_build_would():
         (row,) = result.measures
         assert (result.verdict, row.method) == (verdict, "rebuild")
         assert row.margin == pytest.approx(reach)
+        assert row.interval == pytest.approx((-reach, reach))
+        assert len(sr.plot(result).axes) == 1
         assert row.pvalue_fail == pytest.approx(
             2 * stats.t.sf(abs(off) * reach / (means.std(ddof=1) * math.sqrt(1.2)), 4)
         )

@@ -55,7 +55,7 @@ def _row(part: Part, level: float, n_rows: int) -> GateRow:
         baseline=mean,
         candidate=float(new),
         difference=difference,
-        interval=Interval(difference - tolerance, difference + tolerance),
+        interval=Interval(-tolerance, tolerance),
         pvalue_pass=math.nan,
         pvalue_fail=pvalue,
         verdict="pass" if is_within else "fail",

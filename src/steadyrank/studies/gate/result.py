@@ -43,7 +43,7 @@ class GateRow:
     """Candidate less baseline."""
     interval: Interval
     """Two one-sided limits: of level alpha for a measure, of alpha over their number for
-    segments."""
+    segments. Of a rebuild, where a further build would lie."""
     pvalue_pass: float
     """Of the hypothesis that the candidate is worse by the margin; adjusted among segments."""
     pvalue_fail: float
