@@ -96,6 +96,7 @@ def test_limits_of_the_total_hold_over_all_nights(tmp_path):
 def test_topics_that_have_served_many_candidates_should_be_replaced(tmp_path):
     result = history_of(tmp_path, 2)
     assert "gate.served" not in said(VIEW, result)
+    assert "; these topics have served 2 gates" in str(result)
     line = json.loads((tmp_path / "history.jsonl").read_text().splitlines()[0])
     kept = "".join(json.dumps({**line, "sha256": f"{k:064d}"}) + "\n" for k in range(100))
     (tmp_path / "history.jsonl").write_text(kept)

@@ -133,7 +133,8 @@ def _verdict(result: GateResult, rows: list[GateRow]) -> Finding:
         clause = f"{what}: beyond the margin of {row.margin:g}, but not significantly worse"
     else:
         clause = f"{what}: a loss beyond the margin of {row.margin:g} is not excluded"
-    more = f"; so are {counted(len(rows) - 1, 'other row')}" if len(rows) > 1 else ""
+    others = len(rows) - 1
+    more = f"; so {by_number(others, 'is', 'are')} {counted(others, 'other row')}" if others else ""
     values = {
         **picked(row, "measure segment margin difference interval lowest highest"),
         "verdict": result.verdict,
@@ -254,6 +255,9 @@ def _caption(result: GateResult) -> str:
             f"; those by {result.by} are simultaneous over {counted(len(result.segments), 'row')}"
         )
     said += f"; fails by Holm over {number_word(n_tests)} tests" if n_tests > 1 else ""
+    if result.history is not None:
+        n_gates = counted(len(result.history.gates), "gate")
+        said += f"; these topics have served {n_gates}"
     if _has_holes(result) and result.unjudged == "not-relevant":
         said += "; unjudged documents count as not relevant"
     return f"{said}."
@@ -324,6 +328,7 @@ def fields(result: GateResult) -> dict[str, Any]:
         "measures": [row_json(row) for row in result.measures],
         "by": result.by,
         "segments": [row_json(row) for row in result.segments],
+        "n_candidates": None if result.history is None else result.history.n_candidates,
         "history": None if result.history is None else list(result.history.gates),
     }
 
