@@ -10,6 +10,8 @@ import pytest
 from scipy import stats
 
 import steadyrank as sr
+from steadyrank.stats.instances.equivalence import t_limits
+from steadyrank.stats.mixed.two_way import nested_difference, unequal_difference
 from steadyrank.studies.gate.view import VIEW
 
 N = 40
@@ -166,6 +168,39 @@ def test_systems_that_vary_have_the_limits_of_the_mixed_model(tmp_path, n_old, n
     guarded = sr.gate(*folders, margin=0.05, guard_breakage=True).measures[0]
     assert guarded.interval.low < row.interval.low
     assert guarded.interval.high == row.interval.high
+
+
+def test_unequal_numbers_of_runs_on_many_topics():
+    """Mean squares agree with REML, which they stand in for above 500 topics."""
+    rng, n = np.random.default_rng(3), 501
+    topic = rng.uniform(0.3, 0.7, n)
+    cubes = [
+        topic
+        + rng.normal(0.0, 0.05, n)
+        + rng.normal(0.0, 0.02, (n_runs, 1))
+        + rng.normal(0.0, 0.05, (n_runs, n))
+        for n_runs in (5, 8)
+    ]
+    sides = [
+        scores_of(cube, name, system=[name] * len(cube))
+        for cube, name in zip(cubes, ("old", "new"), strict=True)
+    ]
+    (row,) = sr.gate(*sides, margin=0.05).measures
+    fewer = [side.select(topics=side.topics[:500]) for side in sides]
+    (reml,) = sr.gate(*fewer, margin=0.05).measures
+    fit = unequal_difference(cubes[1][:, :500], cubes[0][:, :500])
+    limits = t_limits(fit.estimate, fit.standard_error, fit.df, 0.9)
+    assert limits == pytest.approx(reml.interval, abs=2e-4), "of limits that are .04 apart"
+    assert row.interval == pytest.approx(reml.interval, abs=1e-3)
+
+
+def test_equal_numbers_of_runs_are_a_case_of_unequal_ones():
+    first, second = np.random.default_rng(4).normal(0.5, 0.1, (2, 6, 30))
+    for both in ((first, second), (first[:2], second[:2])):
+        found, expected = unequal_difference(*both), nested_difference(*both)
+        for key in ("estimate", "standard_error", "df", "statistic", "pvalue"):
+            assert getattr(found, key) == pytest.approx(getattr(expected, key), rel=1e-9)
+        assert found.variances == pytest.approx(expected.variances, rel=1e-9, nan_ok=True)
 
 
 def test_runs_of_systems_that_vary(tmp_path):
