@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from bench.levels import clusters, null_data
+from bench.levels import clusters, gates, null_data
 from bench.levels import pvalues as run
 from steadyrank.compute.random import block_stream
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
@@ -704,6 +704,74 @@ GATE = Section(
     ),
 )
 
+BOTH_WAYS = (("pass", gates.passes), ("fail", gates.fails))
+GATE_FURTHER = (
+    Section(
+        title="Gate with one judged document per query",
+        draws=gates.SPARSE,
+        tests=tuple(
+            LevelTest(
+                name=name,
+                offered=(f"GateRow.pvalue_{name}",),
+                cost=cost,
+                rejects=gates.plain(pvalue),
+                data=tuple(gates.SPARSE),
+                sizes=sizes,
+                valid=("sparse, symmetric",),
+            )
+            for name, pvalue in BOTH_WAYS
+            for sizes, cost in ((GATE_SIZES, 8), (GATE_LARGE, 20))
+        ),
+    ),
+    Section(
+        title="Gate with four segments of unequal size: any that passes, any that fails",
+        draws=gates.SEGMENTED,
+        tests=tuple(
+            LevelTest(
+                name=f"any {name}",
+                offered=(f"GateRow.pvalue_{name}",),
+                cost=20,
+                rejects=gates.any_segment(pvalue),
+                data=tuple(gates.SEGMENTED),
+                sizes=(100, 1000),
+                valid=("normal", "AP"),
+            )
+            for name, pvalue in BOTH_WAYS
+        ),
+    ),
+    Section(
+        title="Gate that is looked at after every topic",
+        draws=gates.BOUNDED,
+        tests=tuple(
+            LevelTest(
+                name=f"{name} at some look",
+                offered=(f"GateRow.pvalue_{name}",),
+                cost=20,
+                rejects=gates.every_look(pvalue),
+                data=tuple(gates.BOUNDED),
+                sizes=(100, 1000, 10_000),
+                valid=tuple(gates.BOUNDED),
+            )
+            for name, pvalue in BOTH_WAYS
+        ),
+    ),
+    Section(
+        title="Drift: a year of 365 gates without a change, an alarm in any night",
+        draws=gates.YEARS,
+        tests=(
+            LevelTest(
+                name="alarm, no margin",
+                offered=("GateRow.pvalue_fail",),
+                cost=50,
+                rejects=gates.any_night,
+                data=tuple(gates.YEARS),
+                sizes=(50, 300),
+                valid=("normal",),
+            ),
+        ),
+    ),
+)
+
 CLUSTER_COUNTS = (5, 10, 20, 40)
 EQUAL_CLUSTERS = ("equal clusters, normal",)
 CLUSTERS = Section(
@@ -772,6 +840,7 @@ SECTIONS = (
     SWEEP,
     JUDGES,
     GATE,
+    *GATE_FURTHER,
     CLUSTERS,
     SEGMENTS,
 )

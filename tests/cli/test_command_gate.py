@@ -126,6 +126,52 @@ def test_summary_and_junit(folder, capsys, candidate, heading, failures, skipped
     assert (folder / "gate.svg").read_text().startswith("<?xml")
 
 
+@pytest.mark.parametrize("unsure", [None, "pass"])
+def test_a_segment_fails_whatever_the_whole_says(folder, capsys, unsure):
+    """In the exit code, JUnit and Markdown; only what cannot tell is skipped."""
+    places = np.where(np.arange(120) < 60, 1, 2)
+    write_run(folder / "base", places)
+    write_run(folder / "tail", np.where(np.arange(120) < 60, 1, 4))
+    write_run(folder / "open", np.where(np.arange(120) % 60 == 0, 9, places))
+    options = [
+        "--topic-info",
+        "topics.csv",
+        "--by",
+        "kind",
+        "--junit",
+        "j.xml",
+        "--summary",
+        "s.md",
+    ]
+    options += [] if unsure is None else ["--unsure", unsure]
+    code, out, _ = gate(capsys, "tail", *options, margin="0.2", baseline="base")
+    assert (code, out.split(":")[0]) == (3, "FAIL")
+    rows = {case.get("name"): case for case in ET.parse(folder / "j.xml").getroot()}
+    assert rows["RR"].find("failure") is None
+    assert rows["RR, tail"].find("failure").get("type") == "fail"
+    assert (folder / "s.md").read_text().startswith("## ❌ Gate: fail")
+    code, _, _ = gate(capsys, "open", *options, margin="0.03", baseline="base")
+    assert code == (4 if unsure is None else 0)
+    rows = {case.get("name"): case for case in ET.parse(folder / "j.xml").getroot()}
+    assert (rows["RR"].find("skipped") is None) == (unsure is None), "the whole holds it up"
+    assert rows["RR, head"].find("skipped") is not None
+
+
+def test_holes_of_a_segment_are_no_skipped_test(folder, capsys):
+    """They make the gate exit with 4, unless --unsure pass lets them."""
+    text = (folder / "old").read_text().splitlines(keepends=True)
+    half = [line.replace(" d0 ", " unseen ") if i >= 600 else line for i, line in enumerate(text)]
+    (folder / "new").write_text("".join(half))
+    words = ["gate", "qrels", "old", "new", "-m", "P@5", "--margin", ".15", "--junit", "j.xml"]
+    words += ["--topic-info", "topics.csv", "--by", "kind"]
+    assert call(capsys, *words)[0] == 4
+    case = {case.get("name"): case for case in ET.parse(folder / "j.xml").getroot()}["P@5, tail"]
+    assert case.find("failure").get("type") == "holes"
+    assert call(capsys, *words, "--unsure", "pass")[0] == 0
+    case = {case.get("name"): case for case in ET.parse(folder / "j.xml").getroot()}["P@5, tail"]
+    assert case.find("skipped") is not None
+
+
 def test_clusters_and_weights(folder, capsys):
     options = ("--cluster-from", "^(s[0-9]+)-", "--topic-info", "topics.csv")
     _, out, _ = gate(capsys, "same", *options, "--format", "json")
@@ -196,6 +242,96 @@ def test_history(folder, capsys):
         stream.write("s0-0 0 d11 1\n")
     code, _, err = gate(capsys, "same", "--history", "kept")
     assert (code, "this history began with different judgments" in err) == (2, True)
+
+
+def test_a_history_is_shown_without_a_gate(folder, capsys):
+    for candidate in ("same", "worse"):
+        gate(capsys, candidate, "--history", "kept")
+    before = (folder / "kept/history.jsonl").read_bytes()
+    code, out, err = call(capsys, "gate", "--history", "kept", "--show", "--plot", "h.svg")
+    assert (code, err) == (0, "")
+    assert out.startswith("2 gates since 2023-11-14 (1 pass, 1 fail): RR −")
+    assert "since the first" in out
+    assert (folder / "h.svg").read_text().startswith("<?xml")
+    line = call(capsys, "gate", "--history", "kept", "--show", "--format", "line")[1]
+    assert (line, line.count("\n")) == (out[: len(line)], 1)
+    told = json.loads(call(capsys, "gate", "--history", "kept", "--show", "--json")[1])
+    assert (told["n_candidates"], len(told["gates"])) == (2, 2)
+    assert (folder / "kept/history.jsonl").read_bytes() == before
+    for words in (("--show",), ("qrels", "old", "same", "--history", "kept", "--show")):
+        code, _, err = call(capsys, "gate", *words)
+        assert (code, err.count("\n")) == (2, 1)
+        assert "--show shows what --history DIR recorded" in err
+    assert "no gates are recorded here" in call(capsys, "gate", "--history", "no", "--show")[2]
+
+
+def test_one_line_for_a_chat(folder, capsys):
+    code, out, _ = gate(capsys, "worse", "--format", "line")
+    assert (code, out.count("\n")) == (3, 1)
+    assert out.startswith("FAIL RR −0.")
+    assert "; lost most: " in out
+    assert len(out) <= 200
+
+
+def scores_files(folder, capsys, *names):
+    for name in names:
+        call(capsys, "evaluate", "qrels", name, "-m", "RR", "-o", f"{name}.csv")
+
+
+def test_two_files_of_scores_need_no_judgments(folder, capsys):
+    scores_files(folder, capsys, "old", "worse")
+    expected = json.loads(gate(capsys, "worse", "--json")[1])["measures"][0]
+    for words in (("old.csv", "worse.csv"), ("--scores", "old.csv", "--scores", "worse.csv")):
+        code, out, err = call(capsys, "gate", *words, "--margin", ".02", "--json")
+        assert (code, err) == (3, "")
+        assert json.loads(out)["measures"][0]["interval"] == expected["interval"]
+    code, _, err = call(capsys, "gate", "old", "worse", "--margin", ".02")
+    assert (code, "runs require judgments: give qrels, or the scores of both" in err) == (2, True)
+
+
+def test_systems_of_one_file_of_scores(folder, capsys):
+    values = np.random.default_rng(1).uniform(0.4, 0.6, (6, 40))
+    lines = [f"AP,{'ab'[k // 3]}_{k},q{t},{values[k, t]}" for k in range(6) for t in range(40)]
+    (folder / "all.csv").write_text("measure,run,topic,value\n" + "\n".join(lines) + "\n")
+    words = ("gate", "--scores", "all.csv", "a", "b", "-m", "AP", "--margin", ".2", "--json")
+    told = json.loads(call(capsys, *words, "--system-from", "^(.)_")[1])
+    assert (told["runs_per_side"], told["measures"][0]["method"]) == ([3, 3], "mixed")
+    assert (told["baseline"], told["candidate"]) == ("a", "b")
+    single = json.loads(
+        call(capsys, *words[:3], "a_0", "b", *words[5:], "--system-from", "^(.)_")[1]
+    )
+    assert single["runs_per_side"] == [1, 3]
+    code, _, err = gate(capsys, "same", "--system-from", "^(.)_")
+    assert (code, "--system-from say which runs of --scores FILE" in err) == (2, True)
+
+
+def test_a_rebuild(folder, capsys):
+    (folder / "builds").mkdir()
+    for k in range(3):
+        places = np.where(np.arange(120) % 40 == k, 3, 2)
+        write_run(folder / "builds" / f"{k}.run", places)
+    write_run(folder / "again", np.where(np.arange(120) % 40 == 7, 3, 2))
+    write_run(folder / "other", np.where(np.arange(120) % 4 == 0, 3, 2))
+    for name, code in (("again", 0), ("other", 3)):
+        answered, out, _ = call(capsys, "gate", "qrels", "builds", name, "-m", "RR", "--rebuild")
+        assert (answered, "what a further build differs by (3 builds)" in out) == (code, True)
+    told = call(capsys, "gate", "qrels", "builds", "other", "-m", "RR", "--rebuild", "--json")[1]
+    assert json.loads(told)["rebuild"]
+    code, _, err = call(capsys, "gate", "qrels", "builds", "other", "--rebuild", "--margin", ".1")
+    assert (code, "takes its tolerance from the builds: omit --margin" in err) == (2, True)
+
+
+def test_topics_one_after_another(folder, capsys):
+    code, out, _ = gate(capsys, "worse", "--sequential", "--json")
+    told = json.loads(out)
+    assert (code, told["sequential"], told["seed"]) == (3, True, 0)
+    assert 1 < told["decided_after"] < 120
+    assert told["decided_after"] == told["measures"][0]["decided_after"]
+    other = json.loads(gate(capsys, "worse", "--sequential", "--json", "--seed", "5")[1])
+    assert other["seed"] == 5
+    assert "limits hold at every look" in gate(capsys, "worse", "--sequential")[1]
+    plain = json.loads(gate(capsys, "worse", "--json")[1])
+    assert (plain["sequential"], plain["seed"], plain["decided_after"]) == (False, None, None)
 
 
 def test_few_topics_and_breakage(folder, capsys):
@@ -274,7 +410,10 @@ def test_a_loss_that_unjudged_documents_could_make_good_is_a_hole_for_ap(folder,
             "119 topics have no row (s0-1, s0-2, s1-3 and",
         ),
         (("-m", "RR=.1", "--alpha", ".7"), "--alpha must lie between 0 and 0.5"),
-        (("-m", "RR=.1", "third"), "give QRELS, BASELINE and CANDIDATE, got 4 files"),
+        (
+            ("-m", "RR=.1", "third"),
+            "give QRELS, BASELINE and CANDIDATE, or the scores of both, got 4",
+        ),
         (("-m", "RR=.1", "--junit", "no/where.xml"), "the folder no does not exist"),
     ],
 )

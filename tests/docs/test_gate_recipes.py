@@ -7,7 +7,10 @@ import re
 import shlex
 import subprocess
 import sys
+import sysconfig
 import textwrap
+import time
+import venv
 from pathlib import Path
 
 import pytest
@@ -49,10 +52,88 @@ def shell_step(name):
     return textwrap.dedent(step.split("run: |\n")[1])
 
 
+def bash(script, environment, **options):
+    """A step as GitHub runs it."""
+    command = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", script]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, **options)
+
+
+def test_the_step_takes_scores_without_judgments(folder):
+    write_run(folder / "new.run", 1)
+    for name in ("old", "new"):
+        assert run(["evaluate", "qrels.txt", f"{name}.run", "-m", "AP", "-o", f"{name}.csv"]) == 0
+    environment = {
+        **os.environ,
+        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+        **{"QRELS": "", "BASELINE": "old.csv", "CANDIDATE": "new.csv", "MEASURES": ""},
+        **{"MARGIN": "0.01", "OPTIONS": ""},
+        **{"GITHUB_STEP_SUMMARY": "summary.md", "GITHUB_OUTPUT": "output"},
+    }
+    for n_gates in (1, 2):
+        done = bash(shell_step("Gate"), environment)
+        assert done.returncode == 0, done.stderr
+        text = (folder / "summary.md").read_text("utf-8")
+        assert text.count("✅ Gate: pass") == n_gates, "a second gate of a step adds to its summary"
+
+
+@pytest.mark.slow
+def test_the_steps_in_a_clean_environment(folder):
+    """A fresh home, Python and caches: settle, install from the repository, gate, and again.
+
+    What steadyrank stands on is lent by this environment; building it requires hatchling.
+    """
+    write_run(folder / "new.run", 1)
+    venv.create(folder / "python", with_pip=True)
+    own = folder / "python" / "bin" / "python"
+    lent = sysconfig.get_paths()["purelib"]
+    where = "import sysconfig; print(sysconfig.get_paths()['purelib'])"
+    (site,) = subprocess.run([own, "-c", where], capture_output=True, text=True).stdout.split()
+    others = [lent, *(path for path in sys.path if path.endswith("site-packages"))]
+    # Behind the clean environment's own, and without whatever is installed as steadyrank there.
+    (Path(site) / "lent.pth").write_text(
+        "".join(f"import sys; sys.path.append({path!r})\n" for path in dict.fromkeys(others))
+    )
+    outputs, home = folder / "outputs", folder / "home"
+    home.mkdir()
+    index = {"PIP_CONFIG_FILE": str(Path.home() / ".config" / "pip" / "pip.conf")}
+    index |= {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
+    environment = {
+        **index,  # where packages come from is no part of the environment
+        **{"HOME": str(home), "PATH": f"{own.parent}:/usr/bin:/bin", "LANG": "C.UTF-8"},
+        **{"ACTION": str(ROOT), "TEMPORARY": str(folder / "temporary"), "INSTALL": "action"},
+        **{"GITHUB_OUTPUT": str(outputs), "GITHUB_STEP_SUMMARY": "summary.md"},
+        **{"QRELS": "qrels.txt", "BASELINE": "old.run", "CANDIDATE": "new.run"},
+        **{"MEASURES": "", "MARGIN": "0.01", "OPTIONS": ""},
+    }
+    assert bash(shell_step("Settle"), environment).returncode == 0
+    settled = dict(line.split("=", 1) for line in outputs.read_text().splitlines())
+    assert re.fullmatch(r"python-3\.\d+\.\d+-[0-9a-f]{16}", settled["key"])
+    environment |= {"KEPT": settled["kept"], "NUMBA_CACHE_DIR": settled["kept"]}
+    done = bash(shell_step("Install"), environment)
+    if done.returncode and "hatchling" in done.stderr:
+        pytest.skip("hatchling is not to be had")
+    assert done.returncode == 0, done.stderr
+    which = bash("python -c 'import steadyrank; print(steadyrank.__file__)'", environment)
+    assert Path(which.stdout.strip()).is_relative_to(site), "installed from the repository"
+    seconds = []
+    for _ in range(2):
+        start = time.monotonic()
+        done = bash(shell_step("Gate"), environment)
+        seconds.append(time.monotonic() - start)
+        assert (done.returncode, done.stdout[:5]) == (0, "PASS "), done.stderr
+    kernels = sorted(Path(settled["kept"]).glob("steadyrank-kernels/**/*.nbc"))
+    assert kernels, "kept where the cache looks"
+    assert seconds[1] < seconds[0]
+    told = dict(line.split("=", 1) for line in outputs.read_text().splitlines())
+    assert told["verdict"] == "pass"
+
+
 def inputs_used():
     """Inputs by the variables that hand them to the step, and inputs that are declared."""
     text = (ROOT / "action.yml").read_text("utf-8")
-    declared = re.findall(r"^  ([a-z]+):\n    description", text.split("outputs:")[0], re.MULTILINE)
+    declared = re.findall(
+        r"^  ([a-z]+):\n    description", text.split("\noutputs:")[0], re.MULTILINE
+    )
     return set(re.findall(r"\$\{\{ inputs\.(\w+) \}\}", text)), set(declared)
 
 
@@ -80,7 +161,11 @@ def test_the_step_of_the_action(folder, place, options, code, verdict):
         text=True,
     )
     assert done.returncode == code, done.stderr
-    assert (folder / "output").read_text() == f"verdict={verdict}\n"
+    told = dict(line.split("=", 1) for line in (folder / "output").read_text().splitlines())
+    assert told["verdict"] == verdict
+    assert told["line"].startswith(f"{verdict.upper()} ")
+    assert done.stdout.strip() == told["line"]
+    assert len(told["line"]) < 200
     assert f"Gate: {verdict}" in (folder / "summary.md").read_text("utf-8")
     assert (folder / "gate.xml").exists()
 
@@ -105,7 +190,7 @@ def test_the_action_says_what_is_wrong(folder):
 
 def test_the_action_uses_every_input():
     used, declared = inputs_used()
-    assert used == declared
+    assert used | {"install"} == declared
     assert len(declared) == 7
 
 

@@ -118,6 +118,15 @@ def _comparisons(rng: Any) -> Any:
     return papers.paper_comparisons(2, n_topics=8, n_instances=4, rng=rng)
 
 
+@functools.cache
+def _sides() -> list[sr.Scores]:
+    values = np.random.default_rng(0).uniform(0.2, 0.8, (2, 1, 1, 40))
+    return [
+        sr.Scores(measures=["AP"], runs=[name], topics=range(40), values=own)
+        for name, own in zip(("old", "new"), values, strict=True)
+    ]
+
+
 CALLS: dict[str, Call] = {
     "agree": _on_scores("agree", topic_sizes=[4], system_sizes=[4], n_samples=4),
     "audit_tests": _on_scores("audit_tests", measure="AP", n_trials=10),
@@ -134,6 +143,7 @@ CALLS: dict[str, Call] = {
         n_two_way_samples=5,
         rng=rng,
     ),
+    "gate": lambda rng, _: sr.gate(*_sides(), margin=0.1, sequential=True, rng=rng),
     "instances": _on_scores(
         "instances",
         measure="AP",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,25 +18,29 @@ if TYPE_CHECKING:
     from steadyrank.data.scores import Scores
     from steadyrank.studies.gate.result import GateResult
 
-DEFAULT_MEASURES = ("nDCG@10",)
-
 
 @subcommand("gate")
-@click.argument("files", type=click.Path(), nargs=-1, metavar="QRELS BASELINE CANDIDATE")
+@click.argument("files", type=click.Path(), nargs=-1, metavar="[QRELS] BASELINE CANDIDATE")
 @opt.measures_option
 @opt.options(
     {
         "--margin float": "Accept a loss of this much on measures without -m M=MARGIN.",
         "--by COLUMN": "Check the segments by this column of --topic-info, too.",
         **opt.ALPHA,
-        "--unjudged [bounded|not-relevant] = bounded": "Report holes where unjudged documents "
-        "could change the verdict, or count them as not relevant.",
+        "--unjudged [auto|bounded|not-relevant] = auto": "Report holes where unjudged documents "
+        "could change the verdict, or count them as not relevant; auto does the latter where more "
+        "than half of the baseline's are unjudged.",
         "--guard-breakage": "Allow for one more topic at the lowest possible difference in the "
         "lower limits.",
+        "--rebuild": "Ask whether CANDIDATE is the system of the folder BASELINE built again: no "
+        "margin, but what its builds differ by.",
+        "--sequential": "Take topics one after another in the random order of --seed, or of a "
+        "column order of --topic-info, with limits that hold at every look.",
         "--unsure [pass|fail]": "Exit as if the gate had passed or failed where the verdict is "
         "undecided.",
         "--history DIR": "Record this gate in DIR, and show how the differences recorded there add "
         "up.",
+        "--show": "Show the gates recorded in --history DIR, without a new one.",
     }
 )
 @opt.output_options_of(
@@ -53,8 +58,9 @@ DEFAULT_MEASURES = ("nDCG@10",)
 @opt.reading_options_of(
     {
         "--scores scores_files FILE ...": (
-            "Read scores instead of runs; the arguments are then the names BASELINE CANDIDATE. "
-            "Repeat to join files; of two without names, the first is the baseline's.",
+            "Read scores instead of runs; the arguments are then the names BASELINE CANDIDATE of "
+            "runs or systems. Repeat to join files; of two without names, the first is the "
+            "baseline's.",
             opt.ANY_FILE,
         )
     }
@@ -65,8 +71,9 @@ DEFAULT_MEASURES = ("nDCG@10",)
 @opt.missing_option("error", "zero", "skip")
 @opt.no_relevant_option()
 @opt.reading_options
+@opt.info_options("run", opt.RUN_COLUMNS, "system")
 @opt.topic_options
-@opt.output_options
+@opt.output_options_with("line")
 def command(
     files: tuple[str, ...],
     measures: tuple[str, ...],
@@ -74,31 +81,59 @@ def command(
     summary: str | None,
     junit: str | None,
     scores_files: tuple[str, ...],
+    show: bool,
+    run_info: str | None,
+    system_from: str | None,
     output: Output,
     **options: Any,
 ) -> None:
     """Decide whether a candidate may replace a baseline: pass, fail, or cannot tell.
 
-    BASELINE and CANDIDATE are runs, or scores written by `evaluate -o FILE.parquet`. The
-    candidate passes if it is worse by less than the margin on every measure (-m nDCG@10=.01
-    gives each its own). Exit code: 0 pass, 3 fail, 4 cannot tell or holes in the judgments.
+    BASELINE and CANDIDATE are runs, or scores of any tool, which need no QRELS; a folder each for
+    systems that vary. The candidate passes if it is worse by less than the margin on every
+    measure (-m nDCG@10=.01 gives each its own). Exit code: 0 pass, 3 fail, 4 cannot tell or
+    holes in the judgments.
     """
     check_folders(summary, junit)
-    margins = _margins(measures or DEFAULT_MEASURES)
+    if show:
+        _show_history(options["history"], files, output)
+        return
+    margins = _margins(measures)
     tell_if_compiling(output.quiet)
     from steadyrank.studies.gate.study import gate
-    from steadyrank.studies.gate.view import VIEW, junit_xml, summary_markdown
+    from steadyrank.studies.gate.view import gate_text, junit_xml, summary_markdown
 
-    sides = _sides(files, scores_files)
-    result = gate(*sides, measures=margins, jobs=output.jobs, **options)
+    sides = _sides(files, scores_files, {"run_info": run_info, "system_from": system_from})
+    result = gate(*sides, measures=margins or None, jobs=output.jobs, rng=output.seed, **options)
     if summary is not None:
-        emit(summary_markdown(result), summary)
+        emit(_earlier_steps(summary) + summary_markdown(result), summary)
     if junit is not None:
         emit(junit_xml(result, unsure), junit)
     _draw_history(result, output.quiet)
     output.draw(result)
-    output.show(VIEW.text, result)
+    output.show(gate_text, result)
     click.get_current_context().exit(result.exit_code(unsure))
+
+
+def _show_history(folder: str | None, files: tuple[str, ...], output: Output) -> None:
+    """The gates of a folder as table, figure and line."""
+    if folder is None or files:
+        raise InputError("--show shows what --history DIR recorded: give DIR, and no files")
+    from steadyrank.studies.gate.history import read_history
+    from steadyrank.studies.gate.view import history_text
+
+    history = read_history(folder)
+    output.draw(history)
+    output.show(history_text, history)
+
+
+def _earlier_steps(summary: str) -> str:
+    """What the summary of a GitHub step holds already: there, a second gate adds its own."""
+    place = Path(summary)
+    if summary != os.environ.get("GITHUB_STEP_SUMMARY") or not place.is_file():
+        return ""
+    text = place.read_text("utf-8", "replace")
+    return f"{text}\n" if text else ""
 
 
 def _margins(measures: tuple[str, ...]) -> dict[str, float | None]:
@@ -114,25 +149,40 @@ def _margins(measures: tuple[str, ...]) -> dict[str, float | None]:
     return margins
 
 
-def _sides(files: tuple[str, ...], scores_files: tuple[str, ...]) -> tuple[Any, Any, Any]:
+def _sides(
+    files: tuple[str, ...], scores_files: tuple[str, ...], about: dict[str, str | None]
+) -> tuple[Any, Any, Any]:
     """Baseline, candidate and judgments."""
+    if any(about.values()) and not (scores_files and files):
+        raise InputError(
+            "--run-info and --system-from say which runs of --scores FILE the names BASELINE "
+            "CANDIDATE stand for: give these, or a folder of runs each"
+        )
     if not scores_files:
-        if len(files) != 3:
-            raise InputError(f"give QRELS, BASELINE and CANDIDATE, got {len(files)} files")
-        qrels, baseline, candidate = files
-        return baseline, candidate, qrels
+        if len(files) not in (2, 3):
+            what = "give QRELS, BASELINE and CANDIDATE, or the scores of both"
+            raise InputError(f"{what}, got {len(files)} files")
+        *qrels, baseline, candidate = files
+        return baseline, candidate, qrels[0] if qrels else None
+    from steadyrank.data.read.run_info import describe_scores
     from steadyrank.data.read.score_files import read_scores
 
     both = files or scores_files
     if len(both) == 2 and both[0] == both[1]:
         raise InputError("the candidate and the baseline are the same run: name another")
     if not files and len(scores_files) == 2:
-        return read_scores(scores_files[0]), read_scores(scores_files[1]), None
+        return *scores_files, None
     if len(files) != 2:
         raise InputError(f"with --scores give the names BASELINE CANDIDATE, got {len(files)}")
-    scores: Scores = read_scores(scores_files)
-    baseline_scores, candidate_scores = (scores.select(runs=name) for name in files)
-    return baseline_scores, candidate_scores, None
+    scores = describe_scores(read_scores(scores_files), **about)
+    return _named(scores, files[0]), _named(scores, files[1]), None
+
+
+def _named(scores: Scores, name: str) -> Scores:
+    """The run of this name, or the runs of the system of this name."""
+    systems = scores.run_info.get("system", ())
+    runs = [run for run, system in zip(scores.runs, systems, strict=False) if system == name]
+    return scores.select(runs=runs if runs and name not in scores.runs else name)
 
 
 def _draw_history(result: GateResult, quiet: bool) -> None:

@@ -75,6 +75,13 @@ def difference_bounds(
     return DifferenceBounds(low=low, high=high, is_exact=is_exact, n_documents=n_documents)
 
 
+def unjudged_share(run: Run, qrels: Qrels, cutoff: int) -> float:
+    """The share of the documents of a run above the cutoff, over all topics, that have no grade."""
+    lengths = find_judged_documents(run, qrels).lengths
+    n_ranked = int(np.minimum(np.maximum(lengths, 0), cutoff).sum())
+    return len(_unjudged_of(run, qrels, cutoff)[0]) / max(n_ranked, 1)
+
+
 def _unjudged_documents(first: Run, second: Run, qrels: Qrels, cutoff: int) -> _Unjudged:
     parts = [_unjudged_of(run, qrels, cutoff) for run in (first, second)]
     topics, ranks, hashes = (np.concatenate(columns) for columns in zip(*parts, strict=True))

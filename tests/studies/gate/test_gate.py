@@ -98,7 +98,9 @@ def test_a_constant_change_is_as_certain_as_the_topics_that_show_it(tmp_path):
             limits = [(1 - unseen) * -loss + unseen * end for end in (-reach, reach)]
             assert row.interval == pytest.approx(limits)
             kept = sr.gate(old, new, history=tmp_path / f"{n}-{loss}", **COMMON).history
-            assert kept.gates[0]["measures"][0]["total_interval"] == pytest.approx(limits)
+            unseen = 1 - (0.05 * 6 / math.pi**2) ** (1 / n)  # the first night's share of alpha
+            spent = [(1 - unseen) * -loss + unseen * end for end in (-reach, reach)]
+            assert kept.gates[0]["measures"][0]["total_interval"] == pytest.approx(spent)
             if verdict == "cannot tell":
                 more = sr.gate(*pair(np.full(row.topics_needed + 5, -loss)), **COMMON)
                 fewer = sr.gate(*pair(np.full(row.topics_needed - 5, -loss)), **COMMON)
@@ -360,6 +362,47 @@ def test_unjudged_documents_may_turn_the_verdict():
     assert (taken.verdict, taken.measures[0].highest) == ("fail", 0.0)
 
 
+def sparsely_judged(n_judged, depth=4):
+    """60 queries, this many documents of each ranking judged, the relevant one among them."""
+    qrels = {f"q{t}": {f"d{i}": int(i == 0) for i in range(n_judged)} for t in range(60)}
+    order = [f"d{i}" for i in range(depth)]
+    old = {
+        topic: dict(zip(order[-1:] + order[:-1], range(depth, 0, -1), strict=True))
+        for topic in qrels
+    }
+    new = {topic: dict(zip(order, range(depth, 0, -1), strict=True)) for topic in qrels}
+    return {"old": old}, {"new": new}, qrels
+
+
+def test_sparse_judgments_get_a_verdict_and_one_line():
+    """Half of the baseline's documents unjudged may be holes; more than half are by design."""
+    options = {"measures": "nDCG@4", "margin": 0.01}
+    deep = sr.gate(*sparsely_judged(2), **options)
+    assert (deep.verdict, deep.measures[0].unjudged, deep.measures[0].unjudged_share) == (
+        "holes",
+        "bounded",
+        0.5,
+    )
+    assert "--unjudged not-relevant" in said(deep)["gate.unjudged"].text
+    sparse = sr.gate(*sparsely_judged(1), **options)
+    row = sparse.measures[0]
+    assert (sparse.verdict, row.unjudged, row.unjudged_share) == ("pass", "not-relevant", 0.75)
+    told = said(sparse)["gate.unjudged"]
+    assert told.text.startswith("Unjudged documents count as not relevant: 75% of the baseline's")
+    assert "--unjudged bounded" in told.text
+    assert row.lowest < row.difference, "bounds stay in the JSON"
+    assert "lowest" not in str(sparse)
+    bounded = sr.gate(*sparsely_judged(1), unjudged="bounded", **options)
+    assert bounded.verdict == "holes"
+    assert "lowest" in str(bounded)
+    # Reciprocal rank has no bounds: what is unjudged counts as not relevant, with deep ones too.
+    both = sr.gate(*sparsely_judged(2), measures={"nDCG@4": 0.01, "P@2": 0.5, "RR": 0.01})
+    assert [r.unjudged for r in both.measures] == ["bounded", "bounded", "not-relevant"]
+    assert [r.unjudged_share for r in both.measures] == [0.5, 0.5, 0.5]
+    assert list(sparse.to_frame().columns) == list(deep.to_frame().columns)
+    assert not {"unjudged", "unjudged_share"} & set(sparse.to_frame().columns)
+
+
 def test_holes_that_change_nothing_leave_the_verdict():
     worse = sr.gate(
         {"a": ranked("d0", "d1", "new")},
@@ -482,12 +525,15 @@ def test_steps_add_up_in_the_history(tmp_path, monkeypatch):
     totals = [gate["measures"][0]["total"] for gate in history.gates]
     assert totals == pytest.approx([-0.008, -0.016, -0.024, -0.032], abs=0.003)
     direct = stats.ttest_1samp(versions[4].matrix()[0] - versions[0].matrix()[0], 0)
-    expected = direct.confidence_interval(0.9)
+    level = 0.05 * 6 / (math.pi * 4) ** 2
+    assert history.gates[-1]["level"] == pytest.approx(level)
+    expected = direct.confidence_interval(1 - 2 * level)
     assert history.gates[-1]["measures"][0]["total_interval"] == pytest.approx(expected, abs=2e-4)
     assert history.gates[0]["date"] == "2023-11-14T22:13:20+00:00"
     assert not results[0].history.drifted()
     drift = said(results[-1])["gate.drift"]
-    assert drift.text.startswith("Drift since 2023-11-14, over 4 gates: AP −0.03")
+    assert drift.text.startswith("Drift since 2023-11-14: AP −0.03")
+    assert drift.text.endswith("level over all 4 gates together.")
     assert drift.values["measures"][0]["total"] == totals[-1]
     assert drift.text in str(results[-1])
     assert len(history.to_frame()) == 4
@@ -515,7 +561,7 @@ END_TOGETHER = """
 import os, signal, sys
 import numpy as np, steadyrank as sr
 from steadyrank.compute.files import locked
-from steadyrank.studies.gate.result import LOCK
+from steadyrank.studies.gate.history import LOCK
 
 folder = sys.argv[1]
 base = np.random.default_rng(0).uniform(0.3, 0.6, 20)

@@ -135,6 +135,51 @@ def nested_difference(
     return _test(estimate, both, df_method or default_df_method(len(a)), how)
 
 
+def unequal_difference(
+    first: ArrayLike, second: ArrayLike, *, df_method: DfMethod | None = None
+) -> Difference:
+    """The same with different numbers of instances, by mean squares: for many topics.
+
+    With h = 1 / M1 + 1 / M2 the difference of means has variance h (MSi + MSd - MSe) / N, where
+    MSd is the variance of the topics' differences over h, and instances and residuals are pooled
+    over both systems. REML also takes what the topics' sums say about system × topic, which is
+    little with many topics; below, use `steadyrank.stats.mixed.fit.fit`.
+
+    >>> first = [[0.1, 0.6, 0.4, 0.8], [0.2, 0.7, 0.3, 0.9], [0.1, 0.6, 0.5, 0.7]]
+    >>> test = unequal_difference(first, [[0.1, 0.5, 0.4, 0.7], [0.1, 0.6, 0.3, 0.8]])
+    >>> round(test.estimate, 4), round(test.standard_error, 4)
+    (0.0542, 0.0312)
+    """
+    both = [_complete("first", first), _complete("second", second)]
+    n, share = both[0].shape[1], sum(1.0 / len(y) for y in both)
+    d = both[0].mean(axis=0) - both[1].mean(axis=0)
+    means = [y.mean(axis=1, keepdims=True) for y in both]
+    left = [y - mean - y.mean(axis=0) + y.mean() for y, mean in zip(both, means, strict=True)]
+    own = sum(len(y) - 1 for y in both)
+    squares = (
+        n * sum(float(((mean - mean.mean()) ** 2).sum()) for mean in means),
+        float(((d - d.mean()) ** 2).sum()) / share,
+        sum(float((each**2).sum()) for each in left),
+    )
+    free = (own, n - 1, own * (n - 1))
+    instance, topic, rest = (Amount(ss, df) for ss, df in zip(squares, free, strict=True))
+    df_method = df_method or default_df_method(min(map(len, both)))
+    combined, df, dropped = _combined(instance, topic, rest, df_method)
+    error = float(np.sqrt(share * combined / n))
+    statistic = float(d.mean()) / error if error > 0.0 else float("nan")
+    return Difference(
+        estimate=float(d.mean()),
+        standard_error=error,
+        df=df,
+        statistic=statistic,
+        pvalue=float(2.0 * special.stdtr(df, -abs(statistic))),
+        variances=_variances(instance, topic, rest, dropped, (2.0 / share, n)),
+        flag="" if error > 0.0 else ZERO_VARIANCE if d.any() else NO_DIFFERENCE,
+        df_method=df_method,
+        method=f"instances nested in two systems, mean squares; {METHOD_WORDS[df_method]}",
+    )
+
+
 def _complete(name: str, values: ArrayLike) -> np.ndarray:
     matrix = np.asarray(values, dtype=np.float64)
     if matrix.ndim != 2 or not matrix.size:
@@ -220,7 +265,7 @@ def _combined(
 
 
 def _variances(
-    instance: Amount, topic: Amount, error: Amount, dropped: tuple[str, ...], shape: Sequence[int]
+    instance: Amount, topic: Amount, error: Amount, dropped: tuple[str, ...], shape: Sequence[float]
 ) -> dict[str, float]:
     """Components from the mean squares; those of dropped ones are pooled with the error's.
 

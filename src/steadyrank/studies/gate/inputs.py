@@ -1,4 +1,4 @@
-"""Baseline and candidate on the same topics: from runs, or from scores that were kept."""
+"""Baseline and candidate on the same topics: from runs, or from scores of any known form."""
 
 from __future__ import annotations
 
@@ -18,18 +18,29 @@ from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.run_info import describe_topics
 from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.data.read.score_files import read_scores
-from steadyrank.data.read.sources import PathLike, kind_of, open_bytes
+from steadyrank.data.read.score_tools import is_log, printed_by
+from steadyrank.data.read.sources import (
+    PathLike,
+    base_name,
+    find_files,
+    head_of,
+    kind_of,
+    open_bytes,
+)
 from steadyrank.data.read.streams import is_readable
 from steadyrank.data.run import Run
-from steadyrank.data.scores import Scores
+from steadyrank.data.scores import Scores, join_scores, mean_of_present
 from steadyrank.errors import InputError
 from steadyrank.measures.evaluate import evaluate
 from steadyrank.measures.names import parse_measures
-from steadyrank.measures.scoring import find_judged_documents, prepare
-from steadyrank.measures.unjudged import DifferenceBounds, difference_bounds
-from steadyrank.words import counted
+from steadyrank.measures.scoring import Recipe, find_judged_documents, prepare
+from steadyrank.measures.unjudged import DifferenceBounds, difference_bounds, unjudged_share
+from steadyrank.words import counted, some
 
 ROLES = ("baseline", "candidate")
+
+DEFAULT = "nDCG@10"
+"""The measure where none is named, unless scores lack it and have one alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,10 +48,34 @@ class Pair:
     """The scores of both, baseline first, and how far unjudged documents could move them."""
 
     scores: Scores
+    """Of systems that vary, the means over their runs."""
+    sides: tuple[Scores, Scores]
+    """All runs of either, on the same topics."""
     bounds: Mapping[str, DifferenceBounds] = field(default_factory=dict)
     """By measure, where they are known."""
+    unjudged: Mapping[str, float] = field(default_factory=dict)
+    """By measure, the unjudged share of what it sees of the baseline's ranking."""
     is_ranking_lost: bool = False
     """Whether one of the two came as scores, and its ranking is not at hand."""
+
+    @property
+    def n_runs(self) -> tuple[int, int]:
+        """Of the baseline and of the candidate."""
+        return len(self.sides[0].runs), len(self.sides[1].runs)
+
+    @property
+    def varies(self) -> bool:
+        """Whether one of the two is a system of several runs."""
+        return self.n_runs != (1, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Side:
+    """What one of the two was given as: scores, or runs that judgments turn into scores."""
+
+    name: str
+    scores: Scores | None = None
+    runs: tuple[Run, ...] = ()
 
 
 def read_pair(
@@ -48,7 +83,7 @@ def read_pair(
     candidate: Any,
     qrels: Any,
     *,
-    measures: Sequence[str],
+    measures: Sequence[str] | None,
     topic_info: PathLike | None,
     cluster_from: str | None,
     missing: str,
@@ -60,48 +95,56 @@ def read_pair(
     """Both on the same topics, or an error that says why they cannot be compared."""
     if _is_same(baseline, candidate):
         raise InputError("the candidate and the baseline are the same run: name another")
-    given = [_scores_or_run(source, reading) for source in (baseline, candidate)]
-    runs = [part for part in given if isinstance(part, Run)]
-    evaluated: dict[str, Scores] = {}
-    judged = None
-    if runs:
-        if qrels is None:
-            raise InputError("runs require judgments: give qrels=, or the scores of both")
-        judged = judgments_of(qrels)
+    given = [_side(source, reading, qrels is not None) for source in (baseline, candidate)]
+    if any(side.runs for side in given) and qrels is None:
+        raise InputError("runs require judgments: give qrels, or the scores of both")
+    judged = judgments_of(qrels) if any(side.runs for side in given) else None
+    if measures is None:
+        measures = [DEFAULT if judged is not None else _only_measure(given)]
+    if judged is not None:
         settings: Any = {"missing": missing, "no_relevant": no_relevant, "ties": ties}
-        # Both may have the same tag; what they are to each other names them.
-        named = [
-            replace(part, name=role)
-            for role, part in zip(ROLES, given, strict=True)
-            if isinstance(part, Run)
-        ]
-        for run in named:
-            _check_documents(run, judged)
-        scores = evaluate(named, judged, measures, jobs=jobs, **settings)
-        evaluated = {run.name: scores.select(runs=run.name) for run in named}
-    names = _names(given)
-    sides = [
-        _one_run(part if isinstance(part, Scores) else evaluated[role], role, measures, name)
-        for role, part, name in zip(ROLES, given, names, strict=True)
-    ]
+        given = _evaluated(given, judged, measures, jobs=jobs, **settings)
+    first, second = (
+        _of_side(side, role, measures, name)
+        for side, role, name in zip(given, ROLES, _names(given), strict=True)
+    )
     # With missing="error", a topic that only one has is refused below, whatever the scores say.
-    settings = [key for key in SETTINGS if key != "missing" or missing != "error"]
-    check_alike(sides[0], sides[1], [f"the {role}" for role in ROLES], settings)
-    scores = _side_by_side(*sides, missing=missing)
+    alike = [key for key in SETTINGS if key != "missing" or missing != "error"]
+    check_alike(first, second, [f"the {role}" for role in ROLES], alike)
+    _check_topics(first, second, missing)
+    scores = _side_by_side(first, second, _names(given))
     scores = describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)
-    if judged is None or ties != "trec_eval" or no_relevant != "zero":
-        return Pair(scores=scores)
-    rankings = [part if isinstance(part, Run) else _kept_ranking(part, reading) for part in given]
-    first, second = rankings
+    pair = Pair(scores=scores, sides=(first, second))
+    if judged is None or pair.varies or ties != "trec_eval" or no_relevant != "zero":
+        return pair
+    return _with_bounds(pair, given, judged, reading)
+
+
+def _with_bounds(
+    pair: Pair, given: Sequence[_Side], judged: Qrels, reading: ReadingOptions
+) -> Pair:
+    """The pair with what unjudged documents could do, where both rankings are at hand."""
+    first, second = (
+        side.runs[0] if side.runs else _kept_ranking(side.scores, reading) for side in given
+    )
     if first is None or second is None:
-        return Pair(scores=scores, is_ranking_lost=True)
-    return Pair(scores=scores, bounds=_bounds(first, second, judged, scores))
+        return replace(pair, is_ranking_lost=True)
+    measures = pair.scores.measures
+    recipes = {m: prepare(parse_measures(m)[0], judged.max_grade) for m in measures}
+    cutoffs = {recipe.cutoff for recipe in recipes.values()}
+    shares = {cutoff: unjudged_share(first, judged, cutoff) for cutoff in cutoffs}
+    return replace(
+        pair,
+        bounds=_bounds(first, second, judged, pair.scores, recipes),
+        unjudged={measure: shares[recipe.cutoff] for measure, recipe in recipes.items()},
+    )
 
 
-def _kept_ranking(scores: Scores, reading: ReadingOptions) -> Run | None:
+def _kept_ranking(scores: Scores | None, reading: ReadingOptions) -> Run | None:
     """The run that scores were computed from, if its file is still there and the same."""
-    name = scores.meta.get("files", {}).get(scores.runs[0])
-    kept = scores.meta.get("sha256", {}).get(name)
+    meta = {} if scores is None else scores.meta
+    name = meta.get("files", {}).get(scores.runs[0] if scores is not None else "")
+    kept = meta.get("sha256", {}).get(name)
     if kept is None or file_hashes({"files": {"": name}}).get(name) != kept:
         return None
     runs = read_runs(name, **reading)
@@ -114,25 +157,114 @@ def _is_same(baseline: Any, candidate: Any) -> bool:
     return baseline is candidate
 
 
-def _scores_or_run(source: Any, reading: ReadingOptions) -> Scores | Run:
+def _side(source: Any, reading: ReadingOptions, has_qrels: bool) -> _Side:
+    """Scores or runs; several of a folder or a list are those of one system."""
     if isinstance(source, Scores):
-        return source
-    if isinstance(source, (str, os.PathLike)) and _holds_scores(Path(source)):
-        return read_scores(source)
-    runs = read_runs(source, **reading)
-    if len(runs) != 1:
-        raise InputError(f"{source}: expected one run, got {len(runs)}")
-    return runs[0]
+        return _Side(name=_system_name(source), scores=source)
+    is_path = isinstance(source, (str, os.PathLike))
+    if is_path and _holds_scores(Path(source), has_qrels):
+        scores = read_scores(source)
+        return _Side(name=_system_name(scores), scores=scores)
+    if is_path and Path(source).is_dir():
+        reading = {**reading, "name_from": "file"}
+        files = find_files(source)
+        if all(_holds_scores(path, has_qrels) for path in files):
+            return _Side(name=Path(source).resolve().name, scores=_of_files(files))
+    runs = tuple(read_runs(source, **reading))
+    is_system = isinstance(source, (list, tuple)) or (is_path and Path(source).is_dir())
+    if len(runs) != 1 and not is_system:
+        raise InputError(f"{source}: expected one run, got {len(runs)}: give a folder of runs")
+    name = Path(source).resolve().name if is_path and is_system else runs[0].name
+    return _Side(name=name, runs=runs)
 
 
-def _holds_scores(path: Path) -> bool:
-    """Whether a file has a score per measure, run and topic, and not a ranking."""
-    if not is_readable(path):
+def _system_name(scores: Scores) -> str:
+    """The system of several runs, where it is one."""
+    systems = set(scores.run_info.get("system", ())) - {""}
+    return systems.pop() if len(scores.runs) > 1 and len(systems) == 1 else scores.runs[0]
+
+
+def _of_files(files: Sequence[Path]) -> Scores:
+    """The scores of a run per file, as those of one system's runs."""
+    parts = []
+    for path in files:
+        scores = _answers_averaged(read_scores(path))
+        if len(scores.runs) != 1:
+            raise InputError(f"{path}: expected the scores of one run, got {len(scores.runs)}")
+        parts.append(replace(scores, runs=(base_name(path),), run_info={}))
+    return join_scores(*parts).with_run_info(system=["system"] * len(files))
+
+
+def _answers_averaged(scores: Scores) -> Scores:
+    """Repeated answers of one system have nothing in common but the topic: their means."""
+    if len(scores.runs) == 1 or "answer" not in scores.run_info:
+        return scores
+    systems = scores.run_info.get("system", ("",) * len(scores.runs))
+    if len(set(systems)) > 1:
+        return scores
+    return _mean_run(scores, systems[0] or scores.runs[0])
+
+
+def _mean_run(scores: Scores, name: str) -> Scores:
+    means = mean_of_present(np.moveaxis(scores.values, 1, -1))
+    return replace(scores, runs=(name,), values=means[:, None], run_info={})
+
+
+def _holds_scores(path: Path, has_qrels: bool) -> bool:
+    """Whether a file has a score per measure, run and topic, and not a ranking.
+
+    Of JSON objects by topic only judgments tell: without any, they hold scores.
+    """
+    if not is_readable(path) or path.is_dir():
         return False
     with open_bytes(path) as stream:
-        if kind_of(stream) == "parquet":
+        kind = kind_of(stream)
+        if kind == "parquet":
             return "measure" in column_names(path, stream)
-    return path.name.removesuffix(".gz").endswith(".csv")
+        if is_log(head_of(stream)) or (kind == "text" and printed_by(stream) is not None):
+            return True
+        head = head_of(stream)
+    if kind == "json lines" and (b'"measure"' in head or b'"metrics"' in head):
+        return True
+    is_ranking = kind == "text" and len(head.split(b"\n")[0].split()) == 6
+    return base_name(path).endswith(".csv") or not (has_qrels or is_ranking)
+
+
+def _only_measure(given: Sequence[_Side]) -> str:
+    """The measure of scores where none is named: the usual one, or the only one."""
+    known = [side.scores.measures for side in given if side.scores is not None]
+    common = [name for name in known[0] if name in known[-1]]
+    if DEFAULT in common or len(common) == 1:
+        return DEFAULT if DEFAULT in common else common[0]
+    what = f"both hold {counted(len(common), 'measure')}" if common else "they share no measure"
+    names = some(common or [*known[0], *known[-1]], 4)
+    raise InputError(f"{what} ({names}): name those that must pass with measures=")
+
+
+def _evaluated(
+    given: Sequence[_Side], judged: Qrels, measures: Sequence[str], **settings: Any
+) -> list[_Side]:
+    """The sides with the scores of their runs, all evaluated alike."""
+    # Both may have the same tags; what they are to each other names them.
+    named = {
+        role: [
+            replace(run, name=role if len(side.runs) == 1 else f"{role} {place}")
+            for place, run in enumerate(side.runs, start=1)
+        ]
+        for role, side in zip(ROLES, given, strict=True)
+    }
+    for run in (run for runs in named.values() for run in runs):
+        _check_documents(run, judged)
+    scores = evaluate(
+        [run for runs in named.values() for run in runs], judged, measures, **settings
+    )
+    sides = []
+    for side, runs in zip(given, named.values(), strict=True):
+        own = scores.select(runs=[run.name for run in runs]) if runs else None
+        if own is not None and len(runs) > 1:
+            own = own.with_run_info(system=[side.name] * len(runs))
+        sides.append(side if own is None else replace(side, scores=own))
+    return sides
 
 
 def _check_documents(run: Run, qrels: Qrels) -> None:
@@ -150,58 +282,67 @@ def _check_documents(run: Run, qrels: Qrels) -> None:
         )
 
 
-def _names(given: Sequence[Scores | Run]) -> list[str]:
+def _names(given: Sequence[_Side]) -> list[str]:
     """What the runs are called; by their roles as well where that is the same."""
-    names = [part.name if isinstance(part, Run) else part.runs[0] for part in given]
+    names = [side.name for side in given]
     if names[0] != names[1]:
         return names
     return [f"{name} ({role})" for name, role in zip(names, ROLES, strict=True)]
 
 
-def _one_run(scores: Scores, role: str, measures: Sequence[str], name: str) -> Scores:
-    if len(scores.runs) != 1:
+def _of_side(side: _Side, role: str, measures: Sequence[str], name: str) -> Scores:
+    """The chosen measures of a run, or of the runs of one system."""
+    assert side.scores is not None
+    scores = _answers_averaged(side.scores)
+    systems = set(scores.run_info.get("system", scores.runs))
+    if len(scores.runs) > 1 and len(systems) > 1:
         raise InputError(
             f"the scores of the {role} hold {counted(len(scores.runs), 'run')}: give the "
-            "scores of one run"
+            "scores of one run, or of the runs of one system"
         )
     # Labels of other tools are taken as they are.
     wanted = [m if m in scores.measures else str(parse_measures(m)[0]) for m in measures]
     chosen = scores.select(measures=wanted)
-    return scores_in_order(replace(chosen, runs=(name,)))
+    return scores_in_order(chosen if len(chosen.runs) > 1 else replace(chosen, runs=(name,)))
 
 
-def _side_by_side(baseline: Scores, candidate: Scores, *, missing: str) -> Scores:
-    """One cube of both, on the topics that both know."""
+def _check_topics(baseline: Scores, candidate: Scores, missing: str) -> None:
+    """Refuse two that are not about the same topics."""
     for role, own, other in (("candidate", candidate, baseline), ("baseline", baseline, candidate)):
         known = set(own.topics)
         lacking = [topic for topic in other.topics if topic not in known]
         if lacking:
             who = counted(len(lacking), "topic")
             raise InputError(f"the {role} lacks {who} of the other ({lacking[0]!r}): complete it")
-    values = np.concatenate([baseline.values, candidate.values], axis=1)
-    one_sided = np.isnan(values).sum(axis=1) == 1
-    if missing == "error" and one_sided.any():
-        topic = baseline.topics[int(np.argwhere(one_sided)[0][1])]
+    absent = np.isnan(np.concatenate([baseline.values, candidate.values], axis=1)).sum(axis=1)
+    some_lack = (absent > 0) & (absent < len(baseline.runs) + len(candidate.runs))
+    if missing == "error" and some_lack.any():
+        topic = baseline.topics[int(np.argwhere(some_lack)[0][1])]
+        one = "one of the two has" if len(baseline.runs) + len(candidate.runs) == 2 else "some have"
         raise InputError(
-            f"only one of the two has a score on topic {topic!r}: complete the other, or leave "
+            f"only {one} a score on topic {topic!r}: complete the other, or leave "
             'such topics out with missing="skip"'
         )
+
+
+def _side_by_side(baseline: Scores, candidate: Scores, names: Sequence[str]) -> Scores:
+    """One cube of both, the means of systems that vary."""
+    means = [_mean_run(side, name) for side, name in zip((baseline, candidate), names, strict=True)]
     return Scores(
         measures=candidate.measures,
-        runs=(*baseline.runs, *candidate.runs),
+        runs=tuple(names),
         topics=candidate.topics,
-        values=values,
+        values=np.concatenate([side.values for side in means], axis=1),
         topic_info={**baseline.topic_info, **candidate.topic_info},
         meta=dict(zip(ROLES, map(with_hashes, (baseline.meta, candidate.meta)), strict=True)),
     )
 
 
 def _bounds(
-    baseline: Run, candidate: Run, qrels: Qrels, scores: Scores
+    baseline: Run, candidate: Run, qrels: Qrels, scores: Scores, recipes: Mapping[str, Recipe]
 ) -> dict[str, DifferenceBounds]:
     by_measure = {}
-    for measure in scores.measures:
-        recipe = prepare(parse_measures(measure)[0], qrels.max_grade)
+    for measure, recipe in recipes.items():
         first, second = scores.matrix(measure)
         bounds = difference_bounds(baseline, candidate, qrels, recipe, second - first)
         if bounds is not None:

@@ -33,10 +33,14 @@ def draw_gate(result: GateResult, ax: Axes) -> None:
             ax.plot(row.interval, (place, place), color=colour, linewidth=1.6)
         (dot,) = ax.plot(row.difference, place, "o", color=colour, markersize=5)
         tell(dot, [f"{row.name}: {row.difference:+.4f}, margin {row.margin:g}, {row.verdict}"])
-        ax.plot([-row.margin] * 2, (place - 0.35, place + 0.35), color="black", linewidth=1.4)
+        ends = row.interval if result.is_rebuild else (-row.margin,)
+        for end in ends:
+            ax.plot([end] * 2, (place - 0.35, place + 0.35), color="black", linewidth=1.4)
     ax.axvline(0.0, color=QUIET, linewidth=0.8)
     name_rows(ax, [f"{row.name}: {row.verdict}" for row in rows])
-    label(ax, x="candidate − baseline, with one-sided limits;\nbars: −margin")
+    limits = "candidate − baseline, with one-sided limits;\nbars: −margin"
+    builds = "candidate − mean of the builds; bars: where a further build would lie"
+    label(ax, x=builds if result.is_rebuild else limits)
 
 
 def draw_history(result: GateHistory, ax: Axes) -> None:

@@ -7,37 +7,39 @@ intervals: the candidate passes, fails, or the data are not sufficient to say.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 
+from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.read.runs import ReadingOptions, known_options
 from steadyrank.data.read.sources import PathLike
-from steadyrank.data.scores import cluster_codes, topic_column, topic_weights
+from steadyrank.data.scores import Scores, cluster_codes, plain_value
 from steadyrank.errors import InputError, check_choice, check_number
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.measures.names import Measure
 from steadyrank.stats.interval import Interval
+from steadyrank.stats.pairs.betting import SequentialDifference
 from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.stats.pairs.fragility import carried
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW
-from steadyrank.stats.pairs.topic_design import (
-    MeanDifference,
-    mean_difference,
-    reach_of,
-    unseen_share,
-)
+from steadyrank.stats.pairs.topic_design import MeanDifference, unseen_share
 from steadyrank.stats.planning.needed_topics import needed_topics
+from steadyrank.studies.gate.fits import Fit, Part, losses_of, make_parts, means_of
+from steadyrank.studies.gate.history import add_to_history
 from steadyrank.studies.gate.inputs import Pair, read_pair
+from steadyrank.studies.gate.rebuild import rebuilt_rows
 from steadyrank.studies.gate.result import (
+    SPARSE,
     GateFragility,
     GateResult,
     GateRow,
+    Unjudged,
     Verdict,
-    add_to_history,
 )
 from steadyrank.words import counted
 
@@ -47,66 +49,20 @@ FEWEST = 10
 POWER = 0.8
 """With which the topics needed would settle an open verdict."""
 
-Unjudged = Literal["bounded", "not-relevant"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Part:
-    """What one row is computed from: the topics of a measure, or of one of its segments."""
-
-    measure: str
-    margin: float
-    segment: str | None
-    topics: tuple[str, ...]
-    scores: np.ndarray
-    """[baseline or candidate, topic]"""
-    lowest: np.ndarray | None
-    highest: np.ndarray | None
-    clusters: np.ndarray | None
-    weights: np.ndarray | None
-    reach: float
-    """From the lowest score of the measure (0, or below) to the highest at hand."""
-    guards_breakage: bool
-
-    def fit(self, differences: np.ndarray) -> _Fit:
-        """The mean of these differences, as the topics are clustered and weighted."""
-        observed = mean_difference(
-            differences, clusters=self.clusters, weights=self.weights, reach=self.reach
-        )
-        if not self.guards_breakage or observed.flag == TOO_FEW:
-            return _Fit(observed=observed, guarded=observed)
-        used = ~np.isnan(differences)
-        clusters = None if self.clusters is None else np.append(self.clusters, -1)
-        weights = None
-        if self.weights is not None:
-            weights = np.append(self.weights, self.weights[used & (self.weights > 0.0)].mean())
-        guarded = mean_difference(
-            np.append(differences, -self.reach), clusters=clusters, weights=weights
-        )
-        # The added topic is the tail that Hall's correction would guess at.
-        return _Fit(observed=observed, guarded=replace(guarded, skewness=observed.skewness))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Fit:
-    """The mean difference, and what the lower limit comes from."""
-
-    observed: MeanDifference
-    guarded: MeanDifference
-    """With one more topic at the lowest possible difference, where breakage is guarded against."""
-
 
 def gate(
     baseline: Any,
     candidate: Any,
     qrels: Any = None,
     *,
-    measures: str | Measure | Iterable[str | Measure] | Mapping[str, float | None] = "nDCG@10",
+    measures: str | Measure | Iterable[str | Measure] | Mapping[str, float | None] | None = None,
     margin: float | None = None,
     by: str | None = None,
     alpha: float = 0.05,
-    unjudged: Unjudged = "bounded",
+    unjudged: Unjudged = "auto",
     guard_breakage: bool = False,
+    rebuild: bool = False,
+    sequential: bool = False,
     history: PathLike | None = None,
     topic_info: PathLike | None = None,
     cluster_from: str | None = None,
@@ -114,6 +70,7 @@ def gate(
     no_relevant: NoRelevant = "zero",
     ties: Ties = "trec_eval",
     jobs: int | None = None,
+    rng: Rng = 0,
     **reading_options: Unpack[ReadingOptions],
 ) -> GateResult:
     """Decide whether a candidate is no worse than a baseline by more than a margin.
@@ -126,13 +83,16 @@ def gate(
     Parameters
     ----------
     baseline, candidate : object
-        A run each (a file, a `Run`, what `as_run` takes), or the scores of a run (a file that
-        `evaluate -o` or `write_scores` wrote, `Scores`). A baseline's scores must come from the
-        same judgments, read in the same way.
+        A run each (a file, a `Run`, what `as_run` takes), or the scores of a run (`Scores`, or a
+        file that `read_scores` takes: of `evaluate -o`, `trec_eval -q`, `_rank_eval`, Inspect,
+        lm-eval-harness). A baseline's scores must come from the same judgments, read in the same
+        way. A folder or a list per side, or `Scores` with one system in their run information,
+        holds the runs of a system that varies; repeated answers to a topic are averaged.
     qrels : object, optional
         A file, `Qrels`, or what `as_qrels` takes; not needed for two sets of scores.
     measures : str, Measure, iterable or mapping
-        Every one must pass. `{"nDCG@10": 0.01, "AP": 0.02}` gives each its margin.
+        Every one must pass. `{"nDCG@10": 0.01, "AP": 0.02}` gives each its margin. By default
+        nDCG@10, or the only one that scores have.
     margin : float, optional
         The loss that is acceptable on measures without a margin of their own; 0 or more.
     by : str, optional
@@ -143,9 +103,18 @@ def gate(
     unjudged : str
         "bounded": a verdict that some grades of unjudged documents would change is "holes".
         "not-relevant": unjudged documents count as not relevant, as the measures have it.
+        "auto": the latter for measures by which more than half of what they see of the baseline's
+        ranking is unjudged, as with one or few judgments per query; the former elsewhere.
     guard_breakage : bool
         Add one topic at the lowest possible difference to the lower limits: from the highest score
         at hand to 0. A change that ruins a few queries, none of which is here, then rarely passes.
+    rebuild : bool
+        Ask instead whether the candidate is the same system built again: the baseline has several
+        builds, and the candidate passes if its mean lies where a further build's would.
+    sequential : bool
+        Take the topics one after another, in the random order of `rng` or of a column `order` of
+        their information, and give limits that hold at every look (bets on bounded differences):
+        the gate may be repeated as topics are judged, and stopped when it is decided.
     history : path, optional
         A folder that keeps one line per gate, and the difference from its first baseline.
     topic_info, cluster_from : optional
@@ -154,6 +123,8 @@ def gate(
         As in `evaluate`, except that by default a run that lacks topics is an error.
     jobs : int, optional
         Threads.
+    rng : int, Generator or None
+        Seed of the order of topics, where they are taken one after another.
     **reading_options : optional
         `name_from`, `duplicates`, as in `read_runs`.
 
@@ -172,6 +143,11 @@ def gate(
     method, and so are the passes of the segments. A segment that cannot tell does not hold up the
     candidate.
 
+    Where a side has several runs, limits are the mixed model's, with topics and runs random
+    (Student's law, Satterthwaite's or Kenward and Roger's degrees of freedom), as in `instances`. A
+    rebuild passes within mean ± t s sqrt(1 + 1/K) of the means of K builds, t of K - 1 degrees of
+    freedom at level alpha over the number of rows.
+
     `topics_needed` takes the observed difference to be the true one, or 0 where the candidate came
     out better; topics are clustered and weighted as they are here.
 
@@ -188,6 +164,8 @@ def gate(
       doi:10.1080/00401706.1982.10487790
     - Hall (1992). On the removal of skewness by transformation. JRSS B.
       doi:10.1111/j.2517-6161.1992.tb01876.x
+    - Waudby-Smith & Ramdas (2024). Estimating means of bounded random variables by betting. JRSS B.
+      doi:10.1093/jrsssb/qkad009
     - Pustejovsky & Tipton (2018). Small-sample methods for cluster-robust variance estimation and
       hypothesis testing in fixed effects models. JBES. doi:10.1080/07350015.2016.1247004
 
@@ -208,12 +186,16 @@ def gate(
     if not 0.0 < check_number("alpha", alpha) < 0.5:
         raise InputError(f"alpha must lie between 0 and 0.5, got {alpha}")
     check_choice("way to treat unjudged documents", unjudged, get_args(Unjudged))
-    margins = _margins(measures, margin)
+    own_margins = isinstance(measures, Mapping) and any(m is not None for m in measures.values())
+    if rebuild and (margin is not None or own_margins):
+        raise InputError("rebuild takes its tolerance from the builds: omit margin=")
+    margins = _margins(measures, 0.0 if rebuild else margin)
+    seed = seed_from(rng)
     pair = read_pair(
         baseline,
         candidate,
         qrels,
-        measures=list(margins),
+        measures=None if measures is None else list(margins),
         topic_info=topic_info,
         cluster_from=cluster_from,
         missing=missing,
@@ -223,12 +205,25 @@ def gate(
         reading=known_options(reading_options),
     )
     by_name = dict(zip(pair.scores.measures, margins.values(), strict=True))
-    parts = _parts(pair, by_name, by, guard_breakage)
-    fits = [part.fit(part.scores[1] - part.scores[0]) for part in parts]
-    _check_enough(parts, fits)
-    rows = _rows(parts, fits, alpha, unjudged, pair)
+    _check_design(pair, rebuild=rebuild, sequential=sequential, guard_breakage=guard_breakage)
+    parts = make_parts(
+        pair,
+        by_name,
+        by=by,
+        guards_breakage=guard_breakage,
+        bounded={name: _is_bounded(pair, name, unjudged) for name in pair.unjudged},
+        order=_order(pair.scores, seed) if sequential else None,
+        alpha=alpha,
+    )
+    if rebuild:
+        rows = rebuilt_rows(parts, alpha)
+        draws = [float(row.n_topics) for row in rows]
+    else:
+        fits = [part.fit(part.scores[1] - part.scores[0]) for part in parts]
+        _check_enough(parts, fits)
+        rows = _rows(parts, fits, alpha, pair)
+        draws = [fit.observed.draws for fit in fits]
     clusters = cluster_codes(pair.scores)
-    fewest = min(fit.observed.draws for fit in fits[: len(by_name)])
     result = GateResult(
         verdict=_overall(rows),
         alpha=alpha,
@@ -241,9 +236,12 @@ def gate(
         n_topics=len(pair.scores.topics),
         n_clusters=None if clusters is None else int(clusters.max(initial=-1)) + 1,
         is_weighted="weight" in pair.scores.topic_info,
-        rare_breakage=unseen_share(fewest, alpha),
+        rare_breakage=unseen_share(min(draws[: len(by_name)]), alpha),
         guards_breakage=guard_breakage,
         is_ranking_lost=pair.is_ranking_lost,
+        n_runs=pair.n_runs,
+        is_rebuild=rebuild,
+        seed=seed if sequential else None,
     )
     if history is None:
         return result
@@ -252,6 +250,7 @@ def gate(
 
 def _margins(measures: Any, margin: float | None) -> dict[str, float]:
     """The margin of each measure, or an error for one that has none."""
+    measures = "each measure" if measures is None else measures
     if isinstance(measures, (str, Measure)):
         measures = [measures]
     if not isinstance(measures, Mapping):
@@ -269,7 +268,50 @@ def _margins(measures: Any, margin: float | None) -> dict[str, float]:
     return margins
 
 
-def _check_enough(parts: Sequence[_Part], fits: Sequence[_Fit]) -> None:
+def _check_design(pair: Pair, *, rebuild: bool, sequential: bool, guard_breakage: bool) -> None:
+    """Refuse what no limits are known for."""
+    with_design = {"cluster", "weight"} & set(pair.scores.topic_info)
+    several = pair.varies and not rebuild
+    if with_design and (several or sequential or rebuild):
+        way = "rebuild" if rebuild else "sequential" if sequential else "a side with several runs"
+        raise InputError(f"{way} takes topics as they are: omit clusters and weights of topics")
+    if rebuild and (pair.n_runs[0] < 2 or pair.n_runs[1] != 1):
+        first, second = pair.n_runs
+        raise InputError(
+            "rebuild requires at least 2 builds as the baseline and one as the candidate, got "
+            f"{first} and {second}: give a folder of builds, and the new one"
+        )
+    if not sequential:
+        return
+    if rebuild or several or guard_breakage:
+        other = "rebuild" if rebuild else "guard_breakage" if guard_breakage else "several runs"
+        raise InputError(f"sequential cannot be combined with {other}: omit one")
+    values = pair.scores.values
+    if (values < 0.0).any() or (values > 1.0).any():
+        worst = float(values[(values < 0.0) | (values > 1.0)][0])
+        raise InputError(f"sequential requires scores between 0 and 1, got {worst:g}: rescale them")
+
+
+def _order(scores: Scores, seed: int) -> np.ndarray:
+    """The place of each topic: by a column `order`, else at random.
+
+    The random order depends on the seed and the topic's name alone: topics judged later come
+    between others, unless they are judged in that order.
+    """
+    if "order" in scores.topic_info:
+        texts = scores.topic_info["order"]
+        places = np.array([math.nan if (n := plain_value(text)) is None else n for text in texts])
+        if np.isnan(places).any() or len(np.unique(places)) < len(places):
+            raise InputError("the column order of the topics must hold a different number for each")
+        return places
+    keys = [
+        hashlib.sha256(f"{seed}/{topic}".encode(errors="surrogatepass")).digest()
+        for topic in scores.topics
+    ]
+    return np.argsort(np.argsort(np.array(keys, object)))
+
+
+def _check_enough(parts: Sequence[Part], fits: Sequence[Fit]) -> None:
     """Refuse a measure with too few topics; a segment with too few holds nothing up."""
     for part, fit in zip(parts, fits, strict=True):
         n = fit.observed.n_topics
@@ -280,59 +322,29 @@ def _check_enough(parts: Sequence[_Part], fits: Sequence[_Fit]) -> None:
             )
 
 
-def _parts(
-    pair: Pair, margins: Mapping[str, float], by: str | None, guard_breakage: bool
-) -> list[_Part]:
-    """All measures, then all measures of all segments."""
-    scores = pair.scores
-    everything = np.ones(len(scores.topics), bool)
-    chosen: dict[str | None, np.ndarray] = {None: everything}
-    if by is not None:
-        column = np.array(topic_column(scores, by), object)
-        chosen |= {str(segment): column == segment for segment in sorted(set(column))}
-    clusters, weights = cluster_codes(scores), topic_weights(scores)
-    parts = []
-    for segment, topics in chosen.items():
-        for measure, margin in margins.items():
-            bounds = pair.bounds.get(measure)
-            every = scores.matrix(measure)
-            parts.append(
-                _Part(
-                    measure=measure,
-                    margin=margin,
-                    segment=segment,
-                    topics=tuple(np.array(scores.topics, object)[topics]),
-                    scores=every[:, topics],
-                    lowest=None if bounds is None else bounds.low[topics],
-                    highest=None if bounds is None else bounds.high[topics],
-                    clusters=None if clusters is None else clusters[topics],
-                    weights=None if weights is None else weights[topics],
-                    reach=reach_of(every),
-                    guards_breakage=guard_breakage,
-                )
-            )
-    return parts
+def _is_bounded(pair: Pair, measure: str, unjudged: Unjudged) -> bool:
+    is_sparse = pair.unjudged[measure] > SPARSE
+    return unjudged == "bounded" or (unjudged == "auto" and not is_sparse)
 
 
-def _rows(
-    parts: Sequence[_Part], fits: Sequence[_Fit], alpha: float, unjudged: Unjudged, pair: Pair
-) -> list[GateRow]:
+def _rows(parts: Sequence[Part], fits: Sequence[Fit], alpha: float, pair: Pair) -> list[GateRow]:
     pvalues = _pvalues(parts, fits)
     verdicts = _verdicts(parts, fits, pvalues, alpha)
     ends = _at_the_bounds(parts, fits)
-    if unjudged == "bounded":
-        for fits_there in ends:
-            turned = _verdicts(parts, fits_there, _pvalues(parts, fits_there), alpha)
-            verdicts = [
-                "holes" if own in ("pass", "fail", "holes") and own != other else own
-                for own, other in zip(verdicts, turned, strict=True)
-            ]
+    for at_end in ends:
+        bounded = zip(parts, fits, at_end, strict=True)
+        fits_there = [end if part.is_bounded else fit for part, fit, end in bounded]
+        turned = _verdicts(parts, fits_there, _pvalues(parts, fits_there), alpha)
+        verdicts = [
+            "holes" if part.is_bounded and own != "cannot tell" and own != other else own
+            for part, own, other in zip(parts, verdicts, turned, strict=True)
+        ]
     n_segments = sum(part.segment is not None for part in parts)
     every = zip(parts, fits, verdicts, *(column.tolist() for column in pvalues), *ends, strict=True)
     return [_row(*one, n_segments=n_segments, alpha=alpha, pair=pair) for one in every]
 
 
-def _at_the_bounds(parts: Sequence[_Part], fits: Sequence[_Fit]) -> tuple[list[_Fit], list[_Fit]]:
+def _at_the_bounds(parts: Sequence[Part], fits: Sequence[Fit]) -> tuple[list[Fit], list[Fit]]:
     """The fits with the lowest and with the highest differences; as they are where not known."""
     lowest, highest = [], []
     for part, fit in zip(parts, fits, strict=True):
@@ -341,7 +353,7 @@ def _at_the_bounds(parts: Sequence[_Part], fits: Sequence[_Fit]) -> tuple[list[_
     return lowest, highest
 
 
-def _pvalues(parts: Sequence[_Part], fits: Sequence[_Fit]) -> tuple[np.ndarray, np.ndarray]:
+def _pvalues(parts: Sequence[Part], fits: Sequence[Fit]) -> tuple[np.ndarray, np.ndarray]:
     """Of not being worse by the margin, and of being worse; corrected as the verdicts need it."""
     not_worse = np.array(
         [fit.guarded.pvalue_above(-part.margin) for part, fit in zip(parts, fits, strict=True)]
@@ -353,10 +365,7 @@ def _pvalues(parts: Sequence[_Part], fits: Sequence[_Fit]) -> tuple[np.ndarray, 
 
 
 def _verdicts(
-    parts: Sequence[_Part],
-    fits: Sequence[_Fit],
-    pvalues: tuple[np.ndarray, np.ndarray],
-    alpha: float,
+    parts: Sequence[Part], fits: Sequence[Fit], pvalues: tuple[np.ndarray, np.ndarray], alpha: float
 ) -> list[Verdict]:
     """Pass, fail or cannot tell; never both, as passing puts the difference above -margin."""
     verdicts: list[Verdict] = []
@@ -382,19 +391,19 @@ def _overall(rows: Sequence[GateRow]) -> Verdict:
 
 
 def _row(
-    part: _Part,
-    both: _Fit,
+    part: Part,
+    both: Fit,
     verdict: Verdict,
     pvalue_pass: float,
     pvalue_fail: float,
-    lowest: _Fit,
-    highest: _Fit,
+    lowest: Fit,
+    highest: Fit,
     *,
     n_segments: int,
     alpha: float,
     pair: Pair,
 ) -> GateRow:
-    baseline, candidate = _means(part)
+    baseline, candidate = means_of(part)
     fit, tail = both.observed, alpha if part.segment is None else alpha / n_segments
     bounds = pair.bounds.get(part.measure)
     return GateRow(
@@ -417,12 +426,22 @@ def _row(
         highest=None if bounds is None else highest.observed.mean,
         bounds=None if bounds is None else "exact" if bounds.is_exact else "outer",
         n_unjudged=None if bounds is None or part.segment is not None else bounds.n_documents,
+        unjudged=_how_counted(part, pair),
+        unjudged_share=pair.unjudged.get(part.measure),
         fragility=_fragility(part),
+        losses=losses_of(part),
+        decided_after=_decided_after(part, fit, verdict, pvalue_pass, pvalue_fail, alpha),
         method=fit.method,
     )
 
 
-def _fragility(part: _Part) -> GateFragility | None:
+def _how_counted(part: Part, pair: Pair) -> Literal["bounded", "not-relevant"] | None:
+    if part.measure not in pair.unjudged:
+        return None
+    return "bounded" if part.is_bounded else "not-relevant"
+
+
+def _fragility(part: Part) -> GateFragility | None:
     """Of the differences above the margin: the fewest topics without which it lies elsewhere."""
     above = part.scores[1] - part.scores[0] + part.margin
     units = carried(above, part.weights, part.clusters).units
@@ -433,26 +452,28 @@ def _fragility(part: _Part) -> GateFragility | None:
     return GateFragility(len(units), [str(t) for unit in units for t in names[codes == unit]])
 
 
-def _means(part: _Part) -> tuple[float, float]:
-    """Of both runs, over the topics that both have."""
-    both = ~np.isnan(part.scores).any(axis=0)
-    if not both.any():
-        return math.nan, math.nan
-    weights = None if part.weights is None else part.weights[both]
-    if weights is not None and not weights.any():
-        return math.nan, math.nan
-    first, second = np.average(part.scores[:, both], axis=1, weights=weights).tolist()
-    return first, second
+def _decided_after(
+    part: Part, fit: MeanDifference, verdict: Verdict, passed: float, failed: float, alpha: float
+) -> int | None:
+    """After how many topics this verdict was reached, in their order."""
+    if not isinstance(fit, SequentialDifference) or verdict not in ("pass", "fail"):
+        return None
+    if verdict == "pass":
+        # By how much the family's correction has raised p, the level of one test is lower.
+        raised = passed / max(fit.pvalue_above(-part.margin), 1e-300)
+        return fit.first_above(-part.margin, alpha / max(raised, 1.0)) or fit.n_topics
+    raised = failed / max(fit.pvalue_below(0.0), 1e-300)
+    return fit.first_below(0.0, alpha / max(raised, 1.0), -part.margin) or fit.n_topics
 
 
-def _topics_needed(part: _Part, fit: MeanDifference, alpha: float) -> int | None:
+def _topics_needed(part: Part, fit: MeanDifference, alpha: float) -> int | None:
     """Topics that would settle it if the truth is what was observed; equal, where that is better.
 
     Below -margin the candidate would have to be shown to be worse; above, to be within the margin.
     """
     is_loss = fit.mean < -part.margin
     gap = -fit.mean if is_loss else min(fit.mean, 0.0) + part.margin
-    if fit.flag == TOO_FEW or not gap > 0.0:
+    if fit.flag == TOO_FEW or not gap > 0.0 or part.order is not None or fit.method == "mixed":
         return None
     unseen = 0.0
     if fit.flag or (part.guards_breakage and not is_loss):

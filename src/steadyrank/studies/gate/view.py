@@ -1,19 +1,33 @@
-"""How `gate` is shown: a verdict for people, programs, pull requests and test reports."""
+"""How `gate` is shown: a verdict for people, chats, programs, pull requests and test reports."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
+from dataclasses import replace
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
+from steadyrank.present.cells import name
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, Finding, TableSpec, View
 from steadyrank.stats.pairs.topic_design import unseen_share
-from steadyrank.studies.gate.result import GateResult, GateRow, Unsure, row_json
+from steadyrank.studies.gate.result import (
+    SPARSE,
+    GateHistory,
+    GateResult,
+    GateRow,
+    Unsure,
+    row_json,
+)
 from steadyrank.words import by_number, counted, level_words, listed, number_word, some
 
 ENOUGH = 300
 """Topics from which on the output does not say what share of them may be broken unseen."""
+
+MANY_CANDIDATES = 100
+"""Candidates after which topics should be replaced. The best of 100 equal ones looks 2.5 standard
+errors better than it is, and each may have been tuned to these topics."""
 
 SIGNS = {"pass": "✅", "fail": "❌", "cannot tell": "❔", "holes": "🕳️"}
 """Before the heading of a summary."""
@@ -22,16 +36,18 @@ SIGNS = {"pass": "✅", "fail": "❌", "cannot tell": "❔", "holes": "🕳️"}
 def findings(result: GateResult) -> list[Finding]:
     """The verdict, what has added up, what would settle it, and what no topic shows."""
     rows = _deciding(result)
-    said = [_verdict(result, rows), *_drift(result)]
-    if result.is_ranking_lost and result.unjudged == "bounded":
+    said = [_verdict(result, rows), *_drift(result), *_served(result), *_unjudged(result)]
+    said += _decided(result, rows)
+    if result.is_ranking_lost and result.unjudged != "not-relevant":
         text = "A ranking is not at hand: whether unjudged documents could change it is unknown."
         said.append(Finding("gate.ranking_lost", text))
-    if result.verdict == "fail":
+    if result.verdict == "fail" and not result.is_rebuild:
         said += _beyond(rows)
-    if result.verdict == "cannot tell":
+    if result.verdict == "cannot tell" and result.seed is None:
         said += _settled(rows)
     said += _carried(result, rows)
-    if result.rare_breakage > unseen_share(ENOUGH, result.alpha):
+    about_topics = result.seed is None and not result.is_rebuild
+    if about_topics and result.rare_breakage > unseen_share(ENOUGH, result.alpha):
         text = (
             f"If no topic here is broken, up to {result.rare_breakage:.1%} of all topics may be "
             f"({level_words(result.alpha)})"
@@ -40,6 +56,29 @@ def findings(result: GateResult) -> list[Finding]:
         values = {"share": result.rare_breakage, "guarded": result.guards_breakage}
         said.append(Finding("gate.breakage", text, values))
     return said
+
+
+def _unjudged(result: GateResult) -> list[Finding]:
+    """How documents without a grade were counted, where judgments are sparse or have holes."""
+    if result.verdict == "holes":
+        text = "Judge these documents, or count them as not relevant: --unjudged not-relevant."
+        return [Finding("gate.unjudged", text)]
+    sparse = [row for row in result.measures if _is_sparse(row)]
+    if result.unjudged != "auto" or not sparse:
+        return []
+    names = "" if len(sparse) == len(result.measures) else f" ({some([r.measure for r in sparse])})"
+    share = max(row.unjudged_share or 0.0 for row in sparse)
+    text = (
+        f"Unjudged documents count as not relevant{names}: {share:.0%} of the baseline's have no "
+        "grade (--unjudged bounded: bounds)."
+    )
+    return [
+        Finding("gate.unjudged", text, {"share": share, "measures": [r.measure for r in sparse]})
+    ]
+
+
+def _is_sparse(row: GateRow) -> bool:
+    return row.unjudged == "not-relevant" and (row.unjudged_share or 0.0) > SPARSE
 
 
 def _carried(result: GateResult, rows: list[GateRow]) -> list[Finding]:
@@ -73,7 +112,12 @@ def _verdict(result: GateResult, rows: list[GateRow]) -> Finding:
     """One sentence that begins with the verdict, with the row that it rests on most."""
     row = rows[0]
     what = f"{row.name} {signed(row.difference)} (limits {_ends(row.interval)})"
-    if result.verdict == "pass":
+    if result.is_rebuild:
+        where = "within" if result.verdict == "pass" else "beyond"
+        builds = counted(result.n_runs[0], "build")
+        what = f"{row.name} {signed(row.difference)}"
+        clause = f"{what}: {where} ±{row.margin:.4f}, what a further build differs by ({builds})"
+    elif result.verdict == "pass":
         clause = f"{what}: any loss is below the margin of {row.margin:g}"
     elif result.verdict == "fail":
         clause = f"{what}: significantly worse, beyond the margin of {row.margin:g}"
@@ -89,7 +133,8 @@ def _verdict(result: GateResult, rows: list[GateRow]) -> Finding:
         clause = f"{what}: beyond the margin of {row.margin:g}, but not significantly worse"
     else:
         clause = f"{what}: a loss beyond the margin of {row.margin:g} is not excluded"
-    more = f"; so are {counted(len(rows) - 1, 'other row')}" if len(rows) > 1 else ""
+    others = len(rows) - 1
+    more = f"; so {by_number(others, 'is', 'are')} {counted(others, 'other row')}" if others else ""
     values = {
         **picked(row, "measure segment margin difference interval lowest highest"),
         "verdict": result.verdict,
@@ -98,17 +143,17 @@ def _verdict(result: GateResult, rows: list[GateRow]) -> Finding:
     return Finding("gate.verdict", f"{result.verdict.upper()}: {clause}{more}.", values)
 
 
-def signed(value: float) -> str:
+def signed(value: float, digits: int = 4) -> str:
     """A difference, with its sign.
 
     >>> signed(0.00213), signed(-0.031), signed(-1e-9)
     ('+0.0021', '−0.0310', '+0.0000')
     """
-    return f"{value:+z.4f}".replace("-", "−")
+    return f"{value:+z.{digits}f}".replace("-", "−")
 
 
-def _ends(ends: Any) -> str:
-    return f"{signed(ends[0])} to {signed(ends[1])}"
+def _ends(ends: Any, between: str = " to ") -> str:
+    return f"{signed(ends[0])}{between}{signed(ends[1])}"
 
 
 def _beyond(rows: list[GateRow]) -> list[Finding]:
@@ -131,6 +176,8 @@ def _settled(rows: list[GateRow]) -> list[Finding]:
     row = rows[0]
     if row.n_clusters < 2:
         return []
+    if row.method == "mixed":
+        return [Finding("gate.topics", "More topics, or more runs per side, would settle it.")]
     truth = "0" if row.difference > 0.0 else "the one observed"
     number = "No number of" if row.topics_needed is None else f"About {row.topics_needed:,}"
     text = f"{number} topics would settle it (power 80% if the true difference is {truth})."
@@ -149,31 +196,82 @@ def _drift(result: GateResult) -> list[Finding]:
         for row in drifted
     ]
     n_gates = counted(len(result.history.gates), "gate")
-    text = f"Drift since {since}, over {n_gates}: {'; '.join(amounts)}."
+    text = f"Drift since {since}: {'; '.join(amounts)}; level over all {n_gates} together."
     return [Finding("gate.drift", text, {"measures": drifted})]
 
 
+def _served(result: GateResult) -> list[Finding]:
+    """Advice where many candidates were judged by the same topics."""
+    history = result.history
+    if history is None or history.n_candidates <= MANY_CANDIDATES:
+        return []
+    n = history.n_candidates
+    text = f"These topics have served {n:,} candidates, which may be tuned to them: judge new ones."
+    return [Finding("gate.served", text, {"n_candidates": n, "n_gates": len(history.gates)})]
+
+
+def _decided(result: GateResult, rows: list[GateRow]) -> list[Finding]:
+    """After how many topics, where these are taken one after another."""
+    if result.seed is None:
+        return []
+    taken = decided_after(result)
+    values = {"n": taken, "n_topics": result.n_topics, "seed": result.seed}
+    if taken is None:
+        text = "Undecided: judge more topics and look again; the limits hold at every look."
+    else:
+        every = counted(rows[0].n_topics, "topic")
+        text = f"Decided after {taken:,} of {every}; limits hold at every look."
+    return [Finding("gate.sequential", text, values)]
+
+
+def decided_after(result: GateResult) -> int | None:
+    """Topics after which the gate was decided: all have passed, or one row has failed."""
+    taken = [row.decided_after for row in _deciding(result)]
+    known = [n for n in taken if n is not None]
+    if not known or result.verdict not in ("pass", "fail"):
+        return None
+    return max(known) if result.verdict == "pass" else min(known)
+
+
 def _caption(result: GateResult) -> str:
+    if result.is_rebuild:
+        chance = f"{1.0 - result.alpha:.0%}"
+        return (
+            f"{result.candidate} less the mean of {counted(result.n_runs[0], 'build')} of "
+            f"{result.baseline}; {chance} of further builds lie within the tolerances."
+        )
     clusters = "" if result.n_clusters is None else f" in {counted(result.n_clusters, 'cluster')}"
     said = (
-        f"{result.candidate} (candidate) less {result.baseline} (baseline), "
+        f"{_as(result.candidate, '(candidate)')} less {_as(result.baseline, '(baseline)')}, "
         f"{counted(result.n_topics, 'topic', form=',')}{clusters}"
         f"{', weighted' if result.is_weighted else ''}; limits are one-sided, "
         f"{level_words(result.alpha)} each"
     )
+    if result.n_runs != (1, 1):
+        said += "; topics and runs ({} and {}) are random".format(*reversed(result.n_runs))
     n_tests = len(result.measures) + len(result.segments)
     if result.segments:
         said += (
             f"; those by {result.by} are simultaneous over {counted(len(result.segments), 'row')}"
         )
     said += f"; fails by Holm over {number_word(n_tests)} tests" if n_tests > 1 else ""
-    if _has_holes(result) and result.unjudged != "bounded":
+    if result.history is not None:
+        n_gates = counted(len(result.history.gates), "gate")
+        said += f"; these topics have served {n_gates}"
+    if _has_holes(result) and result.unjudged == "not-relevant":
         said += "; unjudged documents count as not relevant"
     return f"{said}."
 
 
+def _as(name: str, role: str) -> str:
+    """A run with its role, which the name has already where both are called the same."""
+    return name if name.endswith(role) else f"{name} {role}"
+
+
 def _has_holes(result: GateResult) -> bool:
-    return any(row.n_unjudged for row in result.measures)
+    """Whether bounds are shown: not where judgments are sparse, as they are wide there."""
+    hidden = result.unjudged == "auto"
+    return any(row.n_unjudged and not (hidden and _is_sparse(row)) for row in result.measures)
 
 
 ROWS = TableSpec(
@@ -182,14 +280,15 @@ ROWS = TableSpec(
     columns=(
         Col("measure", form="name"),
         Col("segment", form="name", when="known"),
-        Col("margin", form="g"),
+        Col("margin", form="g", when=lambda result: not result.is_rebuild),
+        Col("margin", "tolerance", when=lambda result: result.is_rebuild),
         Col("n_topics", "topics", "count"),
         Col("design_effect", form=".2f", when=lambda result: result.n_clusters is not None),
         Col("effective_topics", form=",.1f", when=lambda result: result.is_weighted),
         Col("baseline"),
         Col("candidate"),
         Col("difference", form="change"),
-        Col("interval", "limits", "change"),
+        Col("interval", "limits", "change", lambda result: not result.is_rebuild),
         Col("n_unjudged", "unjudged", "count", _has_holes),
         Col("lowest", form="change", when=_has_holes),
         Col("highest", form="change", when=_has_holes),
@@ -200,16 +299,36 @@ ROWS = TableSpec(
 )
 
 
+LOSSES = TableSpec(
+    id="losses",
+    rows=lambda result: [
+        {"measure": row.measure, **loss._asdict()} for row in result.measures for loss in row.losses
+    ],
+    columns=(
+        Col("measure", form="name", when="varies"),
+        Col("topic", form="name"),
+        Col("baseline"),
+        Col("candidate"),
+        Col("difference", form="change"),
+    ),
+    caption="The topics that lost most.",
+)
+
+
 def fields(result: GateResult) -> dict[str, Any]:
     """The promised keys, and what else there is."""
     return {
         **picked(result, "verdict alpha"),
         "sentence": _verdict(result, _deciding(result)).text,
         **picked(result, "baseline candidate n_topics n_clusters unjudged weighted=is_weighted"),
-        **picked(result, "rare_breakage guard_breakage=guards_breakage"),
+        **picked(result, "rare_breakage guard_breakage=guards_breakage rebuild=is_rebuild seed"),
+        "runs_per_side": list(result.n_runs),
+        "sequential": result.seed is not None,
+        "decided_after": decided_after(result),
         "measures": [row_json(row) for row in result.measures],
         "by": result.by,
         "segments": [row_json(row) for row in result.segments],
+        "n_candidates": None if result.history is None else result.history.n_candidates,
         "history": None if result.history is None else list(result.history.gates),
     }
 
@@ -217,10 +336,41 @@ def fields(result: GateResult) -> dict[str, Any]:
 VIEW = View(findings=findings, tables=(ROWS,), fields=fields)
 
 
+def gate_text(result: GateResult, form: str, **looks: Any) -> str:
+    """The view in one of the formats; Markdown with the worst topics, or one line for a chat."""
+    if form == "line":
+        return chat_line(result)
+    view = replace(VIEW, tables=(ROWS, LOSSES)) if form == "markdown" else VIEW
+    return view.text(result, form, **looks)
+
+
+LONGEST = 199
+"""Characters of a line for a chat."""
+
+
+def chat_line(result: GateResult) -> str:
+    """The verdict in one line, with the three topics that lost most as far as there is room."""
+    row = _deciding(result)[0]
+    limits = f"±{row.margin:.4f}" if result.is_rebuild else f"[{_ends(row.interval, ', ')}]"
+    margin = "" if result.is_rebuild else f", margin {row.margin:g}"
+    line = (
+        f"{result.verdict.upper()} {_cut(row.name, 40)} {signed(row.difference)} {limits}{margin}, "
+        f"{counted(row.n_topics, 'topic')}"
+    )
+    lost = [f"{_cut(loss.topic, 24)} {signed(loss.difference, 2)}" for loss in row.losses[:3]]
+    while lost and len(line) + len(f"; lost most: {', '.join(lost)}") > LONGEST:
+        lost.pop()
+    return f"{line}; lost most: {', '.join(lost)}\n" if lost else f"{line}\n"
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def summary_markdown(result: GateResult) -> str:
     """A summary for a pull request."""
     heading = f"## {SIGNS[result.verdict]} Gate: {result.verdict}\n"
-    return f"{heading}\n{VIEW.text(result, 'markdown')}"
+    return f"{heading}\n{gate_text(result, 'markdown')}"
 
 
 def junit_xml(result: GateResult, unsure: Unsure | None = None) -> str:
@@ -243,14 +393,17 @@ def _case(row: GateRow, unsure: Unsure | None) -> str:
         f"{row.interval.high:+.6f}, margin {row.margin:g}"
     )
     opening = f'<testcase classname="gate" name={quoteattr(_plain(row.name))}'
-    # A segment that cannot tell holds nothing up.
-    may_be_open = unsure == "pass" or row.segment is not None
     if row.verdict == "pass":
         return f"{opening}/>\n"
-    if row.verdict != "fail" and may_be_open:
+    # A segment that cannot tell holds nothing up; holes in one do, as the exit code has it.
+    holds_nothing_up = row.verdict == "cannot tell" and row.segment is not None
+    if row.verdict != "fail" and (unsure == "pass" or holds_nothing_up):
         return f"{opening}><skipped message={quoteattr(text)}/></testcase>\n"
-    kind = quoteattr(row.verdict)
-    return f"{opening}><failure type={kind} message={quoteattr(text)}/></testcase>\n"
+    lost = "".join(
+        f"\n{loss.topic}: {loss.baseline:.4f} to {loss.candidate:.4f}" for loss in row.losses
+    )
+    failure = f"<failure type={quoteattr(row.verdict)} message={quoteattr(text)}>"
+    return f"{opening}>{failure}{escape(_plain(lost))}</failure></testcase>\n"
 
 
 def _plain(text: str) -> str:
@@ -259,3 +412,61 @@ def _plain(text: str) -> str:
         mark if mark in "\t\n" or (mark >= " " and not "\ud800" <= mark <= "\udfff") else "?"
         for mark in text
     )
+
+
+def _history_findings(history: GateHistory) -> list[Finding]:
+    """One line: how many gates, how they ended, and what has added up."""
+    gates, last = history.gates, history.gates[-1]
+    ends = Counter(gate["verdict"] for gate in gates)
+    verdicts = ", ".join(f"{n} {verdict}" for verdict, n in ends.most_common())
+    totals = [row for row in last["measures"] if row["total"] is not None]
+    sums = "; ".join(f"{row['measure']} {signed(row['total'])}" for row in totals[:2])
+    drift = "drift" if history.drifted() else "no drift"
+    since = f"{counted(len(gates), 'gate')} since {gates[0]['date'][:10]}"
+    text = f"{since} ({verdicts}): {sums}, {drift}."
+    values = {
+        "n_gates": len(gates),
+        "n_candidates": history.n_candidates,
+        "verdicts": dict(ends),
+        "drifted": [row["measure"] for row in history.drifted()],
+    }
+    said = [Finding("history.gates", text, values)]
+    n = history.n_candidates
+    served = f"The topics have served {counted(n, 'candidate')}"
+    advice = "; candidates may be tuned to them: judge new ones" if n > MANY_CANDIDATES else ""
+    return [*said, Finding("history.served", f"{served}{advice}.", {"n_candidates": n})]
+
+
+GATES = TableSpec(
+    id="history",
+    rows=GateHistory.rows,
+    columns=(
+        Col("date", form=lambda row: name(row["date"][:16].replace("T", " "))),
+        Col("candidate", form="name"),
+        Col("measure", form="name", when="varies"),
+        Col("margin", form="g"),
+        Col("difference", form="change"),
+        Col("total", "since the first", "change"),
+        Col("total_interval", "limits", "change"),
+        Col("verdict", form="name"),
+    ),
+    caption="Differences from the gate's own baseline and from the first one; limits of the latter "
+    "hold over all nights together.",
+)
+
+HISTORY = View(
+    findings=_history_findings,
+    tables=(GATES,),
+    fields=lambda history: {
+        **picked(history, "folder n_candidates"),
+        "drifted": [row["measure"] for row in history.drifted()],
+        "gates": list(history.gates),
+    },
+)
+
+
+def history_text(history: GateHistory, form: str, **looks: Any) -> str:
+    """The view of a history in one of the formats, or its line."""
+    if form == "line":
+        return f"{_history_findings(history)[0].text}\n"
+    return HISTORY.text(history, form, **looks)

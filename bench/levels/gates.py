@@ -1,0 +1,121 @@
+"""Gates beyond one pair of runs: sparse judgments, segments, every look, a year of nights.
+
+Differences are those from the margin (for passing) or from 0 (for failing): nothing should pass,
+nothing fail. All draw [trial, …, topic].
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from bench.levels import null_data
+from bench.levels.null_data import Stream
+from bench.levels.pvalues import Rejects, one_by_one
+from steadyrank.stats.pairs.betting import sequential_difference
+from steadyrank.stats.pairs.decisions import adjust
+from steadyrank.stats.pairs.topic_design import MeanDifference, mean_difference
+from steadyrank.studies.gate.history import spent_level
+
+CHANGED = 0.2
+"""Share of the topics on which a change is seen where a document per query is judged."""
+
+RANKS = 1.0 / np.arange(1, 11)
+SEGMENTS = (0.7, 0.15, 0.1, 0.05)
+NIGHTS, CARRIED_OVER = 365, 0.98
+"""A night's differences from the first baseline are those of the night before, by this share."""
+
+PValue = Callable[[MeanDifference], float]
+
+
+def passes(fit: MeanDifference) -> float:
+    return fit.pvalue_above(0.0)
+
+
+def fails(fit: MeanDifference) -> float:
+    return fit.pvalue_below(0.0)
+
+
+def sparse(stream: Stream, n_trials: int, n_topics: int, *, kind: str) -> np.ndarray:
+    """Differences in reciprocal rank with a mean of 0: most topics stay as they are.
+
+    "symmetric": from one of ten ranks to another. "losses": from the first rank to another, or all
+    topics gain a little; the mean of losses is (1 - the mean of 1/2 … 1/10).
+    """
+    changed = stream.random((n_trials, n_topics)) < CHANGED
+    if kind == "symmetric":
+        first, second = RANKS[stream.integers(0, 10, (2, n_trials, n_topics))]
+        return np.where(changed, second - first, 0.0)
+    lost = 1.0 - RANKS[stream.integers(1, 10, (n_trials, n_topics))]
+    return CHANGED * float((1.0 - RANKS[1:]).mean()) - np.where(changed, lost, 0.0)
+
+
+def bounded(stream: Stream, n_trials: int, n_topics: int, *, kind: str) -> np.ndarray:
+    """Differences between -1 and 1 with a mean of 0."""
+    if kind in ("symmetric", "losses"):
+        return sparse(stream, n_trials, n_topics, kind=kind)
+    if kind == "broken":  # 2% of the topics lose .5, all others gain .01 in turn
+        return 0.01 - np.where(stream.random((n_trials, n_topics)) < 0.02, 0.5, 0.0)
+    return np.clip(null_data.noise(stream, (n_trials, n_topics), kind), -1.0, 1.0)
+
+
+def nights(stream: Stream, n_trials: int, n_topics: int, *, kind: str) -> np.ndarray:
+    """[trial, night, topic]: differences from the first baseline, 0 on average of all topics."""
+    out = np.empty((n_trials, NIGHTS, n_topics))
+    out[:, 0] = null_data.noise(stream, (n_trials, n_topics), kind)
+    fresh = math.sqrt(1.0 - CARRIED_OVER**2)
+    for night in range(1, NIGHTS):
+        step = null_data.noise(stream, (n_trials, n_topics), kind)
+        out[:, night] = CARRIED_OVER * out[:, night - 1] + fresh * step
+    return out
+
+
+def plain(pvalue: PValue) -> Rejects:
+    """A gate of topics as they are."""
+    return one_by_one(lambda d, seed: pvalue(mean_difference(d)))
+
+
+def any_segment(pvalue: PValue) -> Rejects:
+    """Any claim about four segments of unequal size, by Holm."""
+
+    def smallest(d: np.ndarray, seed: int) -> float:
+        ends = np.cumsum(np.array(SEGMENTS) * len(d)).round().astype(int)[:-1]
+        found = [pvalue(mean_difference(part)) for part in np.split(d, ends)]
+        return float(np.nanmin(adjust(found, "holm")))
+
+    return one_by_one(smallest)
+
+
+def every_look(pvalue: PValue) -> Rejects:
+    """Looking after every topic, and stopping when it is decided."""
+    return one_by_one(
+        lambda d, seed: pvalue(sequential_difference(mean_difference(d), d, alpha=0.05))
+    )
+
+
+def year_pvalue(d: np.ndarray) -> float:
+    """The smallest alpha at which some night of [night, topic] gives an alarm, without a margin."""
+    n = d.shape[1]
+    t = d.mean(axis=1) / (d.std(axis=1, ddof=1) / math.sqrt(n))
+    likely = np.flatnonzero(t < -1.5)  # p above .05 on all others
+    found = [fails(mean_difference(d[k])) / spent_level(1.0, k + 1) for k in likely.tolist()]
+    return min(1.0, *found) if found else 1.0
+
+
+any_night = one_by_one(lambda d, seed: year_pvalue(d))
+
+SPARSE = {f"sparse, {kind}": partial(sparse, kind=kind) for kind in ("symmetric", "losses")}
+SEGMENTED = {
+    kind: lambda stream, n_trials, n_topics, kind=kind: null_data.noise(
+        stream, (n_trials, n_topics), kind
+    )
+    for kind in ("normal", "AP", "losses")
+}
+BOUNDED = {
+    kind if kind in ("normal", "AP") else f"sparse, {kind}": partial(bounded, kind=kind)
+    for kind in ("normal", "AP", "symmetric", "losses", "broken")
+}
+YEARS = {kind: partial(nights, kind=kind) for kind in ("normal", "losses", "gains")}

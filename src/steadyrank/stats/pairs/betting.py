@@ -1,0 +1,104 @@
+"""Limits of a mean difference that hold at every look, however often one looks and stops.
+
+For teams that judge as they go. Somebody bets against the hypothesis that the mean is m: with
+values x_i in [0, 1], the capital K_t(m) = prod (1 + s_i (x_i - m)), whose stakes s_i >= 0 depend on
+earlier values alone, is that of a fair game if the mean is m. It ever reaches 1 / alpha with
+probability alpha at most (Ville's inequality), whatever the distribution is. The lower limit is the
+largest m against which bets have won that much; the upper limit comes from bets on 1 - x_i.
+
+Stakes are the predictable plug-ins of Waudby-Smith & Ramdas (2024), Estimating means of bounded
+random variables by betting, JRSS B 86(1), doi:10.1093/jrsssb/qkad009.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from steadyrank.stats.interval import Interval
+from steadyrank.stats.pairs.topic_design import MeanDifference
+
+LARGEST_STAKE = 0.75
+"""Share of the capital that may be lost in one round."""
+
+N_HALVINGS = 50
+"""Of the unit interval in which a limit is sought."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SequentialDifference(MeanDifference):
+    """A mean of differences between -1 and 1, in the order of their topics.
+
+    >>> from steadyrank.stats.pairs.topic_design import mean_difference
+    >>> d = np.tile([0.1, 0.3], 100)
+    >>> made = sequential_difference(mean_difference(d), d, alpha=0.05)
+    >>> [round(end, 2) for end in made.interval(0.05)], made.first_above(0.0, 0.05)
+    ([0.17, 0.22], 22)
+    """
+
+    values: np.ndarray
+    """The differences, mapped from [-1, 1] to [0, 1]."""
+    stakes: np.ndarray
+
+    def pvalue_above(self, value: float) -> float:
+        """Anytime-valid p of the hypothesis that the true mean is at most `value`."""
+        return math.exp(-max(self._capital(value, 1).max(initial=0.0), 0.0))
+
+    def pvalue_below(self, value: float) -> float:
+        """Anytime-valid p of the hypothesis that the true mean is at least `value`."""
+        return math.exp(-max(self._capital(value, -1).max(initial=0.0), 0.0))
+
+    def first_above(self, value: float, level: float) -> int | None:
+        """After how many topics the mean was first shown to be above `value`; None if never."""
+        return _first(self._capital(value, 1) >= -math.log(level))
+
+    def first_below(self, value: float, level: float, estimate: float) -> int | None:
+        """The same of being below it, with a mean of the topics so far below `estimate`."""
+        means = 2.0 * np.cumsum(self.values) / np.arange(1, len(self.values) + 1) - 1.0
+        return _first((self._capital(value, -1) >= -math.log(level)) & (means < estimate))
+
+    def interval(self, tail: float) -> Interval:
+        """Limits beyond which the true mean lies at some look with probability `tail` at most."""
+        return Interval(self._limit(1, tail), -self._limit(-1, tail))
+
+    def _capital(self, value: float, sign: int) -> np.ndarray:
+        """The logarithm of what bets on values above (1) or below (-1) `value` have become."""
+        values = self.values if sign == 1 else 1.0 - self.values
+        mean = max(0.5 * (1.0 + sign * value), 1e-12)
+        gains = np.minimum(self.stakes, LARGEST_STAKE / mean) * (values - mean)
+        return np.asarray(np.cumsum(np.log1p(gains)))
+
+    def _limit(self, sign: int, tail: float) -> float:
+        """The largest mean, of differences times `sign`, that bets on more have ruled out.
+
+        Capital falls as the mean rises, also where stakes are cut to a share of it.
+        """
+        low, high = -1.0, 1.0
+        for _ in range(N_HALVINGS):
+            middle = 0.5 * (low + high)
+            is_out = self._capital(sign * middle, sign).max(initial=0.0) >= -math.log(tail)
+            low, high = (middle, high) if is_out else (low, middle)
+        return low
+
+
+def sequential_difference(
+    fit: MeanDifference, differences: np.ndarray, *, alpha: float
+) -> SequentialDifference:
+    """The mean of differences in their order, NaN left out; stakes suit limits of level alpha.
+
+    s_t = sqrt(2 log(1 / alpha) / (v_{t-1} t log(1 + t))), v the running variance that begins with
+    a value at distance 1/2 from the mean.
+    """
+    values = 0.5 * (1.0 + differences[~np.isnan(differences)])
+    rounds = np.arange(1, len(values) + 1)
+    means = (0.5 + np.cumsum(values)) / (rounds + 1)
+    squares = 0.25 + np.concatenate([[0.0], np.cumsum((values - means) ** 2)])[:-1]
+    stakes = np.sqrt(-2.0 * math.log(alpha) / (squares * np.log1p(rounds)))
+    fields = {name: getattr(fit, name) for name in MeanDifference.__dataclass_fields__}
+    return SequentialDifference(**fields | {"flag": ""}, values=values, stakes=stakes)
+
+
+def _first(reached: np.ndarray) -> int | None:
+    return int(reached.argmax()) + 1 if reached.any() else None

@@ -1,0 +1,201 @@
+"""What the rows of a gate are computed from: the topics of a measure, or of one segment, fitted.
+
+Four ways lead from scores to limits: paired differences with Student's law and Hall's correction;
+the same with one more topic that broke; the mixed model where a side has several runs; and bets,
+whose limits hold at every look.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steadyrank.data.scores import cluster_codes, topic_column, topic_weights
+from steadyrank.stats.instances.mixed_tests import system_difference
+from steadyrank.stats.instances.systems import System, SystemPair
+from steadyrank.stats.mixed.two_way import ONE_TOPIC
+from steadyrank.stats.pairs.betting import sequential_difference
+from steadyrank.stats.pairs.result import TOO_FEW
+from steadyrank.stats.pairs.topic_design import MeanDifference, mean_difference, reach_of
+from steadyrank.studies.gate.inputs import ROLES, Pair
+from steadyrank.studies.gate.result import TopicLoss
+
+MOST_LOSSES = 10
+"""Topics that are named per row."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Part:
+    """What one row is computed from: the topics of a measure, or of one of its segments."""
+
+    measure: str
+    margin: float
+    segment: str | None
+    topics: tuple[str, ...]
+    scores: np.ndarray
+    """[baseline or candidate, topic]"""
+    runs: tuple[np.ndarray, np.ndarray]
+    """[run, topic] of the baseline and of the candidate."""
+    lowest: np.ndarray | None
+    highest: np.ndarray | None
+    is_bounded: bool
+    """Whether a verdict that these would change is "holes"."""
+    clusters: np.ndarray | None
+    weights: np.ndarray | None
+    reach: float
+    """From the lowest score of the measure (0, or below) to the highest at hand."""
+    guards_breakage: bool
+    order: np.ndarray | None
+    """In which the topics are taken where limits must hold at every look."""
+    alpha: float
+
+    def fit(self, differences: np.ndarray) -> Fit:
+        """The mean of these differences, as the topics are clustered and weighted."""
+        if max(map(len, self.runs)) > 1:
+            return self._mixed()
+        observed = mean_difference(
+            differences, clusters=self.clusters, weights=self.weights, reach=self.reach
+        )
+        if observed.flag == TOO_FEW:
+            return Fit(observed=observed, guarded=observed)
+        if self.order is not None:
+            bets = sequential_difference(observed, differences[self.order], alpha=self.alpha)
+            return Fit(observed=bets, guarded=bets)
+        if not self.guards_breakage:
+            return Fit(observed=observed, guarded=observed)
+        used = ~np.isnan(differences)
+        clusters = None if self.clusters is None else np.append(self.clusters, -1)
+        weights = None
+        if self.weights is not None:
+            weights = np.append(self.weights, self.weights[used & (self.weights > 0.0)].mean())
+        guarded = mean_difference(
+            np.append(differences, -self.reach), clusters=clusters, weights=weights
+        )
+        # The added topic is the tail that Hall's correction would guess at.
+        return Fit(observed=observed, guarded=replace(guarded, skewness=observed.skewness))
+
+    def _mixed(self) -> Fit:
+        """Of systems that vary: topics and runs are both random."""
+        observed = _mixed_difference(self.runs, self.reach)
+        if not self.guards_breakage or observed.flag == TOO_FEW:
+            return Fit(observed=observed, guarded=observed)
+        ends = (np.full((len(self.runs[0]), 1), self.reach), np.zeros((len(self.runs[1]), 1)))
+        broken = tuple(np.hstack(both) for both in zip(self.runs, ends, strict=True))
+        return Fit(observed=observed, guarded=_mixed_difference(broken, self.reach))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """The mean difference, and what the lower limit comes from."""
+
+    observed: MeanDifference
+    guarded: MeanDifference
+    """With one more topic at the lowest possible difference, where breakage is guarded against."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MixedDifference(MeanDifference):
+    """The mixed model's: Student's limits with its degrees of freedom, as `instances` has them."""
+
+    def _cautious(self, sign: float) -> float:
+        return 0.0
+
+
+def _mixed_difference(runs: tuple[np.ndarray, ...], reach: float) -> MeanDifference:
+    """Candidate less baseline, from scores [run, topic] of both."""
+    there = [(~np.isnan(side)).any(axis=0) for side in runs]
+    shared = there[0] & there[1]
+    if shared.sum() < 2:
+        return mean_difference(np.zeros(int(shared.sum())), reach=reach)
+    baseline, candidate = (
+        System(name=role, runs=tuple(map(str, range(len(kept)))), scores=kept, factors={})
+        for role, side in zip(ROLES, runs, strict=True)
+        for kept in [side[:, shared][(~np.isnan(side[:, shared])).any(axis=1)]]
+    )
+    topics = tuple(map(str, np.flatnonzero(shared)))
+    found = system_difference(SystemPair(a=candidate, b=baseline, topics=topics, n_dropped=0))
+    n = float(len(topics))
+    return MixedDifference(
+        mean=found.estimate,
+        variance=found.standard_error**2,
+        df=found.df,
+        n_topics=len(topics),
+        n_clusters=len(topics),
+        effective_topics=n,
+        design_effect=1.0,
+        skewness=0.0,
+        method="mixed",
+        draws=n,
+        reach=reach,
+        flag=TOO_FEW if found.flag == ONE_TOPIC else found.flag,
+    )
+
+
+def make_parts(
+    pair: Pair,
+    margins: Mapping[str, float],
+    *,
+    by: str | None,
+    guards_breakage: bool,
+    bounded: Mapping[str, bool],
+    order: np.ndarray | None,
+    alpha: float,
+) -> list[Part]:
+    """All measures, then all measures of all segments; `order` has the place of each topic."""
+    scores = pair.scores
+    chosen: dict[str | None, np.ndarray] = {None: np.ones(len(scores.topics), bool)}
+    if by is not None:
+        column = np.array(topic_column(scores, by), object)
+        chosen |= {str(segment): column == segment for segment in sorted(set(column))}
+    clusters, weights = cluster_codes(scores), topic_weights(scores)
+    parts = []
+    for segment, topics in chosen.items():
+        for measure, margin in margins.items():
+            bounds = pair.bounds.get(measure)
+            every = scores.matrix(measure)
+            first, second = (side.matrix(measure) for side in pair.sides)
+            parts.append(
+                Part(
+                    measure=measure,
+                    margin=margin,
+                    segment=segment,
+                    topics=tuple(np.array(scores.topics, object)[topics]),
+                    scores=every[:, topics],
+                    runs=(first[:, topics], second[:, topics]),
+                    lowest=None if bounds is None else bounds.low[topics],
+                    highest=None if bounds is None else bounds.high[topics],
+                    is_bounded=bounds is not None and bounded[measure],
+                    clusters=None if clusters is None else clusters[topics],
+                    weights=None if weights is None else weights[topics],
+                    reach=reach_of(every),
+                    guards_breakage=guards_breakage,
+                    order=None if order is None else np.argsort(order[topics]),
+                    alpha=alpha,
+                )
+            )
+    return parts
+
+
+def means_of(part: Part) -> tuple[float, float]:
+    """Of both runs, over the topics that both have."""
+    both = ~np.isnan(part.scores).any(axis=0)
+    if not both.any():
+        return math.nan, math.nan
+    weights = None if part.weights is None else part.weights[both]
+    if weights is not None and not weights.any():
+        return math.nan, math.nan
+    first, second = np.average(part.scores[:, both], axis=1, weights=weights).tolist()
+    return first, second
+
+
+def losses_of(part: Part) -> tuple[TopicLoss, ...]:
+    """The topics that lost most, the worst first."""
+    change = part.scores[1] - part.scores[0]
+    lost = np.flatnonzero(change < 0.0)
+    worst = lost[np.argsort(change[lost], kind="stable")][:MOST_LOSSES]
+    first, second = part.scores[:, worst].tolist()
+    names = [part.topics[place] for place in worst]
+    return tuple(map(TopicLoss, names, first, second, change[worst].tolist()))

@@ -1,0 +1,169 @@
+"""The gates of a project over time: a folder that remembers them.
+
+It keeps the scores of the first baseline and one line per gate: each candidate is compared with its
+own baseline, which is the gate, and with the first one, which adds up what is lost in steps too
+small to show. That is a test per night. The k-th has the level alpha 6 / (pi² k²), over the number
+of measures: these sum to alpha, so that an alarm errs with probability alpha over all nights
+together, however many there are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steadyrank.compute.files import locked, write_whole
+from steadyrank.data.order import scores_in_order
+from steadyrank.data.read.score_files import read_scores
+from steadyrank.data.read.sources import PathLike
+from steadyrank.data.scores import Scores, cluster_codes, topic_weights
+from steadyrank.data.write.files import write_scores
+from steadyrank.errors import FormatError, InputError
+from steadyrank.present.json import picked, to_json
+from steadyrank.stats.pairs.result import TOO_FEW
+from steadyrank.stats.pairs.topic_design import mean_difference, reach_of
+from steadyrank.studies.gate.result import GateHistory, GateResult
+
+LINES, FIRST, LOCK = "history.jsonl", "first.parquet", ".lock"
+"""Names of the files in the folder: a line per gate, the scores of the first baseline."""
+
+
+def spent_level(alpha: float, night: int) -> float:
+    """The level of the test of one night, the first being 1; all of them sum to alpha.
+
+    >>> round(spent_level(0.05, 1), 4), round(sum(spent_level(0.05, k) for k in range(1, 9999)), 4)
+    (0.0304, 0.05)
+    """
+    return alpha * 6.0 / (math.pi * night) ** 2
+
+
+def read_history(folder: PathLike) -> GateHistory:
+    """The gates that a folder keeps."""
+    gates = _read_lines(Path(folder) / LINES)
+    if not gates:
+        raise InputError(f"{folder}: no gates are recorded here: name the folder of a history")
+    return GateHistory(folder=str(folder), gates=tuple(gates))
+
+
+def add_to_history(folder: PathLike, scores: Scores, result: GateResult) -> GateHistory:
+    """Keep this gate in the folder, which its first gate makes."""
+    place = Path(folder)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise InputError(f"{place}: this is a file: name a folder to hold the history") from None
+    with locked(place / LOCK):  # gates that end together must not lose each other's lines
+        gates = _read_lines(place / LINES)
+        if not (place / FIRST).exists():
+            write_scores(_first_baseline(scores), place / FIRST)
+        first = scores_in_order(read_scores(place / FIRST))
+        _check_first(first, scores, place)
+        level = spent_level(result.alpha, len(gates) + 1)
+        gates.append(_line(first, scores, result, level))
+        write_whole(place / LINES, "".join(map(to_json, gates)))
+    return GateHistory(folder=str(place), gates=tuple(gates))
+
+
+def _first_baseline(scores: Scores) -> Scores:
+    baseline = scores.select(runs=scores.runs[0])
+    return replace(baseline, run_info={}, meta={"judgments": _judgments(scores)})
+
+
+def _judgments(scores: Scores) -> str | None:
+    """SHA-256 of the candidate's judgments; None where they were no file."""
+    meta = scores.meta["candidate"]
+    digest = meta["sha256"].get(meta.get("qrels"))
+    return None if digest is None else str(digest)
+
+
+def _check_first(first: Scores, scores: Scores, folder: Path) -> None:
+    before, now = first.meta.get("judgments"), _judgments(scores)
+    changed = before is not None and now is not None and before != now
+    if changed or first.topics != scores.topics:
+        what = "judgments" if changed else "topics"
+        raise InputError(
+            f"{folder}: this history began with different {what}: name another folder to start "
+            "a new one"
+        )
+
+
+def _line(first: Scores, scores: Scores, result: GateResult, level: float) -> dict[str, Any]:
+    return {
+        "date": _now(),
+        **picked(result, "baseline candidate"),
+        "sha256": _digest(scores),
+        **picked(result, "verdict alpha"),
+        "level": level,
+        "measures": [
+            picked(row, "measure margin difference")
+            | {"interval": list(row.interval)}
+            | _total(first, scores, row.measure, level / len(result.measures))
+            for row in result.measures
+        ],
+    }
+
+
+def _total(first: Scores, scores: Scores, measure: str, level: float) -> dict[str, Any]:
+    """The difference from the first baseline; None for a measure that it was not evaluated by."""
+    if measure not in first.measures:
+        return {"total": None, "total_interval": None}
+    before, now = first.matrix(measure)[0], scores.matrix(measure)[1]
+    fit = mean_difference(
+        now - before,
+        clusters=cluster_codes(scores),
+        weights=topic_weights(scores),
+        reach=reach_of(np.stack([before, now])),
+    )
+    if fit.flag == TOO_FEW:
+        return {"total": None, "total_interval": None}
+    return {"total": fit.mean, "total_interval": list(fit.interval(level))}
+
+
+def _digest(scores: Scores) -> str:
+    """SHA-256 of the candidate's file, or of its scores where it was none."""
+    meta = scores.meta["candidate"]
+    name = meta.get("files", {}).get("candidate")
+    if name in meta["sha256"]:
+        return str(meta["sha256"][name])
+    return hashlib.sha256(np.ascontiguousarray(scores.values[:, 1]).tobytes()).hexdigest()
+
+
+def _now() -> str:
+    """The time in UTC, or the one that reproducible builds set."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    moment = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+    return moment.isoformat(timespec="seconds")
+
+
+def _read_lines(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
+    gates = []
+    for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), start=1):
+        try:
+            gate = json.loads(line)
+            _check_line(gate)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise FormatError(
+                path, "this line is not an entry of a gate: remove it", number
+            ) from None
+        gates.append(gate)
+    return gates
+
+
+def _check_line(gate: dict[str, Any]) -> None:
+    """Raise whatever Python raises where a line lacks what a history shows."""
+    datetime.fromisoformat(gate["date"]), gate["sha256"].lower()
+    for row in gate["measures"]:
+        str(row["measure"]), float(row["margin"]), gate["verdict"].upper()
+        if row["total"] is not None:
+            low, high = row["total_interval"]
+            float(low), float(row["total"]), float(high)

@@ -1,0 +1,74 @@
+"""Assertions about search quality, for a test suite: `from steadyrank.testing import …`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from steadyrank.studies.gate.result import GateResult, Unsure
+from steadyrank.studies.gate.study import gate
+from steadyrank.studies.gate.view import VIEW
+
+__all__ = ["assert_no_loss"]
+
+
+def assert_no_loss(
+    old: Any,
+    new: Any,
+    qrels: Any = None,
+    *,
+    margin: float = 0.01,
+    unsure: Unsure = "fail",
+    **options: Any,
+) -> GateResult:
+    """Raise an `AssertionError` unless the new system passes a gate against the old one.
+
+    Parameters
+    ----------
+    old, new : object
+        Runs or scores, as in `steadyrank.gate`.
+    qrels : object, optional
+        Judgments; not needed for two sets of scores.
+    margin : float
+        The loss that is acceptable on measures without a margin of their own.
+    unsure : str
+        What an open verdict ("cannot tell", "holes") means: "fail" raises, "pass" does not.
+    **options : optional
+        Those of `steadyrank.gate`, such as `measures={"nDCG@10": 0.01, "AP": 0.02}`.
+
+    Returns
+    -------
+    GateResult
+        The gate that passed, or was open where `unsure` is "pass".
+
+    Notes
+    -----
+    The message of the `AssertionError` is the verdict, what it rests on, and the topics that lost
+    most.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> from steadyrank.testing import assert_no_loss
+    >>> old, new = (
+    ...     sr.Scores(measures=["AP"], runs=[name], topics=range(12), values=[[values]])
+    ...     for name, values in (("old", [0.1, 0.2, 0.4] * 4), ("new", [0.2, 0.3, 0.4] * 4))
+    ... )
+    >>> assert_no_loss(old, new, margin=0.05).verdict
+    'pass'
+    >>> assert_no_loss(new, old, margin=0.02)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    AssertionError: FAIL: AP −0.0667 (limits −0.0922 to −0.0244): significantly worse, beyond ...
+    """
+    result = gate(old, new, qrels, margin=margin, **options)
+    if result.exit_code(unsure):
+        raise AssertionError("\n".join([f.text for f in VIEW.findings(result)] + _lost(result)))
+    return result
+
+
+def _lost(result: GateResult) -> list[str]:
+    """The topics that lost most, a line each."""
+    return [
+        f"  {row.measure}, topic {loss.topic}: {loss.baseline:.4f} to {loss.candidate:.4f}"
+        for row in result.measures
+        for loss in row.losses
+    ]

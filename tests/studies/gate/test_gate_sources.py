@@ -1,0 +1,294 @@
+"""What a gate compares: files of other tools, systems that vary, and builds of one system."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import steadyrank as sr
+from steadyrank.stats.instances.equivalence import t_limits
+from steadyrank.stats.mixed.two_way import nested_difference, unequal_difference
+from steadyrank.studies.gate.view import VIEW
+
+N = 40
+TOPICS = [f"q{i}" for i in range(N)]
+RNG = np.random.default_rng(5)
+OLD = RNG.uniform(0.2, 0.8, N).round(4)
+NEW = (OLD + RNG.normal(0.0, 0.02, N)).round(4)
+
+
+def scores_of(values, name, **info):
+    """Scores [run, topic] of AP, one run or several."""
+    rows = np.atleast_2d(values)
+    runs = [name] if len(rows) == 1 else [f"{name}{k}" for k in range(len(rows))]
+    topics = [f"q{i}" for i in range(rows.shape[1])]
+    made = sr.Scores(measures=["AP"], runs=runs, topics=topics, values=rows[None])
+    return made.with_run_info(**info)
+
+
+def rank_eval(path, values):
+    details = {
+        topic: {"metric_score": value, "metric_details": {"dcg": {"dcg": value}}}
+        for topic, value in zip(TOPICS, values.tolist(), strict=True)
+    }
+    path.write_text(json.dumps({"metric_score": 0.5, "details": details, "failures": {}}))
+
+
+def trec_eval(path, values):
+    lines = [f"map\t{topic}\t{value:.4f}\n" for topic, value in zip(TOPICS, values, strict=True)]
+    path.write_text("".join(lines) + f"runid\tall\t{path.stem}\nmap\tall\t{values.mean():.4f}\n")
+
+
+def wide(path, values):
+    rows = zip(TOPICS, values, strict=True)
+    path.write_text("topic,sys\n" + "".join(f"{t},{v}\n" for t, v in rows))
+
+
+def long_lines(path, values):
+    rows = zip(TOPICS, values.tolist(), strict=True)
+    path.write_text(
+        "".join(json.dumps({"query_id": t, "measure": "AP", "value": v}) + "\n" for t, v in rows)
+    )
+
+
+def nested(path, values):
+    rows = zip(TOPICS, values.tolist(), strict=True)
+    path.write_text(json.dumps({topic: {"map": value} for topic, value in rows}))
+
+
+def inspect(path, values):
+    """Two epochs of each sample, which are averaged."""
+    samples = [
+        {"id": topic, "epoch": epoch, "scores": {"match": {"value": value + sign * 0.1}}}
+        for topic, value in zip(TOPICS, values.tolist(), strict=True)
+        for epoch, sign in ((1, -1), (2, 1))
+    ]
+    log = {"version": 2, "status": "success", "eval": {"model": path.stem}, "samples": samples}
+    path.write_text(json.dumps(log))
+
+
+def lm_eval(path, values):
+    rows = [
+        {"doc_id": i, "filter": "none", "metrics": ["acc"], "acc": value}
+        for i, value in enumerate(values.tolist())
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.mark.parametrize(
+    ("write", "suffix"),
+    [
+        (rank_eval, "json"),
+        (trec_eval, "txt"),
+        (wide, "csv"),
+        (long_lines, "jsonl"),
+        (nested, "json"),
+        (inspect, "json"),
+        (lm_eval, "jsonl"),
+    ],
+)
+def test_scores_of_other_tools_need_no_judgments(tmp_path, write, suffix):
+    files = [tmp_path / f"{name}.{suffix}" for name in ("old", "new")]
+    for path, values in zip(files, (OLD, NEW), strict=True):
+        write(path, values)
+    (row,) = sr.gate(*files, margin=0.02).measures
+    (expected,) = sr.gate(scores_of(OLD, "a"), scores_of(NEW, "b"), margin=0.02).measures
+    assert row.n_topics == N
+    assert row.interval == pytest.approx(expected.interval, abs=1e-12)
+    assert row.verdict == expected.verdict == "pass"
+
+
+def test_which_measure_is_meant(tmp_path):
+    both = [tmp_path / name for name in ("old.txt", "new.txt")]
+    for path in both:
+        lines = [
+            f"{m}\t{t}\t{v}\n"
+            for m in ("map", "recip_rank")
+            for t, v in zip(TOPICS, OLD, strict=True)
+        ]
+        path.write_text("".join(lines))
+    with pytest.raises(sr.InputError, match=r"both hold 2 measures \(map and recip_rank\): name"):
+        sr.gate(*both, margin=0.1)
+    assert sr.gate(*both, measures="map", margin=0.1).measures[0].measure == "map"
+    rank_eval(tmp_path / "other.json", NEW)
+    with pytest.raises(sr.InputError, match="they share no measure"):
+        sr.gate(both[0], tmp_path / "other.json", margin=0.1)
+    with pytest.raises(sr.InputError, match="no margin for each measure"):
+        sr.gate(*both)
+
+
+def test_a_run_without_judgments_is_refused(tmp_path):
+    for name in ("old.run", "new.run"):
+        (tmp_path / name).write_text("q1 Q0 d1 1 2.0 tag\nq1 Q0 d2 2 1.0 tag\n")
+    with pytest.raises(sr.InputError, match="runs require judgments: give qrels, or"):
+        sr.gate(tmp_path / "old.run", tmp_path / "new.run", margin=0.1)
+
+
+def test_answers_of_one_system_are_averaged():
+    """As readers that know repetitions give them: the k-th answers have nothing in common."""
+    spread = RNG.normal(0.0, 0.3, (3, N))
+    spread -= spread.mean(axis=0)
+    info = {"system": ["a"] * 3, "answer": ["1", "2", "3"]}
+    many = scores_of(OLD + spread, "a", **info)
+    result = sr.gate(many, scores_of(NEW, "b"), margin=0.02)
+    (expected,) = sr.gate(scores_of(OLD, "a"), scores_of(NEW, "b"), margin=0.02).measures
+    assert result.measures[0].interval == pytest.approx(expected.interval, abs=1e-12)
+    assert (result.baseline, result.n_runs) == ("a", (1, 1))
+    other = scores_of(OLD + spread, "a", **info | {"system": ["a", "a", "b"]})
+    with pytest.raises(sr.InputError, match="hold 3 runs: give the scores of one run, or of the"):
+        sr.gate(other, scores_of(NEW, "b"), margin=0.02)
+
+
+@pytest.mark.parametrize(("n_old", "n_new"), [(4, 6), (5, 5), (1, 5), (3, 1)])
+def test_systems_that_vary_have_the_limits_of_the_mixed_model(tmp_path, n_old, n_new):
+    """Those of `instances`, at a confidence of 1 - 2 alpha; files of a folder are the runs."""
+    rng = np.random.default_rng(n_old)
+    folders = [tmp_path / name for name in ("old", "new")]
+    cubes = []
+    for folder, n_runs, level in zip(folders, (n_old, n_new), (OLD, NEW), strict=True):
+        folder.mkdir()
+        effects = rng.normal(0.0, 0.03, (n_runs, 1)) + rng.normal(0.0, 0.05, (n_runs, N))
+        cubes.append((level + effects).round(6))
+        for k, values in enumerate(cubes[-1]):
+            wide(folder / f"run{k}.csv", values)
+    result = sr.gate(*folders, margin=0.05)
+    (row,) = result.measures
+    systems = ["b"] * n_old + ["a"] * n_new
+    every = scores_of(np.concatenate(cubes), "r", system=systems)
+    expected = sr.instances(every, a="a", b="b", delta=0.05)
+    assert row.difference == pytest.approx(expected.difference, rel=1e-6)
+    assert row.interval == pytest.approx(expected.equivalence.interval, rel=1e-6)
+    assert row.pvalue_pass == pytest.approx(expected.equivalence.pvalue_non_inferiority, rel=1e-5)
+    assert (row.method, result.n_runs, result.baseline) == ("mixed", (n_old, n_new), "old")
+    assert f"topics and runs ({n_new} and {n_old}) are random" in str(result)
+    guarded = sr.gate(*folders, margin=0.05, guard_breakage=True).measures[0]
+    assert guarded.interval.low < row.interval.low
+    assert guarded.interval.high == row.interval.high
+
+
+def test_unequal_numbers_of_runs_on_many_topics():
+    """Mean squares agree with REML, which they stand in for above 500 topics."""
+    rng, n = np.random.default_rng(3), 501
+    topic = rng.uniform(0.3, 0.7, n)
+    cubes = [
+        topic
+        + rng.normal(0.0, 0.05, n)
+        + rng.normal(0.0, 0.02, (n_runs, 1))
+        + rng.normal(0.0, 0.05, (n_runs, n))
+        for n_runs in (5, 8)
+    ]
+    sides = [
+        scores_of(cube, name, system=[name] * len(cube))
+        for cube, name in zip(cubes, ("old", "new"), strict=True)
+    ]
+    (row,) = sr.gate(*sides, margin=0.05).measures
+    fewer = [side.select(topics=side.topics[:500]) for side in sides]
+    (reml,) = sr.gate(*fewer, margin=0.05).measures
+    fit = unequal_difference(cubes[1][:, :500], cubes[0][:, :500])
+    limits = t_limits(fit.estimate, fit.standard_error, fit.df, 0.9)
+    assert limits == pytest.approx(reml.interval, abs=2e-4), "of limits that are .04 apart"
+    assert row.interval == pytest.approx(reml.interval, abs=1e-3)
+
+
+def test_equal_numbers_of_runs_are_a_case_of_unequal_ones():
+    first, second = np.random.default_rng(4).normal(0.5, 0.1, (2, 6, 30))
+    for both in ((first, second), (first[:2], second[:2])):
+        found, expected = unequal_difference(*both), nested_difference(*both)
+        for key in ("estimate", "standard_error", "df", "statistic", "pvalue"):
+            assert getattr(found, key) == pytest.approx(getattr(expected, key), rel=1e-9)
+        assert found.variances == pytest.approx(expected.variances, rel=1e-9, nan_ok=True)
+
+
+def test_runs_of_systems_that_vary(tmp_path):
+    """A folder of TREC runs per side is as good as a list of them."""
+    qrels = {topic: {"d0": 1, "d1": 0} for topic in TOPICS}
+    sides = []
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+        runs = []
+        for k in range(3):
+            first = np.random.default_rng(k + len(name)).random(N) < 0.8
+            order = [("d0", "d1") if top else ("d1", "d0") for top in first]
+            lines = [
+                f"{topic} Q0 {doc} {rank} {9 - rank} tag\n"
+                for topic, docs in zip(TOPICS, order, strict=True)
+                for rank, doc in enumerate(docs)
+            ]
+            (tmp_path / name / f"{k}.run").write_text("".join(lines))
+            runs.append(tmp_path / name / f"{k}.run")
+        sides.append(runs)
+    options = {"measures": "RR", "margin": 0.1}
+    by_folder = sr.gate(tmp_path / "old", tmp_path / "new", qrels, **options)
+    by_list = sr.gate(*sides, qrels, name_from="file", **options)
+    assert by_folder.measures[0].interval == by_list.measures[0].interval
+    assert by_folder.n_runs == (3, 3)
+
+
+def test_a_side_that_varies_takes_neither_clusters_nor_weights():
+    info = {"system": ["a", "a"]}
+    many = scores_of(np.stack([OLD, OLD + 0.01]), "a", **info).with_topic_info(weight=["2"] * N)
+    with pytest.raises(sr.InputError, match="a side with several runs takes topics as they are"):
+        sr.gate(many, scores_of(NEW, "b"), margin=0.1)
+
+
+def builds(means, n_topics=N):
+    """Builds whose means over the topics are these."""
+    spread = np.linspace(-0.1, 0.1, n_topics)
+    return scores_of(np.asarray(means)[:, None] + spread, "b", system=["old"] * len(means))
+
+
+def test_a_rebuild_lies_where_a_further_build_would():
+    means = np.array([0.50, 0.51, 0.49, 0.505, 0.495])
+    reach = stats.t.ppf(0.975, 4) * means.std(ddof=1) * math.sqrt(1 + 1 / 5)
+    for off, verdict in ((0.99, "pass"), (1.01, "fail"), (-1.01, "fail")):
+        new = scores_of(means.mean() + off * reach + np.linspace(-0.1, 0.1, N), "new")
+        result = sr.gate(builds(means), new, rebuild=True)
+        (row,) = result.measures
+        assert (result.verdict, row.method) == (verdict, "rebuild")
+        assert row.margin == pytest.approx(reach)
+        assert row.interval == pytest.approx((-reach, reach))
+        assert len(sr.plot(result).axes) == 1
+        assert row.pvalue_fail == pytest.approx(
+            2 * stats.t.sf(abs(off) * reach / (means.std(ddof=1) * math.sqrt(1.2)), 4)
+        )
+        told = VIEW.findings(result)
+        assert [finding.id for finding in told] == ["gate.verdict"]
+        assert f"±{reach:.4f}, what a further build differs by (5 builds)" in told[0].text
+    same = sr.gate(
+        builds([0.5, 0.5]), scores_of(0.5 + np.linspace(-0.1, 0.1, N), "n"), rebuild=True
+    )
+    assert same.verdict == "pass"
+    other = sr.gate(
+        builds([0.5, 0.5]), scores_of(0.5 + np.linspace(-0.1, 0.2, N), "n"), rebuild=True
+    )
+    assert other.verdict == "fail", "builds that never differ allow for no difference"
+
+
+def test_rebuilds_are_recognised_at_their_level():
+    """Of 400 new builds of the same system, alpha fail; bands of a false alarm in 10,000."""
+    rng, n_trials = np.random.default_rng(2), 400
+    failed = 0
+    for _ in range(n_trials):
+        *old, mean = rng.normal(0.5, 0.01, 5)
+        new = scores_of(mean + np.linspace(-0.1, 0.1, N), "n")
+        failed += sr.gate(builds(old), new, rebuild=True).verdict == "fail"
+    law = stats.binom(n_trials, 0.05)
+    assert law.sf(failed - 1) > 1e-4
+    assert law.cdf(failed) > 1e-4
+
+
+@pytest.mark.parametrize(
+    ("baseline", "options", "complaint"),
+    [
+        (scores_of(OLD, "a"), {}, "rebuild requires at least 2 builds as the baseline and one as"),
+        (builds([0.5, 0.6]), {"margin": 0.1}, "rebuild takes its tolerance from the builds: omit"),
+        (builds([0.5, 0.6]), {"sequential": True}, "sequential cannot be combined with rebuild"),
+    ],
+)
+def test_bad_rebuilds(baseline, options, complaint):
+    with pytest.raises(sr.InputError, match=complaint):
+        sr.gate(baseline, scores_of(NEW, "b"), rebuild=True, **options)
