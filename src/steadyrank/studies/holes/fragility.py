@@ -1,0 +1,268 @@
+"""How few judgments carry a lead: the fewest documents whose grade, changed, undoes it.
+
+Topics have no document in common, so that a change counts on one topic alone. There the difference
+of two runs is N / I: N the sum over documents of gain × (what it is worth in the first ranking less
+what it is worth in the second), I the ideal list's, 1 for measures without one.
+
+**Linear** (P, RBP, SetP, NumRelRet): changes do not affect each other. Each document has one grade
+that lowers the lead most, so the fewest are those whose changes lower it most: *exact*.
+
+**nDCG, nG, R, SetR** (I falls and rises with grades) and **AP** (what a document is worth depends
+on the relevant ones above and below it): the change that lowers the lead most is made, and what the
+others on its topic would do is computed again. The documents found do undo the lead; there may be
+fewer that do: an *upper* bound. Toggling a document of AP at rank r, with i relevant ones above it,
+changes the sum of precisions by (i + 1) / r and by 1 / rank of each relevant one below it.
+
+Only judged documents that one of the two runs ranks within the cutoff are changed: others have no
+grade to change, or count in the ideal list alone. Gains stay those of the grades that there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from steadyrank.compute.executors import map_in_order, workers
+from steadyrank.compute.kernels import kernel, part
+from steadyrank.studies.holes.lists import Lists
+from steadyrank.studies.holes.measures import HoledMeasure
+from steadyrank.studies.holes.result import DECIDED, GradeChange, JudgmentFragility
+
+MOST_NAMED = 20
+"""Changes that are named, document by document; of more, only the number is kept."""
+
+PAIRS_A_TASK = 64
+
+
+class _Book(NamedTuple):
+    """The judged documents that rankings have within the cutoff, and what grades are worth."""
+
+    blocks: np.ndarray
+    """[cell + 1]: by rank."""
+    rows: np.ndarray
+    ranks: np.ndarray
+    weights: np.ndarray
+    gains: np.ndarray
+    """[grade]"""
+    sums: np.ndarray
+    """[n]: the ideal list's, of n documents of gain 1; empty for measures without one."""
+    is_ap: bool
+
+
+class _State(NamedTuple):
+    """Grades as they are changed, and the next change of each topic."""
+
+    grades: np.ndarray
+    """[judgment]"""
+    worth: np.ndarray
+    """[judgment]: in the first ranking less in the second."""
+    above: np.ndarray
+    """[topic, grade]: documents of this grade and above."""
+    difference: np.ndarray
+    """[topic]"""
+    effect: np.ndarray
+    """[topic]: by how much the best change lowers the lead."""
+    row: np.ndarray
+    grade: np.ndarray
+
+
+def judgment_fragility(
+    lists: Lists,
+    measure: HoledMeasure,
+    pairs: np.ndarray,
+    difference: np.ndarray,
+    *,
+    jobs: int | None = None,
+) -> list[JudgmentFragility | None]:
+    """Of each pair, the fewest grade changes that undo its lead, given its mean difference.
+
+    None without a lead, and for measures of other families.
+    """
+    if measure.family not in ("linear", "shared", "AP") or measure.measure.name == "Judged":
+        return [None] * len(pairs)
+    book = _book(lists, measure)
+    n_topics = lists.n_topics
+    longest = int(np.diff(book.blocks[::n_topics]).max(initial=0))
+
+    def found(start: int) -> list[JudgmentFragility | None]:
+        state, steps = _state(lists, measure), np.empty((4, 4 * longest), np.int64)
+        some = slice(start, start + PAIRS_A_TASK)
+        leads = zip(pairs[some].tolist(), np.sign(difference[some]), strict=True)
+        numbers = (
+            _undo_lead(book, state, a, b, lead, DECIDED * n_topics, steps) for (a, b), lead in leads
+        )
+        return [_named(lists, measure, steps[:2, :n]) if n > 0 else None for n in numbers]
+
+    with workers(jobs=jobs) as threads:
+        return [
+            one
+            for part in map_in_order(found, range(0, len(pairs), PAIRS_A_TASK), threads)
+            for one in part
+        ]
+
+
+def _book(lists: Lists, measure: HoledMeasure) -> _Book:
+    entries = lists.judged.only(lists.judged.ranks <= measure.depth)
+    lengths = lists.lengths.ravel()[entries.cells]
+    sums = np.empty(0)
+    if measure.family != "linear":
+        most = int(lists.qrels.sizes.max(initial=1))
+        sums = measure.ideal_sums(most)
+        sums = np.arange(most + 1.0) if len(sums) == 0 else sums
+    return _Book(
+        entries.blocks,
+        entries.rows.astype(np.int64),
+        entries.ranks.astype(np.float64),
+        measure.weights(entries.ranks, lengths),
+        measure.gains,
+        sums,
+        measure.family == "AP",
+    )
+
+
+def _state(lists: Lists, measure: HoledMeasure) -> _State:
+    qrels = lists.qrels
+    grades = np.maximum(qrels.grades, 0).astype(np.int64)
+    topic = np.repeat(np.arange(lists.n_topics), qrels.sizes)
+    above = [
+        np.bincount(topic[grades >= grade], minlength=lists.n_topics)
+        for grade in range(measure.top_grade + 1)
+    ]
+    of_topics = np.zeros((2, lists.n_topics))
+    places = np.zeros((2, lists.n_topics), np.int64)
+    return _State(grades, np.zeros(len(grades)), np.stack(above, axis=1), *of_topics, *places)
+
+
+def _named(lists: Lists, measure: HoledMeasure, steps: np.ndarray) -> JudgmentFragility:
+    """The changes of one pair from its steps [row or grade, step]."""
+    qrels = lists.qrels
+    last = dict(zip(*steps.tolist(), strict=True))
+    # A document that came back to its grade was not changed.
+    changed = [(row, to) for row, to in last.items() if to != max(int(qrels.grades[row]), 0)]
+    is_exact = measure.family == "linear" or len(changed) == 1
+    kind: Literal["exact", "upper"] = "exact" if is_exact else "upper"
+    rows: Sequence[tuple[int, int]] = changed if len(changed) <= MOST_NAMED else ()
+    topics = np.searchsorted(qrels.blocks, [row for row, _ in rows], side="right") - 1
+    documents = tuple(
+        GradeChange(qrels.topics[t], qrels.documents[row], int(qrels.grades[row]), to)
+        for t, (row, to) in zip(topics, rows, strict=True)
+    )
+    return JudgmentFragility(len(changed), kind, documents)
+
+
+@part
+def _lay_out(book, state, cell, sign):
+    """Add to each document what it is worth in one ranking: AP's numerator on the way."""
+    worth, grades, gains = state.worth, state.grades, book.gains
+    first, last = book.blocks[cell], book.blocks[cell + 1]
+    if not book.is_ap:
+        for i in range(first, last):
+            worth[book.rows[i]] += sign * book.weights[i]
+        return 0.0
+    left = 0
+    for i in range(first, last):
+        left += gains[grades[book.rows[i]]] > 0.0
+    below, total = 0.0, 0.0
+    for i in range(last - 1, first - 1, -1):
+        row = book.rows[i]
+        relevant = gains[grades[row]] > 0.0
+        left -= relevant  # now those above
+        worth[row] += sign * ((left + 1) / book.ranks[i] + below)
+        if relevant:
+            total += (left + 1) / book.ranks[i]
+            below += 1.0 / book.ranks[i]
+    return sign * total
+
+
+@part
+def _step(book, state, t, grade, by):
+    """How the ideal list changes where one document more, or less, has this grade or above."""
+    if len(book.sums) == 0:
+        return 0.0
+    n, last = state.above[t, grade], len(book.sums) - 1
+    gain = book.gains[grade] - book.gains[grade - 1]
+    return gain * (book.sums[min(n + by, last)] - book.sums[min(n, last)])
+
+
+@part
+def _ratio(numerator, ideal):
+    return numerator / ideal if ideal > 0.0 else 0.0
+
+
+@part
+def _look_at(book, state, a, b, t, lead):
+    """Write the difference on a topic, and the change that lowers the lead most."""
+    n_topics, gains, grades = len(state.effect), book.gains, state.grades
+    cells = (a * n_topics + t, b * n_topics + t)
+    for cell in cells:
+        for i in range(book.blocks[cell], book.blocks[cell + 1]):
+            state.worth[book.rows[i]] = 0.0
+    numerator = _lay_out(book, state, cells[0], 1.0) + _lay_out(book, state, cells[1], -1.0)
+    if not book.is_ap:
+        for k in range(2):
+            sign = 1.0 - 2.0 * k
+            for i in range(book.blocks[cells[k]], book.blocks[cells[k] + 1]):
+                numerator += sign * book.weights[i] * gains[grades[book.rows[i]]]
+    ideal = 1.0
+    if len(book.sums) > 0:
+        ideal = 0.0
+        for grade in range(1, len(gains)):
+            n = min(state.above[t, grade], len(book.sums) - 1)
+            ideal += (gains[grade] - gains[grade - 1]) * book.sums[n]
+    now = _ratio(numerator, ideal)
+    state.difference[t] = now
+    state.effect[t] = 0.0
+    for cell in cells:
+        for i in range(book.blocks[cell], book.blocks[cell + 1]):
+            row = book.rows[i]
+            own, worth = grades[row], state.worth[row]
+            if worth == 0.0 and len(book.sums) == 0:
+                continue
+            for by in (1, -1):
+                changed, grade = ideal, own + by
+                while 0 <= grade < len(gains):
+                    changed += _step(book, state, t, grade if by > 0 else grade + 1, by)
+                    then = _ratio(numerator + worth * (gains[grade] - gains[own]), changed)
+                    # Of grades and documents that do the same, the first: the nearest grade.
+                    if lead * (now - then) > state.effect[t]:
+                        state.effect[t] = lead * (now - then)
+                        state.row[t] = row
+                        state.grade[t] = grade
+                    grade += by
+
+
+@part
+def _change(state, t, row, grade):
+    own = state.grades[row]
+    for g in range(min(own, grade) + 1, max(own, grade) + 1):
+        state.above[t, g] += 1 if grade > own else -1
+    state.grades[row] = grade
+
+
+@kernel
+def _undo_lead(book, state, a, b, lead, tolerance, steps):
+    """Change grades until the lead is gone, and return how many changes that took.
+
+    Writes rows and grades of the changes to `steps`, then topics and grades before. 0 where there
+    is no lead, -1 where no change lowers it any more. Grades are put back.
+    """
+    for t in range(len(state.effect)):
+        _look_at(book, state, a, b, t, lead)
+    n = 0
+    while lead * state.difference.sum() > tolerance:
+        t = int(np.argmax(state.effect))
+        if n == steps.shape[1] or not state.effect[t] > 0.0:
+            break
+        row, grade = state.row[t], state.grade[t]
+        steps[0, n] = row
+        steps[1, n] = grade
+        steps[2, n] = t
+        steps[3, n] = state.grades[row]
+        _change(state, t, row, grade)
+        _look_at(book, state, a, b, t, lead)
+        n += 1
+    for k in range(n - 1, -1, -1):
+        _change(state, steps[2, k], steps[0, k], steps[3, k])
+    return -1 if lead * state.difference.sum() > tolerance else n
