@@ -12,6 +12,9 @@ from steadyrank.stats.planning.variance_facets import FacetComponents
 from steadyrank.studies.stability.study import StabilityResult, facet_words
 from steadyrank.words import counted, interval
 
+MOST = 1e6
+"""Topics; more are no plan."""
+
 Results = Sequence[StabilityResult]
 """One per measure, the one that ranks the runs first."""
 
@@ -51,7 +54,42 @@ def findings(results: Results) -> list[Finding]:
     for part, value in below.items():
         text = f"The {part} component came out as {value:.3g} and counts as 0: it is too small."
         said.append(Finding(f"stability.negative.{part}", text, {"variance": value}))
-    return said
+    return [*said, *_separation(result), *_assessors(result)]
+
+
+def _separation(result: StabilityResult) -> list[Finding]:
+    """Whether these topics separate the runs that could be first."""
+    found, topics = result.separation, counted(result.components.n_topics, "topic")
+    if found is None:
+        return []
+    text = f"Only {found.runs[0]} could be first: {topics} separate the best run from all others."
+    if found.n_pairs:
+        text = (
+            f"Of {counted(found.n_pairs, 'pair', form=',')} of {len(found.runs):,} runs that could "
+            f"be first, {topics} could separate {found.n_separable or 'none'}"
+        )
+        half = f"; half require {found.topics_needed:,.0f}." if found.topics_needed < MOST else "."
+        text += half if found.n_separable < found.n_pairs / 2 else "."
+    return [Finding("stability.separation", text, found.row())]
+
+
+def _assessors(result: StabilityResult) -> list[Finding]:
+    """Where the best order of another assessor would stand, and whether runs are beyond it."""
+    if not result.assessors:
+        return []
+    best = min(result.assessors, key=lambda own: own.rank)
+    if best.significantly_above:
+        runs = f"{len(best.significantly_above):,} of {counted(best.n_runs, 'run', form=',')}"
+        text = (
+            f"If {best.judge} judges as well as people do, the judgments have expired for {runs}: "
+            f"its order ranks {best.rank:,}."
+        )
+        return [Finding("stability.expired", text, best.row())]
+    text = (
+        f"Documents in the order of {best.judge}'s grades would rank {best.rank:,} among "
+        f"{counted(best.n_runs, 'run', form=',')}; no run is significantly above that."
+    )
+    return [Finding("stability.assessor", text, best.row())]
 
 
 def _component_rows(results: Results) -> list[dict[str, Any]]:
@@ -159,6 +197,30 @@ INFLUENCE = TableSpec(
 )
 
 
+ASSESSORS = TableSpec(
+    id="stability-assessors",
+    rows=lambda results: [
+        {
+            "measure": result.measure,
+            **picked(own, "judge mean rank"),
+            "n_above": len(own.above),
+            "n_significant": len(own.significantly_above),
+        }
+        for result in results
+        for own in result.assessors
+    ],
+    columns=(
+        MEASURE,
+        Col("judge", form="name"),
+        Col("mean", "mean", about="over all orders of documents of the same grade"),
+        Col("rank", form="count"),
+        Col("n_above", "runs above", "count"),
+        Col("n_significant", "significantly", "count", about="paired t tests, Holm's correction"),
+    ),
+    caption="Documents in the order of a judge's grades, as a run (docs/stability.md).",
+)
+
+
 def fields(results: Results) -> dict[str, Any]:
     """The promised keys of one measure; of several, a list of such objects."""
     if len(results) > 1:
@@ -178,6 +240,8 @@ def fields(results: Results) -> dict[str, Any]:
         "d_study": [own.row() for own in result.coefficients],
         "leave_one_out": result.leave_one_out and result.leave_one_out.row(),
         "leading_group": result.leading_group and result.leading_group.row(),
+        "separation": result.separation and result.separation.row(),
+        "assessors": [own.row() for own in result.assessors],
         **picked(g, facets),
     }
 
@@ -196,7 +260,7 @@ VIEW = View(
         ),
     ),
     findings=findings,
-    tables=(COMPONENTS, COEFFICIENTS, NEEDED, INFLUENCE),
+    tables=(COMPONENTS, COEFFICIENTS, NEEDED, INFLUENCE, ASSESSORS),
     csv="d-study",
     fields=fields,
     figure=FigureSpec(
