@@ -14,8 +14,10 @@ from tests.docs.test_notebook_tables import DATA, NUMBERS, returned_classes
 
 NOTEBOOK = Path(__file__).parents[2] / "docs" / "notebooks" / "results.ipynb"
 
-MADE_WITH_MORE = {"GridResult", "ShardResult", "WrittenRuns", "Reproduction", "TrueMeans"}
-"""Results that need a collection or a paper's data, or only serve tests."""
+MADE_WITH_MORE = {"GridResult", "ShardResult", "WrittenRuns", "Reproduction", "TrueMeans"} | {
+    "SimulatePart"
+}
+"""Results that need a collection, a paper's data or several machines, or only serve tests."""
 
 
 def last_value(source, names):

@@ -96,7 +96,8 @@ def test_more_parts_than_blocks(track, tmp_path):
 def test_what_a_part_says(track, files, tmp_path, capsys):
     store = ["--store", str(tmp_path)]
     text = printed(capsys, *files, *store, "--part", "1/2")
-    assert text.strip() == "Part 1 of 2: 3 blocks computed, 0 kept; 2 of 5 blocks left."
+    first, *_ = text.splitlines()
+    assert first == "Part 1 of 2: 3 blocks computed, 0 kept; 2 of 5 blocks left."
     text = printed(capsys, *files, *store, "--part", "2/2")
     assert "all blocks are there" in text
     rows = printed(capsys, *files, *store, "--part", "2/2", "--csv").splitlines()

@@ -85,8 +85,8 @@ class SimulatePart(Framed):
         return [asdict(self)]
 
     def caption(self) -> str:
-        """Nothing more than the row says."""
-        return ""
+        """Which part it is."""
+        return f"part {self.part:,} of {self.n_parts:,}, blocks of simulated collections"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -429,8 +429,13 @@ PART_VIEW = View(
         TableSpec(
             id="simulate-part",
             rows=SimulatePart.rows,
-            columns=(Col("part", form="count"),),
-            when=lambda result: False,  # a sentence says it all; CSV has the row
+            columns=(
+                Col("part", form="count"),
+                Col("n_computed", "computed", "count"),
+                Col("n_kept", "kept", "count"),
+                Col("n_left", "left, of all parts", "count"),
+            ),
+            caption=lambda result: f"{result.caption().capitalize()}.",
         ),
     ),
     fields=asdict,
