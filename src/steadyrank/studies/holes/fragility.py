@@ -19,15 +19,13 @@ grade to change, or count in the ideal list alone. Gains stay those of the grade
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from steadyrank.compute.executors import map_in_order, workers
-from steadyrank.compute.kernels import kernel, part
-from steadyrank.studies.holes.lists import Lists
-from steadyrank.studies.holes.measures import HoledMeasure
+from steadyrank.compute.kernels import inlined, kernel, part
+from steadyrank.studies.holes.measures import HoledMeasure, Rankings
 from steadyrank.studies.holes.result import DECIDED, GradeChange, JudgmentFragility
 
 MOST_NAMED = 20
@@ -37,12 +35,10 @@ PAIRS_A_TASK = 64
 
 
 class _Book(NamedTuple):
-    """The judged documents that rankings have within the cutoff, and what grades are worth."""
+    """The judged documents that rankings have within the cutoff, by rank, and what counts."""
 
     blocks: np.ndarray
-    """[cell + 1]: by rank."""
     rows: np.ndarray
-    ranks: np.ndarray
     weights: np.ndarray
     gains: np.ndarray
     """[grade]"""
@@ -55,21 +51,19 @@ class _State(NamedTuple):
     """Grades as they are changed, and the next change of each topic."""
 
     grades: np.ndarray
-    """[judgment]"""
+    """[judgment], as is what each is worth in the first ranking less in the second."""
     worth: np.ndarray
-    """[judgment]: in the first ranking less in the second."""
     above: np.ndarray
     """[topic, grade]: documents of this grade and above."""
     difference: np.ndarray
-    """[topic]"""
+    """[topic], as are by how much the best change lowers the lead, its row and its grade."""
     effect: np.ndarray
-    """[topic]: by how much the best change lowers the lead."""
     row: np.ndarray
     grade: np.ndarray
 
 
 def judgment_fragility(
-    lists: Lists,
+    rankings: Rankings,
     measure: HoledMeasure,
     pairs: np.ndarray,
     difference: np.ndarray,
@@ -82,152 +76,120 @@ def judgment_fragility(
     """
     if measure.family not in ("linear", "shared", "AP") or measure.measure.name == "Judged":
         return [None] * len(pairs)
-    book = _book(lists, measure)
-    n_topics = lists.n_topics
+    book, n_topics = _book(rankings, measure), rankings.lists.n_topics
     longest = int(np.diff(book.blocks[::n_topics]).max(initial=0))
 
     def found(start: int) -> list[JudgmentFragility | None]:
-        state, steps = _state(lists, measure), np.empty((4, 4 * longest), np.int64)
+        state, steps = _state(rankings), np.empty((4, 4 * longest), np.int64)
         some = slice(start, start + PAIRS_A_TASK)
         leads = zip(pairs[some].tolist(), np.sign(difference[some]), strict=True)
         numbers = (
             _undo_lead(book, state, a, b, lead, DECIDED * n_topics, steps) for (a, b), lead in leads
         )
-        return [_named(lists, measure, steps[:2, :n]) if n > 0 else None for n in numbers]
+        return [_named(rankings, measure, steps[:2, :n]) if n > 0 else None for n in numbers]
 
     with workers(jobs=jobs) as threads:
-        return [
-            one
-            for part in map_in_order(found, range(0, len(pairs), PAIRS_A_TASK), threads)
-            for one in part
-        ]
+        tasks = map_in_order(found, range(0, len(pairs), PAIRS_A_TASK), threads)
+    return [one for task in tasks for one in task]
 
 
-def _book(lists: Lists, measure: HoledMeasure) -> _Book:
+def _book(rankings: Rankings, measure: HoledMeasure) -> _Book:
+    lists = rankings.lists
     entries = lists.judged.only(lists.judged.ranks <= measure.depth)
-    lengths = lists.lengths.ravel()[entries.cells]
+    weights = measure.weights(entries.ranks, lists.lengths.ravel()[entries.cells])
     sums = np.empty(0)
     if measure.family != "linear":
         most = int(lists.qrels.sizes.max(initial=1))
         sums = measure.ideal_sums(most)
-        sums = np.arange(most + 1.0) if len(sums) == 0 else sums
-    return _Book(
-        entries.blocks,
-        entries.rows.astype(np.int64),
-        entries.ranks.astype(np.float64),
-        measure.weights(entries.ranks, lengths),
-        measure.gains,
-        sums,
-        measure.family == "AP",
-    )
+        sums = sums if len(sums) else np.arange(most + 1.0)
+    rows = entries.rows.astype(np.int64)
+    return _Book(entries.blocks, rows, weights, measure.gains, sums, measure.family == "AP")
 
 
-def _state(lists: Lists, measure: HoledMeasure) -> _State:
-    qrels = lists.qrels
+def _state(rankings: Rankings) -> _State:
+    qrels = rankings.lists.qrels
+    counts = np.column_stack([qrels.sizes, rankings.n_graded])  # of grade 0: never asked for
+    above = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1].copy()
     grades = np.maximum(qrels.grades, 0).astype(np.int64)
-    topic = np.repeat(np.arange(lists.n_topics), qrels.sizes)
-    above = [
-        np.bincount(topic[grades >= grade], minlength=lists.n_topics)
-        for grade in range(measure.top_grade + 1)
-    ]
-    of_topics = np.zeros((2, lists.n_topics))
-    places = np.zeros((2, lists.n_topics), np.int64)
-    return _State(grades, np.zeros(len(grades)), np.stack(above, axis=1), *of_topics, *places)
+    figures, places = np.zeros((2, len(above))), np.zeros((2, len(above)), np.int64)
+    return _State(grades, np.zeros(len(grades)), above, *figures, *places)
 
 
-def _named(lists: Lists, measure: HoledMeasure, steps: np.ndarray) -> JudgmentFragility:
+def _named(rankings: Rankings, measure: HoledMeasure, steps: np.ndarray) -> JudgmentFragility:
     """The changes of one pair from its steps [row or grade, step]."""
-    qrels = lists.qrels
+    qrels = rankings.lists.qrels
     last = dict(zip(*steps.tolist(), strict=True))
     # A document that came back to its grade was not changed.
-    changed = [(row, to) for row, to in last.items() if to != max(int(qrels.grades[row]), 0)]
+    changed = {row: to for row, to in last.items() if to != max(int(qrels.grades[row]), 0)}
     is_exact = measure.family == "linear" or len(changed) == 1
-    kind: Literal["exact", "upper"] = "exact" if is_exact else "upper"
-    rows: Sequence[tuple[int, int]] = changed if len(changed) <= MOST_NAMED else ()
-    topics = np.searchsorted(qrels.blocks, [row for row, _ in rows], side="right") - 1
+    rows = [*changed] if len(changed) <= MOST_NAMED else []
+    topics = np.searchsorted(qrels.blocks, rows, side="right") - 1
     documents = tuple(
-        GradeChange(qrels.topics[t], qrels.documents[row], int(qrels.grades[row]), to)
-        for t, (row, to) in zip(topics, rows, strict=True)
+        GradeChange(qrels.topics[t], qrels.documents[row], int(qrels.grades[row]), changed[row])
+        for t, row in zip(topics, rows, strict=True)
     )
-    return JudgmentFragility(len(changed), kind, documents)
+    return JudgmentFragility(len(changed), "exact" if is_exact else "upper", documents)
 
 
 @part
 def _lay_out(book, state, cell, sign):
-    """Add to each document what it is worth in one ranking: AP's numerator on the way."""
-    worth, grades, gains = state.worth, state.grades, book.gains
+    """Add to each document what it is worth in one ranking; returns the sum of the relevant."""
     first, last = book.blocks[cell], book.blocks[cell + 1]
-    if not book.is_ap:
-        for i in range(first, last):
-            worth[book.rows[i]] += sign * book.weights[i]
-        return 0.0
-    left = 0
+    above = 0
     for i in range(first, last):
-        left += gains[grades[book.rows[i]]] > 0.0
+        above += book.gains[state.grades[book.rows[i]]] > 0.0
     below, total = 0.0, 0.0
     for i in range(last - 1, first - 1, -1):
-        row = book.rows[i]
-        relevant = gains[grades[row]] > 0.0
-        left -= relevant  # now those above
-        worth[row] += sign * ((left + 1) / book.ranks[i] + below)
-        if relevant:
-            total += (left + 1) / book.ranks[i]
-            below += 1.0 / book.ranks[i]
+        row, worth = book.rows[i], book.weights[i]
+        gain = book.gains[state.grades[row]]
+        if book.is_ap:  # weights are 1 / rank, gains 0 or 1
+            above -= gain > 0.0
+            worth = (above + 1) * book.weights[i]
+        total += gain * worth
+        state.worth[row] += sign * (worth + below)
+        if book.is_ap:
+            below += gain * book.weights[i]
     return sign * total
 
 
-@part
-def _step(book, state, t, grade, by):
-    """How the ideal list changes where one document more, or less, has this grade or above."""
-    if len(book.sums) == 0:
-        return 0.0
-    n, last = state.above[t, grade], len(book.sums) - 1
-    gain = book.gains[grade] - book.gains[grade - 1]
-    return gain * (book.sums[min(n + by, last)] - book.sums[min(n, last)])
-
-
-@part
-def _ratio(numerator, ideal):
-    return numerator / ideal if ideal > 0.0 else 0.0
+@inlined
+def _ideal(book, n, grade):
+    """What the ideal list has of a grade's step, where n documents reach it."""
+    return (book.gains[grade] - book.gains[grade - 1]) * book.sums[min(n, len(book.sums) - 1)]
 
 
 @part
 def _look_at(book, state, a, b, t, lead):
     """Write the difference on a topic, and the change that lowers the lead most."""
-    n_topics, gains, grades = len(state.effect), book.gains, state.grades
-    cells = (a * n_topics + t, b * n_topics + t)
+    gains, above, n_topics = book.gains, state.above, len(state.effect)
+    cells, has_ideal = (a * n_topics + t, b * n_topics + t), len(book.sums) > 0
     for cell in cells:
         for i in range(book.blocks[cell], book.blocks[cell + 1]):
             state.worth[book.rows[i]] = 0.0
     numerator = _lay_out(book, state, cells[0], 1.0) + _lay_out(book, state, cells[1], -1.0)
-    if not book.is_ap:
-        for k in range(2):
-            sign = 1.0 - 2.0 * k
-            for i in range(book.blocks[cells[k]], book.blocks[cells[k] + 1]):
-                numerator += sign * book.weights[i] * gains[grades[book.rows[i]]]
-    ideal = 1.0
-    if len(book.sums) > 0:
-        ideal = 0.0
+    ideal = 0.0 if has_ideal else 1.0
+    if has_ideal:
         for grade in range(1, len(gains)):
-            n = min(state.above[t, grade], len(book.sums) - 1)
-            ideal += (gains[grade] - gains[grade - 1]) * book.sums[n]
-    now = _ratio(numerator, ideal)
+            ideal += _ideal(book, above[t, grade], grade)
+    now = numerator / ideal if ideal > 0.0 else 0.0
     state.difference[t] = now
     state.effect[t] = 0.0
     for cell in cells:
         for i in range(book.blocks[cell], book.blocks[cell + 1]):
             row = book.rows[i]
-            own, worth = grades[row], state.worth[row]
-            if worth == 0.0 and len(book.sums) == 0:
-                continue
+            own = state.grades[row]
             for by in (1, -1):
                 changed, grade = ideal, own + by
                 while 0 <= grade < len(gains):
-                    changed += _step(book, state, t, grade if by > 0 else grade + 1, by)
-                    then = _ratio(numerator + worth * (gains[grade] - gains[own]), changed)
+                    if has_ideal:
+                        step = max(grade, grade - by)
+                        changed += _ideal(book, above[t, step] + by, step)
+                        changed -= _ideal(book, above[t, step], step)
+                    then = numerator + state.worth[row] * (gains[grade] - gains[own])
+                    lowered = lead * (now - (then / changed if changed > 0.0 else 0.0))
                     # Of grades and documents that do the same, the first: the nearest grade.
-                    if lead * (now - then) > state.effect[t]:
-                        state.effect[t] = lead * (now - then)
+                    if lowered > state.effect[t]:
+                        state.effect[t] = lowered
                         state.row[t] = row
                         state.grade[t] = grade
                     grade += by

@@ -176,7 +176,7 @@ def holes(
     scores = as_judged.scores(holed.recipe, no_grades)
     means = scores.mean(axis=1)
     condensed = as_judged.scores(holed.condensed, no_grades)
-    fragile = judgment_fragility(lists, holed, pairs, np.subtract(*means[pairs.T]), jobs=jobs)
+    fragile = judgment_fragility(rankings, holed, pairs, np.subtract(*means[pairs.T]), jobs=jobs)
     pair_rows = _pair_rows(lists.runs, scores, pairs, found, drawn, fragile)
     result = HolesResult(
         measure=str(holed.measure),

@@ -15,8 +15,9 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 
@@ -55,23 +56,6 @@ class Separation:
     def share(self) -> float:
         """Of the pairs; NaN where one run alone could be first."""
         return self.n_separable / self.n_pairs if self.n_pairs else math.nan
-
-    def row(self) -> dict[str, Any]:
-        """The keys of the JSON output."""
-        return asdict(self) | {"share": self.share, "power": POWER}
-
-
-class _Decisions(NamedTuple):
-    """What `compare` decides unless told otherwise."""
-
-    runs: tuple[str, ...]
-    pairs: np.ndarray
-    significant: np.ndarray
-    comparison_alpha: float
-    could_be_first: np.ndarray
-    difference: np.ndarray
-    smallest_difference: np.ndarray
-    mean: np.ndarray
 
 
 def separation(decided: Decided, n_topics: int) -> Separation | None:
@@ -117,16 +101,16 @@ def decide(runs: tuple[str, ...], matrix: np.ndarray, alpha: float, seed: int) -
     least = np.full(len(pairs), math.inf)
     if level > 0.0:
         least = smallest_difference(found.sd, found.n, alpha=level, power=POWER)
-    return _Decisions(
+    made = SimpleNamespace(
         runs=runs,
         pairs=pairs,
-        significant=claimed != 0,
         comparison_alpha=level,
         could_be_first=first & ~decisions.beaten(len(runs), pairs, claimed).any(axis=0),
         difference=found.mean,
         smallest_difference=least,
         mean=means,
     )
+    return cast(Decided, made)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,10 +129,6 @@ class AssessorRank:
     """Runs with a higher mean on these topics, best first."""
     significantly_above: tuple[str, ...]
     """Of these, by paired t tests with Holm's correction over all runs."""
-
-    def row(self) -> dict[str, Any]:
-        """The keys of the JSON output."""
-        return asdict(self)
 
 
 def assessor_ranks(

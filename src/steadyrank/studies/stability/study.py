@@ -244,7 +244,7 @@ def stability(
         Of the intervals, which assume normal effects.
     judges : mapping, optional
         Other assessors' judgments by name, as `qrels`: their order of documents is ranked among
-        the runs. Requires runs and judgments.
+        the runs. Requires `qrels`, also beside scores.
     alpha : float, optional
         Level of all comparisons together behind `separation`, and of those with assessors; None
         omits `separation`.
@@ -287,8 +287,8 @@ def stability(
     """
     seed = seed_from(rng)
     if judges and qrels is None:
-        raise InputError("judges require runs and qrels: scores alone do not order documents")
-    scores = scores_of(scores, qrels, measure)
+        raise InputError("judges require qrels: scores alone do not order documents")
+    scores = scores_of(scores, None if judges and isinstance(scores, Scores) else qrels, measure)
     name = measure_of(scores, measure)
     scores = scores_in_order(scores, runs=True)
     check_open_unit("confidence", confidence)
@@ -316,24 +316,14 @@ def stability(
         ),
         leave_one_out=leave_one_out(scores, name, str(facet), g, half_width),
         leading_group=leading_group(scores, name, str(facet), g),
-        separation=_separation(scores, name, g, alpha, decided, seed),
+        separation=None
+        if alpha is None or isinstance(g, FacetComponents)
+        else separation(
+            decided or decide(scores.runs, scores.matrix(name), alpha, seed), len(scores.topics)
+        ),
         assessors=assessor_ranks(scores, name, qrels, judges, alpha or 0.05) if judges else (),
         seed=seed,
     )
-
-
-def _separation(
-    scores: Scores,
-    measure: str,
-    g: Components,
-    alpha: float | None,
-    decided: Decided | None,
-    seed: int,
-) -> Separation | None:
-    if alpha is None or isinstance(g, FacetComponents):
-        return None
-    made = decided or decide(scores.runs, scores.matrix(measure), alpha, seed)
-    return separation(made, len(scores.topics))
 
 
 def _check_size(what: str, size: Any) -> int:

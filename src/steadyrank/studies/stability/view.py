@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words
 from steadyrank.stats.planning.variance_facets import FacetComponents
+from steadyrank.studies.stability.separation import POWER
 from steadyrank.studies.stability.study import StabilityResult, facet_words
 from steadyrank.words import counted, interval
 
@@ -70,7 +72,7 @@ def _separation(result: StabilityResult) -> list[Finding]:
         )
         half = f"; half require {found.topics_needed:,.0f}." if found.topics_needed < MOST else "."
         text += half if found.n_separable < found.n_pairs / 2 else "."
-    return [Finding("stability.separation", text, found.row())]
+    return [Finding("stability.separation", text, asdict(found))]
 
 
 def _assessors(result: StabilityResult) -> list[Finding]:
@@ -84,12 +86,12 @@ def _assessors(result: StabilityResult) -> list[Finding]:
             f"If {best.judge} judges as well as people do, the judgments have expired for {runs}: "
             f"its order ranks {best.rank:,}."
         )
-        return [Finding("stability.expired", text, best.row())]
+        return [Finding("stability.expired", text, asdict(best))]
     text = (
         f"Documents in the order of {best.judge}'s grades would rank {best.rank:,} among "
         f"{counted(best.n_runs, 'run', form=',')}; no run is significantly above that."
     )
-    return [Finding("stability.assessor", text, best.row())]
+    return [Finding("stability.assessor", text, asdict(best))]
 
 
 def _component_rows(results: Results) -> list[dict[str, Any]]:
@@ -197,36 +199,12 @@ INFLUENCE = TableSpec(
 )
 
 
-ASSESSORS = TableSpec(
-    id="stability-assessors",
-    rows=lambda results: [
-        {
-            "measure": result.measure,
-            **picked(own, "judge mean rank"),
-            "n_above": len(own.above),
-            "n_significant": len(own.significantly_above),
-        }
-        for result in results
-        for own in result.assessors
-    ],
-    columns=(
-        MEASURE,
-        Col("judge", form="name"),
-        Col("mean", "mean", about="over all orders of documents of the same grade"),
-        Col("rank", form="count"),
-        Col("n_above", "runs above", "count"),
-        Col("n_significant", "significantly", "count", about="paired t tests, Holm's correction"),
-    ),
-    caption="Documents in the order of a judge's grades, as a run (docs/stability.md).",
-)
-
-
 def fields(results: Results) -> dict[str, Any]:
     """The promised keys of one measure; of several, a list of such objects."""
     if len(results) > 1:
         return {"studies": [VIEW.json([result]) for result in results]}
     result = results[0]
-    g = result.components
+    g, found = result.components, result.separation
     facets = "facet design n_instances n_runs df" if isinstance(g, FacetComponents) else ""
     return {
         "variance": g.variance,
@@ -240,8 +218,8 @@ def fields(results: Results) -> dict[str, Any]:
         "d_study": [own.row() for own in result.coefficients],
         "leave_one_out": result.leave_one_out and result.leave_one_out.row(),
         "leading_group": result.leading_group and result.leading_group.row(),
-        "separation": result.separation and result.separation.row(),
-        "assessors": [own.row() for own in result.assessors],
+        "separation": found and asdict(found) | {"share": found.share, "power": POWER},
+        "assessors": [asdict(own) for own in result.assessors],
         **picked(g, facets),
     }
 
@@ -260,7 +238,7 @@ VIEW = View(
         ),
     ),
     findings=findings,
-    tables=(COMPONENTS, COEFFICIENTS, NEEDED, INFLUENCE, ASSESSORS),
+    tables=(COMPONENTS, COEFFICIENTS, NEEDED, INFLUENCE),
     csv="d-study",
     fields=fields,
     figure=FigureSpec(
