@@ -11,6 +11,7 @@ import pytest
 import steadyrank as sr
 from steadyrank.studies.holes.fragility import MOST_NAMED
 from steadyrank.studies.holes.result import DECIDED
+from steadyrank.studies.holes.view import VIEW
 
 EXACT = ["P@3", "P(rel=2)@2", "RBP(p=0.7)", "RBP(p=0.5,graded=True)@3", "SetP", "NumRelRet"]
 UPPER = ["nDCG@3", "nDCG", "nDCG(dcg='exp-log2')@2", "R@2", "SetR", "AP", "AP@2", "AP(rel=2)"]
@@ -117,3 +118,23 @@ def test_large_lists_really_lose_their_lead():
             assert np.sign(pair.difference) * left <= 1e-9
             n_named += 1
     assert n_named >= 5
+
+
+def test_the_rival_whom_the_fewest_changes_put_level_with_the_leader():
+    qrels = {"1": {"a": 1, "b": 1, "c": 0}, "2": {"a": 1, "b": 0, "c": 1}}
+    orders = {"first": ("ab", "ac"), "second": ("ac", "ac"), "last": ("c", "b")}
+    runs = {
+        name: {t: {d: -float(i) for i, d in enumerate(o)} for t, o in zip("12", both, strict=True)}
+        for name, both in orders.items()
+    }
+    result = sr.holes(runs, qrels, measure="P@2", n_samples=0)
+    assert {result.leader_pair.a, result.leader_pair.b} == {"first", "second"}
+    (finding,) = [one for one in VIEW.findings(result) if one.id == "holes.fragility"]
+    said = "Changing 1 of 6 judgments undoes the lead of first over second."
+    assert finding.text == said
+    (change,) = finding.values["documents"]
+    assert change in (
+        {"topic": "1", "document": "b", "from": 1, "to": 0},
+        {"topic": "1", "document": "c", "from": 0, "to": 1},
+    )
+    assert VIEW.json(result)["pairs"][0]["fragility"]["documents"] == [change]

@@ -141,7 +141,7 @@ def test_the_assessors_order_is_a_run_whose_ties_are_averaged(noise):
     assert ("stability.assessor" in ids) == (not shown)
 
 
-@pytest.mark.filterwarnings("ignore:AP. negative estimates")
+@pytest.mark.filterwarnings("ignore:.*negative estimates")
 def test_an_assessor_who_judged_some_of_the_topics():
     runs, first, second = assessed()
     some = {topic: second[topic] for topic in ("1", "3", "4")}
@@ -152,6 +152,8 @@ def test_an_assessor_who_judged_some_of_the_topics():
     assert found.rank == 1 + (means > found.mean + 1e-12).sum()
     with pytest.raises(sr.InputError, match="judge one judged 1 of the 6 topics"):
         sr.stability(runs, first, judges={"one": {"1": second["1"]}})
+    with pytest.raises(sr.InputError, match="Twist has no known mean over the orders"):
+        sr.stability(runs, first, measure="Twist", judges={"second": second})
     with pytest.raises(sr.InputError, match="judges require qrels"):
         sr.stability(sr.evaluate(runs, first, "AP"), judges={"second": second})
 

@@ -172,15 +172,13 @@ class HolesResult(Framed):
     @property
     def leader_pair(self) -> HolesPair | None:
         """The leader and the rival that the fewest grade changes put level with it or above."""
-        best = max(row.score for row in self.runs)
-        leaders = {row.run for row in self.runs if row.score == best}
-        with_leader = (
+        leader = max(self.runs, key=lambda row: row.score).run
+        found = [
             (pair.fragility.n, abs(pair.difference), place)
             for place, pair in enumerate(self.pairs)
-            if pair.fragility and leaders & {pair.a, pair.b}
-        )
-        found = min(with_leader, default=None) if len(leaders) == 1 else None
-        return None if found is None else self.pairs[found[-1]]
+            if pair.fragility and leader in (pair.a, pair.b)
+        ]
+        return self.pairs[min(found)[-1]] if found else None
 
     @property
     def decided(self) -> np.ndarray:

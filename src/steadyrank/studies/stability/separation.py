@@ -27,6 +27,8 @@ from steadyrank.data.run import run_from_dict
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning
 from steadyrank.measures.evaluate import evaluate
+from steadyrank.measures.names import parse_measure
+from steadyrank.measures.tie_orders import has_expectation
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.decisions import Decided
 from steadyrank.stats.pairs.max_t import max_t, max_t_level
@@ -135,6 +137,11 @@ def assessor_ranks(
     scores: Scores, measure: str, qrels: Any, judges: Mapping[str, Any], alpha: float
 ) -> tuple[AssessorRank, ...]:
     """The rank of each judge's order among runs that `qrels` scored, topics in common."""
+    if not has_expectation(parse_measure(measure)):
+        raise InputError(
+            f"{measure} has no known mean over the orders of documents of the same grade: omit the "
+            "judges, or choose another measure"
+        )
     judged = judgments_of(qrels)
     return tuple(
         _assessor_rank(name, scores, measure, judged, judgments_of(source), alpha)
