@@ -31,8 +31,6 @@ from steadyrank.studies.holes.result import DECIDED, GradeChange, JudgmentFragil
 MOST_NAMED = 20
 """Changes that are named, document by document; of more, only the number is kept."""
 
-PAIRS_A_TASK = 64
-
 
 class _Book(NamedTuple):
     """The judged documents that rankings have within the cutoff, by rank, and what counts."""
@@ -76,21 +74,17 @@ def judgment_fragility(
     """
     if measure.family not in ("linear", "shared", "AP") or measure.measure.name == "Judged":
         return [None] * len(pairs)
-    book, n_topics = _book(rankings, measure), rankings.lists.n_topics
+    book, fresh, n_topics = _book(rankings, measure), _state(rankings), rankings.lists.n_topics
     longest = int(np.diff(book.blocks[::n_topics]).max(initial=0))
 
-    def found(start: int) -> list[JudgmentFragility | None]:
-        state, steps = _state(rankings), np.empty((4, 4 * longest), np.int64)
-        some = slice(start, start + PAIRS_A_TASK)
-        leads = zip(pairs[some].tolist(), np.sign(difference[some]), strict=True)
-        numbers = (
-            _undo_lead(book, state, a, b, lead, DECIDED * n_topics, steps) for (a, b), lead in leads
-        )
-        return [_named(rankings, measure, steps[:2, :n]) if n > 0 else None for n in numbers]
+    def found(place: int) -> JudgmentFragility | None:
+        state, steps = _State(*map(np.copy, fresh)), np.empty((2, 4 * longest), np.int64)
+        (a, b), lead = pairs[place], np.sign(difference[place])
+        n = _undo_lead(book, state, a, b, lead, DECIDED * n_topics, steps)
+        return _named(rankings, measure, steps[:, :n]) if n > 0 else None
 
     with workers(jobs=jobs) as threads:
-        tasks = map_in_order(found, range(0, len(pairs), PAIRS_A_TASK), threads)
-    return [one for task in tasks for one in task]
+        return map_in_order(found, range(len(pairs)), threads)
 
 
 def _book(rankings: Rankings, measure: HoledMeasure) -> _Book:
@@ -116,7 +110,7 @@ def _state(rankings: Rankings) -> _State:
 
 
 def _named(rankings: Rankings, measure: HoledMeasure, steps: np.ndarray) -> JudgmentFragility:
-    """The changes of one pair from its steps [row or grade, step]."""
+    """The changes of one pair from its steps, rows and grades."""
     qrels = rankings.lists.qrels
     last = dict(zip(*steps.tolist(), strict=True))
     # A document that came back to its grade was not changed.
@@ -195,20 +189,11 @@ def _look_at(book, state, a, b, t, lead):
                     grade += by
 
 
-@part
-def _change(state, t, row, grade):
-    own = state.grades[row]
-    for g in range(min(own, grade) + 1, max(own, grade) + 1):
-        state.above[t, g] += 1 if grade > own else -1
-    state.grades[row] = grade
-
-
 @kernel
 def _undo_lead(book, state, a, b, lead, tolerance, steps):
-    """Change grades until the lead is gone, and return how many changes that took.
+    """Change grades until the lead is gone; returns how many changes, -1 where none helps.
 
-    Writes rows and grades of the changes to `steps`, then topics and grades before. 0 where there
-    is no lead, -1 where no change lowers it any more. Grades are put back.
+    Writes rows and grades of the changes to `steps` [2, change].
     """
     for t in range(len(state.effect)):
         _look_at(book, state, a, b, t, lead)
@@ -216,15 +201,14 @@ def _undo_lead(book, state, a, b, lead, tolerance, steps):
     while lead * state.difference.sum() > tolerance:
         t = int(np.argmax(state.effect))
         if n == steps.shape[1] or not state.effect[t] > 0.0:
-            break
+            return -1
         row, grade = state.row[t], state.grade[t]
+        own = state.grades[row]
+        for g in range(min(own, grade) + 1, max(own, grade) + 1):
+            state.above[t, g] += 1 if grade > own else -1
+        state.grades[row] = grade
         steps[0, n] = row
         steps[1, n] = grade
-        steps[2, n] = t
-        steps[3, n] = state.grades[row]
-        _change(state, t, row, grade)
         _look_at(book, state, a, b, t, lead)
         n += 1
-    for k in range(n - 1, -1, -1):
-        _change(state, steps[2, k], steps[0, k], steps[3, k])
-    return -1 if lead * state.difference.sum() > tolerance else n
+    return n
