@@ -181,8 +181,10 @@ def _look_at(book, state, a, b, t, lead):
                         changed -= _ideal(book, above[t, step], step)
                     then = numerator + state.worth[row] * (gains[grade] - gains[own])
                     lowered = lead * (now - (then / changed if changed > 0.0 else 0.0))
-                    # Of grades and documents that do the same, the first: the nearest grade.
-                    if lowered > state.effect[t]:
+                    # Of grades that do the same the nearest, of documents the first judged one,
+                    # whichever run has it.
+                    ties = lowered == state.effect[t] > 0.0 and row < state.row[t]
+                    if lowered > state.effect[t] or ties:
                         state.effect[t] = lowered
                         state.row[t] = row
                         state.grade[t] = grade
