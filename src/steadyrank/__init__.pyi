@@ -92,6 +92,7 @@ from steadyrank.studies.plan.study import plan as plan
 from steadyrank.studies.plotting import plot as plot
 from steadyrank.studies.pools.result import PoolsResult as PoolsResult
 from steadyrank.studies.pools.study import pools as pools
+from steadyrank.studies.simulate.study import SimulatePart as SimulatePart
 from steadyrank.studies.simulate.study import SimulateResult as SimulateResult
 from steadyrank.studies.simulate.study import simulate as simulate
 from steadyrank.studies.stability.study import StabilityResult as StabilityResult

@@ -94,6 +94,33 @@ def test_bars_are_the_differences_by_topic_and_count_the_wins(
     assert (sum(gap > 0 for gap in figures), sum(gap < 0 for gap in figures)) == (wins, losses)
 
 
+@pytest.mark.filterwarnings("ignore::steadyrank.SteadyrankWarning")  # what knows no clusters
+def test_bars_of_clusters_that_carry_the_lead(open_tab: Open, tmp_path: Any) -> None:
+    rng = np.random.default_rng(4)
+    values = np.round(rng.random((4, 24)), DIGITS) + np.array([[0.3], [0.2], [0.1], [0.0]])
+    scores = sr.Scores(
+        measures=["AP"],
+        runs=["a", "b", "c", "d"],
+        topics=[f"t{i}" for i in range(24)],
+        values=[values],
+    )
+    info = "".join(f"t{i},{'abcdefgh'[i % 8]}\n" for i in range(24))
+    (tmp_path / "info.csv").write_text(f"topic,cluster\n{info}", "utf-8")
+    made = sr.report(
+        scores=scores, topic_info=tmp_path / "info.csv", out=tmp_path / "page.html", budget="1s"
+    )
+    compared = made.results["compare"][0]
+    page = open_tab((tmp_path / "page.html").resolve().as_uri())
+    for place, (a, b) in enumerate(compared.pairs.tolist()):
+        page.evaluate(f"location.hash = {address(compared.runs[a], compared.runs[b])!r}")
+        playwright.expect(page.locator("#page-pair-caption")).to_contain_text(
+            f"{compared.runs[a]} less" if compared.mean[a] > compared.mean[b] else "less"
+        )
+        dark = [title for title in bars(page) if title.endswith(", carries the lead")]
+        named = {title.removeprefix("topic ").partition(":")[0] for title in dark}
+        assert named == set(compared.carrying_topics(place))
+
+
 def test_selects_work_by_keyboard_and_the_address_follows(
     open_report: Open, report: sr.ReportResult
 ) -> None:

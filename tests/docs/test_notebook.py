@@ -19,8 +19,10 @@ from tests.docs.test_notebook_tables import DATA, NUMBERS, returned_classes
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "docs" / "notebooks").glob("*.ipynb"))
 NAMES = [path.stem for path in NOTEBOOKS]
 
-MADE_WITH_MORE = {"GridResult", "ShardResult", "WrittenRuns", "Reproduction", "TrueMeans"}
-"""Results that need a collection or a paper's data, or only serve tests."""
+MADE_WITH_MORE = {"GridResult", "ShardResult", "WrittenRuns", "Reproduction", "TrueMeans"} | {
+    "SimulatePart"
+}
+"""Results that need a collection, a paper's data or several machines, or only serve tests."""
 
 
 def cells_of(notebook):

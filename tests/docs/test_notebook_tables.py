@@ -96,6 +96,8 @@ def results(scores, tmp_path_factory):
             sr.datasets(leaderboard(), n_samples=50),
             sr.holes(runs, qrels, measure="P@5", n_samples=20),
         ]
+        store = tmp_path_factory.mktemp("store")
+        found.append(sr.simulate(runs, qrels, n_samples=20, part=(1, 2), store=store))
     folder = tmp_path_factory.mktemp("runs")
     sides = (scores.select(runs=name) for name in scores.runs[:2])
     gate = sr.gate(*sides, measures="AP", margin=0.9, history=folder / "gates")

@@ -132,6 +132,7 @@ SHOWN: tuple[tuple[str, ...], ...] = (
         "--samples",
         "99",
     ),
+    ("stability", *TRACK, "-m", "AP", "--judge", "same={data}/qrels.txt"),
 )
 """Commands whose results have all that their JSON can have; nothing in them comes in twos."""
 

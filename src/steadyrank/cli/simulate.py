@@ -10,6 +10,7 @@ from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import one_measure_option, run_study, runs_only_options
 from steadyrank.cli.output import Output, tell_if_compiling
+from steadyrank.errors import InputError
 
 NO_SCORES = (
     "simulate resamples documents, so it requires the runs and the judgments themselves: give "
@@ -33,6 +34,18 @@ def _word_or(number: type[int] | type[float], *words: str) -> Any:
             raise click.BadParameter(message, ctx, param) from None
 
     return convert
+
+
+def _part(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    """I and N of I/N."""
+    if value is None:
+        return None
+    try:
+        part, n_parts = map(int, value.split("/"))
+    except ValueError:
+        message = f"{value!r} is not a part: write I/N, such as 3/20."
+        raise click.BadParameter(message, ctx, param) from None
+    return part, n_parts
 
 
 study_options = opt.together(
@@ -78,6 +91,11 @@ study_options = opt.together(
             "--device [cpu|cuda] = cpu": "Sample on this device; both draw the same shared "
             "documents, but use different random streams for independent ones.",
             **opt.STORE,
+            "--part I/N": (
+                "Compute the I-th of N shares of the samples into --store DIR, and no result: for "
+                "job arrays. The same command without it adds up.",
+                {"callback": _part},
+            ),
         }
     ),
 )
@@ -111,13 +129,20 @@ def command(
     documents, not about other topics or judgments. CSV holds one row per run, JSON everything.
     """
     _check_top(runs, top)
+    if options["part"] is not None and options["store"] is None:
+        raise InputError("--part requires --store DIR, the folder of all parts")
+    if options["part"] is not None and output.plot is not None:
+        raise InputError("--part computes samples alone: omit --plot, and draw without --part")
     from steadyrank.studies.simulate.list_kernels import outline
 
     tell_if_compiling(output.quiet, outline)
     from steadyrank.studies.simulate.study import simulate
-    from steadyrank.studies.simulate.view import VIEW
+    from steadyrank.studies.simulate.view import PART_VIEW, VIEW
 
     result = run_study(simulate, runs, qrels, output, "blocks of samples", **options)
+    if options["part"] is not None:
+        output.show(PART_VIEW.text, result)
+        return
     output.show(VIEW.text, result, top=top)
     output.draw(result)
 

@@ -48,6 +48,10 @@ class Store:
         check_still_there(self.folder)
         write_whole(path, self._checksum(name, data) + data)
 
+    def has(self, name: str) -> bool:
+        """Whether a block was kept, whatever its bytes."""
+        return (self.folder / f"{name}.block").exists()
+
     def load(self, name: str) -> dict[str, np.ndarray] | None:
         """A block that was kept, or None; one whose bytes have changed is an error."""
         path = self.folder / f"{name}.block"

@@ -52,6 +52,8 @@ class PairPanel:
     latex: str
     omitted: str = ""
     """Which runs cannot be picked, in a sentence, if any."""
+    units: Sequence[int] = ()
+    """[topic]: what is dropped together where a lead is carried; empty for single topics."""
 
     def place(self, a: int, b: int) -> int:
         """Which of the pairs two runs, by their positions, are, the better one first."""
@@ -84,6 +86,7 @@ def packed(panel: PairPanel, shown: Mapping[str, str]) -> dict[str, Any]:
         "measure": visible(panel.measure),
         "topics": [visible(topic) for topic in panel.topics],
         "scores": packed_numbers(panel.scores, DIGITS),
+        "units": [*panel.units],
         "fields": {key: _coded(texts) for key, texts in panel.fields.items()},
         "rows": [[visible(row.about), visible(row.template)] for row in panel.rows],
         "sentence": panel.sentence,

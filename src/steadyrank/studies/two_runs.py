@@ -31,6 +31,7 @@ class TwoRuns:
     latex: str
     omitted: str = ""
     """Which runs cannot be picked, in a sentence, if any."""
+    units: Sequence[int] = ()
     fields: dict[str, list[str]] = field(default_factory=dict)
     rows: list[PairRow] = field(default_factory=list)
 
@@ -60,6 +61,7 @@ class TwoRuns:
             sentence=self.sentence,
             latex=self.latex,
             omitted=self.omitted,
+            units=self.units,
         )
 
 

@@ -297,7 +297,9 @@ def test_tables_say_it(result):
     assert "lowest" in shown
     assert "judged only" in shown
     found = {finding.id: finding.values for finding in VIEW.findings(result)}
-    assert list(found) == ["holes.decided", "holes.leader", "holes.checked", "holes.prior"]
+    assert list(found) == [
+        f"holes.{one}" for one in ("decided", "leader", "checked", "fragility", "prior")
+    ]
     assert found["holes.decided"] == {
         "n_holes": result.n_holes,
         "n_decided": sum(pair.lowest * pair.highest > 0 for pair in result.pairs),

@@ -117,7 +117,8 @@ def test_text_and_json(reference):
     assert sum(result.variance_share.values()) == pytest.approx(1)
     several = stability_json([result, result])
     assert several == {"studies": [shown, shown], "findings": shown["findings"]}
-    (said,) = shown["findings"]
+    said, separated = shown["findings"]
+    assert separated["id"] == "stability.separation"
     assert said["id"] == "stability.coefficients"
     assert said["values"]["e_rho2"] == shown["e_rho2"]
     text = stability_text([result], "table")

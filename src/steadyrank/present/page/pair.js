@@ -34,9 +34,9 @@
   function differences({ a, b }) {
     const n = panel.topics.length;
     return panel.topics
-      .map((topic, t) => [topic, units[a * n + t], units[b * n + t]])
+      .map((topic, t) => [topic, units[a * n + t], units[b * n + t], t])
       .filter(([, one, other]) => one !== null && other !== null)
-      .map(([topic, one, other]) => [topic, one - other])
+      .map(([topic, one, other, t]) => [topic, one - other, t])
       .sort((one, other) => other[1] - one[1]);
   }
 
@@ -55,8 +55,17 @@
     return element;
   }
 
-  /* The largest differences come first, and with them those that carry the lead. */
-  function chart(gaps, carriers) {
+  /* Whether a topic, or its cluster, is among the so many that carry the lead: the largest sums. */
+  function carrying(gaps, count) {
+    const unit = (t) => panel.units[t] ?? t;
+    const sums = new Map();
+    for (const [, gap, t] of gaps) sums.set(unit(t), (sums.get(unit(t)) ?? 0) + gap);
+    const largest = [...sums].sort((one, other) => other[1] - one[1]).slice(0, count);
+    const carriers = new Set(largest.map(([key]) => key));
+    return (t) => carriers.has(unit(t));
+  }
+
+  function chart(gaps, carries) {
     // As wide as its place, so that letters keep their size on a phone.
     const [width, height, left] = [byId("page-pair-chart").clientWidth || 960, 240, 64];
     const most = Math.max(1, ...gaps.map(([, gap]) => Math.abs(gap)));
@@ -70,11 +79,11 @@
       svg.append(drawn("line", { x1: left, x2: width, y1: y(gap), y2: y(gap), stroke: "#888888",
         "stroke-width": gap ? 0.4 : 1 }), text);
     }
-    gaps.forEach(([topic, gap], i) => {
+    gaps.forEach(([topic, gap, t], i) => {
       svg.append(drawn("rect", { x: left + i * step + step * 0.08, width: step * 0.84,
         y: Math.min(y(gap), y(0)), height: Math.max(Math.abs(y(gap) - y(0)), 1),
-        fill: gap < 0 ? "#D55E00" : i < carriers ? "#0072B2" : "#8fc1de" },
-        `topic ${topic}: ${typeset(gap)}${i < carriers ? ", carries the lead" : ""}`));
+        fill: gap < 0 ? "#D55E00" : carries(t) ? "#0072B2" : "#8fc1de" },
+        `topic ${topic}: ${typeset(gap)}${carries(t) ? ", carries the lead" : ""}`));
     });
     return svg;
   }
@@ -92,8 +101,9 @@
     byId("page-pair-answer").textContent = `${filled("{decision}", pair, panel.shown)}.`;
     byId("page-pair-caption").textContent = `${panel.measure} of ${panel.shown[pair.a]} less that of `
       + `${panel.shown[pair.b]}, topic by topic, largest first; dark: those that carry the lead.`;
-    const carriers = "carry" in panel.fields ? Number(field("carry", pair.pair)) || 0 : 0;
-    byId("page-pair-chart").append(chart(differences(pair), carriers));
+    const count = "carry" in panel.fields ? Number(field("carry", pair.pair)) || 0 : 0;
+    const gaps = differences(pair);
+    byId("page-pair-chart").append(chart(gaps, carrying(gaps, count)));
     for (const [about, template] of panel.rows) {
       const row = made("div");
       row.append(made("dt", about), made("dd", filled(template, pair, panel.shown)));

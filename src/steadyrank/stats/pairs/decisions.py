@@ -84,6 +84,22 @@ class Decided(Protocol):
     def comparison_alpha(self) -> float:
         """The level of a single comparison that the correction's first step amounts to."""
 
+    @property
+    def could_be_first(self) -> np.ndarray:
+        """Which runs could be the best."""
+
+    @property
+    def mean(self) -> np.ndarray:
+        """One per run."""
+
+    @property
+    def difference(self) -> np.ndarray:
+        """One per pair, first less second."""
+
+    @property
+    def smallest_difference(self) -> np.ndarray:
+        """What a test of each pair at that level detects with a power of 0.8."""
+
 
 def agreeing_intervals(limits: np.ndarray, claimed: np.ndarray) -> np.ndarray:
     """The limits [pair, 2], such that 0 lies outside exactly where a difference is claimed.

@@ -51,8 +51,8 @@ def fragility(
     weighted = np.ascontiguousarray(scores * weight)
     tolerance = SAME_MEAN * float(weight.sum())
     fewest = np.empty(len(pairs), np.int64)
-    room = np.empty((2, n_units))
-    _fewest(weighted, np.asarray(pairs, np.int64), unit.astype(np.int64), tolerance, room, fewest)
+    sums = np.empty(n_units)
+    _fewest(weighted, np.asarray(pairs, np.int64), unit.astype(np.int64), tolerance, sums, fewest)
     return fewest
 
 
@@ -80,28 +80,26 @@ def carried(
 
 
 @kernel
-def _fewest(weighted, pairs, unit, tolerance, room, fewest):
-    """`room` [2, unit]: a pair's sums by unit, and whether both runs have a topic of it."""
-    sums, known = room[0], room[1]
+def _fewest(weighted, pairs, unit, tolerance, sums, fewest):
+    """`sums` [unit] is room for those of a pair."""
     for p in range(len(pairs)):
         a, b = pairs[p]
         sums[:] = 0.0
-        known[:] = 0.0
         total = 0.0
         for topic in range(weighted.shape[1]):
             gap = weighted[a, topic] - weighted[b, topic]
             if gap == gap:  # not missing
                 sums[unit[topic]] += gap
-                known[unit[topic]] = 1.0
                 total += gap
         if abs(total) <= tolerance:
             fewest[p] = -1
             continue
-        n = 0
+        # What is dropped is above 0. Written whether it is or not: no branch to mispredict.
+        n, lead = 0, 1.0 if total > 0.0 else -1.0
         for u in range(len(sums)):
-            if known[u] > 0.0:
-                sums[n] = sums[u] if total > 0.0 else -sums[u]
-                n += 1
+            towards = lead * sums[u]
+            sums[n] = towards
+            n += towards > 0.0
         fewest[p] = _largest_reaching(sums, n, abs(total) - tolerance)
 
 

@@ -38,13 +38,14 @@ def two_runs(results: Results, findings: Findings) -> TwoRuns:
     """The panel with what the tests say, by the measure that ranks the runs and by the others."""
     main, n_runs = results[0], len(findings.material.scores.runs)
     order, omitted = _picked(main, n_runs)
-    sure, tested = f"{1 - main.alpha:.0%}", tested_words(main)
+    sure, tested, clusters = f"{1 - main.alpha:.0%}", tested_words(main), main.design.clusters
     panel = TwoRuns(
         order=order,
         omitted=omitted,
         measure=main.measure,
         topics=main.topics,
         scores=main.scores[[main.runs.index(run) for run in order]],
+        units=() if clusters is None else clusters.tolist(),
         sentence=(
             "{decision}: difference {difference}, "
             f"{sure} interval {{low}} to {{high}}, {{corrected}} ({tested}, {{n}} topics)."

@@ -52,7 +52,7 @@ def _cost(shape: Shape) -> Cost:
     cells = shape.n_compared * shape.n_topics
     per_topic = shape.n_documents / max(1, shape.n_runs * shape.n_topics)
     return Cost(
-        fixed=0.05 + shape.reading + 4e-6 * shape.n_pairs * shape.n_topics,
+        fixed=0.05 + shape.reading + 8e-6 * shape.n_pairs * shape.n_topics,
         per_sample=5e-4 + 1.5e-6 * cells * max(1.0, per_topic / 1000),
         least=50,
         most=1000,

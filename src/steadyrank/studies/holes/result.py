@@ -39,6 +39,25 @@ class HolesRun:
     imputed_interval: Interval | None
 
 
+class GradeChange(NamedTuple):
+    """A judgment, and the grade that it is changed to."""
+
+    topic: str
+    document: str
+    before: int
+    after: int
+
+
+class JudgmentFragility(NamedTuple):
+    """The fewest judgments whose grade, changed, undoes the lead of a pair."""
+
+    n: int
+    kind: Literal["exact", "upper"]
+    """Whether no fewer do, or perhaps fewer."""
+    documents: tuple[GradeChange, ...]
+    """What lowers the lead most first; empty where they are more than 20."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HolesPair:
     """Two runs; differences are first less second."""
@@ -59,6 +78,9 @@ class HolesPair:
     """Share of the drawn completions in which a is above b."""
     pvalue_imputed: float | None
     """The same test over drawn completions, by Rubin's rules."""
+    fragility: JudgmentFragility | None = None
+    """None without a lead, and for measures other than P, RBP, SetP, NumRelRet, nDCG, nG, R, SetR
+    and AP."""
 
 
 class Ask(NamedTuple):
@@ -146,6 +168,17 @@ class HolesResult(Framed):
     def n_decided(self) -> int:
         """Pairs whose order no completion can change."""
         return sum(pair.decided for pair in self.pairs)
+
+    @property
+    def leader_pair(self) -> HolesPair | None:
+        """The leader and the rival that the fewest grade changes put level with it or above."""
+        leader = max(self.runs, key=lambda row: row.score).run
+        found = [
+            (pair.fragility.n, abs(pair.difference), place)
+            for place, pair in enumerate(self.pairs)
+            if pair.fragility and leader in (pair.a, pair.b)
+        ]
+        return self.pairs[min(found)[-1]] if found else None
 
     @property
     def decided(self) -> np.ndarray:

@@ -8,7 +8,7 @@ prior that is fitted on judged documents and checked by hiding some, and which d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any, Literal, Unpack, get_args
@@ -29,10 +29,18 @@ from steadyrank.stats.pairs.tests import paired_t
 from steadyrank.studies.holes.bound_kernels import sum_changes
 from steadyrank.studies.holes.bounds import Bounds, find_bounds, ideal_by_judged
 from steadyrank.studies.holes.completions import Completions, Rehearsal, draw_completions, rehearse
+from steadyrank.studies.holes.fragility import judgment_fragility
 from steadyrank.studies.holes.lists import Lists, Missing, by_document, joined_qrels, read_lists
 from steadyrank.studies.holes.measures import HoledMeasure, make_rankings, parse_holed
 from steadyrank.studies.holes.prior import Prior, check_prior, make_pool
-from steadyrank.studies.holes.result import DECIDED, Ask, HolesPair, HolesResult, HolesRun
+from steadyrank.studies.holes.result import (
+    DECIDED,
+    Ask,
+    HolesPair,
+    HolesResult,
+    HolesRun,
+    JudgmentFragility,
+)
 
 __all__ = ["HolesResult", "holes"]
 
@@ -166,8 +174,10 @@ def holes(
     found = find_bounds(rankings, holed, pairs, jobs=jobs)
     as_judged, no_grades = rankings.judged(), np.empty(0, np.int32)
     scores = as_judged.scores(holed.recipe, no_grades)
+    means = scores.mean(axis=1)
     condensed = as_judged.scores(holed.condensed, no_grades)
-    pair_rows = _pair_rows(lists.runs, scores, pairs, found, drawn)
+    fragile = judgment_fragility(rankings, holed, pairs, np.subtract(*means[pairs.T]), jobs=jobs)
+    pair_rows = _pair_rows(lists.runs, scores, pairs, found, drawn, fragile)
     result = HolesResult(
         measure=str(holed.measure),
         bounds=_kind(holed.has_exact_runs and bool(found.pair_is_exact.all())),
@@ -250,6 +260,7 @@ def _pair_rows(
     pairs: np.ndarray,
     bounds: Bounds,
     drawn: Completions | None,
+    fragile: Sequence[JudgmentFragility | None],
 ) -> tuple[HolesPair, ...]:
     tests = paired_t(scores, pairs) if len(pairs) else None
     difference = scores.mean(axis=1)[pairs[:, 0]] - scores.mean(axis=1)[pairs[:, 1]]
@@ -273,6 +284,7 @@ def _pair_rows(
             difference_imputed=None if imputed is None else float(imputed[p]),
             sign_share=None if share is None else float(share[p]),
             pvalue_imputed=None if p_imputed is None else float(p_imputed[p]),
+            fragility=fragile[p],
         )
         for p, (a, b) in enumerate(pairs.tolist())
     )

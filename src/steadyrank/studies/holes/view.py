@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from steadyrank.present.cell_table import Cell
+from steadyrank.present.cells import whole
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words
 from steadyrank.studies.holes.completions import FEWEST_RUNS
-from steadyrank.studies.holes.result import HolesResult
+from steadyrank.studies.holes.result import HolesPair, HolesResult
 from steadyrank.words import by_number, counted, percent
 
 
@@ -35,6 +39,7 @@ def findings(result: HolesResult) -> list[Finding]:
     elif check.failure and result.n_holes:
         text = f"Nothing is imputed, as the prior fails: {check.failure}."
         said.append(Finding("holes.rejected", text, {"n_hidden": check.n_hidden}))
+    said += _fragile(result)
     if result.n_samples:
         text = (
             f"The prior gave {check.n_hidden:,} hidden documents a probability of relevance of "
@@ -99,6 +104,39 @@ def _leader(result: HolesResult) -> list[Finding]:
     return [Finding("holes.leader", text, {"leaders": leaders, "n_rivals": rivals})]
 
 
+def _fragile(result: HolesResult) -> list[Finding]:
+    """How few grades the lead rests on."""
+    pair = result.leader_pair
+    if pair is None or pair.fragility is None:
+        return []
+    leader, rival = (pair.a, pair.b) if pair.difference > 0 else (pair.b, pair.a)
+    most = "" if pair.fragility.kind == "exact" else "at most "
+    text = (
+        f"Changing {most}{pair.fragility.n:,} of {counted(result.n_judged, 'judgment', form=',')} "
+        f"undoes the lead of {leader} over {rival}."
+    )
+    values = {"leader": leader, "rival": rival} | (_fragility(pair) or {})
+    return [Finding("holes.fragility", text, values | picked(result, "n_judged"))]
+
+
+def _fragility(pair: HolesPair) -> dict[str, Any] | None:
+    """The keys of the JSON output."""
+    if pair.fragility is None:
+        return None
+    documents = [
+        {"topic": one.topic, "document": one.document, "from": one.before, "to": one.after}
+        for one in pair.fragility.documents
+    ]
+    return picked(pair.fragility, "n kind") | {"documents": documents}
+
+
+def _changes(row: Mapping[str, Any]) -> Cell:
+    """How many grade changes undo a lead; where there may be fewer, with the sign for it."""
+    found = row["fragility"]
+    cell = whole(found and found["n"])
+    return replace(cell, text=f"≤ {cell.text}") if found and found["kind"] == "upper" else cell
+
+
 def _open_pairs(result: HolesResult) -> list[dict[str, Any]]:
     """Pairs that are undecided, largest difference first."""
     undecided = (row for row in _pair_rows(result) if not row["decided"])
@@ -107,7 +145,10 @@ def _open_pairs(result: HolesResult) -> list[dict[str, Any]]:
 
 def _pair_rows(result: HolesResult) -> list[dict[str, Any]]:
     keys = "a b difference lowest highest decided bounds pvalue difference_imputed sign_share"
-    return [picked(pair, f"{keys} pvalue_imputed") for pair in result.pairs]
+    return [
+        picked(pair, f"{keys} pvalue_imputed") | {"fragility": _fragility(pair)}
+        for pair in result.pairs
+    ]
 
 
 RUNS = TableSpec(
@@ -137,6 +178,7 @@ PAIRS = TableSpec(
         Col("pvalue", "p", "pvalue", "known"),
         Col("difference_imputed", "imputed", "change", "known"),
         Col("pvalue_imputed", "p (imputed)", "pvalue", "known", "by Rubin's rules"),
+        Col("fragility", "changes", _changes, "known", "grades that undo the lead if changed"),
         Col("bounds", form="name", when=lambda result: result.bounds != "exact"),
     ),
     caption="Undecided pairs, largest difference first; p of paired t tests, uncorrected.",

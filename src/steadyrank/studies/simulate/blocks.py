@@ -28,6 +28,7 @@ from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import means_and_errors, slices
 from steadyrank.studies.simulate import statistics
 from steadyrank.studies.simulate.prediction import Prediction
+from steadyrank.studies.simulate.result import SimulatePart
 from steadyrank.studies.simulate.sources import (
     TASKS,
     IndependentRuns,
@@ -266,6 +267,35 @@ def summarise(
         errors=statistics.error_rate(raw, means),
         rates=rates,
         rank_share=statistics.rank_shares(means),
+    )
+
+
+def fill_store(
+    study: Sampling,
+    store: Store,
+    part: tuple[int, int],
+    *,
+    progress: Progress | None = None,
+    **machine: Any,
+) -> SimulatePart:
+    """Compute the blocks of one part that the store lacks: every n-th block, from the i-th on."""
+    numbers = range(part[0] - 1, study.n_blocks, part[1])
+    missing = [number for number in numbers if kept_block(study, store, number) is None]
+    done = n_kept = len(numbers) - len(missing)
+    with workers(**machine) as pool:
+        for number, block in _finished(study, missing, pool):
+            store.save(block_name(number), block)
+            done += 1
+            if progress is not None:
+                progress(done, len(numbers))
+    left = [n for n in range(study.n_blocks) if not store.has(block_name(n))]
+    return SimulatePart(
+        part=part[0],
+        n_parts=part[1],
+        n_blocks=study.n_blocks,
+        n_computed=len(missing),
+        n_kept=n_kept,
+        n_left=len(left),
     )
 
 

@@ -60,7 +60,7 @@ def _cost(shape: Shape) -> Cost:
 
 def _run(job: Job) -> SimulateResult:
     material, machine, settings = job.material, job.machine, job.material.settings
-    return simulate(
+    result: SimulateResult = simulate(
         material.compared_runs,
         material.qrels,
         measure=_measure(material) or "AP",
@@ -73,6 +73,7 @@ def _run(job: Job) -> SimulateResult:
         progress=machine.progress("simulated collections"),
         **job.common,
     )
+    return result
 
 
 def _beside(result: SimulateResult, findings: Findings) -> list[Finding]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -48,6 +48,45 @@ class GradedOrder:
     def is_same_leader(self) -> bool:
         """Whether one run is first by both measures."""
         return self.leader == self.binary_leader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+@shown_by("studies.simulate.view:PART_VIEW.text")
+class SimulatePart(Framed):
+    """What one part of a study has put into its store: blocks of simulated collections.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import steadyrank as sr
+    >>> track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=20, depth=50, pool_depth=25)
+    >>> folder = tempfile.mkdtemp()
+    >>> options = {"no_relevant": "skip", "n_samples": 1000, "store": folder}
+    >>> sr.simulate(track.runs, track.qrels, part=(1, 2), **options).n_left
+    1
+    >>> sr.simulate(track.runs, track.qrels, part=(2, 2), **options).n_left
+    0
+    >>> result = sr.simulate(track.runs, track.qrels, **options)  # adds up, computes nothing
+    """
+
+    part: int
+    n_parts: int
+    n_blocks: int
+    """Of the whole study."""
+    n_computed: int
+    """By this part, now."""
+    n_kept: int
+    """Blocks of this part that the store had."""
+    n_left: int
+    """Blocks that the store lacks still, of all parts."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row."""
+        return [asdict(self)]
+
+    def caption(self) -> str:
+        """Which part it is."""
+        return f"part {self.part:,} of {self.n_parts:,}, blocks of simulated collections"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

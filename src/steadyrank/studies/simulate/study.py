@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from typing import Any, Literal, Unpack, get_args
+from typing import Any, Literal, Unpack, get_args, overload
 
 import numpy as np
 
@@ -30,7 +30,13 @@ from steadyrank.measures.scoring import prepare
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t
-from steadyrank.studies.simulate.blocks import Sampling, in_given_order, summarise, summarise_on_gpu
+from steadyrank.studies.simulate.blocks import (
+    Sampling,
+    fill_store,
+    in_given_order,
+    summarise,
+    summarise_on_gpu,
+)
 from steadyrank.studies.simulate.measures import Denominator, parse_shared, parse_simulated
 from steadyrank.studies.simulate.prediction import predict
 from steadyrank.studies.simulate.profiles import (
@@ -42,13 +48,20 @@ from steadyrank.studies.simulate.profiles import (
     check_drawing,
     score_profiles,
 )
-from steadyrank.studies.simulate.result import Device, Documents, Mode, SimulateResult, grades_words
+from steadyrank.studies.simulate.result import (
+    Device,
+    Documents,
+    Mode,
+    SimulatePart,
+    SimulateResult,
+    grades_words,
+)
 from steadyrank.studies.simulate.shared_lists import shared_lists
 from steadyrank.studies.simulate.sources import independent_setup, shared_setup
 from steadyrank.studies.simulate.statistics import rank_intervals_of
 from steadyrank.words import by_number, counted
 
-__all__ = ["SimulateResult", "simulate"]
+__all__ = ["SimulatePart", "SimulateResult", "simulate"]
 
 DEFAULT_DEPTH: Mapping[Mode, Depth] = {"sound": "retrieved", "paper": 1000}
 """The paper's rankings have 1000 documents."""
@@ -62,7 +75,15 @@ MOST_NAMES = 3
 Missing = Literal["zero", "error"]
 
 
-def simulate(
+@overload
+def simulate(runs: Any, qrels: Any, *, part: None = None, **options: Any) -> SimulateResult: ...
+
+
+@overload
+def simulate(runs: Any, qrels: Any, *, part: tuple[int, int], **options: Any) -> SimulatePart: ...
+
+
+def simulate(  # type: ignore[misc]  # the overloads say what comes back, not what goes in
     runs: Any,
     qrels: Any,
     *,
@@ -81,6 +102,7 @@ def simulate(
     no_relevant: NoRelevant = "zero",
     device: Device = "cpu",
     store: str | os.PathLike[str] | None = None,
+    part: tuple[int, int] | None = None,
     jobs: int | None = None,
     scheduler: str | None = None,
     executor: Executor | None = None,
@@ -88,7 +110,7 @@ def simulate(
     progress: Progress | None = None,
     rng: Rng = 0,
     **reading_options: Unpack[ReadingOptions],
-) -> SimulateResult:
+) -> SimulateResult | SimulatePart:
     """Simulate other document collections and compare their tables with the observed one.
 
     In a simulated collection every document that a run retrieved or a judge found relevant occurs
@@ -142,6 +164,9 @@ def simulate(
         of its own.
     store : path, optional
         Folder that keeps finished blocks of samples: the same call again takes up where it stopped.
+    part : (int, int), optional
+        (3, 20): compute the third of twenty shares of the blocks into the store, and no result. The
+        same call without `part` adds up, and computes only what is missing.
     jobs, scheduler, executor : optional
         As in `evaluate`.
     reading, progress : callable, optional
@@ -156,7 +181,8 @@ def simulate(
     -------
     SimulateResult
         Simulated means, error rates and significance, beside the real ones; with shared documents
-        and `mode="sound"`, `prediction` and the ranks are those of a second collection.
+        and `mode="sound"`, `prediction` and the ranks are those of a second collection. With `part`
+        a `SimulatePart`, which says how many blocks are left.
 
     Notes
     -----
@@ -184,6 +210,7 @@ def simulate(
     """
     seed = seed_from(rng)
     _check(n_samples, alpha, missing, no_relevant, device, mode)
+    check_part(part, store, device)
     documents = _documents(documents, mode, model, denominator)
     depth = DEFAULT_DEPTH[mode] if depth is None else depth
     check_drawing(model, depth, bandwidth, score_source)
@@ -235,18 +262,13 @@ def simulate(
         "data": setup.fingerprint,
     }
     opened = None if store is None else open_store(store, settings)
+    machine: Any = {"jobs": jobs, "scheduler": scheduler, "executor": executor}
+    if part is not None and opened is not None:
+        return fill_store(study, opened, part, progress=progress, **machine)
     if device == "cuda":
         summary = summarise_on_gpu(study, opened, alpha=alpha, progress=progress)
     else:
-        summary = summarise(
-            study,
-            opened,
-            alpha=alpha,
-            jobs=jobs,
-            scheduler=scheduler,
-            executor=executor,
-            progress=progress,
-        )
+        summary = summarise(study, opened, alpha=alpha, progress=progress, **machine)
     is_shared = documents == "shared"
     if is_shared and mode == "sound":
         prediction = predict(setup.raw.mean(axis=1), summary.means, seed=seed, jobs=jobs)
@@ -290,6 +312,21 @@ def simulate(
         said = "; ".join(grades_words(result))
         warn(f"simulated documents have no grades: {said}", stacklevel=3)
     return result
+
+
+def check_part(part: Any, store: Any, device: str) -> None:
+    """Refuse what is not (i, n), and what has no store to put blocks into."""
+    if part is None:
+        return
+    is_pair = isinstance(part, (tuple, list)) and len(part) == 2
+    if not is_pair or not all(type(number) is int for number in part):
+        raise InputError(f"part must be two whole numbers, such as (3, 20), got {part!r}")
+    if not 1 <= part[0] <= part[1]:
+        raise InputError(f"part {part[0]} of {part[1]}: number parts from 1 to {part[1]}")
+    if store is None:
+        raise InputError("part requires a store, the folder that all parts put their blocks into")
+    if device != "cpu":
+        raise InputError("part works on processors: a GPU computes all samples at once")
 
 
 def _documents(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,8 @@ from steadyrank.present.json import picked
 from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.studies.simulate.result import SimulateResult, grades_words
-from steadyrank.words import chance, figure, percent
+from steadyrank.studies.simulate.result import SimulatePart, SimulateResult, grades_words
+from steadyrank.words import chance, counted, figure, percent
 
 TOP = 3
 """The K of "probability of top K", where there are more runs than that."""
@@ -409,4 +410,33 @@ VIEW = View(
     fields=fields,
     options=("top",),
     figure=FigureSpec(id="document-ranks", caption="Ranks in a second collection.", kind="ranks"),
+)
+
+
+def _part_findings(result: SimulatePart) -> list[Finding]:
+    """What a part has done, and what is left to do."""
+    share = f"part {result.part:,} of {result.n_parts:,}"
+    done = f"{counted(result.n_computed, 'block', form=',')} computed, {result.n_kept:,} kept"
+    left = f"{result.n_left:,} of {counted(result.n_blocks, 'block', form=',')} left"
+    if not result.n_left:
+        left = "all blocks are there: the same command without a part adds up"
+    return [Finding("simulate.part", f"{share.capitalize()}: {done}; {left}.", asdict(result))]
+
+
+PART_VIEW = View(
+    findings=_part_findings,
+    tables=(
+        TableSpec(
+            id="simulate-part",
+            rows=SimulatePart.rows,
+            columns=(
+                Col("part", form="count"),
+                Col("n_computed", "computed", "count"),
+                Col("n_kept", "kept", "count"),
+                Col("n_left", "left, of all parts", "count"),
+            ),
+            caption=lambda result: f"{result.caption().capitalize()}.",
+        ),
+    ),
+    fields=asdict,
 )

@@ -7,19 +7,20 @@ a D-study says how well n topics, and k instances, rank the systems (E rho²) an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from steadyrank._version import __version__
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.scores import measure_of
+from steadyrank.data.scores import Scores, measure_of
 from steadyrank.errors import InputError, check_number, warn
 from steadyrank.measures.scored import scores_of
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
+from steadyrank.stats.pairs.decisions import Decided
 from steadyrank.stats.planning.variance import VarianceComponents, topics_for
 from steadyrank.stats.planning.variance_facets import (
     N_DRAWS,
@@ -34,6 +35,13 @@ from steadyrank.studies.stability.components import (
     leading_group,
     leave_one_out,
     study_components,
+)
+from steadyrank.studies.stability.separation import (
+    AssessorRank,
+    Separation,
+    assessor_ranks,
+    decide,
+    separation,
 )
 from steadyrank.words import counted
 
@@ -107,6 +115,11 @@ class StabilityResult(Framed):
     """The coefficients without each system; None of fewer than four systems."""
     leading_group: LeadingGroup | None = None
     """Those of the better half of the systems; None of fewer than five systems."""
+    separation: Separation | None = None
+    """Whether these topics separate the runs that could be first; None of systems with instances,
+    and where it was not asked for."""
+    assessors: tuple[AssessorRank, ...] = ()
+    """Where other assessors' orders of documents would stand."""
     seed: int = 0
     """Of the draws behind intervals, where systems have instances."""
 
@@ -197,6 +210,9 @@ def stability(
     facet: str = "auto",
     n_instances: Sequence[int] | None = None,
     confidence: float = 0.95,
+    judges: Mapping[str, Any] | None = None,
+    alpha: float | None = 0.05,
+    decided: Decided | None = None,
     rng: Rng = 0,
 ) -> StabilityResult:
     """G-study and D-study of one measure, systems and topics crossed, with or without instances.
@@ -226,8 +242,16 @@ def stability(
         Numbers of instances to look at; 1, 2, 5 and 10 unless given.
     confidence : float
         Of the intervals, which assume normal effects.
+    judges : mapping, optional
+        Other assessors' judgments by name, as `qrels`: their order of documents is ranked among
+        the runs. Requires `qrels`, also beside scores.
+    alpha : float, optional
+        Level of all comparisons together behind `separation`, and of those with assessors; None
+        omits `separation`.
+    decided : result of `compare`, optional
+        Decisions about all pairs of these runs to take for `separation` instead.
     rng : int, Generator or None
-        Seed of the draws behind intervals, where systems have instances.
+        Seed of the draws behind intervals, where systems have instances, and of sign flips.
 
     Returns
     -------
@@ -262,10 +286,13 @@ def stability(
     ['system', 'topic', 'residual']
     """
     seed = seed_from(rng)
-    scores = scores_of(scores, qrels, measure)
+    if judges and qrels is None:
+        raise InputError("judges require qrels: scores alone do not order documents")
+    scores = scores_of(scores, None if judges and isinstance(scores, Scores) else qrels, measure)
     name = measure_of(scores, measure)
     scores = scores_in_order(scores, runs=True)
     check_open_unit("confidence", confidence)
+    check_open_unit("alpha", 0.05 if alpha is None else alpha)
     for level in levels:
         check_open_unit("level", check_number("level", level))
     sizes = [_check_size("topics", size) for size in n_topics]
@@ -289,6 +316,12 @@ def stability(
         ),
         leave_one_out=leave_one_out(scores, name, str(facet), g, half_width),
         leading_group=leading_group(scores, name, str(facet), g),
+        separation=None
+        if alpha is None or isinstance(g, FacetComponents)
+        else separation(
+            decided or decide(scores.runs, scores.matrix(name), alpha, seed), len(scores.topics)
+        ),
+        assessors=assessor_ranks(scores, name, qrels, judges, alpha or 0.05) if judges else (),
         seed=seed,
     )
 

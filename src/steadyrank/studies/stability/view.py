@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words
 from steadyrank.stats.planning.variance_facets import FacetComponents
+from steadyrank.studies.stability.separation import POWER
 from steadyrank.studies.stability.study import StabilityResult, facet_words
 from steadyrank.words import counted, interval
+
+MOST = 1e6
+"""Topics; more are no plan."""
 
 Results = Sequence[StabilityResult]
 """One per measure, the one that ranks the runs first."""
@@ -51,7 +56,42 @@ def findings(results: Results) -> list[Finding]:
     for part, value in below.items():
         text = f"The {part} component came out as {value:.3g} and counts as 0: it is too small."
         said.append(Finding(f"stability.negative.{part}", text, {"variance": value}))
-    return said
+    return [*said, *_separation(result), *_assessors(result)]
+
+
+def _separation(result: StabilityResult) -> list[Finding]:
+    """Whether these topics separate the runs that could be first."""
+    found, topics = result.separation, counted(result.components.n_topics, "topic")
+    if found is None:
+        return []
+    text = f"Only {found.runs[0]} could be first: {topics} separate the best run from all others."
+    if found.n_pairs:
+        text = (
+            f"Of {counted(found.n_pairs, 'pair', form=',')} of {len(found.runs):,} runs that could "
+            f"be first, {topics} could separate {found.n_separable or 'none'}"
+        )
+        half = f"; half require {found.topics_needed:,.0f}." if found.topics_needed < MOST else "."
+        text += half if found.n_separable < found.n_pairs / 2 else "."
+    return [Finding("stability.separation", text, asdict(found))]
+
+
+def _assessors(result: StabilityResult) -> list[Finding]:
+    """Where the best order of another assessor would stand, and whether runs are beyond it."""
+    if not result.assessors:
+        return []
+    best = min(result.assessors, key=lambda own: own.rank)
+    if best.significantly_above:
+        runs = f"{len(best.significantly_above):,} of {counted(best.n_runs, 'run', form=',')}"
+        text = (
+            f"If {best.judge} judges as well as people do, the judgments have expired for {runs}: "
+            f"its order ranks {best.rank:,}."
+        )
+        return [Finding("stability.expired", text, asdict(best))]
+    text = (
+        f"Documents in the order of {best.judge}'s grades would rank {best.rank:,} among "
+        f"{counted(best.n_runs, 'run', form=',')}; no run is significantly above that."
+    )
+    return [Finding("stability.assessor", text, asdict(best))]
 
 
 def _component_rows(results: Results) -> list[dict[str, Any]]:
@@ -164,7 +204,7 @@ def fields(results: Results) -> dict[str, Any]:
     if len(results) > 1:
         return {"studies": [VIEW.json([result]) for result in results]}
     result = results[0]
-    g = result.components
+    g, found = result.components, result.separation
     facets = "facet design n_instances n_runs df" if isinstance(g, FacetComponents) else ""
     return {
         "variance": g.variance,
@@ -178,6 +218,8 @@ def fields(results: Results) -> dict[str, Any]:
         "d_study": [own.row() for own in result.coefficients],
         "leave_one_out": result.leave_one_out and result.leave_one_out.row(),
         "leading_group": result.leading_group and result.leading_group.row(),
+        "separation": found and asdict(found) | {"share": found.share, "power": POWER},
+        "assessors": [asdict(own) for own in result.assessors],
         **picked(g, facets),
     }
 

@@ -1,0 +1,179 @@
+"""Can this collection still separate the best? By its topics, and by its assessors.
+
+**Topics**: of the pairs of runs that could be first, those whose observed difference, were it the
+true one, a paired t test on these topics would find with a power of .8, at the level of a single
+comparison that the family of all pairs leaves. No two of these runs differ significantly, so there
+are few such pairs, or none; how many topics half of the pairs require says how far it is to them.
+
+**Assessors**: another assessor orders documents by grade; the rank of this order as a run, by the
+judgments at hand, is how far the two agree. Runs above it agree with these judgments better than
+another person does: how they compare with each other is then a matter of this one assessor.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+
+from steadyrank.data.qrels import Qrels
+from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.run import run_from_dict
+from steadyrank.data.scores import Scores
+from steadyrank.errors import InputError, SteadyrankWarning
+from steadyrank.measures.evaluate import evaluate
+from steadyrank.measures.names import parse_measure
+from steadyrank.measures.tie_orders import has_expectation
+from steadyrank.stats.pairs import decisions
+from steadyrank.stats.pairs.decisions import Decided
+from steadyrank.stats.pairs.max_t import max_t, max_t_level
+from steadyrank.stats.pairs.result import all_pairs, pairs_with
+from steadyrank.stats.pairs.tests import moments, paired_t
+from steadyrank.stats.planning.design import smallest_difference, topics_for_range
+from steadyrank.stats.run_means import SAME_MEAN, adjusted_means
+
+POWER = 0.8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Separation:
+    """How many pairs of the runs that could be first a test on these topics would separate."""
+
+    runs: tuple[str, ...]
+    """Those that could be first, best first."""
+    n_pairs: int
+    n_separable: int
+    topics_needed: float
+    """For half of the pairs; infinite where these have no difference, NaN where one run alone could
+    be first."""
+    comparison_alpha: float
+    """Level of a single comparison."""
+
+    @property
+    def share(self) -> float:
+        """Of the pairs; NaN where one run alone could be first."""
+        return self.n_separable / self.n_pairs if self.n_pairs else math.nan
+
+
+def separation(decided: Decided, n_topics: int) -> Separation | None:
+    """How far decisions about all pairs separate the best; None of those with a baseline."""
+    first = np.asarray(decided.could_be_first)
+    inside = first[decided.pairs].all(axis=1)
+    least = decided.smallest_difference[inside]
+    if len(least) != math.comb(int(first.sum()), 2) or np.isnan(least).any():
+        return None
+    # In smallest differences that are found; that of a pair without spread is 0.
+    reached = np.abs(decided.difference[inside]) / np.maximum(least, SAME_MEAN)
+    median = np.sort(reached)[len(reached) // 2] if len(reached) else math.nan
+    best = [run for run in np.argsort(-decided.mean, kind="stable") if first[run]]
+    return Separation(
+        runs=tuple(decided.runs[run] for run in best),
+        n_pairs=int(inside.sum()),
+        n_separable=int((reached >= 1.0).sum()),
+        topics_needed=_topics_needed(float(median), n_topics, decided.comparison_alpha),
+        comparison_alpha=decided.comparison_alpha,
+    )
+
+
+def _topics_needed(reached: float, n_topics: int, alpha: float) -> float:
+    """Topics for a difference that is so many times the smallest one that these topics find."""
+    if not reached > SAME_MEAN or alpha <= 0.0:
+        return math.nan if math.isnan(reached) else math.inf
+    effect = reached * float(smallest_difference(1.0, n_topics, alpha=alpha, power=POWER))
+    return topics_for_range(effect, 0.5, paired=True, alpha=alpha, beta=1.0 - POWER)
+
+
+def decide(runs: tuple[str, ...], matrix: np.ndarray, alpha: float, seed: int) -> Decided:
+    """Decisions about all pairs by studentized sign flips; one pair has its t test alone."""
+    pairs, means = all_pairs(len(runs)), adjusted_means(matrix)
+    found = moments(matrix, pairs)
+    first, level = np.ones(len(runs), bool), alpha
+    if len(pairs) > 1:
+        together = max_t(matrix, pairs, alpha=alpha, seed=seed)
+        pvalue, first = together.pvalue, together.first
+        level = max_t_level(found.n, together.critical, alpha)
+    else:
+        pvalue = paired_t(matrix, pairs).pvalue
+    claimed = decisions.claims_of(np.sign(found.mean), pairs, pvalue, means, alpha)
+    least = np.full(len(pairs), math.inf)
+    if level > 0.0:
+        least = smallest_difference(found.sd, found.n, alpha=level, power=POWER)
+    made = SimpleNamespace(
+        runs=runs,
+        pairs=pairs,
+        comparison_alpha=level,
+        could_be_first=first & ~decisions.beaten(len(runs), pairs, claimed).any(axis=0),
+        difference=found.mean,
+        smallest_difference=least,
+        mean=means,
+    )
+    return cast(Decided, made)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssessorRank:
+    """Where the order of documents by another assessor's grades would stand as a run."""
+
+    judge: str
+    mean: float
+    """Over all orders of documents with the same grade."""
+    rank: int
+    n_runs: int
+    """Without it."""
+    n_topics: int
+    """That both assessors judged."""
+    above: tuple[str, ...]
+    """Runs with a higher mean on these topics, best first."""
+    significantly_above: tuple[str, ...]
+    """Of these, by paired t tests with Holm's correction over all runs."""
+
+
+def assessor_ranks(
+    scores: Scores, measure: str, qrels: Any, judges: Mapping[str, Any], alpha: float
+) -> tuple[AssessorRank, ...]:
+    """The rank of each judge's order among runs that `qrels` scored, topics in common."""
+    if not has_expectation(parse_measure(measure)):
+        raise InputError(
+            f"{measure} has no known mean over the orders of documents of the same grade: omit the "
+            "judges, or choose another measure"
+        )
+    judged = judgments_of(qrels)
+    return tuple(
+        _assessor_rank(name, scores, measure, judged, judgments_of(source), alpha)
+        for name, source in judges.items()
+    )
+
+
+def _assessor_rank(
+    name: str, scores: Scores, measure: str, qrels: Qrels, other: Qrels, alpha: float
+) -> AssessorRank:
+    shared = [topic for topic in scores.topics if topic in other.position]
+    if len(shared) < 2:
+        raise InputError(
+            f"judge {name} judged {len(shared)} of the {len(scores.topics)} topics: its order of "
+            "documents can be compared with runs on two or more"
+        )
+    order = run_from_dict({topic: other.judgments(topic) for topic in shared}, name=name)
+    with warnings.catch_warnings():  # what is odd about the judgments was said of the runs
+        warnings.simplefilter("ignore", SteadyrankWarning)
+        by_topic = evaluate([order], qrels, measure, ties="average").select(topics=shared)
+    matrix = np.concatenate([scores.select(topics=shared).matrix(measure), by_topic.matrix()])
+    matrix[-1, np.isnan(matrix[:-1]).all(axis=0)] = np.nan  # topics that no run has a score on
+    n_runs, means = len(scores.runs), adjusted_means(matrix)
+    tests = paired_t(matrix, pairs_with(n_runs + 1, n_runs))
+    shown = (decisions.adjust(tests.pvalue, "holm") <= alpha) & (tests.difference > 0.0)
+    above = [r for r in np.argsort(-means, kind="stable") if means[r] > means[-1] + SAME_MEAN]
+    return AssessorRank(
+        judge=name,
+        mean=float(means[-1]),
+        rank=1 + len(above),
+        n_runs=n_runs,
+        n_topics=len(shared),
+        above=tuple(scores.runs[run] for run in above),
+        significantly_above=tuple(scores.runs[run] for run in above if shown[run]),
+    )
