@@ -19,11 +19,10 @@ import pytest
 import steadyrank as sr
 from steadyrank import cli
 
-COMMA_FILES = "CSV with commas as runs and judgments"
 NAMED_FILES = "NAME=FILE in place of a run"
 BOTH_ORDERS = "judgments and runs in either order, measures by position"
 RUN_OF_A_DICT = "Run of a dictionary, as run_from_dict makes it"
-NOT_YET = (COMMA_FILES, NAMED_FILES, BOTH_ORDERS, RUN_OF_A_DICT)
+NOT_YET = (NAMED_FILES, BOTH_ORDERS, RUN_OF_A_DICT)
 """What is not there yet, as the answer of a guess that will work."""
 
 COMMANDS = {
@@ -143,7 +142,7 @@ COMMANDS = {
     "reproduce": "",
     "reproduce --list": "",
     "reproduce sakai": "sakai2016",
-    "evaluate qrels.csv run.csv": COMMA_FILES,
+    "evaluate qrels.csv run.csv": "",
     "help": "--help",
     "--version": "",
     "compare --help": "",
@@ -207,7 +206,7 @@ CALLS = {
     "sr.plan('runs', 'qrels.txt', measure='nDCG@10')": "",
     "sr.stability('scores.csv').summary()": "",
     "sr.ttest('scores.csv')": "did you mean `sr.compare`?",
-    "sr.read_run('run.csv')": COMMA_FILES,
+    "sr.read_run('run.csv')": "",
     "sr.kendalltau([1, 2], [2, 1])": "did you mean `sr.kendall_tau`?",
     "sr.load_qrels('qrels.txt')": "did you mean `sr.read_qrels`?",
     "sr.report('scores.csv', out='page.html', quick=True)": "unexpected keyword argument 'quick'",

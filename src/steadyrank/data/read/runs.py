@@ -76,8 +76,8 @@ def read_run(
     Parameters
     ----------
     path : path
-        TREC text, three columns, JSON `{topic: {document: score}}`, JSON lines or Parquet, packed
-        (gzip, xz, bzip2, zstd) or not.
+        TREC text, three columns, CSV with a header such as `qid,docno,score`, JSON `{topic:
+        {document: score}}`, JSON lines or Parquet, packed (gzip, xz, bzip2, zstd) or not.
     name_from : str
         The run's name is its "tag" column, or the "file"'s name without `.gz`.
     duplicates : str
