@@ -19,10 +19,8 @@ import pytest
 import steadyrank as sr
 from steadyrank import cli
 
-NAMED_FILES = "NAME=FILE in place of a run"
 BOTH_ORDERS = "judgments and runs in either order, measures by position"
-RUN_OF_A_DICT = "Run of a dictionary, as run_from_dict makes it"
-NOT_YET = (NAMED_FILES, BOTH_ORDERS, RUN_OF_A_DICT)
+NOT_YET = (BOTH_ORDERS,)
 """What is not there yet, as the answer of a guess that will work."""
 
 COMMANDS = {
@@ -74,8 +72,8 @@ COMMANDS = {
     "compare qrels.txt runs --correction fdr_bh": "bh",
     "compare qrels.txt runs --eval-metrics map": "-m, --measure",
     "compare qrels.txt runs -m map --filter-by-qrels": "No such option",
-    "compare qrels.txt splade=runs/splade.run bm25=runs/bm25.run": NAMED_FILES,
-    "evaluate qrels.txt splade=runs/splade.run.gz": NAMED_FILES,
+    "compare qrels.txt splade=runs/splade.run bm25=runs/bm25.run": "",
+    "evaluate qrels.txt splade=splade.run.gz": "",
     "experiment qrels.txt runs": "did you mean 'compare'?",
     # MTEB and leaderboards
     "leaderboard leaderboard.csv": "did you mean 'datasets'?",
@@ -171,7 +169,7 @@ CALLS = {
     "sr.compare('runs', 'qrels.txt').to_latex()": "",
     "sr.compare('runs', 'qrels.txt').to_frame()": "",
     "sr.compare('runs', 'qrels.txt').to_dataframe()": "no attribute 'to_dataframe'",
-    "sr.Run({'q1': {'d1': 1.0}})": RUN_OF_A_DICT,
+    "sr.Run({'q1': {'d1': 1.0}})": "`sr.as_run(...)` makes one",
     "sr.plot(sr.compare('runs', 'qrels.txt'))": "",
     # PyTerrier
     "sr.Experiment([], topics, qrels, ['map'])": "import steadyrank.pyterrier",

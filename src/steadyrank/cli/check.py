@@ -8,7 +8,13 @@ from typing import Any
 import click
 
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.options import name_option, output_options, qrels_argument, runs_argument
+from steadyrank.cli.options import (
+    name_option,
+    names_option,
+    output_options,
+    qrels_argument,
+    runs_argument,
+)
 from steadyrank.cli.output import Output, tell_if_compiling
 
 
@@ -16,8 +22,9 @@ from steadyrank.cli.output import Output, tell_if_compiling
 @qrels_argument
 @runs_argument
 @name_option
+@names_option
 @output_options
-def command(qrels: str, runs: tuple[str, ...], name_from: Any, output: Output) -> None:
+def command(qrels: str, runs: tuple[str, ...], output: Output, **reading: Any) -> None:
     """Check runs and judgments before computing with them.
 
     Shows, for each run, the topics that it lacks and those that nobody judged, its depth, the share
@@ -30,7 +37,7 @@ def command(qrels: str, runs: tuple[str, ...], name_from: Any, output: Output) -
         from steadyrank.measures.check import check
 
         tell_if_compiling(output.quiet)
-        result = check(list(runs), qrels, name_from=name_from, jobs=output.jobs, progress=progress)
+        result = check(list(runs), qrels, jobs=output.jobs, progress=progress, **reading)
     from steadyrank.studies.check.view import VIEW
 
     output.show(VIEW.text, result)

@@ -64,6 +64,7 @@ DEFAULT_MEASURES = ("nDCG@10",)
 @opt.ties_option
 @opt.missing_option("error", "zero", "skip")
 @opt.no_relevant_option()
+@opt.names_option
 @opt.reading_options
 @opt.topic_options
 @opt.output_options

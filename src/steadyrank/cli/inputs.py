@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -52,6 +52,7 @@ READING = (
     "no_relevant",
     "ties",
     "name_from",
+    "names",
     "duplicates",
     "run_info",
     "team_from",
@@ -72,6 +73,7 @@ scores_options = opt.together(
     ),
     opt.missing_options,
     opt.ties_option,
+    opt.names_option,
     opt.run_options,
     opt.measures_option,
     gathered_inputs,
@@ -88,6 +90,7 @@ def runs_only_options(refusal: str) -> opt.Decorator:
     return opt.together(
         opt.qrels_argument,
         opt.runs_argument,
+        opt.names_option,
         click.option("--scores", hidden=True, expose_value=False, callback=refuse),
     )
 
@@ -218,4 +221,10 @@ def read_score_files(files: dict[str, str] | tuple[str, ...], inputs: Inputs) ->
     if measures and scores.measures != (label or DEFAULT_MEASURE,):
         scores = scores.select(measures=list(measures))
     check_scores(scores.values)
-    return scores
+    if inputs.reading["names"] is None:
+        return scores
+    from steadyrank.data.read.run_names import chosen_names, read_names, runs_with_files
+
+    chosen = chosen_names(read_names(inputs.reading["names"]), runs_with_files(scores))
+    named = (name or run for name, run in zip(chosen, scores.runs, strict=True))
+    return replace(scores, runs=tuple(named))

@@ -252,6 +252,15 @@ digits_option = output_options_of({"--digits 0..15 = 4": "Print this many decima
 name_option = reading_options_of(
     {"--name-from [tag|file] = tag": "Name runs by their tag column or by their files."}
 )
+names_option = reading_options_of(
+    {
+        "--names FILE": (
+            "Show runs under the names in FILE, which has two columns: the name of the run or its "
+            "file, and the name to show; one run may also be given as NAME=FILE.",
+            {"type": click.Path(exists=True, dir_okay=False)},
+        )
+    }
+)
 reading_options = together(
     name_option,
     reading_options_of(

@@ -131,7 +131,8 @@ def check(
     progress : callable, optional
         Is given (finished, total) runs.
     **reading_options : optional
-        `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
+        `name_from`, `duplicates`, `run_info`, `team_from`, `system_from` and `names`, as in
+        `read_runs`.
 
     Returns
     -------
@@ -311,7 +312,8 @@ def _check_qrels(qrels: Qrels) -> Iterator[CheckFinding]:
 
 def _check_names(sources: Sequence[Source]) -> Iterator[CheckFinding]:
     """Runs that are named by their files, as another run has the same name."""
-    names = [s.name for s in sources if isinstance(s.given, Path) and s.name is not None]
+    files = [s for s in sources if isinstance(s.given, Path) and not s.is_called]
+    names = [source.name for source in files if source.name is not None]
     if names:
         what = f"share their names with others, so that files name them ({some(names, 3)})"
         yield CheckFinding(

@@ -126,7 +126,8 @@ def evaluate(
     progress : callable, optional
         Is given (finished, total) runs.
     **reading_options : optional
-        `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
+        `name_from`, `duplicates`, `run_info`, `team_from`, `system_from` and `names`, as in
+        `read_runs`.
 
     Returns
     -------

@@ -6,6 +6,7 @@ oddity that does not is counted in the run.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -36,6 +37,7 @@ class Reading:
     run_info: PathLike | None = None
     team_from: str | None = None
     system_from: str | None = None
+    names: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
         if self.name_from not in ("tag", "file"):

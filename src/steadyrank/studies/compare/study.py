@@ -17,6 +17,7 @@ from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.read.run_info import describe_topics
+from steadyrank.data.read.run_names import run_called
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores, of_some_weight, position
 from steadyrank.errors import InputError, check_count, check_number, unknown_column, unknown_name
@@ -180,7 +181,7 @@ def compare(
         test=test,
         correction=correction,
         alpha=alpha,
-        baseline=baseline,
+        baseline=run_called(baseline, scores),
         interval=interval,
         alternative=alternative,
         mode=mode,

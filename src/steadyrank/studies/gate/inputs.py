@@ -13,12 +13,14 @@ import numpy as np
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.provenance import SETTINGS, check_alike, file_hashes, with_hashes
 from steadyrank.data.qrels import Qrels
+from steadyrank.data.read.csv_files import names_documents
 from steadyrank.data.read.parquet import column_names
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.run_info import describe_topics
+from steadyrank.data.read.run_names import chosen_names, read_names, runs_with_files
 from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.data.read.score_files import read_scores
-from steadyrank.data.read.sources import PathLike, kind_of, open_bytes
+from steadyrank.data.read.sources import PathLike, base_name, kind_of, open_bytes
 from steadyrank.data.read.streams import is_readable
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
@@ -60,6 +62,7 @@ def read_pair(
     """Both on the same topics, or an error that says why they cannot be compared."""
     if _is_same(baseline, candidate):
         raise InputError("the candidate and the baseline are the same run: name another")
+    chosen = reading.pop("names", None)  # of both, where each is read by itself
     given = [_scores_or_run(source, reading) for source in (baseline, candidate)]
     runs = [part for part in given if isinstance(part, Run)]
     evaluated: dict[str, Scores] = {}
@@ -79,7 +82,7 @@ def read_pair(
             _check_documents(run, judged)
         scores = evaluate(named, judged, measures, jobs=jobs, **settings)
         evaluated = {run.name: scores.select(runs=run.name) for run in named}
-    names = _names(given)
+    names = _names(given, {} if chosen is None else read_names(chosen))
     sides = [
         _one_run(part if isinstance(part, Scores) else evaluated[role], role, measures, name)
         for role, part, name in zip(ROLES, given, names, strict=True)
@@ -132,7 +135,7 @@ def _holds_scores(path: Path) -> bool:
     with open_bytes(path) as stream:
         if kind_of(stream) == "parquet":
             return "measure" in column_names(path, stream)
-    return path.name.removesuffix(".gz").endswith(".csv")
+        return base_name(path).endswith(".csv") and not names_documents(stream)
 
 
 def _check_documents(run: Run, qrels: Qrels) -> None:
@@ -150,9 +153,14 @@ def _check_documents(run: Run, qrels: Qrels) -> None:
         )
 
 
-def _names(given: Sequence[Scores | Run]) -> list[str]:
+def _names(given: Sequence[Scores | Run], chosen: Mapping[str, str]) -> list[str]:
     """What the runs are called; by their roles as well where that is the same."""
-    names = [part.name if isinstance(part, Run) else part.runs[0] for part in given]
+    runs = [
+        (part.name, part.source) if isinstance(part, Run) else runs_with_files(part)[0]
+        for part in given
+    ]
+    shown = zip(chosen_names(chosen, runs), runs, strict=True)
+    names = [name or run for name, (run, _) in shown]
     if names[0] != names[1]:
         return names
     return [f"{name} ({role})" for name, role in zip(names, ROLES, strict=True)]

@@ -155,7 +155,7 @@ def gate(
     jobs : int, optional
         Threads.
     **reading_options : optional
-        `name_from`, `duplicates`, as in `read_runs`.
+        `name_from`, `duplicates`, `names`, as in `read_runs`.
 
     Returns
     -------
