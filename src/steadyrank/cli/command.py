@@ -25,6 +25,12 @@ from steadyrank.guesses import OPTIONS, WITHOUT_OPTION
 
 HelpRecord = tuple[str, str]
 
+NOTE = "steadyrank.note"
+"""Where the context keeps what is said on stderr once all went well."""
+
+LEVEL = "steadyrank.rel"
+"""Where it keeps the grade of --rel, which is part of the measures' names from then on."""
+
 
 class OutputOption(click.Option):
     """An option about what is printed or written, or about how the work is done."""
@@ -67,7 +73,10 @@ class Command(click.Command):
             try:
                 self._check_standard_input(ctx)
                 self._check_written(ctx)
-                return super().invoke(ctx)
+                result = super().invoke(ctx)
+                if NOTE in ctx.meta and not ctx.params["quiet"]:
+                    tell(ctx.meta[NOTE])
+                return result
             except InputError as error:
                 message = in_options(str(error), self)
                 error.args = (of_scores(error, self) or message,)
@@ -174,6 +183,8 @@ def same_command(*ending: str) -> str:
             arguments += [value] if isinstance(value, str) else list(value or ())
         elif parameter.name not in WITHOUT_EFFECT and _is_given(context, parameter):
             options += _spelled(parameter, value)
+    if LEVEL in context.meta:
+        options += ["--rel", str(context.meta[LEVEL])]
     command = ["steadyrank", str(context.info_name)]
     if any(argument.startswith("-") for argument in arguments):
         return shlex.join([*command, *options, *ending, "--", *arguments])

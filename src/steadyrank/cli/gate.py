@@ -23,6 +23,7 @@ DEFAULT_MEASURES = ("nDCG@10",)
 @subcommand("gate")
 @click.argument("files", type=click.Path(), nargs=-1, metavar="QRELS BASELINE CANDIDATE")
 @opt.measures_option
+@opt.rel_option
 @opt.options(
     {
         "--margin float": "Accept a loss of this much on measures without -m M=MARGIN.",
@@ -105,7 +106,8 @@ def command(
 def _margins(measures: tuple[str, ...]) -> dict[str, float | None]:
     """The margins of -m M=MARGIN; None where -m names none."""
     margins: dict[str, float | None] = {}
-    for name, text in map(split_assignment, measures):
+    for given, text in map(split_assignment, measures):
+        (name,) = opt.at_given_level([given])
         if name in margins:
             raise InputError(f"-m {name} is given twice: give it once")
         try:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steadyrank.cli import options as opt
+from steadyrank.cli.command import NOTE
 from steadyrank.cli.output import Output, tell_if_compiling
 from steadyrank.errors import InputError
 
@@ -42,7 +43,12 @@ def gathered_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
         reading = {name: options.pop(name) for name in READING}
         names = ("files", "scores_files", "measures", "runs_in_rows")
         given: Any = {name: options.pop(name) for name in names}
-        return function(inputs=Inputs(reading=reading, **given), **options)
+        inputs = Inputs(reading=reading, **given)
+        if inputs.measures and not inputs.has_scores:
+            inputs = replace(inputs, measures=opt.at_given_level(inputs.measures))
+        elif inputs.has_scores and opt.given_level() is not None:
+            raise InputError("--rel is about judgments, and scores were given: omit it")
+        return function(inputs=inputs, **options)
 
     return command
 
@@ -76,6 +82,7 @@ scores_options = opt.together(
     opt.names_option,
     opt.run_options,
     opt.measures_option,
+    opt.rel_option,
     gathered_inputs,
 )
 
@@ -106,16 +113,17 @@ def one_measure_option(command: str, default: str, refusal: str, text: str) -> o
                 f"{command} takes one measure at a time, got {', '.join(values)}: call it once for "
                 "each"
             )
-        return values[0] if values else default
+        return opt.at_given_level(values or [default], ctx)[0]
 
     how = {"callback": choose, "shell_complete": opt.complete_measure}
-    return opt.options({"-m --measure M ...": (text, how)})
+    return opt.together(opt.options({"-m --measure M ...": (text, how)}), opt.rel_option)
 
 
-def load_scores(
-    inputs: Inputs, output: Output, default_measures: tuple[str, ...] = ("AP",)
-) -> Scores:
-    """The scores that the arguments of a study command stand for."""
+def load_scores(inputs: Inputs, output: Output, default_measures: tuple[str, ...] = ()) -> Scores:
+    """The scores that the arguments of a study command stand for.
+
+    Without a measure by default, that is the first one of `evaluate`.
+    """
     files = score_files(inputs)
     if files is not None:
         scores = read_score_files(files, inputs)
@@ -124,13 +132,37 @@ def load_scores(
         about = ("run_info", "team_from", "system_from")
         return describe_scores(scores, **{key: inputs.reading[key] for key in about})
     qrels, runs = qrels_and_runs(inputs.files)
-    measures = inputs.measures or default_measures
     tell_if_compiling(output.quiet)
     from steadyrank.measures.evaluate import evaluate
 
+    reading: Any = inputs.reading | {"rel": opt.given_level()}
     with output.progress("runs") as progress:
-        return evaluate(
-            runs, qrels, measures, progress=progress, **output.machine, **inputs.reading
+        judged, measures = qrels_and_measures(qrels, inputs.measures or default_measures)
+        scores = evaluate(runs, judged, measures, progress=progress, **output.machine, **reading)
+    if not (inputs.measures or default_measures):
+        tell_of_default(scores)
+    return scores
+
+
+def qrels_and_measures(
+    qrels: str, measures: Sequence[str], n_default: int = 1
+) -> tuple[Any, Sequence[str]]:
+    """The judgments and these measures, or where there are none, those that suit the judgments."""
+    if measures:
+        return qrels, measures
+    from steadyrank.data.read.qrels import judgments_of
+    from steadyrank.measures.evaluate import default_measures
+
+    judged = judgments_of(qrels)
+    return judged, default_measures(judged)[:n_default]
+
+
+def tell_of_default(scores: Scores) -> None:
+    """Have it said at the end why the first measure, which nobody named, is not AP."""
+    if scores.meta["max_grade"] > 1:
+        first = " first" if len(scores.measures) > 1 else ""
+        click.get_current_context().meta[NOTE] = (
+            f"{scores.measures[0]}{first}, as the judgments are graded; -m names other measures"
         )
 
 

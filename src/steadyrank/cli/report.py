@@ -115,6 +115,7 @@ def command(
 
         result = report(
             **sources,
+            rel=opt.given_level(),
             judges=named_files("--judge", judge_files),
             out=out,
             command=same_command("--out", PAGE),

@@ -6,7 +6,8 @@ from oddities that one should know of.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import partial
@@ -76,6 +77,8 @@ class CheckResult(Exhibit):
 
     n_topics: int
     n_judgments: int
+    grades: Mapping[int, int]
+    """How many documents have each grade."""
     runs: tuple[RunCheck, ...]
     findings: tuple[CheckFinding, ...] = field(default=())
 
@@ -159,6 +162,7 @@ def check(
     return CheckResult(
         n_topics=len(judged.topics),
         n_judgments=len(judged),
+        grades=dict(sorted(Counter(judged.grades.tolist()).items())),
         runs=tuple(rows),
         findings=tuple(sorted(findings, key=lambda finding: finding.level != "wrong")),
     )

@@ -193,6 +193,32 @@ def parse_measures(texts: str | Measure | Iterable[str | Measure]) -> list[Measu
     return list(measures)
 
 
+def is_binary(measure: Measure) -> bool:
+    """Whether a measure takes documents from some grade on as relevant, and all of them alike.
+
+    >>> [is_binary(parse_measure(name)) for name in ("AP", "nDCG@10", "Q@10", "RBP(graded=True)")]
+    [True, False, False, False]
+    """
+    kind = measure.kind.parameters
+    return kind.get("rel") == 1 and "gains" not in kind and not measure.parameter("graded")
+
+
+def says_level(measure: Measure) -> bool:
+    """Whether a measure comes with the grade from which on documents are relevant."""
+    return "rel" in dict(measure.parameters)
+
+
+def at_level(measures: Iterable[Measure], rel: int | None) -> list[Measure]:
+    """The measures, binary ones with this level unless they come with their own.
+
+    >>> at_level(parse_measures(["AP", "P(rel=3)@5", "nDCG"]), 2)
+    [AP(rel=2), P(rel=3)@5, nDCG]
+    """
+    if rel is None or check_parameter("binary measures", "rel", rel) == 1:
+        return list(measures)
+    return [m(rel=rel) if is_binary(m) and not says_level(m) else m for m in measures]
+
+
 def _base_measure(name: str) -> tuple[Measure, str | None]:
     """The measure behind a bare name, and the cutoff that trec_eval's names carry."""
     if name in _OWN_KINDS:

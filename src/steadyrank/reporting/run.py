@@ -106,6 +106,7 @@ def report(
     datasets: Any = None,
     out: PathLike = "report.html",
     measures: str | Sequence[str] = (),
+    rel: int | None = None,
     judges: Mapping[str, Any] | None = None,
     budget: Budget = DEFAULT_BUDGET,
     n_samples: int | None = None,
@@ -159,6 +160,8 @@ def report(
         The page.
     measures : str or sequence of str
         The first ranks the runs.
+    rel : int, optional
+        As in `evaluate`.
     judges : mapping, optional
         Other judges, `{name: judgments}`, who judged the same topics and more; with `scores`, the
         `Scores` of each: as in `judges`.
@@ -252,6 +255,7 @@ def report(
         topic_info=topic_info,
         cluster_from=cluster_from,
         by=by,
+        rel=rel,
         missing=missing,
         no_relevant=no_relevant,
         ties=ties,
