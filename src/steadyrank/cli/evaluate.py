@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,8 +62,11 @@ def command(
         write_scores(scores, output.path)
         return
     if output.format == "trec_eval":
+        from steadyrank.measures.names import without_level
         from steadyrank.present.trec_eval import trec_eval_text
 
+        if opt.given_level() is not None:
+            scores = replace(scores, measures=tuple(map(without_level, scores.measures)))
         text = trec_eval_text(scores, per_topic=per_topic, official=not inputs.measures)
         emit(text, output.path, exact=True)
         return

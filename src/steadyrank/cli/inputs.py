@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steadyrank.cli import options as opt
-from steadyrank.cli.command import NOTE
+from steadyrank.cli.command import NOTES
 from steadyrank.cli.output import Output, tell_if_compiling
 from steadyrank.errors import InputError
 
@@ -161,9 +161,8 @@ def tell_of_default(scores: Scores) -> None:
     """Have it said at the end why the first measure, which nobody named, is not AP."""
     if scores.meta["max_grade"] > 1:
         first = " first" if len(scores.measures) > 1 else ""
-        click.get_current_context().meta[NOTE] = (
-            f"{scores.measures[0]}{first}, as the judgments are graded; -m names other measures"
-        )
+        note = f"{scores.measures[0]}{first}, as the judgments are graded; -m names other measures"
+        click.get_current_context().meta.setdefault(NOTES, []).append(note)
 
 
 def run_study(

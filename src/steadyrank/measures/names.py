@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from steadyrank.errors import InputError, UnknownNameError, unknown_name
@@ -175,11 +175,13 @@ def _parse_cutoff(rank: str, text: str) -> int:
 def parse_measures(texts: str | Measure | Iterable[str | Measure]) -> list[Measure]:
     """Several measures; trec_eval's lists such as `ndcg_cut.10,20` give one each.
 
-    >>> parse_measures(["AP", "P.5,10"])
-    [AP, P@5, P@10]
+    >>> parse_measures(["AP", "P.5,10", "RR, RBP(p=0.8, rel=2) nDCG@10"])
+    [AP, P@5, P@10, RR, RBP(p=0.8,rel=2), nDCG@10]
     """
     if isinstance(texts, (str, Measure)) or not isinstance(texts, Iterable):
         texts = [texts]
+    given = [[text] if not isinstance(text, str) else _BETWEEN.split(text) for text in texts]
+    texts = [text for several in given for text in several]
     measures: dict[Measure, None] = {}
     for text in texts:
         listed = isinstance(text, str) and _LISTED.fullmatch(text.strip())
@@ -217,6 +219,17 @@ def at_level(measures: Iterable[Measure], rel: int | None) -> list[Measure]:
     if rel is None or check_parameter("binary measures", "rel", rel) == 1:
         return list(measures)
     return [m(rel=rel) if is_binary(m) and not says_level(m) else m for m in measures]
+
+
+def without_level(name: str) -> str:
+    """The name of a measure without its level, as trec_eval -l 2 prints it.
+
+    >>> without_level("P(rel=2)@10")
+    'P@10'
+    """
+    measure = parse_measure(name)
+    kept = tuple(given for given in measure.parameters if given[0] != "rel")
+    return str(replace(measure, parameters=kept))
 
 
 def _base_measure(name: str) -> tuple[Measure, str | None]:
@@ -283,6 +296,9 @@ def counts_documents(label: str) -> bool:
     except InputError:
         return False
 
+
+_BETWEEN = re.compile(r"(?:\s*,\s*|\s+)(?=[A-Za-z])(?![^()]*\))")
+"""What stands between two measures in one text: a comma or blanks, outside of parentheses."""
 
 _LISTED = re.compile(r"(?!rbp)([A-Za-z_]+)\.([0-9.]+(?:,[0-9.]+)+)", re.IGNORECASE)
 

@@ -21,6 +21,7 @@ from steadyrank.data.read.run_names import run_called
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores, of_some_weight, position
 from steadyrank.errors import InputError, check_count, check_number, unknown_column, unknown_name
+from steadyrank.guesses import SAME_VALUES
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.instances.mixed_tests import has_instances
@@ -178,7 +179,7 @@ def compare(
         raise InputError("give either measure, for one, or measures")
     scores = scores_of(scores, qrels, measures if measure is None else str(measure), jobs=jobs)
     settings = CompareSettings(
-        test=test,
+        test=SAME_VALUES["--test"].get(test, test),  # type: ignore[arg-type]
         correction=correction,
         alpha=alpha,
         baseline=run_called(baseline, scores),
