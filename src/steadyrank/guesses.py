@@ -57,7 +57,7 @@ SAME_OPTIONS = _by_guess(
         "--digits": "--precision --round --decimals --places --rounding-digits",
         "--baseline": "--reference --ref --control",
         "--quiet": "--silent",
-        "--rel": "--relevance-level --level -l",
+        "--rel": "--relevance-level -l",
     }
 ) | {"--html": "--format html", "-c": "--missing zero", "--complete": "--missing zero"}
 """Options that take the same values here under another name."""
@@ -76,7 +76,7 @@ OPTIONS = _by_guess(
     {
         "--format": "--tsv",
         "--beta, which is 1 - power": "--power",
-        "--alpha": "--confidence --conf",
+        "--alpha": "--confidence --conf --level",
         "--quiet": "--no-progress",
     }
 )

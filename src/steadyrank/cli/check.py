@@ -7,23 +7,17 @@ from typing import Any
 
 import click
 
+from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.options import (
-    name_option,
-    names_option,
-    output_options,
-    qrels_argument,
-    runs_argument,
-)
 from steadyrank.cli.output import Output, tell_if_compiling
 
 
 @subcommand("check")
-@qrels_argument
-@runs_argument
-@name_option
-@names_option
-@output_options
+@opt.qrels_argument
+@opt.runs_argument
+@opt.name_option
+@opt.names_option
+@opt.output_options
 def command(qrels: str, runs: tuple[str, ...], output: Output, **reading: Any) -> None:
     """Check runs and judgments before computing with them.
 

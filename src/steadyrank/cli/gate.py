@@ -106,8 +106,8 @@ def command(
 def _margins(measures: tuple[str, ...]) -> dict[str, float | None]:
     """The margins of -m M=MARGIN; None where -m names none."""
     margins: dict[str, float | None] = {}
-    for given, text in map(split_assignment, measures):
-        (name,) = opt.at_given_level([given])
+    given = map(split_assignment, measures)
+    for name, text in ((name, text) for one, text in given for name in opt.at_given_level([one])):
         if name in margins:
             raise InputError(f"-m {name} is given twice: give it once")
         try:

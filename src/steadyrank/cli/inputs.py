@@ -108,12 +108,13 @@ def one_measure_option(command: str, default: str, refusal: str, text: str) -> o
     def choose(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> str:
         if names_files(values):
             raise InputError(refusal)
-        if len(values) > 1:
+        names = opt.at_given_level(values or [default], ctx)
+        if len(names) > 1:
             raise InputError(
-                f"{command} takes one measure at a time, got {', '.join(values)}: call it once for "
+                f"{command} takes one measure at a time, got {', '.join(names)}: call it once for "
                 "each"
             )
-        return opt.at_given_level(values or [default], ctx)[0]
+        return names[0]
 
     how = {"callback": choose, "shell_complete": opt.complete_measure}
     return opt.together(opt.options({"-m --measure M ...": (text, how)}), opt.rel_option)

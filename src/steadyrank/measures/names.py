@@ -222,11 +222,7 @@ def at_level(measures: Iterable[Measure], rel: int | None) -> list[Measure]:
 
 
 def without_level(name: str) -> str:
-    """The name of a measure without its level, as trec_eval -l 2 prints it.
-
-    >>> without_level("P(rel=2)@10")
-    'P@10'
-    """
+    """The name of a measure without its level, as trec_eval -l 2 prints it."""
     measure = parse_measure(name)
     kept = tuple(given for given in measure.parameters if given[0] != "rel")
     return str(replace(measure, parameters=kept))

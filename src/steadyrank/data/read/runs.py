@@ -181,7 +181,9 @@ def read_runs(
         if reading == runs.reading:
             return runs
         again = runs.reread(reading)
-        return replace(again, sources=_named_apart(again.sources, reading))
+        # Names that were chosen before have been given already.
+        naming = reading if names is not None else replace(reading, names=None)
+        return replace(again, sources=_named_apart(again.sources, naming))
     reading = make_reading(said)
     sources = _named_apart(tuple(_sources(runs, reading)), reading)
     if not sources:
