@@ -225,9 +225,13 @@ def test_pools_begin_with_what_runs_owe(capsys):
 
 
 def test_a_leaderboard_is_datasets(capsys):
-    code, _, err = call(capsys, "leaderboard", "table.csv")
-    assert code == 2
-    assert "unknown command 'leaderboard': did you mean 'datasets'?" in err
+    values = np.random.default_rng(5).random((4, 9)).round(3).tolist()
+    rows = [",".join([f"m{m}", *map(str, row)]) for m, row in enumerate(values)]
+    header = ",".join(["model", *(f"task{k}" for k in range(9))])
+    Path("board.csv").write_text("\n".join([header, *rows]) + "\n")
+    code, out, err = call(capsys, "leaderboard", "board.csv")
+    assert (code, err.splitlines()[-1]) == (0, "steadyrank: leaderboard is datasets here")
+    assert out == call(capsys, "datasets", "board.csv")[1]
 
 
 # near misses

@@ -175,8 +175,8 @@ def _parse_cutoff(rank: str, text: str) -> int:
 def parse_measures(texts: str | Measure | Iterable[str | Measure]) -> list[Measure]:
     """Several measures; trec_eval's lists such as `ndcg_cut.10,20` give one each.
 
-    >>> parse_measures(["AP", "P.5,10", "RR, RBP(p=0.8, rel=2) nDCG@10"])
-    [AP, P@5, P@10, RR, RBP(p=0.8,rel=2), nDCG@10]
+    >>> parse_measures(["AP", "P.5,10", "RR, Q(beta=1, gains=(0, 1, 3)) nDCG@10"])
+    [AP, P@5, P@10, RR, Q(beta=1,gains=(0,1,3)), nDCG@10]
     """
     if isinstance(texts, (str, Measure)) or not isinstance(texts, Iterable):
         texts = [texts]
@@ -293,8 +293,8 @@ def counts_documents(label: str) -> bool:
         return False
 
 
-_BETWEEN = re.compile(r"(?:\s*,\s*|\s+)(?=[A-Za-z])(?![^()]*\))")
-"""What stands between two measures in one text: a comma or blanks, outside of parentheses."""
+_BETWEEN = re.compile(r"(?:\s*,\s*|\s+)(?=[A-Za-z][^\s,(=@)]*(?:[\s,(@]|$))")
+"""What stands between two measures in one text; a word before = or ) is one of a parameter."""
 
 _LISTED = re.compile(r"(?!rbp)([A-Za-z_]+)\.([0-9.]+(?:,[0-9.]+)+)", re.IGNORECASE)
 

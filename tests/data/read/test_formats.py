@@ -290,18 +290,23 @@ def test_a_row_whose_first_column_is_an_object_is_still_a_row(write):
     assert rows(sr.read_run(write("a.jsonl", line))) == {"1": {"d": 2.0}}
 
 
+HEADER = ["qid", "Q0", "docno", "rank", "score"]
+
+
 def test_every_form_gives_the_same_scores(write):
     fields = [line.split() for line in TREC.splitlines()]
     paths = [
         write("a.run", TREC),
         write("a.json", json.dumps(RUNS)),
         write("a.tsv", "".join(f"{f[0]}\t{f[2]}\t{f[4]}\n" for f in fields)),
+        write("a.csv", "".join(f"{f[0]},{f[2]},{f[4]}\n" for f in [HEADER, *fields])),
     ]
     qrels = [write("q.tsv", BEIR), write("q.json", json.dumps(GRADES))]
+    qrels.append(write("q.csv", BEIR.replace("\t", ",")))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         means = {
-            sr.evaluate(path, judgments, "AP").mean()[0, 0]
+            sr.evaluate(path, judgments, "AP", rel=1).mean()[0, 0]
             for path in paths
             for judgments in (*qrels, GRADES)
         }

@@ -82,8 +82,8 @@ def compare(
     measure : str, optional
         Compare on this measure alone.
     measures : str, Measure or iterable of them, optional
-        Compare on these; all of the scores, or AP of runs, by default. Of several measures the
-        result is a `CompareTable`.
+        Compare on these; all of the scores by default, or of runs AP, nDCG@10 where judgments are
+        graded. Of several measures the result is a `CompareTable`.
     test : str
         "t" (Student's paired t), "wilcoxon" (signed ranks), "sign", "randomization" (Fisher's sign
         flips), "bootstrap" (studentized; Jayasinghe et al. 2015, Algorithm 1), "tukey" (HSD on the

@@ -86,7 +86,7 @@ def instances(
         A numeric column of `run_info`: compare the runs of each setting (of system `a`, if given)
         with `b`, a system or a setting, the margin being tested from the largest setting down.
     measure : str, optional
-        Needed where the scores have several; AP of runs unless given.
+        Needed where the scores have several; of runs AP, or nDCG@10 if graded.
     delta : float
         Margin of equivalence and non-inferiority, by two one-sided t tests and by the posterior's
         shortest interval of level 1 - alpha.

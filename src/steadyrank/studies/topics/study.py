@@ -102,7 +102,7 @@ def topics(
     scores, qrels : Scores, or runs and judgments
         Runs and judgments as `evaluate` takes them.
     measure : str, optional
-        Needed where the scores have several; AP of runs unless given.
+        Needed where the scores have several; of runs AP, or nDCG@10 if graded.
     sizes : sequence of int, optional
         Of topic sets; 5, 10, … unless given.
     n_trials : int
