@@ -33,17 +33,13 @@ def call(arguments, capsys):
 @pytest.mark.parametrize(
     ("guess", "meant"),
     [
-        ("eval", "evaluate"),
-        ("trec_eval", "evaluate"),
         ("evaluat", "evaluate"),
-        ("test", "compare"),
-        ("significance", "compare"),
-        ("ttest", "compare"),
+        ("measure", "evaluate"),
         ("rank", "compare"),
         ("correlation", "agree"),
         ("anova", "components"),
         ("power", "plan"),
-        ("Eval", "evaluate"),
+        ("Evaluate", "evaluate"),
     ],
 )
 def test_a_command_of_another_tool_is_answered(guess, meant, capsys):
@@ -56,29 +52,70 @@ def test_a_command_of_another_tool_is_answered(guess, meant, capsys):
 @pytest.mark.parametrize(
     ("command", "option", "answer"),
     [
-        ("evaluate", "--measures", "did you mean -m, --measure?"),
-        ("evaluate", "--metrics", "did you mean -m, --measure?"),
-        ("compare", "--metric", "did you mean -m, --measure?"),
-        ("evaluate", "--output", "did you mean -o?"),
-        ("compare", "--n-jobs", "did you mean --jobs?"),
-        ("compare", "--random-state", "did you mean --seed?"),
-        ("compare", "--stat-test", "did you mean --test?"),
-        ("compare", "--max-p", "did you mean --alpha?"),
-        ("compare", "--n-permutations", "did you mean --samples?"),
-        ("evaluate", "--html", "did you mean --format?"),
-        ("evaluate", "--per-query", "did you mean --per-topic?"),
-        ("compare", "--qrels", "QRELS and RUN... are given without options"),
-        ("evaluate", "--relevance-level", "-m 'AP(rel=2)'"),
+        ("evaluate", "--no-progress", "did you mean --quiet?"),
+        ("evaluate", "--tsv", "did you mean --format?"),
+        ("compare", "--confidence", "did you mean --alpha?"),
+        ("plan", "--power", "did you mean --beta, which is 1 - power?"),
+        ("compare", "--run", "QRELS and RUN... are given without options"),
         ("evaluate", "-J", "-m 'AP(judged_only=True)'"),
-        ("evaluate", "-c", "--missing zero"),
         ("evaluate", "--cutoff", "-m nDCG@10"),
+        ("evaluate", "--max-p", "No such option"),
     ],
 )
-def test_an_option_of_another_tool_is_answered(command, option, answer, files, capsys):
+def test_an_option_with_other_values_is_answered(command, option, answer, files, capsys):
     code, line = call([command, *files, option, "1"], capsys)
     assert code == 2
     assert answer in line
     assert line.count("\n") == 1
+
+
+SAME = {
+    "eval {q} {a} -m AP": "evaluate {q} {a} -m AP",
+    "trec_eval {q} {a}": "evaluate {q} {a} --format trec_eval",
+    "ttest {q} {a} {b} -m AP": "compare {q} {a} {b} -m AP",
+    "evaluate {q} {a} --metrics=AP": "evaluate {q} {a} -m AP",
+    "evaluate {q} {a} -c -l 2 --places 2": "evaluate {q} {a} --missing zero --rel 2 --digits 2",
+    "evaluate {q} {a} -m AP --per-query": "evaluate {q} {a} -m AP --per-topic",
+    "compare --qrels {q} --runs {a} {b} -m AP": "compare {q} {a} {b} -m AP",
+    "compare {q} {a} {b} -m AP --stat-test student": "compare {q} {a} {b} -m AP --test t",
+    "compare {q} {a} {b} -m AP --test fisher --permutations 50 --random-state 3": (
+        "compare {q} {a} {b} -m AP --test randomization --samples 50 --seed 3"
+    ),
+    "compare {q} {a} {b} -m AP --correction fdr_bh --max-p .1": (
+        "compare {q} {a} {b} -m AP --correction bh --alpha .1"
+    ),
+    "compare {q} {a} {b} -m AP --html": "compare {q} {a} {b} -m AP --format html",
+}
+
+
+@pytest.mark.parametrize("typed", SAME)
+def test_what_means_the_same_is_done_and_our_name_is_told(typed, files, capsys):
+    """The same output as under our names, and a line more on stderr unless that is quiet."""
+    named = dict(zip("qab", files, strict=True))
+    printed = []
+    for words, more in ((typed, []), (SAME[typed], []), (typed, ["--quiet"])):
+        assert cli.run([*words.format(**named).split(), *more]) == 0
+        printed.append(capsys.readouterr())
+    theirs, ours, quiet = printed
+    assert theirs.out == ours.out == quiet.out
+    told = [line for line in theirs.err.splitlines() if line.endswith(" here")]
+    assert len(told) == 1
+    assert set(theirs.err.splitlines()) - set(told) == set(ours.err.splitlines())
+    assert quiet.err == ""
+
+
+def test_nothing_is_told_of_a_command_that_fails(files, capsys):
+    code, line = call(["eval", files[0], "nowhere.run", "--metrics", "AP"], capsys)
+    assert (code, line) == (2, "steadyrank: nowhere.run: no such file\n")
+
+
+def test_help_has_our_names_alone():
+    for name in cli.COMMANDS:
+        command = cli.group.get_command(None, name)
+        own = {flag for parameter in command.params for flag in parameter.opts}
+        sections = command.help_sections(command.make_context(name, [], resilient_parsing=True))
+        listed = " ".join(option for options in sections.values() for option, _ in options)
+        assert not (guesses.SAME_OPTIONS.keys() - own) & set(listed.replace(",", " ").split())
 
 
 @pytest.mark.parametrize("options", [["--alpha", "0.01"], ["--seed", "3"], ["--baseline", "one"]])
@@ -166,9 +203,19 @@ def test_runs_given_to_compare_are_answered():
 
 def test_every_answer_exists():
     assert set(guesses.COMMANDS.values()) <= set(cli.COMMANDS)
-    assert not set(guesses.COMMANDS) & set(cli.COMMANDS)
+    assert {ours.split()[0] for ours in guesses.SAME_COMMANDS.values()} <= set(cli.COMMANDS)
+    assert not {*guesses.COMMANDS, *guesses.SAME_COMMANDS} & set(cli.COMMANDS)
+    assert not guesses.COMMANDS.keys() & guesses.SAME_COMMANDS.keys()
     assert set(guesses.NAMES.values()) <= set(sr.__all__)
     assert not set(guesses.NAMES) & set(sr.__all__)
     commands = [cli.group.get_command(None, name) for name in cli.COMMANDS]
     for option in guesses.OPTIONS:
         assert any(option_meant(option, command) for command in commands), option
+    flags = {flag: p for command in commands for p in command.params for flag in p.opts}
+    assert {ours.split()[0] for ours in guesses.SAME_OPTIONS.values()} <= flags.keys()
+    for option, values in guesses.SAME_VALUES.items():
+        takers = [p for command in commands for p in command.params if option in p.opts]
+        assert takers
+        for taker in takers:
+            assert set(values.values()) <= set(taker.type.choices)
+            assert not values.keys() & set(taker.type.choices)

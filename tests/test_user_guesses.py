@@ -19,16 +19,14 @@ import pytest
 import steadyrank as sr
 from steadyrank import cli
 
-COMMA_FILES = "CSV with commas as runs and judgments"
-NAMED_FILES = "NAME=FILE in place of a run"
 BOTH_ORDERS = "judgments and runs in either order, measures by position"
-RUN_OF_A_DICT = "Run of a dictionary, as run_from_dict makes it"
-NOT_YET = (COMMA_FILES, NAMED_FILES, BOTH_ORDERS, RUN_OF_A_DICT)
+NOT_YET = (BOTH_ORDERS,)
 """What is not there yet, as the answer of a guess that will work."""
 
 COMMANDS = {
     # trec_eval
-    "trec_eval qrels.txt runs/bm25.run": "did you mean 'evaluate'?",
+    "trec_eval qrels.txt runs/bm25.run": "",
+    "trec_eval -q -m map qrels.txt runs/bm25.run": "",
     "evaluate qrels.txt runs/bm25.run": "",
     "evaluate -q qrels.txt runs/bm25.run": "",
     "evaluate -m map qrels.txt runs/bm25.run": "",
@@ -38,33 +36,43 @@ COMMANDS = {
     "evaluate -m recall.100 qrels.txt runs/bm25.run": "",
     "evaluate -m Rprec -m bpref qrels.txt runs/bm25.run": "",
     "evaluate qrels.txt runs/bm25.run --format trec_eval": "",
-    "evaluate -c qrels.txt runs/bm25.run": "--missing zero",
-    "evaluate -l 2 qrels.txt runs/bm25.run": "AP(rel=2)",
+    "evaluate -c qrels.txt runs/bm25.run": "",
+    "evaluate -l 2 qrels.txt runs/bm25.run": "",
     "evaluate -J qrels.txt runs/bm25.run": "judged_only=True",
     "evaluate runs/bm25.run qrels.txt": "each other's place?",
     "evaluate runs qrels.txt": "each other's place?",
+    "evaluate -c -q -m map -m P.5,10 qrels.txt runs/bm25.run": "",
+    "evaluate -m all_trec qrels.txt runs/bm25.run": "unknown measure 'all_trec'",
+    "evaluate -m official qrels.txt runs/bm25.run": "unknown measure 'official'",
     # ir_measures
+    "evaluate qrels.txt runs/bm25.run -m AP,nDCG@10,P@5": "",
+    "evaluate qrels.txt runs/bm25.run AP nDCG@10": "no such file",
+    "evaluate qrels.txt runs/bm25.run -m 'AP(rel=2) RR(rel=2)'": "",
+    "evaluate qrels.txt runs/bm25.run --rel 2": "",
     "evaluate qrels.txt runs/bm25.run -m nDCG@10 -m 'P(rel=2)@5' -m RR": "",
-    "evaluate qrels.txt runs/bm25.run -m nDCG@10 --by_query": "--per-topic",
-    "evaluate qrels.txt runs/bm25.run --per-query": "--per-topic",
-    "evaluate qrels.txt runs/bm25.run -m 'AP nDCG@10'": "write it like nDCG@10",
-    "evaluate qrels.txt runs/bm25.run --places 3": "--digits",
-    "evaluate qrels.txt runs/*.run --measures nDCG@10": "-m, --measure",
-    "evaluate qrels.txt runs --metrics ndcg@10": "-m, --measure",
-    "eval qrels.txt runs": "did you mean 'evaluate'?",
+    "evaluate qrels.txt runs/bm25.run -m nDCG@10 --by_query": "",
+    "evaluate qrels.txt runs/bm25.run --per-query": "",
+    "evaluate qrels.txt runs/bm25.run -m 'AP nDCG@10'": "",
+    "evaluate qrels.txt runs/bm25.run --places 3": "",
+    "evaluate qrels.txt runs/*.run --measures nDCG@10": "",
+    "evaluate qrels.txt runs --metrics ndcg@10": "",
+    "eval qrels.txt runs": "",
     "evaluate qrels.txt runs -m nDGC@10": "did you mean 'nDCG'?",
     # ranx
-    "compare qrels.txt runs --metrics ndcg@10": "-m, --measure",
+    "compare qrels.txt runs --metrics ndcg@10": "",
     "compare qrels.txt runs -m mrr": "",
     "compare qrels.txt runs -m hit_rate@5": "",
-    "compare qrels.txt runs --stat-test student": "did you mean --test?",
-    "compare qrels.txt runs --max-p 0.01": "did you mean --alpha?",
+    "compare qrels.txt runs --stat-test student": "",
+    "compare qrels.txt runs --max-p 0.01": "",
     "compare qrels.txt runs --test t": "",
-    "compare qrels.txt runs --test ttest": "is not one of 't', 'wilcoxon'",
+    "compare qrels.txt runs --test ttest": "",
     "compare qrels.txt runs --test tukey": "",
     "compare qrels.txt runs --latex": "",
-    "compare qrels.txt runs --rounding-digits 3": "did you mean --digits?",
+    "compare qrels.txt runs --rounding-digits 3": "",
     "compare qrels.txt runs --digits 3": "",
+    "compare qrels.txt runs --stat-test fisher --n-permutations 100": "",
+    "compare qrels.txt runs --stat-test tukey": "",
+    "compare qrels.txt runs --metrics ndcg@10 --threads 2 --output-format csv": "",
     "fuse qrels.txt runs": "unknown command 'fuse'",
     # PyTerrier
     "compare qrels.txt runs --baseline bm25": "",
@@ -72,15 +80,15 @@ COMMANDS = {
     "compare qrels.txt runs --baseline BM25": "did you mean 'bm25'?",
     "compare qrels.txt runs --correction holm": "",
     "compare qrels.txt runs --correction bonferroni": "",
-    "compare qrels.txt runs --correction fdr_bh": "bh",
-    "compare qrels.txt runs --eval-metrics map": "-m, --measure",
+    "compare qrels.txt runs --correction fdr_bh": "",
+    "compare qrels.txt runs --eval-metrics map": "",
     "compare qrels.txt runs -m map --filter-by-qrels": "No such option",
-    "compare qrels.txt splade=runs/splade.run bm25=runs/bm25.run": NAMED_FILES,
-    "evaluate qrels.txt splade=runs/splade.run.gz": NAMED_FILES,
+    "compare qrels.txt splade=runs/splade.run bm25=runs/bm25.run": "",
+    "evaluate qrels.txt splade=splade.run.gz": "",
     "experiment qrels.txt runs": "did you mean 'compare'?",
     # MTEB and leaderboards
-    "leaderboard leaderboard.csv": "did you mean 'datasets'?",
-    "mteb leaderboard.csv": "did you mean 'datasets'?",
+    "leaderboard leaderboard.csv": "",
+    "mteb leaderboard.csv": "",
     "datasets leaderboard.csv": "",
     "datasets leaderboard.csv --json": "",
     "datasets leaderboard.csv --csv": "",
@@ -96,23 +104,34 @@ COMMANDS = {
     "evaluate qrels.txt runs/bm25.run --cutoff 10": "-m nDCG@10",
     "regression qrels.txt runs/bm25.run runs/splade.run": "unknown command",
     "ab-test qrels.txt runs": "unknown command 'ab-test'",
+    "evaluate qrels.csv.gz run.csv": "",
+    "evaluate qrels.txt run.tsv": "",
+    "evaluate ntcir.txt runs": "",
+    "evaluate --scores bm25.nev": "",
+    "compare --scores bm25.nev --scores splade.nev -m Q": "",
+    "gate qrels.txt old=runs/bm25.run new=runs/splade.run --margin 0.2": "",
+    "compare qrels.txt runs --names names.tsv": "",
+    "compare qrels.txt runs --baseline bm25.run": "",
+    "compare qrels.txt runs --baseline runs/bm25.run": "",
+    "compare qrels.txt runs --reference bm25": "",
+    "compare qrels.txt runs --control bm25": "",
     # pandas, statsmodels, and any other command line
     "compare qrels.txt runs --json": "",
     "compare qrels.txt runs --csv": "",
     "compare qrels.txt runs --markdown": "",
-    "compare qrels.txt runs --html": "did you mean --format?",
+    "compare qrels.txt runs --html": "",
     "compare qrels.txt runs --json --csv": "name different formats",
     "evaluate qrels.txt runs --csv -o out.csv": "",
-    "evaluate qrels.txt runs --output out.csv": "did you mean -o?",
+    "evaluate qrels.txt runs --output out.csv": "",
     "evaluate qrels.txt runs -o out.tex": "",
     "evaluate qrels.txt runs -o out.xlsx": "name a file that ends in",
     "compare qrels.txt runs --seed 42": "",
-    "compare qrels.txt runs --random-state 42": "did you mean --seed?",
-    "compare qrels.txt runs --n-jobs 2": "did you mean --jobs?",
-    "compare qrels.txt runs --permutations 1000": "did you mean --samples?",
+    "compare qrels.txt runs --random-state 42": "",
+    "compare qrels.txt runs --n-jobs 2": "",
+    "compare qrels.txt runs --permutations 1000": "",
     "compare qrels.txt runs --verbose": "No such option",
-    "compare qrels.txt runs --silent": "did you mean --quiet?",
-    "compare --qrels qrels.txt --runs runs": "are given without options",
+    "compare qrels.txt runs --silent": "",
+    "compare --qrels qrels.txt --runs runs": "",
     "compare scores.csv": "give --scores scores.csv",
     "compare qrels.txt scores.csv": "give --scores scores.csv",
     "compare --scores scores.csv": "",
@@ -122,12 +141,12 @@ COMMANDS = {
     "compare --scores scores.csv --topic-info topics.csv --by origin": "",
     "evaluate --scores scores.csv": "",
     "evaluate --scores bm25.txt -m map": "",
-    "ttest qrels.txt runs": "did you mean 'compare'?",
+    "ttest qrels.txt runs": "",
     "anova qrels.txt runs": "did you mean 'components'?",
     "power qrels.txt runs": "did you mean 'plan'?",
     "plan qrels.txt runs": "",
     "plan --scores scores.csv": "",
-    "plan --scores scores.csv --test t": "did you mean --method?",
+    "plan --scores scores.csv --test t": "",
     "plan --scores scores.csv --method anova": "",
     "plan --scores scores.csv --minimum-difference 0.05": "",
     "plan --scores scores.csv --power 0.9": "--beta",
@@ -135,7 +154,7 @@ COMMANDS = {
     "plan --variance 0.1 --minimum-difference 0.1": "--systems",
     "bootstrap qrels.txt runs": "did you mean 'simulate'?",
     "correlation qrels.txt runs": "did you mean 'agree'?",
-    "validate qrels.txt runs": "did you mean 'check'?",
+    "validate qrels.txt runs": "",
     "check qrels.txt runs": "",
     "judges qrels.txt runs --judge second.txt --samples 99": "",
     "judges qrels.txt runs --judge gpt=second.txt --samples 99": "",
@@ -143,7 +162,7 @@ COMMANDS = {
     "reproduce": "",
     "reproduce --list": "",
     "reproduce sakai": "sakai2016",
-    "evaluate qrels.csv run.csv": COMMA_FILES,
+    "evaluate qrels.csv run.csv": "",
     "help": "--help",
     "--version": "",
     "compare --help": "",
@@ -172,8 +191,15 @@ CALLS = {
     "sr.compare('runs', 'qrels.txt').to_latex()": "",
     "sr.compare('runs', 'qrels.txt').to_frame()": "",
     "sr.compare('runs', 'qrels.txt').to_dataframe()": "no attribute 'to_dataframe'",
-    "sr.Run({'q1': {'d1': 1.0}})": RUN_OF_A_DICT,
+    "sr.Run({'q1': {'d1': 1.0}})": "`sr.as_run(...)` makes one",
     "sr.plot(sr.compare('runs', 'qrels.txt'))": "",
+    "sr.read_run('runs/bm25.run', name='BM25')": "",
+    "sr.read_run('runs/bm25.run').rename('BM25')": "",
+    "sr.evaluate({'BM25': 'runs/bm25.run', 'SPLADE': 'splade.run.gz'}, 'qrels.txt')": "",
+    "sr.evaluate(['BM25=runs/bm25.run'], 'qrels.txt', 'map,ndcg')": "",
+    "sr.evaluate('runs', 'qrels.txt', 'AP', rel=2)": "",
+    "sr.read_qrels('qrels.csv.gz')": "",
+    "sr.read_scores('bm25.nev')": "",
     # PyTerrier
     "sr.Experiment([], topics, qrels, ['map'])": "import steadyrank.pyterrier",
     "sr.compare(sr.evaluate('runs', 'qrels.txt', 'AP').to_frame())": "",
@@ -196,7 +222,7 @@ CALLS = {
     "sr.compare('scores.csv').to_markdown()": "",
     "sr.compare('scores.csv', test='t', alpha=0.01)": "",
     "sr.compare('scores.csv', test='wilcoxon')": "",
-    "sr.compare('scores.csv', test='ttest')": "unknown test 'ttest'",
+    "sr.compare('scores.csv', test='ttest')": "",
     "sr.evaluate('runs', 'qrels.txt', 'AP').to_csv()": "",
     "sr.evaluate('runs', 'qrels.txt', 'AP').mean()": "",
     "sr.evaluate('runs', 'qrels.txt', 'AP').summary()": "",
@@ -207,7 +233,7 @@ CALLS = {
     "sr.plan('runs', 'qrels.txt', measure='nDCG@10')": "",
     "sr.stability('scores.csv').summary()": "",
     "sr.ttest('scores.csv')": "did you mean `sr.compare`?",
-    "sr.read_run('run.csv')": COMMA_FILES,
+    "sr.read_run('run.csv')": "",
     "sr.kendalltau([1, 2], [2, 1])": "did you mean `sr.kendall_tau`?",
     "sr.load_qrels('qrels.txt')": "did you mean `sr.read_qrels`?",
     "sr.report('scores.csv', out='page.html', quick=True)": "unexpected keyword argument 'quick'",
@@ -266,6 +292,18 @@ def write_folder(root):
     (root / "run.csv").write_text("\n".join(["qid,docno,score", *rows]) + "\n")
     rows = [f"{q},{d},{g}" for q, own in grades.items() for d, g in own.items()]
     (root / "qrels.csv").write_text("\n".join(["query_id,doc_id,relevance", *rows]) + "\n")
+
+    packed = gzip.compress((root / "qrels.csv").read_bytes())
+    (root / "qrels.csv.gz").write_bytes(packed)
+    (root / "run.tsv").write_text((root / "run.csv").read_text().replace(",", "\t"))
+    lines = [f"{q} {d} L{g}\n" for q, own in grades.items() for d, g in own.items()]
+    (root / "ntcir.txt").write_text("".join(lines))
+    for name, values in (("bm25", per_topic), ("splade", per_topic[::-1])):
+        lines = [
+            f"{q} # r1=1\n{q} Q-measure= {x:.4f}\n" for q, x in zip(topics, values, strict=True)
+        ]
+        (root / f"{name}.nev").write_text("".join(lines))
+    (root / "names.tsv").write_text("bm25\tBM25\nsplade.run\tSPLADE\n")
 
 
 def _guess(typed, answer):

@@ -29,6 +29,7 @@ NO_CLAIM: dict[str, str] = {
     "compare tests power": "a rate and its Monte Carlo error",
     "compare audit tests": "rates and their Monte Carlo errors",
     "datasets runs completion_ranks": "over all completions of missing scores: sure bounds",
+    "evaluate meta max_grade": "the largest grade of the judgments",
     "evaluate meta tie_bounds": "the worst and the best order of tied documents: sure bounds",
     "simulate error_rate low": "where a bin of differences begins",
     "simulate error_rate high": "where a bin of differences ends",

@@ -1,13 +1,13 @@
 """What users of other tools try first, and what it is called here.
 
-Of trec_eval, pytrec_eval, ir_measures, ranx, PyTerrier, repro_eval and autorank. Nothing is done
-under these names: the error names the right one. Names of measures that other tools have are
-understood instead (`measures.kinds`).
+Of trec_eval, pytrec_eval, ir_measures, ranx, PyTerrier, repro_eval and autorank. What means exactly
+the same is done, and a line says our name; help does not list it. Of anything else the error names
+what is nearest. Names of measures that other tools have are understood in `measures.kinds`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 
 def _by_guess(table: Mapping[str, str]) -> dict[str, str]:
@@ -15,49 +15,78 @@ def _by_guess(table: Mapping[str, str]) -> dict[str, str]:
     return {guess: meant for meant, guesses in table.items() for guess in guesses.split()}
 
 
+SAME_COMMANDS = _by_guess(
+    {
+        "evaluate": "eval score",
+        "evaluate --format trec_eval": "trec_eval",
+        "compare": "test tests significance sig ttest",
+        "datasets": "leaderboard leaderboards mteb",
+        "plan": "samplesize sample-size",
+        "check": "validate",
+    }
+)
+"""Commands that do the same here under another name."""
+
 COMMANDS = _by_guess(
     {
-        "evaluate": "eval score measure trec_eval",
-        "compare": "test tests significance sig ttest rank ranking experiment",
-        "datasets": "leaderboard leaderboards mteb benchmark",
+        "evaluate": "measure",
+        "compare": "rank ranking experiment",
+        "datasets": "benchmark",
         "components": "anova",
         "agree": "correlation correlate tau",
         "simulate": "bootstrap",
-        "plan": "power samplesize sample-size",
-        "check": "validate",
+        "plan": "power",
         "report": "autorank html",
     }
 )
-"""Commands."""
+"""Commands, and those of ours that are nearest."""
 
-OPTIONS = _by_guess(
+SAME_OPTIONS = _by_guess(
     {
-        "-m, --measure": "--measures --metric --metrics --eval-metrics",
+        "-m": "--measures --metric --metrics --eval-metrics",
         "-o": "--output --output-file --outfile",
-        "--format": "--html --output-format --table-format --tsv",
-        "--method": "--test",
-        "--beta, which is 1 - power": "--power",
+        "--format": "--output-format --table-format",
         "--jobs": "--n-jobs --threads --workers --num-threads",
         "--seed": "--random-state --random-seed --rng",
         "--test": "--stat-test --stattest --significance-test --method",
-        "--alpha": "--max-p --significance-level --confidence --conf",
+        "--method": "--test",
+        "--alpha": "--max-p --significance-level",
         "--samples": "--permutations --n-permutations --n-samples -B",
         "--per-topic": "--per-query --perquery --by-topic --by_query --by-query -q",
         "--correction": "--multiple-testing --correct --adjust",
         "--digits": "--precision --round --decimals --places --rounding-digits",
         "--baseline": "--reference --ref --control",
-        "--quiet": "--silent --no-progress",
+        "--quiet": "--silent",
+        "--rel": "--relevance-level -l",
+    }
+) | {"--html": "--format html", "-c": "--missing zero", "--complete": "--missing zero"}
+"""Options that take the same values here under another name."""
+
+SAME_VALUES = {
+    "--test": _by_guess({"t": "ttest t-test student", "randomization": "fisher permutation"}),
+    "--method": {"t": "ttest"},
+    "--correction": _by_guess({"bh": "fdr_bh fdr benjamini-hochberg", "holm": "holm-bonferroni"}),
+}
+"""Values of our options under the names that other tools have for them."""
+
+ARGUMENTS = _by_guess({"QRELS": "--qrels --qrel", "RUN": "--run --runs"})
+"""Options that are arguments here, judgments first."""
+
+OPTIONS = _by_guess(
+    {
+        "--format": "--tsv",
+        "--beta, which is 1 - power": "--power",
+        "--alpha": "--confidence --conf --level",
+        "--quiet": "--no-progress",
     }
 )
-"""Options, and those of ours that stand for them."""
+"""Options, and those of ours that stand for them, with other values."""
 
 WITHOUT_OPTION = _by_guess(
     {
         "QRELS and RUN... are given without options": "--qrels --qrel --run --runs",
         "a cutoff is part of a name: -m nDCG@10": "--cutoff -k --depth-cutoff",
-        "a level is part of a name: -m 'AP(rel=2)'": "--relevance-level --rel --level -l",
         "condensed lists are part of a name: -m 'AP(judged_only=True)'": "-J --judged-only",
-        "every judged topic counts by default: --missing zero": "-c --complete",
     }
 )
 """Options that are something else here, with what to write."""
@@ -89,6 +118,37 @@ NAMES = _by_guess(
 MODULES = {"Experiment": "steadyrank.pyterrier", "pyterrier": "steadyrank.pyterrier"}
 MODULES |= {"ir_measures": "steadyrank.ir_measures"}
 """Names that stand in modules of their own, which must be imported."""
+
+
+def in_our_words(words: list[str], own: Set[str]) -> tuple[list[str], dict[str, str]]:
+    """Arguments of a command with its `own` options, and by what others were replaced.
+
+    >>> in_our_words(["a.run", "--test", "student", "--max-p=.1"], {"--test", "--alpha"})
+    (['a.run', '--test', 't', '--alpha', '.1'], {'student': 't', '--max-p': '--alpha'})
+    """
+    made: list[str] = []
+    replaced: dict[str, str] = {}
+    first = next((word for word in words if word.partition("=")[0] in ARGUMENTS), "")
+    # In this order, what was given by options is where it should be.
+    by_option = first.startswith("--qrel") and bool(own & {"qrels", "files"})
+    for place, word in enumerate(words):
+        if word == "--":
+            return made + words[place:], replaced
+        name, equals, value = word.partition("=") if word.startswith("--") else (word, "", "")
+        ours = SAME_OPTIONS.get(name, "")
+        if name not in own and own & {*ours.split()[:1]}:
+            replaced[name] = ours
+            made += [*ours.split(), *([value] if equals else [])]
+        elif by_option and name in ARGUMENTS:
+            replaced[name] = ARGUMENTS[name]
+            made += [value] if equals else []
+        else:
+            before = made[-1] if made else ""
+            meant = SAME_VALUES.get(before, {}).get(word, word)
+            if meant != word:
+                replaced[word] = meant
+            made.append(meant)
+    return made, replaced
 
 
 def name_meant(name: str, known: list[str]) -> str:

@@ -101,7 +101,7 @@ def test_one_row_per_system_is_the_mean_over_its_runs(capsys, write):
 def test_output_files_are_whole_and_named_formats_apply(capsys, files, tmp_path):
     target = tmp_path / "out.json"
     assert call(capsys, "evaluate", *files, "-o", target, "--quiet") == (0, "", "")
-    assert json.loads(target.read_text())["measures"] == ["AP", "nDCG@10", "P@10"]
+    assert json.loads(target.read_text())["measures"] == ["nDCG@10", "AP", "P@10"]
     assert call(capsys, "evaluate", *files, "-o", tmp_path / "s.parquet", "--quiet")[0] == 0
     assert sr.read_scores(tmp_path / "s.parquet").runs == ("a", "b_1")
     before = target.read_text()

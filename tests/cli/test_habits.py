@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -40,7 +42,7 @@ def test_a_pilot_alone_is_planned_for_its_first_two_runs_and_a_grid(capsys):
     code, out, err = call(capsys, "plan", "qrels.txt", "runs", "--json", "--quiet")
     assert (code, err) == (0, "")
     shown = json.loads(out)
-    scores = sr.evaluate("runs", "qrels.txt", "AP")
+    scores = sr.evaluate("runs", "qrels.txt", "nDCG@10")
     order = np.argsort(-scores.mean()[0])
     apart = np.subtract(*scores.matrix()[order[:2]])
     first, *grid = shown["differences"]
@@ -223,9 +225,13 @@ def test_pools_begin_with_what_runs_owe(capsys):
 
 
 def test_a_leaderboard_is_datasets(capsys):
-    code, _, err = call(capsys, "leaderboard", "table.csv")
-    assert code == 2
-    assert "unknown command 'leaderboard': did you mean 'datasets'?" in err
+    values = np.random.default_rng(5).random((4, 9)).round(3).tolist()
+    rows = [",".join([f"m{m}", *map(str, row)]) for m, row in enumerate(values)]
+    header = ",".join(["model", *(f"task{k}" for k in range(9))])
+    Path("board.csv").write_text("\n".join([header, *rows]) + "\n")
+    code, out, err = call(capsys, "leaderboard", "board.csv")
+    assert (code, err.splitlines()[-1]) == (0, "steadyrank: leaderboard is datasets here")
+    assert out == call(capsys, "datasets", "board.csv")[1]
 
 
 # near misses
@@ -260,3 +266,35 @@ def test_an_interval_that_ends_at_0_has_its_sentence():
     assert make_table(spec, (OPEN_END, 0.2181)).caption == OPEN_WORDS
     assert make_table(spec, (-0.2181, -OPEN_END)).caption == OPEN_WORDS
     assert make_table(spec, (0.0, 0.2181)).caption == ""
+
+
+def test_the_measure_by_default_is_told_with_the_reason(capsys):
+    code, _, err = call(capsys, "compare", "qrels.txt", "runs")
+    assert code == 0
+    assert err.endswith("nDCG@10, as the judgments are graded; -m names other measures\n")
+    for more in (["-m", "nDCG@10"], ["--quiet"]):
+        assert "as the judgments" not in call(capsys, "compare", "qrels.txt", "runs", *more)[2]
+
+
+def test_one_level_for_all_binary_measures(capsys):
+    code, out, _ = call(capsys, "evaluate", "qrels.txt", "runs", "--rel", "2")
+    assert code == 0
+    assert out.splitlines()[0].split() == ["run", "nDCG@10", "AP(rel=2)", "P(rel=2)@10"]
+    assert "relevant: grade 2 and above" in out
+    code, out, err = call(capsys, "evaluate", "qrels.txt", "runs", "-m", "AP")
+    assert "relevant: grade 1 and above" in out
+    assert "AP counts grade 1 as relevant: for grade 2 write AP(rel=2), or give --rel N" in err
+    code, out, _ = call(capsys, "simulate", "qrels.txt", "runs", "--rel", "2", "--samples", "9")
+    assert (code, "AP(rel=2)" in out) == (0, True)
+    sides = sorted(map(str, Path("runs").iterdir()))[:2]
+    code, out, _ = call(capsys, "gate", "qrels.txt", *sides, "-m", "AP=.5", "--rel", "2")
+    assert "AP(rel=2)" in out
+    code, _, err = call(capsys, "compare", "--scores", "scores.csv", "--rel", "2")
+    assert (code, "--rel is about judgments, and scores were given: omit it" in err) == (2, True)
+
+
+def test_check_counts_the_grades(capsys):
+    out = call(capsys, "check", "qrels.txt", "runs")[1]
+    counts = Counter(line.split()[3] for line in Path("qrels.txt").read_text().splitlines())
+    shown = ", ".join(f"{grade} ({counts[grade]:,})" for grade in sorted(counts))
+    assert f"; grades {shown}." in out

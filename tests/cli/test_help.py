@@ -15,6 +15,7 @@ READING = {
     "--no-relevant",
     "--ties",
     "--name-from",
+    "--names",
     "--duplicates",
     "--run-info",
     "--team-from",

@@ -30,9 +30,10 @@ WANTED = ("map", "Rprec", "recip_rank", "P_5", "recall_5", "ndcg", "ndcg_cut_10"
 TREC_NAMES = {"map", "Rprec", "recip_rank", "P.5", "recall.5", "ndcg", "ndcg_cut.10", "success.1"}
 
 
-def as_trec_eval(run, *, per_topic):
+def as_trec_eval(run, *, per_topic, level=1):
     """What trec_eval prints, from pytrec_eval's values and trec_eval's format strings."""
-    found = pytrec_eval.RelevanceEvaluator(GRADES, TREC_NAMES).evaluate(run)
+    evaluator = pytrec_eval.RelevanceEvaluator(GRADES, TREC_NAMES, relevance_level=level)
+    found = evaluator.evaluate(run)
     topics = sorted(found)
     lines = [
         "%-22s\t%s\t%6.4f\n" % (name, topic, found[topic][name])  # noqa: UP031
@@ -52,6 +53,16 @@ def test_evaluate_prints_what_trec_eval_prints(capsys, files, per_topic):
     code, out, _ = call(capsys, "evaluate", files / "qrels.txt", files / "one.run", *words)
     assert code == 0
     assert out == as_trec_eval(RUN, per_topic=per_topic)
+
+
+@pytest.mark.parametrize("words", ["evaluate --format trec_eval --rel 2", "trec_eval -l 2 -c"])
+def test_a_level_is_trec_evals_option_l(capsys, files, words):
+    measures = [word for name in WANTED for word in ("-m", name)]
+    paths = (files / "qrels.txt", files / "one.run")
+    code, out, _ = call(capsys, *words.split(), *measures, "-q", *paths)
+    assert code == 0
+    assert out == as_trec_eval(RUN, per_topic=True, level=2)
+    assert out != as_trec_eval(RUN, per_topic=True)
 
 
 def test_topics_that_a_run_lacks_count_as_with_trec_evals_option_c(capsys, files, write):

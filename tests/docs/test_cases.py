@@ -99,7 +99,7 @@ def folder(tmp_path_factory):
         system, seed = systems[each.info["system"]], each.name[-1]
         if system != "bm25" or seed == "1":
             name = system if system == "bm25" else f"{system}-seed{seed}"
-            sr.write_run(each.renamed(name), made / "seeds" / "runs" / f"{name}.run")
+            sr.write_run(each.rename(name), made / "seeds" / "runs" / f"{name}.run")
     return made
 
 

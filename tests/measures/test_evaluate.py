@@ -167,3 +167,45 @@ def test_ties_on_average_and_at_their_extremes():
     assert sr.evaluate(tied, qrels, "AP", tie_bounds=True).mean().item() == 0.75
     with pytest.raises(sr.InputError, match="Twist has no known expectation"):
         sr.evaluate(tied, qrels, ["AP", "Twist"], ties="average")
+
+
+GRADED = {"1": {"a": 3, "b": 1, "c": 0}, "2": {"a": 1, "d": 2}}
+BINARY = {"1": {"a": 1, "b": 1, "c": 0}, "2": {"a": 1, "d": 1}}
+RANKED = {"r": {"1": {"b": 3.0, "a": 2.0, "c": 1.0}, "2": {"a": 2.0, "d": 1.0}}}
+
+
+def test_a_level_for_all_binary_measures_is_the_one_in_their_names():
+    names = ["AP", "P@2", "RR", "nDCG@10", "Q@10", "P(rel=1)@1", "NumRel"]
+    scores = sr.evaluate(RANKED, GRADED, names, rel=2)
+    assert scores.measures == (
+        *("AP(rel=2)", "P(rel=2)@2", "RR(rel=2)"),
+        *("nDCG@10", "Q@10", "P(rel=1)@1", "NumRel(rel=2)"),
+    )
+    by_name = sr.evaluate(RANKED, GRADED, scores.measures)
+    np.testing.assert_array_equal(scores.values, by_name.values)
+    # The second documents are the only ones of grade 2 or above.
+    assert scores.select(measures=["AP(rel=2)", "RR(rel=2)"]).values.ravel().tolist() == [0.5] * 4
+    assert sr.evaluate(RANKED, GRADED, "AP", rel=1).measures == ("AP",)
+    with pytest.raises(sr.InputError, match="rel takes a grade of at least 1, got 0"):
+        sr.evaluate(RANKED, GRADED, "AP", rel=0)
+
+
+def test_binary_measures_on_graded_judgments_are_warned_of_once():
+    message = "grades go up to 3, and AP and P@10 count grade 1 as relevant: for grade 2 write AP"
+    with pytest.warns(sr.SteadyrankWarning) as told:
+        sr.evaluate(RANKED, GRADED, ["nDCG@10", "AP", "P@10"])
+    assert [str(one.message).startswith(message) for one in told] == [True]
+
+
+@pytest.mark.filterwarnings("error")
+def test_who_says_the_level_is_not_warned():
+    sr.evaluate(RANKED, GRADED, ["AP(rel=2)", "nDCG@10", "Q@10", "NumRel", "RBP(graded=True)"])
+    sr.evaluate(RANKED, GRADED, "AP", rel=1)
+    sr.evaluate(RANKED, BINARY, "AP")
+    with pytest.raises(sr.SteadyrankWarning):
+        sr.evaluate(RANKED, GRADED, "AP")
+
+
+def test_the_first_measure_by_default_is_the_one_for_the_judgments():
+    assert sr.evaluate(RANKED, BINARY).measures == ("AP", "nDCG@10", "P@10")
+    assert sr.evaluate(RANKED, GRADED).measures == ("nDCG@10", "AP", "P@10")

@@ -531,3 +531,13 @@ def test_what_is_no_name_is_refused(thing):
 def test_numbers_of_numpy_s_are_numbers():
     assert repr(Measure("P")(rel=np.int64(2)) @ np.int64(10)) == "P(rel=2)@10"
     assert repr(Measure("nDCG")(gains=np.array([0, 1, 3]))) == "nDCG(gains=(0,1,3))"
+
+
+@pytest.mark.parametrize("between", [" ", ",", ", ", "  ,\n"])
+def test_several_measures_may_stand_in_one_text(between):
+    names = [
+        *("AP", "nDCG(dcg='exp-log2')@10", "Q(beta=0.3,gains=(0,1,3,7.5))@7", "R-prec", "P.5,10"),
+        *("RBP(p=0.8, rel=2)", "Pplus( gains=(0, 1), judged_only=True )", "iprec_at_recall_0.10"),
+    ]
+    assert parse_measures(between.join(names)) == parse_measures(names)
+    assert len(parse_measures(names)) == len(names) + 1

@@ -82,6 +82,9 @@ def scores():
     )
 
 
+MEASURES = ("AP", "nDCG@10", "P@10")
+
+
 def made(folder, out, **options):
     return sr.report(
         [folder / "runs"],
@@ -89,7 +92,7 @@ def made(folder, out, **options):
         out=out,
         run_info=folder / "info.csv",
         judges={"other": folder / "other.txt"},
-        **{"n_samples": 60, "no_relevant": "skip", **options},
+        **{"measures": MEASURES, "n_samples": 60, "no_relevant": "skip", **options},
     )
 
 
@@ -409,6 +412,7 @@ def test_a_report_of_runs_that_say_how_they_are_read(folder, whole, tmp_path, dr
             folder / "qrels.txt",
             judges={"other": folder / "other.txt"},
             out=tmp_path / "again.html",
+            measures=MEASURES,
             n_samples=60,
             no_relevant="skip",
         )

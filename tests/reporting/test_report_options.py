@@ -174,7 +174,7 @@ def test_names_may_be_those_of_files(tmp_path, drawn_nowhere):
         ("A\tx\nA\ty\n", r"names.tsv:2: 'A' occurs twice: keep one"),
         ("A\tx\nB\tx\n", "two runs would both be shown as 'x'"),
         ("X\tx\n", "run 'X'"),
-        ("A\tB\n", "which is the name of another run"),
+        ("A\tB\n", "two runs would be shown as 'B'"),
     ],
 )
 def test_names_that_would_mislead_are_refused(tmp_path, text, error):

@@ -22,6 +22,7 @@ import click
 
 from steadyrank._version import __version__
 from steadyrank.errors import InputError, SteadyrankError
+from steadyrank.guesses import SAME_COMMANDS
 from steadyrank.studies.registry import STUDIES
 
 COMMANDS = {
@@ -56,7 +57,11 @@ class LazyGroup(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Name the nearest command when there is none of that name."""
         name = click.utils.make_str(args[0])
-        if name not in COMMANDS and not name.startswith("-"):
+        if name in SAME_COMMANDS:
+            ours, *more = SAME_COMMANDS[name].split()
+            ctx.meta["steadyrank.notes"] = [f"{name} is {SAME_COMMANDS[name]} here"]
+            args = [ours, *args[1:], *more]
+        elif name not in COMMANDS and not name.startswith("-"):
             from steadyrank.errors import unknown_name
             from steadyrank.guesses import COMMANDS as GUESSED
 

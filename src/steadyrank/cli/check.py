@@ -7,17 +7,18 @@ from typing import Any
 
 import click
 
+from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.options import name_option, output_options, qrels_argument, runs_argument
 from steadyrank.cli.output import Output, tell_if_compiling
 
 
 @subcommand("check")
-@qrels_argument
-@runs_argument
-@name_option
-@output_options
-def command(qrels: str, runs: tuple[str, ...], name_from: Any, output: Output) -> None:
+@opt.qrels_argument
+@opt.runs_argument
+@opt.name_option
+@opt.names_option
+@opt.output_options
+def command(qrels: str, runs: tuple[str, ...], output: Output, **reading: Any) -> None:
     """Check runs and judgments before computing with them.
 
     Shows, for each run, the topics that it lacks and those that nobody judged, its depth, the share
@@ -30,7 +31,7 @@ def command(qrels: str, runs: tuple[str, ...], name_from: Any, output: Output) -
         from steadyrank.measures.check import check
 
         tell_if_compiling(output.quiet)
-        result = check(list(runs), qrels, name_from=name_from, jobs=output.jobs, progress=progress)
+        result = check(list(runs), qrels, jobs=output.jobs, progress=progress, **reading)
     from steadyrank.studies.check.view import VIEW
 
     output.show(VIEW.text, result)

@@ -21,9 +21,15 @@ import click
 from steadyrank.cli.output import tell
 from steadyrank.compute.memory import check_address_space
 from steadyrank.errors import FormatError, InputError, SteadyrankWarning
-from steadyrank.guesses import OPTIONS, WITHOUT_OPTION
+from steadyrank.guesses import OPTIONS, WITHOUT_OPTION, in_our_words
 
 HelpRecord = tuple[str, str]
+
+NOTES = "steadyrank.notes"
+"""Where the context keeps what is said on stderr once all went well."""
+
+LEVEL = "steadyrank.rel"
+"""Where it keeps the grade of --rel, which is part of the measures' names from then on."""
 
 
 class OutputOption(click.Option):
@@ -45,7 +51,12 @@ class Command(click.Command):
     """A command of `steadyrank`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the options; who writes those of other tools is answered with ours."""
+        """Read the options; those of other tools are understood, or answered with ours."""
+        own = {flag for option in self.params for flag in (*option.opts, *option.secondary_opts)}
+        args, replaced = in_our_words(args, own)
+        if replaced:
+            told = ", ".join(f"{name} is {ours}" for name, ours in replaced.items())
+            ctx.meta.setdefault(NOTES, []).append(f"{told} here")
         try:
             return super().parse_args(ctx, args)
         except BaseException as error:
@@ -67,7 +78,12 @@ class Command(click.Command):
             try:
                 self._check_standard_input(ctx)
                 self._check_written(ctx)
-                return super().invoke(ctx)
+                result = super().invoke(ctx)
+                _tell_notes(ctx)
+                return result
+            except click.exceptions.Exit:
+                _tell_notes(ctx)
+                raise
             except InputError as error:
                 message = in_options(str(error), self)
                 error.args = (of_scores(error, self) or message,)
@@ -113,6 +129,12 @@ class Command(click.Command):
             if record is not None and isinstance(parameter, click.Option):
                 sections[_section_of(parameter)].append(record)
         return {title: records for title, records in sections.items() if records}
+
+
+def _tell_notes(ctx: click.Context) -> None:
+    """Say on stderr what there is to say of a command that went well."""
+    for note in [] if ctx.params["quiet"] else ctx.meta.get(NOTES, []):
+        tell(note)
 
 
 def _texts(value: Any) -> list[str]:
@@ -174,6 +196,8 @@ def same_command(*ending: str) -> str:
             arguments += [value] if isinstance(value, str) else list(value or ())
         elif parameter.name not in WITHOUT_EFFECT and _is_given(context, parameter):
             options += _spelled(parameter, value)
+    if LEVEL in context.meta:
+        options += ["--rel", str(context.meta[LEVEL])]
     command = ["steadyrank", str(context.info_name)]
     if any(argument.startswith("-") for argument in arguments):
         return shlex.join([*command, *options, *ending, "--", *arguments])
@@ -253,8 +277,8 @@ def option_meant(name: str, command: click.Command) -> str | None:
     """What to write in place of an option that other tools have; None for any other name.
 
     >>> from steadyrank.cli.evaluate import command
-    >>> option_meant("--metrics", command)
-    'did you mean -m, --measure?'
+    >>> option_meant("--no-progress", command)
+    'did you mean --quiet?'
     """
     if name in WITHOUT_OPTION:
         return WITHOUT_OPTION[name]

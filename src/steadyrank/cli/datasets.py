@@ -72,7 +72,7 @@ def command(
     """
     opt.check_level("--alpha", options["alpha"])
     tell_if_compiling(output.quiet)
-    reading = {name: options.pop(name) for name in READING}
+    reading = {name: options.pop(name) for name in READING if name in options}
     from steadyrank.studies.datasets.study import datasets
     from steadyrank.studies.datasets.view import VIEW
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.inputs import Inputs, load_scores, qrels_and_runs, scores_options
+from steadyrank.cli.inputs import (
+    Inputs,
+    load_scores,
+    qrels_and_measures,
+    qrels_and_runs,
+    scores_options,
+    tell_of_default,
+)
 from steadyrank.cli.output import Output, also_writes, emit, tell_if_compiling
 from steadyrank.errors import InputError
 
@@ -55,8 +62,11 @@ def command(
         write_scores(scores, output.path)
         return
     if output.format == "trec_eval":
+        from steadyrank.measures.names import without_level
         from steadyrank.present.trec_eval import trec_eval_text
 
+        if opt.given_level() is not None:
+            scores = replace(scores, measures=tuple(map(without_level, scores.measures)))
         text = trec_eval_text(scores, per_topic=per_topic, official=not inputs.measures)
         emit(text, output.path, exact=True)
         return
@@ -78,23 +88,22 @@ def _scores(inputs: Inputs, output: Output, **topics: Any) -> Scores:
     qrels, runs = qrels_and_runs(inputs.files)
     with output.progress("runs") as progress:
         from steadyrank.measures.evaluate import evaluate
+        from steadyrank.present.trec_eval import OFFICIAL_MEASURES
 
-        by_measures = inputs.measures or _default_measures(output.format)
         tell_if_compiling(output.quiet)
-        return evaluate(
+        named = inputs.measures or (OFFICIAL_MEASURES if output.format == "trec_eval" else ())
+        judged, by_measures = qrels_and_measures(qrels, named, 3)
+        scores = evaluate(
             runs,
-            qrels,
+            judged,
             by_measures,
+            rel=opt.given_level(),
             tie_bounds=output.format != "trec_eval",
             progress=progress,
             **output.machine,
             **inputs.reading,
             **topics,
         )
-
-
-def _default_measures(form: str) -> Sequence[str]:
-    from steadyrank.measures.evaluate import DEFAULT_MEASURES
-    from steadyrank.present.trec_eval import OFFICIAL_MEASURES
-
-    return OFFICIAL_MEASURES if form == "trec_eval" else DEFAULT_MEASURES
+    if not named:
+        tell_of_default(scores)
+    return scores

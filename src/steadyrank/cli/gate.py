@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @subcommand("gate")
 @click.argument("files", type=click.Path(), nargs=-1, metavar="[QRELS] BASELINE CANDIDATE")
 @opt.measures_option
+@opt.rel_option
 @opt.options(
     {
         "--margin float": "Accept a loss of this much on measures without -m M=MARGIN.",
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
 @opt.ties_option
 @opt.missing_option("error", "zero", "skip")
 @opt.no_relevant_option()
+@opt.names_option
 @opt.reading_options
 @opt.info_options("run", opt.RUN_COLUMNS, "system")
 @opt.topic_options
@@ -139,7 +141,8 @@ def _earlier_steps(summary: str) -> str:
 def _margins(measures: tuple[str, ...]) -> dict[str, float | None]:
     """The margins of -m M=MARGIN; None where -m names none."""
     margins: dict[str, float | None] = {}
-    for name, text in map(split_assignment, measures):
+    given = map(split_assignment, measures)
+    for name, text in ((name, text) for one, text in given for name in opt.at_given_level([one])):
         if name in margins:
             raise InputError(f"-m {name} is given twice: give it once")
         try:

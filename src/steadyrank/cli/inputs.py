@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from steadyrank.cli import options as opt
+from steadyrank.cli.command import NOTES
 from steadyrank.cli.output import Output, tell_if_compiling
 from steadyrank.errors import InputError
 
@@ -42,7 +43,12 @@ def gathered_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
         reading = {name: options.pop(name) for name in READING}
         names = ("files", "scores_files", "measures", "runs_in_rows")
         given: Any = {name: options.pop(name) for name in names}
-        return function(inputs=Inputs(reading=reading, **given), **options)
+        inputs = Inputs(reading=reading, **given)
+        if inputs.measures and not inputs.has_scores:
+            inputs = replace(inputs, measures=opt.at_given_level(inputs.measures))
+        elif inputs.has_scores and opt.given_level() is not None:
+            raise InputError("--rel is about judgments, and scores were given: omit it")
+        return function(inputs=inputs, **options)
 
     return command
 
@@ -52,6 +58,7 @@ READING = (
     "no_relevant",
     "ties",
     "name_from",
+    "names",
     "duplicates",
     "run_info",
     "team_from",
@@ -72,8 +79,10 @@ scores_options = opt.together(
     ),
     opt.missing_options,
     opt.ties_option,
+    opt.names_option,
     opt.run_options,
     opt.measures_option,
+    opt.rel_option,
     gathered_inputs,
 )
 
@@ -88,6 +97,7 @@ def runs_only_options(refusal: str) -> opt.Decorator:
     return opt.together(
         opt.qrels_argument,
         opt.runs_argument,
+        opt.names_option,
         click.option("--scores", hidden=True, expose_value=False, callback=refuse),
     )
 
@@ -98,21 +108,23 @@ def one_measure_option(command: str, default: str, refusal: str, text: str) -> o
     def choose(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> str:
         if names_files(values):
             raise InputError(refusal)
-        if len(values) > 1:
+        names = opt.at_given_level(values or [default], ctx)
+        if len(names) > 1:
             raise InputError(
-                f"{command} takes one measure at a time, got {', '.join(values)}: call it once for "
+                f"{command} takes one measure at a time, got {', '.join(names)}: call it once for "
                 "each"
             )
-        return values[0] if values else default
+        return names[0]
 
     how = {"callback": choose, "shell_complete": opt.complete_measure}
-    return opt.options({"-m --measure M ...": (text, how)})
+    return opt.together(opt.options({"-m --measure M ...": (text, how)}), opt.rel_option)
 
 
-def load_scores(
-    inputs: Inputs, output: Output, default_measures: tuple[str, ...] = ("AP",)
-) -> Scores:
-    """The scores that the arguments of a study command stand for."""
+def load_scores(inputs: Inputs, output: Output, default_measures: tuple[str, ...] = ()) -> Scores:
+    """The scores that the arguments of a study command stand for.
+
+    Without a measure by default, that is the first one of `evaluate`.
+    """
     files = score_files(inputs)
     if files is not None:
         scores = read_score_files(files, inputs)
@@ -121,14 +133,37 @@ def load_scores(
         about = ("run_info", "team_from", "system_from")
         return describe_scores(scores, **{key: inputs.reading[key] for key in about})
     qrels, runs = qrels_and_runs(inputs.files)
-    measures = inputs.measures or default_measures
     tell_if_compiling(output.quiet)
     from steadyrank.measures.evaluate import evaluate
 
+    reading: Any = inputs.reading | {"rel": opt.given_level()}
     with output.progress("runs") as progress:
-        return evaluate(
-            runs, qrels, measures, progress=progress, **output.machine, **inputs.reading
-        )
+        judged, measures = qrels_and_measures(qrels, inputs.measures or default_measures)
+        scores = evaluate(runs, judged, measures, progress=progress, **output.machine, **reading)
+    if not (inputs.measures or default_measures):
+        tell_of_default(scores)
+    return scores
+
+
+def qrels_and_measures(
+    qrels: str, measures: Sequence[str], n_default: int = 1
+) -> tuple[Any, Sequence[str]]:
+    """The judgments and these measures, or where there are none, those that suit the judgments."""
+    if measures:
+        return qrels, measures
+    from steadyrank.data.read.qrels import judgments_of
+    from steadyrank.measures.evaluate import default_measures
+
+    judged = judgments_of(qrels)
+    return judged, default_measures(judged)[:n_default]
+
+
+def tell_of_default(scores: Scores) -> None:
+    """Have it said at the end why the first measure, which nobody named, is not AP."""
+    if scores.meta["max_grade"] > 1:
+        first = " first" if len(scores.measures) > 1 else ""
+        note = f"{scores.measures[0]}{first}, as the judgments are graded; -m names other measures"
+        click.get_current_context().meta.setdefault(NOTES, []).append(note)
 
 
 def run_study(
@@ -218,4 +253,10 @@ def read_score_files(files: dict[str, str] | tuple[str, ...], inputs: Inputs) ->
     if measures and scores.measures != (label or DEFAULT_MEASURE,):
         scores = scores.select(measures=list(measures))
     check_scores(scores.values)
-    return scores
+    if inputs.reading["names"] is None:
+        return scores
+    from steadyrank.data.read.run_names import chosen_names, read_names, runs_with_files
+
+    chosen = chosen_names(read_names(inputs.reading["names"]), runs_with_files(scores))
+    named = (name or run for name, run in zip(chosen, scores.runs, strict=True))
+    return replace(scores, runs=tuple(named))

@@ -7,14 +7,14 @@ typed, on the right what it does (`options`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
 import click
 
 from steadyrank._version import __version__
-from steadyrank.cli.command import OutputFile, OutputOption, ReadingOption
+from steadyrank.cli.command import LEVEL, OutputFile, OutputOption, ReadingOption
 from steadyrank.cli.output import FORMATS, SHORT_FORM, gathered_output
 from steadyrank.errors import InputError
 
@@ -252,6 +252,15 @@ digits_option = output_options_of({"--digits 0..15 = 4": "Print this many decima
 name_option = reading_options_of(
     {"--name-from [tag|file] = tag": "Name runs by their tag column or by their files."}
 )
+names_option = reading_options_of(
+    {
+        "--names FILE": (
+            "Show runs under the names in FILE, which has two columns: the name of the run or its "
+            "file, and the name to show; one run may also be given as NAME=FILE.",
+            {"type": click.Path(exists=True, dir_okay=False)},
+        )
+    }
+)
 reading_options = together(
     name_option,
     reading_options_of(
@@ -324,6 +333,38 @@ measures_option = options(
         )
     }
 )
+
+
+def _keep_level(ctx: click.Context, param: click.Parameter, value: int | None) -> None:
+    if value is not None:
+        ctx.meta[LEVEL] = value
+
+
+rel_option = options(
+    {
+        "--rel N 1..": (
+            "Count grades of at least N as relevant in binary measures, as AP(rel=2) does in one "
+            "[default: 1].",
+            {"expose_value": False, "is_eager": True, "callback": _keep_level},
+        )
+    }
+)
+
+
+def given_level(ctx: click.Context | None = None) -> int | None:
+    """The grade of --rel, of the command that is being run; None where it is not given."""
+    level: int | None = (ctx or click.get_current_context()).meta.get(LEVEL)
+    return level
+
+
+def at_given_level(measures: Iterable[str], ctx: click.Context | None = None) -> tuple[str, ...]:
+    """The names of measures, with the level of --rel where they have none."""
+    level = given_level(ctx)
+    if level is None:
+        return tuple(measures)
+    from steadyrank.measures.names import at_level, parse_measures
+
+    return tuple(map(str, at_level(parse_measures(measures), level)))
 
 
 def check_level(option: str, level: float) -> None:

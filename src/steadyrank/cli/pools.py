@@ -43,6 +43,7 @@ showing_options = opt.together(opt.plot_option("variances against k"), opt.digit
 @subcommand("pools")
 @runs_only_options(NO_SCORES)
 @opt.measures_option
+@opt.rel_option
 @study_options
 @showing_options
 @reading
@@ -63,7 +64,7 @@ def command(
     from steadyrank.studies.pools.study import pools
     from steadyrank.studies.pools.view import VIEW
 
-    options["measures"] = measures or ("AP",)
+    options["measures"] = opt.at_given_level(measures or ("AP",))
     result = run_study(pools, runs, qrels, output, "blocks of trials", **options)
     output.show(VIEW.text, result)
     output.draw(result)

@@ -40,11 +40,6 @@ report_options = opt.together(
             "more samples.",
             "--samples n_samples N 2..": "Draw N samples in every study, whatever the budget.",
             "--title TEXT": "Give the page this title.",
-            "--names FILE": (
-                "Show runs under the names in FILE, which has two columns: the name of the run or "
-                "its file, and the name to show.",
-                {"type": click.Path(exists=True, dir_okay=False)},
-            ),
             "--card FILE": (
                 "Write a picture of the first screen to FILE (.png), for previews of links.",
                 {"type": OutputFile()},
@@ -120,6 +115,7 @@ def command(
 
         result = report(
             **sources,
+            rel=opt.given_level(),
             judges=named_files("--judge", judge_files),
             out=out,
             command=same_command("--out", PAGE),

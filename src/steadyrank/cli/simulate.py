@@ -150,7 +150,7 @@ def command(
 def _check_top(runs: tuple[str, ...], top: int | None) -> None:
     """Refuse at once what would otherwise fail after hours of sampling."""
     if top is not None:
-        from steadyrank.data.read.sources import find_files
+        from steadyrank.data.read.runs import read_runs
         from steadyrank.studies.simulate.view import top_columns
 
-        top_columns(top, len(find_files(runs)))
+        top_columns(top, len(read_runs(list(runs))))

@@ -6,7 +6,8 @@ from oddities that one should know of.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import partial
@@ -76,6 +77,8 @@ class CheckResult(Exhibit):
 
     n_topics: int
     n_judgments: int
+    grades: Mapping[int, int]
+    """How many documents have each grade."""
     runs: tuple[RunCheck, ...]
     findings: tuple[CheckFinding, ...] = field(default=())
 
@@ -131,7 +134,8 @@ def check(
     progress : callable, optional
         Is given (finished, total) runs.
     **reading_options : optional
-        `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
+        `name_from`, `duplicates`, `run_info`, `team_from`, `system_from` and `names`, as in
+        `read_runs`.
 
     Returns
     -------
@@ -158,6 +162,7 @@ def check(
     return CheckResult(
         n_topics=len(judged.topics),
         n_judgments=len(judged),
+        grades=dict(sorted(Counter(judged.grades.tolist()).items())),
         runs=tuple(rows),
         findings=tuple(sorted(findings, key=lambda finding: finding.level != "wrong")),
     )
@@ -311,7 +316,8 @@ def _check_qrels(qrels: Qrels) -> Iterator[CheckFinding]:
 
 def _check_names(sources: Sequence[Source]) -> Iterator[CheckFinding]:
     """Runs that are named by their files, as another run has the same name."""
-    names = [s.name for s in sources if isinstance(s.given, Path) and s.name is not None]
+    files = [s for s in sources if isinstance(s.given, Path) and not s.is_called]
+    names = [source.name for source in files if source.name is not None]
     if names:
         what = f"share their names with others, so that files name them ({some(names, 3)})"
         yield CheckFinding(

@@ -26,7 +26,7 @@ from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, check_choice, warn
-from steadyrank.measures.names import Measure, parse_measures
+from steadyrank.measures.names import Measure, at_level, is_binary, parse_measures, says_level
 from steadyrank.measures.scoring import (
     ANY_GRADE,
     Recipe,
@@ -36,9 +36,10 @@ from steadyrank.measures.scoring import (
 )
 from steadyrank.measures.tie_orders import check_expectations, expected_scores
 from steadyrank.measures.tie_orders import tie_bounds as scores_of_extreme_orders
-from steadyrank.words import by_number, counted
+from steadyrank.words import by_number, counted, some
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10")
+"""The first one where judgments are binary; nDCG@10 goes before it where they are graded."""
 
 PATHS = (str, os.PathLike)
 
@@ -79,8 +80,9 @@ class _Outcome:
 def evaluate(
     runs: Any,
     qrels: Any,
-    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
+    rel: int | None = None,
     missing: Missing = "zero",
     no_relevant: NoRelevant = "zero",
     ties: Ties = "trec_eval",
@@ -104,7 +106,11 @@ def evaluate(
         what other tools call a run (`as_run`), named by a dictionary if they have no names.
     qrels : object
         A file, `Qrels`, or what `as_qrels` takes.
-    measures : str, Measure or iterable of them
+    measures : str, Measure or iterable of them, optional
+        By default AP, nDCG@10 and P@10, of which nDCG@10 is the first where judgments are graded.
+    rel : int, optional
+        The grade from which on documents are relevant to binary measures that do not say it
+        themselves, as `AP(rel=2)` does: 1, with a warning where there are higher grades.
     missing : str
         A judged topic that a run lacks scores 0 ("zero", as trec_eval -c), NaN ("skip"), or is an
         "error".
@@ -126,7 +132,8 @@ def evaluate(
     progress : callable, optional
         Is given (finished, total) runs.
     **reading_options : optional
-        `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
+        `name_from`, `duplicates`, `run_info`, `team_from`, `system_from` and `names`, as in
+        `read_runs`.
 
     Returns
     -------
@@ -153,13 +160,14 @@ def evaluate(
     [[0.5], [0.6309]]
     """
     _check_order(runs, qrels)
-    parsed = parse_measures(measures)
+    named = None if measures is None else at_level(parse_measures(measures), rel)
     check_treatment(missing, no_relevant)
     check_choice("way to break ties", ties, get_args(Ties))
     to_read = read_runs(runs, **known_options(reading_options))
     judged = judgments_of(qrels)
     if len(judged) == 0:
         raise InputError("the qrels hold no judgments")
+    parsed = named or at_level(parse_measures(default_measures(judged)), rel)
     job = _Job(
         qrels=judged,
         recipes=[prepare(measure, judged.max_grade) for measure in parsed],
@@ -180,6 +188,8 @@ def evaluate(
     headers = [outcome.run for outcome in outcomes]
     to_read.check_headers(headers)
     _report(outcomes, job, missing)
+    if rel is None:
+        _warn_of_grades(judged, parsed)
     scores = Scores(
         measures=tuple(map(str, parsed)),
         runs=tuple(run.name for run in headers),
@@ -195,11 +205,30 @@ def evaluate(
                 "duplicates": to_read.reading.duplicates,
             },
             "qrels": None if judged.source is None else str(judged.source),
+            "max_grade": judged.max_grade,
             "files": {run.name: str(run.source) for run in headers if run.source},
         },
     )
     scores = describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)
     return _with_bounds(scores, outcomes) if tie_bounds else scores
+
+
+def default_measures(qrels: Qrels) -> tuple[str, ...]:
+    """What to compute where nobody says it; the first one ranks the runs."""
+    first, second, *rest = DEFAULT_MEASURES
+    return (second, first, *rest) if qrels.max_grade > 1 else DEFAULT_MEASURES
+
+
+def _warn_of_grades(qrels: Qrels, measures: Sequence[Measure]) -> None:
+    """Say which measures take the lowest of several grades for relevant, and what to write."""
+    binary = [m for m in measures if is_binary(m) and not (says_level(m) or m.kind.is_count)]
+    if binary and qrels.max_grade > 1:
+        who = f"{some(list(map(str, binary)), 3)} {by_number(len(binary), 'counts', 'count')}"
+        warn(
+            f"grades go up to {qrels.max_grade}, and {who} grade 1 as relevant: for grade 2 write "
+            f"{binary[0](rel=2)}, or give rel= for all",
+            stacklevel=3,
+        )
 
 
 def check_treatment(missing: str, no_relevant: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from steadyrank.errors import InputError, UnknownNameError, unknown_name
@@ -175,11 +175,13 @@ def _parse_cutoff(rank: str, text: str) -> int:
 def parse_measures(texts: str | Measure | Iterable[str | Measure]) -> list[Measure]:
     """Several measures; trec_eval's lists such as `ndcg_cut.10,20` give one each.
 
-    >>> parse_measures(["AP", "P.5,10"])
-    [AP, P@5, P@10]
+    >>> parse_measures(["AP", "P.5,10", "RR, Q(beta=1, gains=(0, 1, 3)) nDCG@10"])
+    [AP, P@5, P@10, RR, Q(beta=1,gains=(0,1,3)), nDCG@10]
     """
     if isinstance(texts, (str, Measure)) or not isinstance(texts, Iterable):
         texts = [texts]
+    given = [[text] if not isinstance(text, str) else _BETWEEN.split(text) for text in texts]
+    texts = [text for several in given for text in several]
     measures: dict[Measure, None] = {}
     for text in texts:
         listed = isinstance(text, str) and _LISTED.fullmatch(text.strip())
@@ -191,6 +193,39 @@ def parse_measures(texts: str | Measure | Iterable[str | Measure]) -> list[Measu
     if not measures:
         raise InputError("no measure was named: try AP, nDCG@10 or P@10")
     return list(measures)
+
+
+def is_binary(measure: Measure) -> bool:
+    """Whether a measure takes documents from some grade on as relevant, and all of them alike.
+
+    >>> [is_binary(parse_measure(name)) for name in ("AP", "nDCG@10", "Q@10", "RBP(graded=True)")]
+    [True, False, False, False]
+    """
+    kind = measure.kind.parameters
+    return kind.get("rel") == 1 and "gains" not in kind and not measure.parameter("graded")
+
+
+def says_level(measure: Measure) -> bool:
+    """Whether a measure comes with the grade from which on documents are relevant."""
+    return "rel" in dict(measure.parameters)
+
+
+def at_level(measures: Iterable[Measure], rel: int | None) -> list[Measure]:
+    """The measures, binary ones with this level unless they come with their own.
+
+    >>> at_level(parse_measures(["AP", "P(rel=3)@5", "nDCG"]), 2)
+    [AP(rel=2), P(rel=3)@5, nDCG]
+    """
+    if rel is None or check_parameter("binary measures", "rel", rel) == 1:
+        return list(measures)
+    return [m(rel=rel) if is_binary(m) and not says_level(m) else m for m in measures]
+
+
+def without_level(name: str) -> str:
+    """The name of a measure without its level, as trec_eval -l 2 prints it."""
+    measure = parse_measure(name)
+    kept = tuple(given for given in measure.parameters if given[0] != "rel")
+    return str(replace(measure, parameters=kept))
 
 
 def _base_measure(name: str) -> tuple[Measure, str | None]:
@@ -257,6 +292,9 @@ def counts_documents(label: str) -> bool:
     except InputError:
         return False
 
+
+_BETWEEN = re.compile(r"(?:\s*,\s*|\s+)(?=[A-Za-z][^\s,(=@)]*(?:[\s,(@]|$))")
+"""What stands between two measures in one text; a word before = or ) is one of a parameter."""
 
 _LISTED = re.compile(r"(?!rbp)([A-Za-z_]+)\.([0-9.]+(?:,[0-9.]+)+)", re.IGNORECASE)
 

@@ -7,17 +7,15 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError
-from steadyrank.measures.evaluate import evaluate
+from steadyrank.measures.evaluate import default_measures, evaluate
 from steadyrank.measures.names import Measure
 
 NO_MEASURE = "score"
 """The measure of scores that do not say it, as of a wide table."""
-
-DEFAULT_MEASURE = "AP"
-"""What studies of runs and judgments take unless told otherwise, in Python and on the command."""
 
 
 def scores_of(
@@ -45,7 +43,10 @@ def scores_of(
         raise InputError("give scores, or runs and, second, qrels")
     if isinstance(data, Run) and isinstance(qrels, Run):
         raise InputError("give scores, or all runs in one list and, second, qrels; got two runs")
-    return evaluate(data, qrels, DEFAULT_MEASURE if measures is None else measures, jobs=jobs)
+    if measures is None:
+        qrels = judgments_of(qrels)
+        measures = default_measures(qrels)[0]
+    return evaluate(data, qrels, measures, jobs=jobs)
 
 
 def _written(data: Any) -> Any:

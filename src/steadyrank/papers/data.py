@@ -292,7 +292,7 @@ def _simulated_scores() -> PaperData:
     for place, (name, spread) in enumerate({"first": 0.05, "second": 0.2}.items()):
         model = TrackModel(team_topic=spread, system_topic=spread)
         track = simulated_track(**sizes, model=model, rng=SEED + place)
-        scores = evaluate(track.runs, track.qrels, "AP")
+        scores = evaluate(track.runs, track.qrels, "AP", rel=1)
         parts.append(_as_collection(scores, f"AP, {name} track", name))
     n_runs, n_topics = len(parts[0].runs), len(parts[0].topics)
     words = (
@@ -306,7 +306,7 @@ def _simulated_grid() -> PaperData:
     """Many systems by eight measures."""
     sizes: Any = {"n_teams": 20, "runs_per_team": 2, "n_topics": 30, "depth": 50, "pool_depth": 20}
     track = simulated_track(**sizes, rng=SEED)
-    scores = evaluate(track.runs, track.qrels, GRID_MEASURES)
+    scores = evaluate(track.runs, track.qrels, GRID_MEASURES, rel=1)
     words = f"a track of {len(scores.runs)} systems and {len(scores.topics)} topics"
     return PaperData(words=words, given=scores)
 

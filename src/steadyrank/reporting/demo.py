@@ -73,6 +73,7 @@ def demo(
             [track.path("runs")],
             track.path("qrels.txt"),
             measures=measures or MEASURES,
+            rel=1,
             budget=budget,
             out=folder / "report.html",
             command=_command(track, measures or MEASURES, budget, seed),
@@ -140,6 +141,7 @@ def _command(track: _Track, measures: Sequence[str], budget: Budget, seed: int) 
         options += [("--topic-info", track.path(track.topic_info)), ("--by", SEGMENTS)]
     if seed:
         options.append(("--seed", str(seed)))
+    options.append(("--rel", "1"))
     data = (track.path("qrels.txt"), track.path("runs"))
     words = chain(("steadyrank", "report", *data), *options, ("--out", "report.html"))
     return shlex.join(words)

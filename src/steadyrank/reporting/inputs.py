@@ -26,7 +26,7 @@ from steadyrank.data.read.streams import digest_of, is_readable, size_of
 from steadyrank.data.scores import Scores, check_scores
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_column
 from steadyrank.measures.check import check
-from steadyrank.measures.evaluate import DEFAULT_MEASURES, evaluate
+from steadyrank.measures.evaluate import evaluate
 from steadyrank.reporting.topic_information import with_topic_information
 from steadyrank.studies.judge_scores import evaluate_judge, scores_of_judges
 from steadyrank.studies.material import Machine, Material, Settings, SourceFile
@@ -91,7 +91,8 @@ def _from_runs(
         scores = evaluate(
             to_read,
             judged,
-            tuple(measures) or DEFAULT_MEASURES,
+            tuple(measures) or None,
+            rel=settings.rel,
             progress=machine.progress("runs evaluated"),
             **options,
         )

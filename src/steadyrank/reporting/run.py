@@ -16,6 +16,7 @@ from typing import Any, Unpack
 
 from steadyrank.compute.files import check_still_there, write_whole
 from steadyrank.compute.random import Rng, seed_from
+from steadyrank.data.read.run_names import chosen_names, read_names, run_called, runs_with_files
 from steadyrank.data.read.runs import ReadingOptions, known_options, make_reading, read_runs
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
@@ -31,7 +32,6 @@ from steadyrank.present.table import Table, render, text_rows
 from steadyrank.present.view import Finding, findings_json
 from steadyrank.reporting.budget import DEFAULT_BUDGET, Budget, make_plan, parse_budget
 from steadyrank.reporting.inputs import read_material, source_file
-from steadyrank.reporting.names import chosen_names, read_names
 from steadyrank.reporting.page import make_page
 from steadyrank.reporting.provenance import library_call, with_names_alone, without_folders
 from steadyrank.reporting.studies import run_studies, shape_of, why_not
@@ -106,11 +106,11 @@ def report(
     datasets: Any = None,
     out: PathLike = "report.html",
     measures: str | Sequence[str] = (),
+    rel: int | None = None,
     judges: Mapping[str, Any] | None = None,
     budget: Budget = DEFAULT_BUDGET,
     n_samples: int | None = None,
     title: str | None = None,
-    names: Mapping[str, str] | PathLike | None = None,
     card: PathLike | None = None,
     keep_paths: bool = False,
     top: int = 25,
@@ -160,6 +160,8 @@ def report(
         The page.
     measures : str or sequence of str
         The first ranks the runs.
+    rel : int, optional
+        As in `evaluate`.
     judges : mapping, optional
         Other judges, `{name: judgments}`, who judged the same topics and more; with `scores`, the
         `Scores` of each: as in `judges`.
@@ -172,10 +174,6 @@ def report(
         Number of samples of every study, whatever the budget.
     title : str, optional
         Title of the page.
-    names : mapping or path, optional
-        What the page calls runs: `{run: name}`, or a file of two columns, the name of a run or of
-        its file and the name to show. No number depends on it. By default, what the names of all
-        runs have in common is omitted.
     card : path, optional
         A picture of the first screen (PNG), for whoever links to the page.
     keep_paths : bool
@@ -217,7 +215,9 @@ def report(
     rng : int, Generator or None
         Seed.
     **reading_options : optional
-        `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
+        `name_from`, `duplicates`, `run_info`, `team_from`, `system_from` and `names`, as in
+        `read_runs`. No number depends on `names`; by default, what the names of all runs share is
+        left out on the page.
 
     Returns
     -------
@@ -238,6 +238,7 @@ def report(
     'one measure only: name a second with -m'
     """
     seed = seed_from(rng)
+    names = reading_options.pop("names", None)
     target = check_target(out)
     to_read = None if runs is None else read_runs(runs, **known_options(reading_options))
     settings = Settings(
@@ -254,6 +255,7 @@ def report(
         topic_info=topic_info,
         cluster_from=cluster_from,
         by=by,
+        rel=rel,
         missing=missing,
         no_relevant=no_relevant,
         ties=ties,
@@ -289,8 +291,10 @@ def report(
         settings=settings,
         machine=machine,
     )
+    settings = replace(settings, baseline=run_called(baseline, material.scores))
+    material = replace(material, settings=settings)
     shown = run_names(
-        material.scores.runs, chosen_names(chosen, material), material.scores.measures
+        material.scores.runs, _shown(chosen, material.scores), material.scores.measures
     )
     if isinstance(names, (str, os.PathLike)):
         names_file = source_file("names of runs", Path(names))
@@ -329,6 +333,12 @@ def report(
         },
         seed=seed,
     )
+
+
+def _shown(names: Mapping[str, str], scores: Scores) -> dict[str, str]:
+    """The runs' own names to those chosen for them."""
+    chosen = chosen_names(names, runs_with_files(scores))
+    return {run: name for run, name in zip(scores.runs, chosen, strict=True) if name is not None}
 
 
 def report_text(result: ReportResult, form: str, **looks: Any) -> str:

@@ -37,7 +37,8 @@ def evaluate_judge(
     """Score the runs by one judge's judgments, after these were held against people's."""
     check_judgments(name, people, judged)
     with warned_of(name):
-        scores = evaluate(runs, judged, measure, **options)
+        # What grades mean was said of people's judgments.
+        scores = evaluate(runs, judged, measure, rel=1, **options)
     return JudgeInput(name=name, scores=scores, qrels=judged)
 
 

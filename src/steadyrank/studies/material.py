@@ -49,6 +49,7 @@ class Settings:
     cluster_from: str | None = None
     by: str | None = None
     """The column of the topics' information that cuts them into segments."""
+    rel: int | None = None
     missing: Missing = "zero"
     no_relevant: NoRelevant = "zero"
     ties: Ties = "trec_eval"

@@ -290,19 +290,128 @@ def test_a_row_whose_first_column_is_an_object_is_still_a_row(write):
     assert rows(sr.read_run(write("a.jsonl", line))) == {"1": {"d": 2.0}}
 
 
+HEADER = ["qid", "Q0", "docno", "rank", "score"]
+
+
 def test_every_form_gives_the_same_scores(write):
     fields = [line.split() for line in TREC.splitlines()]
     paths = [
         write("a.run", TREC),
         write("a.json", json.dumps(RUNS)),
         write("a.tsv", "".join(f"{f[0]}\t{f[2]}\t{f[4]}\n" for f in fields)),
+        write("a.csv", "".join(f"{f[0]},{f[2]},{f[4]}\n" for f in [HEADER, *fields])),
     ]
     qrels = [write("q.tsv", BEIR), write("q.json", json.dumps(GRADES))]
+    qrels.append(write("q.csv", BEIR.replace("\t", ",")))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         means = {
-            sr.evaluate(path, judgments, "AP").mean()[0, 0]
+            sr.evaluate(path, judgments, "AP", rel=1).mean()[0, 0]
             for path in paths
             for judgments in (*qrels, GRADES)
         }
     assert len(means) == 1
+
+
+HEADERS = {
+    "qid,docno,score": ("qid", "docno", "score"),
+    "query_id,doc_id,score": ("query_id", "doc_id", "score"),
+    "Query-ID,Corpus-ID,Score": ("Query-ID", "Corpus-ID", "Score"),
+    "q_id,docid,sim": ("q_id", "docid", "sim"),
+    "score,topic,document": ("topic", "document", "score"),
+}
+
+
+def frame_of(names, values=RUNS):
+    import pandas as pd
+
+    rows = [(t, d, v) for t, documents in values.items() for d, v in documents.items()]
+    return pd.DataFrame(rows, columns=list(names))
+
+
+@pytest.mark.parametrize("separator", [",", "\t", ";"])
+@pytest.mark.parametrize("header", HEADERS)
+def test_a_frame_that_pandas_wrote_is_a_run(tmp_path, header, separator):
+    frame = frame_of(HEADERS[header])[header.split(",")]
+    frame.insert(1, "rank", range(len(frame)))
+    frame["name"] = "bm25"
+    frame.to_csv(tmp_path / "run.csv", sep=separator)  # with pandas' index, which has no name
+    run = sr.read_run(tmp_path / "run.csv")
+    assert (run.name, rows(run)) == ("bm25", RUNS)
+    assert sr.read_run(tmp_path / "run.csv", name_from="file").name == "run.csv"
+
+
+@pytest.mark.parametrize("grade", ["relevance", "rel", "label", "grade", "score"])
+@pytest.mark.parametrize("suffix", ["", *PACKERS])
+def test_a_frame_that_pandas_wrote_holds_judgments(tmp_path, grade, suffix):
+    text = frame_of(("query_id", "doc_id", grade), GRADES).to_csv(index=False)
+    path = tmp_path / f"qrels.csv{suffix}"
+    path.write_bytes(PACKERS.get(suffix, bytes)(b"\xef\xbb\xbf" + text.encode()))
+    assert judged(sr.read_qrels(path)) == GRADES
+
+
+def is_plain(name):
+    """Whether a name can stand in CSV: blanks around it and marks are not part of names."""
+    return name == name.strip() and not set("\ufeff\r") & set(name)
+
+
+names = st.text(st.characters(codec="utf-8"), min_size=1).filter(is_plain)
+
+
+@given(st.dictionaries(names, st.floats(-9, 9), min_size=1))
+def test_any_names_survive_csv(tmp_path_factory, documents):
+    """Of quoted cells, whatever stands in them: commas, quotes, newlines."""
+    path = tmp_path_factory.mktemp("csv") / "run.csv"
+    lines = ['"' + d.replace('"', '""') + f'",{s!r}' for d, s in documents.items()]
+    text = "qid,docno,score\r\n" + "".join(f"1,{x}\r\n" for x in lines)
+    path.write_text(text, encoding="utf-8", newline="")
+    assert rows(sr.read_run(path)) == {"1": documents}
+
+
+def test_ranks_of_csv_stand_in_for_scores(write):
+    run = sr.read_run(write("run.csv", "qid,docno,rank\n1,b,2\n1,a,1\n"))
+    assert run.ranking("1") == [("a", -1.0), ("b", -2.0)]
+
+
+CSV = "qid,docno,score"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"{CSV}\n1,a,x\n", ":2: expected a number as score, got x"),
+        (f"{CSV}\n1,a,1\n1,b\n", ":3: expected 3 columns, got 2"),
+        (f"{CSV}\n1,a,nan\n", ":2: expected a number as score, got nan"),
+        (f"{CSV}\n1,,1\n", ":2: expected a name as document, got ''"),
+        (f'{CSV}\n1,"a,1\n', ":2: not CSV: unexpected end of data"),
+        (f'{CSV}\n1,a,1\n1,"b\nb",1\n1,a,2\n', ":5: document 'a' occurs twice .*first on line 2"),
+        ("qid,docno\n1,a\n", ":1: expected a column 'score', got qid, docno"),
+        (f"{CSV}\n", ": empty: no rows"),
+        ("1,a,0.5\n1,b,0.4\n", ":1: expected a header such as qid,docno,score, got '1,a,0.5'"),
+        (f"{CSV},score\n1,a,1,2\n", ":1: two columns are named 'score'"),
+        (f"{CSV},doc_id\n1,a,1,b\n", ":2: columns 'doc_id' and 'docno' name one thing, and differ"),
+    ],
+)
+def test_what_is_wrong_with_csv_is_named(write, text, message):
+    with pytest.raises(sr.FormatError, match=message):
+        sr.read_run(write("run.csv", text))
+
+
+def test_several_runs_in_one_csv_are_told(write):
+    path = write("run.csv", f"{CSV},run\n1,a,1,one\n1,b,2,two\n")
+    with pytest.warns(sr.SteadyrankWarning, match="1 row whose run differs from the first"):
+        assert sr.read_run(path).name == "one"
+
+
+@pytest.mark.parametrize(
+    "text", ["301 d1 L2\n301 d2 L0\n302 d10 L1\n", "301 0 d1 L2\n301 0 d2 L0\n302 0 d10 L1\n"]
+)
+def test_grades_of_ntcir_are_numbers(write, text):
+    assert judged(sr.read_qrels(write("qrels.txt", text))) == GRADES
+
+
+def test_only_judgments_have_grades_of_ntcir(write):
+    with pytest.raises(sr.FormatError, match="expected a number as score, got 'L2'"):
+        sr.read_run(write("a.run", "301 Q0 d1 1 L2 tag\n"))
+    with pytest.raises(sr.FormatError, match="expected a number as grade, got 'Lx'"):
+        sr.read_qrels(write("qrels.txt", "301 0 d1 L2\n301 0 d2 Lx\n"))

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import steadyrank as sr
+from steadyrank.data.read.run_names import run_called
 from steadyrank.data.read.runs import Runs, Source, read_runs
 
 LINES = "1 Q0 d1 1 3.0 {0}\n1 Q0 d2 2 2.0 {0}\n2 Q0 d1 1 1.0 {0}\n"
@@ -178,7 +179,7 @@ def test_names_must_differ(paths, tmp_path):
     assert [run.name for run in named] == ["a.run", "again.run"]
     assert sr.simulate(named, {"1": {"d1": 1}}, n_samples=2).runs == ("a.run", "again.run")
     here = sr.run_from_dict({"1": {"d": 1.0}}, name="a")
-    with pytest.raises(sr.InputError, match="rename one, or give runs as"):
+    with pytest.raises(sr.InputError, match="rename one, or give it as NAME=FILE, or runs as"):
         list(read_runs([here, here]))
     assert len(sr.read_runs([paths[0], paths[0].parent])) == 4
 
@@ -213,3 +214,58 @@ def test_runs_are_public():
     assert sr.Runs is Runs
     with pytest.raises(sr.InputError, match="no runs"):
         sr.read_runs([])
+
+
+def test_names_at_the_door(paths, tmp_path):
+    """By a dictionary, by NAME=FILE, by read_run(name=), and by a table of names."""
+    a, b = str(paths[0]), str(paths[1])
+    for given in ({"one": a, "two": paths[1]}, [f"one={a}", f"two={b}"]):
+        runs = sr.read_runs(given)
+        assert [run.name for run in runs] == ["one", "two"]
+        assert [run.name for run in sr.read_runs(runs, name_from="file")] == ["one", "two"]
+        assert sr.evaluate(given, {"1": {"d1": 1}, "2": {"d1": 1}}, "AP").runs == ("one", "two")
+    assert sr.read_run(a, name="one").name == sr.read_run(a).rename("one").name == "one"
+    table = tmp_path / "names.csv"
+    table.write_text(f"x_a,First\n{paths[1].name},Second\n")
+    for names in (table, {"x_a": "First", b: "Second"}, {"a": "First", "b": "Second"}):
+        assert [run.name for run in sr.read_runs([a, b], names=names)] == ["First", "Second"]
+    assert [run.name for run in sr.read_runs([a, f"z={b}"], names={"x_a": "First"})] == [
+        "First",
+        "z",
+    ]
+    here = sr.run_from_dict({"1": {"d": 1.0}}, name="here")
+    assert [run.name for run in sr.read_runs([here, a], names={"here": "x"})] == ["x", "x_a"]
+
+
+def test_a_name_stands_for_one_run(paths, tmp_path):
+    with pytest.raises(sr.InputError, match="x=.*: a name is for one run, got [2-9] files"):
+        sr.read_runs(f"x={paths[0].parent}")
+    with pytest.raises(sr.InputError, match="^nowhere.run: no such file"):
+        sr.read_runs("x=nowhere.run")
+    with pytest.raises(sr.UnknownNameError, match="unknown run 'x_aa': did you mean 'x_a'"):
+        sr.read_runs(paths, names={"x_aa": "x"})
+    with pytest.raises(sr.InputError, match="two runs would be shown as 'x_b'"):
+        sr.read_runs(paths[:2], names={"x_a": "x_b"})
+
+
+def test_a_file_may_have_an_equals_sign(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("k=3.run", "k=5.run"):
+        (tmp_path / name).write_text(LINES.format(name))
+    assert [run.name for run in sr.read_runs("k=3.run")] == ["k=3.run"]
+    assert [run.name for run in sr.read_runs("k=*.run")] == ["k=3.run", "k=5.run"]
+    assert [run.name for run in sr.read_runs("k=k=3.run")] == ["k"]
+
+
+def test_a_baseline_may_be_named_by_its_file(paths):
+    qrels = {"1": {"d1": 1}, "2": {"d1": 1}}
+    scores = sr.evaluate([str(path) for path in paths[:2]], qrels, "AP")
+    assert scores.runs[1] == "x_b"
+    for name in ("x_b", paths[1].name, "b", str(paths[1])):
+        assert run_called(name, scores) == "x_b"
+    assert run_called("c", scores) == "c"
+
+
+def test_who_makes_a_run_of_a_dictionary_is_answered():
+    with pytest.raises(TypeError, match=r"`sr.as_run\(...\)` makes one"):
+        sr.Run({"1": {"d": 1.0}})

@@ -235,3 +235,35 @@ def test_files_of_one_run_are_joined_and_other_runs_of_its_name_kept_apart(write
     assert len(told) == 1
     assert scores.runs == ("a.eval", "c.eval")
     assert scores.values[0].tolist() == [[0.5, 0.3333], [0.75, 0.3333]]
+
+
+def ntcireval(topic, q, cut):
+    """Lines of one topic, in the form of ntcir_eval.c's printf."""
+    head = f"{topic} # syslen=10 jrel=3 jnonrel=5\n{topic} # r1=1 rp=1\n"
+    measures = {"RR=": 1.0, "Q-measure=": q, "NCUgu,BR=": 0.25, "P-plus=": 0.5}
+    measures |= {"MSnDCG@0010=": cut, "Hit@0005=": 1.0}
+    return head + "".join(f"{topic} {name:<21}{x:.4f}\n" for name, x in measures.items())
+
+
+def test_what_ntcireval_prints_is_read(write):
+    path = write("bm25.nev", ntcireval("0001", 0.5, 0.625) + ntcireval("0002", 0.25, 0.375))
+    scores = sr.read_scores(path)
+    assert scores.measures == ("RR", "Q", "NCUgu,BR", "Pplus", "MSnDCG@10", "Success@5")
+    assert (scores.runs, scores.topics) == (("bm25.nev",), ("0001", "0002"))
+    assert scores.select(measures=["Q", "MSnDCG@10"]).values.tolist() == [
+        [[0.5, 0.25]],
+        [[0.625, 0.375]],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0001 RR= 0.5\n0002 RR= x\n", ":2: expected a score, got 'x'"),
+        ("0001 # syslen=10\n0001 RR=\n", ":2: expected topic, measure and value, got 2"),
+        ("0001 # syslen=10\n", "empty: no scores"),
+    ],
+)
+def test_bad_lines_of_ntcireval_are_named(write, text, message):
+    with pytest.raises(sr.FormatError, match=message):
+        sr.read_scores(write("bm25.nev", text))

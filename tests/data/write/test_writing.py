@@ -120,7 +120,7 @@ def test_a_topic_without_documents(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rankings", "name", "message"),
     [
-        ({"q": {"d": 1.0}}, "my run", "its name has white space or a.*run.renamed"),
+        ({"q": {"d": 1.0}}, "my run", "its name has white space or a.*run.rename"),
         ({"q": {"d": 1.0}}, "", "its name is empty"),
         ({"q 1": {"d": 1.0}}, "x", "topic 'q 1' has white space .* TREC text cannot hold"),
         ({"q\n": {"d": 1.0}}, "x", "topic 'q.n' has white space"),

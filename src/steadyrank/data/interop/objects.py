@@ -122,7 +122,7 @@ def as_run(source: Any, *, name: str | None = None, duplicates: Duplicates = "er
 def converted_run(source: Any, *, name: str | None, duplicates: Duplicates) -> tuple[Run, str]:
     """As `as_run`, without warnings: the run, its oddities counted, and what it came in."""
     if isinstance(source, Run):
-        return source if name is None else source.renamed(name), "Run"
+        return source if name is None else source.rename(name), "Run"
     check_duplicates(duplicates)
     rows = _rows(source, "score", named=name is not None)
     bad = np.flatnonzero(np.isnan(rows.values))

@@ -23,7 +23,7 @@ from steadyrank.errors import FormatError, InputError
 
 # trectools calls the topic's id "query", which in PyTerrier's frames is its text: last.
 TOPIC_NAMES = ("query_id", "qid", "q_id", "topic", "query")
-DOCUMENT_NAMES = ("doc_id", "docno", "docid", "did", "document")
+DOCUMENT_NAMES = ("doc_id", "docno", "docid", "did", "document", "corpus_id")
 
 VALUE_NAMES = {
     "score": ("score", "sim"),
@@ -36,10 +36,15 @@ _OTHER_THINGS = {"query", "document", "name", "system", "method", "collection", 
 """Names that may also mean something else beside a column that holds the thing: its text, …"""
 
 
+def plain_column(name: object) -> str:
+    """A column's name as it is looked up: `Query-ID` is query_id."""
+    return str(name).strip().lower().replace("-", "_")
+
+
 def pick_column(present: Iterable[str], names: tuple[str, ...]) -> str | None:
-    """The first of `names` that a table has, capitals ignored."""
-    by_lower = {str(column).lower(): column for column in present}
-    return next((by_lower[name] for name in names if name in by_lower), None)
+    """The first of `names` that a table has, capitals and hyphens ignored."""
+    by_name = {plain_column(column): column for column in present}
+    return next((by_name[name] for name in names if name in by_name), None)
 
 
 def twin_columns(present: Iterable[str], names: tuple[str, ...]) -> list[str]:
@@ -53,8 +58,8 @@ def twin_columns(present: Iterable[str], names: tuple[str, ...]) -> list[str]:
     # Only ranx calls grades scores, and PyTerrier numbers documents beside their `docno`.
     others = _OTHER_THINGS | ({"score"} if "relevance" in names else set())
     others |= {"docid"} if "docno" in present else set()
-    same = {str(found).lower(), *(name for name in names if name not in others)}
-    twins = [name for name in present if str(name).lower() in same and name != found]
+    same = {plain_column(found), *(name for name in names if name not in others)}
+    twins = [name for name in present if plain_column(name) in same and name != found]
     return [] if found is None else [*[name for name in present if name == found], *twins]
 
 
@@ -73,7 +78,7 @@ def one_column(
         return None
     found, *twins = same
     for other in twins:
-        if str(other).lower() == str(found).lower():
+        if plain_column(other) == plain_column(found):
             raise FormatError(where, f"two columns are named {found!r}: rename one", line)
         if cells(other) != cells(found):
             message = f"columns {found!r} and {other!r} name one thing, and differ: remove one"

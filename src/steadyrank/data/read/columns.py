@@ -13,7 +13,7 @@ import numpy as np
 from steadyrank.data.ids import Ids, make_ids
 from steadyrank.data.interop.tables import RUN_NAMES, one_column, pick_all, spare_columns
 from steadyrank.data.qrels import LARGEST_GRADE
-from steadyrank.data.run import OTHER_RUNS
+from steadyrank.data.run import INFINITE_SCORES, OTHER_RUNS
 from steadyrank.errors import FormatError
 
 
@@ -41,6 +41,20 @@ def check_name(path: Path, what: str, name: Any, line: int | None) -> None:
             name.encode("utf-8", "surrogateescape")
         except UnicodeEncodeError:
             raise FormatError(path, f"the {what} {name[:40]!r} is not valid text", line) from None
+
+
+def number_in(text: str, *, whole: bool = False) -> float | str:
+    """The number that a text stands for, or the text; `whole` takes NTCIR's grades, L0, L1, …
+
+    >>> number_in("0.5"), number_in("L2", whole=True), number_in("L2"), number_in("1_0")
+    (0.5, 2.0, 'L2', '1_0')
+    """
+    if whole and text[:1] == "L" and text[1:].isdecimal():
+        return float(text[1:])
+    try:
+        return float(text) if "_" not in text else text
+    except ValueError:
+        return text
 
 
 def _is_number(value: Any) -> bool:
@@ -95,13 +109,15 @@ def columns_of_rows(
     if not topics:
         raise FormatError(path, "empty: no rows")
     label, others = run_name(path, labels, lines)
+    numbers = np.array(values, np.float64)
+    odd = {OTHER_RUNS: others, INFINITE_SCORES: int(np.isinf(numbers).sum())}
     return Columns(
         topics,
         np.arange(len(topics)),
         make_ids(documents),
-        np.array(values, np.float64),
+        numbers,
         label,
-        {OTHER_RUNS: others if value == "score" else 0},
+        odd if value == "score" else {},
     )
 
 

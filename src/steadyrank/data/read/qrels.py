@@ -22,9 +22,10 @@ def read_qrels(path: PathLike) -> Qrels:
     Parameters
     ----------
     path : path
-        TREC text, three columns with or without BEIR's header, JSON `{topic: {document: grade}}`,
-        JSON lines or Parquet, packed or not; or `irds:` and an id of ir_datasets (extra
-        `steadyrank[ir]`).
+        TREC text, three columns with or without BEIR's header, CSV with a header such as
+        `query_id,doc_id,relevance`, JSON `{topic: {document: grade}}`, JSON lines or Parquet,
+        packed or not; NTCIR's grades `L0`, `L1`, … are numbers; or `irds:` and an id of ir_datasets
+        (extra `steadyrank[ir]`).
 
     Returns
     -------

@@ -8,6 +8,7 @@ several passes can share what was read, up to a bound.
 from __future__ import annotations
 
 import contextlib
+import glob
 import hashlib
 import os
 import sys
@@ -31,11 +32,12 @@ from steadyrank.compute.executors import (
     workers,
 )
 from steadyrank.data.ids import PADDING, Ids
-from steadyrank.data.interop.objects import converted_run, single_runs
+from steadyrank.data.interop.objects import DEFAULT_NAME, converted_run, single_runs
 from steadyrank.data.read.limits import given_limit, limited_by
 from steadyrank.data.read.run_files import NameFrom, Reading, first_name, load_run
 from steadyrank.data.read.run_info import check_rows, describe_run, describe_runs, read_run_rows
-from steadyrank.data.read.sources import PathLike, base_name, find_files
+from steadyrank.data.read.run_names import chosen_names, read_names
+from steadyrank.data.read.sources import PathLike, base_name, find_files, matching_files
 from steadyrank.data.read.streams import digest_of, is_stream
 from steadyrank.data.read.trec import Table, spare_table
 from steadyrank.data.run import Duplicates, Run, oddity_warning
@@ -66,18 +68,25 @@ class ReadingOptions(TypedDict, total=False):
     run_info: PathLike | None
     team_from: str | None
     system_from: str | None
+    names: Mapping[str, str] | PathLike | None
 
 
 def read_run(
-    path: PathLike, *, name_from: NameFrom = "tag", duplicates: Duplicates = "error"
+    path: PathLike,
+    *,
+    name: str | None = None,
+    name_from: NameFrom = "tag",
+    duplicates: Duplicates = "error",
 ) -> Run:
     """Read one run.
 
     Parameters
     ----------
     path : path
-        TREC text, three columns, JSON `{topic: {document: score}}`, JSON lines or Parquet, packed
-        (gzip, xz, bzip2, zstd) or not.
+        TREC text, three columns, CSV with a header such as `qid,docno,score`, JSON `{topic:
+        {document: score}}`, JSON lines or Parquet, packed (gzip, xz, bzip2, zstd) or not.
+    name : str, optional
+        The run's name, in place of what the file says.
     name_from : str
         The run's name is its "tag" column, or the "file"'s name without `.gz`.
     duplicates : str
@@ -100,7 +109,7 @@ def read_run(
     """
     run = load_run(Path(path), Reading(name_from=name_from, duplicates=duplicates))
     warn_oddities([run])
-    return run
+    return run if name is None else run.rename(name)
 
 
 def read_runs(
@@ -111,6 +120,7 @@ def read_runs(
     run_info: PathLike | None = None,
     team_from: str | None = None,
     system_from: str | None = None,
+    names: Mapping[str, str] | PathLike | None = None,
     jobs: int | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
@@ -119,14 +129,14 @@ def read_runs(
 
     Every study takes the `Runs` that this returns. What a study is given in their place (a
     path, a list, a frame) it hands to this function, together with the arguments from
-    `name_from` to `system_from`.
+    `name_from` to `names`.
 
     Parameters
     ----------
     runs
         File names, globs, folders, `Run` objects, what `as_run` takes, or a list of them; a
-        dictionary gives them names. A file that is named twice counts once. Of `Runs`, what is
-        said here replaces what was said before.
+        dictionary gives them names, as "NAME=FILE" does. A file that is named twice counts once.
+        Of `Runs`, what is said here replaces what was said before.
     name_from
         "tag" (unless said otherwise) names a run by its tag column, "file" by its file's name
         without `.gz`. Files whose runs share a tag are named by their files, with a warning.
@@ -137,6 +147,9 @@ def read_runs(
         A CSV file about the runs: a column `run`, and any of `team`, `system` and factors.
     team_from, system_from
         Regular expressions whose first group, searched in a run's name, is its team or system.
+    names
+        What to call runs: a mapping from their names, or those of their files, or a file of two
+        columns.
     jobs, executor, progress
         Threads that read ahead while the runs are iterated over, what to use instead of them,
         and what to tell (finished, total). Studies have their own.
@@ -161,13 +174,16 @@ def read_runs(
         "run_info": run_info,
         "team_from": team_from,
         "system_from": system_from,
+        "names": names,
     }
     if isinstance(runs, Runs):
         reading = make_reading(said, runs.reading)
         if reading == runs.reading:
             return runs
         again = runs.reread(reading)
-        return replace(again, sources=_named_apart(again.sources, reading))
+        # Names that were chosen before have been given already.
+        naming = reading if names is not None else replace(reading, names=None)
+        return replace(again, sources=_named_apart(again.sources, naming))
     reading = make_reading(said)
     sources = _named_apart(tuple(_sources(runs, reading)), reading)
     if not sources:
@@ -269,6 +285,8 @@ class Source:
     reading: Reading
     name: str | None = None
     """What the user calls it, or a file's name in place of a tag that it shares."""
+    is_called: bool = False
+    """Whether the user calls it so."""
     kept: KeptRuns | None = None
     sent: SentFile | None = None
     """Where another process finds the file; None where this process reads it."""
@@ -314,7 +332,7 @@ class Source:
             run = replace(load_run(place, self.reading, table, digest), source=path)
         if self.kept is not None and digest is not None:
             self.kept.digests[path] = digest.hexdigest()
-        return run if self.name is None else run.renamed(self.name)
+        return run if self.name is None else run.rename(self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -455,7 +473,7 @@ def _note_name(run: Run, seen: dict[str, Run]) -> None:
     """Two runs under one name would overwrite each other."""
     if run.name in seen:
         first = seen[run.name].source or MEMORY
-        remedy = "rename one, or give runs as {name: run}"
+        remedy = "rename one, or give it as NAME=FILE, or runs as {name: run}"
         raise InputError(
             f"{run.source or MEMORY}: the run is named {run.name!r}, as is {first}: {remedy}"
         )
@@ -480,35 +498,68 @@ def warn_oddities(runs: Sequence[Run]) -> None:
 
 
 def _named_apart(sources: tuple[Source, ...], reading: Reading) -> tuple[Source, ...]:
-    """The sources, with names for those files whose runs share one."""
-    paths = [source.given for source in sources if isinstance(source.given, Path)]
-    names = names_apart(paths, by_tag=reading.name_from == "tag")
+    """The sources, with the names that were chosen, and for those files whose runs share one."""
+    by_tag = reading.name_from == "tag"
+    if reading.names:
+        chosen = chosen_names(reading.names, [_name_and_file(one, by_tag) for one in sources])
+        sources = tuple(
+            source if name is None else replace(source, name=name, is_called=True)
+            for source, name in zip(sources, chosen, strict=True)
+        )
+    free = [s.given for s in sources if isinstance(s.given, Path) and not s.is_called]
+    names = names_apart(free, by_tag=by_tag)
     return tuple(
         replace(source, name=names.get(source.given))
-        if isinstance(source.given, Path) and names.get(source.given) != source.name
+        if isinstance(source.given, Path) and not source.is_called
         else source
         for source in sources
     )
 
 
+def _name_and_file(source: Source, by_tag: bool) -> tuple[str, Path | None]:
+    """What a run would be called, and its file."""
+    if isinstance(source.given, Path):
+        tag = source.name or (first_name(source.given) if by_tag else "")
+        return tag or base_name(source.given), source.given
+    return str(source.name or getattr(source.given, "name", DEFAULT_NAME)), None
+
+
 def make_reading(said: ReadingOptions, before: Reading | None = None) -> Reading:
     """How to read: what is said now, else what was said before."""
     changes: dict[str, Any] = {key: value for key, value in said.items() if value is not None}
+    if "names" in changes:
+        changes["names"] = read_names(changes["names"])
     return replace(before or Reading(), **changes)
 
 
 def _sources(runs: Any, reading: Reading) -> Iterator[Source]:
     files: set[Path] = set()
     for name, run in single_runs(runs):
-        is_file = isinstance(run, (str, os.PathLike))
-        if name is not None or not is_file:
-            # Only files that were found are paths; a name for a file is refused when it is read.
-            yield Source(given=os.fspath(run) if is_file else run, name=name, reading=reading)
+        if not isinstance(run, (str, os.PathLike)):
+            yield Source(given=run, name=name, is_called=name is not None, reading=reading)
             continue
-        for path in find_files(run):
+        if name is None and isinstance(run, str):
+            name, run = _split_name(run)
+        paths = find_files(run)
+        if name is not None:
+            if len(paths) > 1:
+                raise InputError(f"{name}={run}: a name is for one run, got {len(paths)} files")
+            yield Source(given=paths[0], name=name, is_called=True, reading=reading)
+            continue
+        for path in paths:
             if path not in files:
                 files.add(path)
                 yield Source(given=path, reading=reading)
+
+
+def _split_name(text: str) -> tuple[str | None, str]:
+    """NAME and FILE of NAME=FILE; no name where the whole is a file, or a glob that finds some."""
+    name, _, file = text.partition("=")
+    if not (name and file) or "/" in name or os.path.lexists(text):
+        return None, text
+    if glob.has_magic(text) and matching_files(Path(text)):
+        return None, text
+    return name, file
 
 
 def names_apart(paths: Sequence[Path], *, by_tag: bool) -> dict[Path, str]:

@@ -73,10 +73,10 @@ def read_scores(
     source : path, sequence or mapping of paths
         A file is long (columns measure, run, topic, value; PyTerrier's name, qid, measure, value),
         as CSV, Parquet or JSON lines; or wide CSV: topics down, runs across, one measure; or what a
-        tool printed: `trec_eval -q`, `ir_measures --by_query`, pytrec_eval's dictionary as JSON,
-        Elasticsearch's `_rank_eval`, samples of lm-eval-harness, logs of Inspect. Packed or not.
-        Several wide files make a cube: `{"AP": "ap.csv", "RR": "rr.csv"}`; a list of files is
-        joined (`join_scores`).
+        tool printed: `trec_eval -q`, `ir_measures --by_query`, NTCIREVAL, pytrec_eval's dictionary
+        as JSON, Elasticsearch's `_rank_eval`, samples of lm-eval-harness, logs of Inspect. Packed
+        or not. Several wide files make a cube: `{"AP": "ap.csv", "RR": "rr.csv"}`; a list of files
+        is joined (`join_scores`).
     measure : str, optional
         Names the measure of a wide file.
     runs_in_rows : bool

@@ -1,9 +1,10 @@
 """Scores that other tools print: one cell after another, each with the line on which it stands.
 
 trec_eval -q prints measure, topic and value, and names its run in a line `runid`; ir_measures
---by_query prints topic, measure and value. Lines of the topic `all` hold summaries, which are left
-out. JSON comes from pytrec_eval, ir_measures, Elasticsearch's _rank_eval, and from logs of
-evaluations of language models, where a sample is a topic (lm-eval-harness, Inspect).
+--by_query prints topic, measure and value, and so does NTCIREVAL, with an equals sign behind the
+measure. Lines of the topic `all` hold summaries, which are left out. JSON comes from pytrec_eval,
+ir_measures, Elasticsearch's _rank_eval, and from logs of evaluations of language models, where a
+sample is a topic (lm-eval-harness, Inspect).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from steadyrank.data.table_rules import is_heading, tell
 from steadyrank.errors import FormatError
 from steadyrank.words import counted, listed
 
-Tool = Literal["trec_eval", "ir_measures"]
+Tool = Literal["trec_eval", "ir_measures", "NTCIREVAL"]
 SUMMARY = "all"
 
 _TEXTS = ("runid", "relstring")
@@ -42,6 +43,9 @@ _TREC_EVAL_NAME = re.compile(
 )
 
 _MEASURE_NAME = re.compile(r"[A-Za-z]\w*(\(.*\))?(@[\d.]+)?")
+
+_NTCIR_NAMES = {"Q-measure": "Q", "P-plus": "Pplus", "Hit": "Success"}
+"""What NTCIREVAL calls the measures that have another name here."""
 
 _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """Inspect's verdicts: correct, partial, incorrect, no answer; the values are Inspect's own."""
@@ -112,6 +116,8 @@ def printed_by(stream: BinaryIO) -> Tool | None:
     """Which tool printed an opened text file, by its first line; None if neither did."""
     first = next((fields for _, fields in _lines(stream) if fields), [])
     stream.seek(0)
+    if first[1:2] == ["#"] or (len(first) == 3 and first[1].endswith("=")):
+        return "NTCIREVAL"
     if len(first) != 3:
         return None
     name, other, value = first
@@ -130,7 +136,7 @@ def printed_by(stream: BinaryIO) -> Tool | None:
 def read_printed(path: Path, stream: BinaryIO, tool: Tool) -> Scores:
     """The scores of an opened file that a tool printed."""
     cells = _cells(path, stream, tool)
-    if not cells:
+    if not cells and tool != "NTCIREVAL":
         option = "-q" if tool == "trec_eval" else "--by_query"
         raise FormatError(path, f"holds only summaries: run {tool} with {option}")
     return scores_of_cells(path, cells, run=base_name(path), tool=tool)
@@ -141,6 +147,8 @@ def _cells(path: Path, stream: BinaryIO, tool: Tool) -> list[Cell]:
     cells: list[Cell] = []
     first, ended, run = 0, False, ""
     for line, fields in _lines(stream):
+        if tool == "NTCIREVAL" and fields[1:2] == ["#"]:
+            continue  # how many documents there are
         measure, topic, value = _roles(path, fields, line, tool)
         if topic == SUMMARY:
             ended = True
@@ -163,14 +171,25 @@ def _name(cells: list[Cell], first: int, run: str) -> None:
 def _roles(path: Path, fields: list[str], line: int, tool: Tool) -> tuple[str, str, str]:
     """Measure, topic and value of a line."""
     roles = ("measure", "topic", "value")
-    if tool == "ir_measures":
+    if tool != "trec_eval":
         roles = ("topic", "measure", "value")
     if len(fields) != len(roles):
         raise FormatError(path, f"expected {listed(roles)}, got {len(fields)} fields", line)
     found = dict(zip(roles, fields, strict=True))
     if empty := next((role for role in roles[:2] if not found[role]), None):
         raise FormatError(path, f"expected the name of a {empty}, got an empty field", line)
-    return found["measure"], found["topic"], found["value"]
+    measure = _ntcir_name(found["measure"]) if tool == "NTCIREVAL" else found["measure"]
+    return measure, found["topic"], found["value"]
+
+
+def _ntcir_name(printed: str) -> str:
+    """The name of a measure that NTCIREVAL prints, its cutoff without zeros in front.
+
+    >>> _ntcir_name("MSnDCG@0010="), _ntcir_name("Q-measure="), _ntcir_name("Hit@0005=")
+    ('MSnDCG@10', 'Q', 'Success@5')
+    """
+    name, at, cutoff = printed.removesuffix("=").partition("@")
+    return _NTCIR_NAMES.get(name, name) + at + cutoff.lstrip("0")
 
 
 def _lines(stream: BinaryIO) -> Iterator[tuple[int, list[str]]]:

@@ -1,7 +1,8 @@
 """Runs and qrels as lines of text: columns from lines, and defects named by file and line.
 
 Which columns a file has its first lines say, not its name: TREC's run (six) and qrels (four), the
-three of BEIR's qrels, with their header, and of MS MARCO's runs. Comment lines may come first, and
+three of BEIR's qrels, with their header, and of MS MARCO's runs; NTCIR's grades are L0, L1, …
+Comment lines may come first, and
 may hold what ir_metadata says about the run (Breuer et al., SIGIR 2022,
 doi:10.1145/3477495.3531738): YAML between `# ir_metadata.start` and `# ir_metadata.end`, of which
 the plain part is read (names, nested by indentation, with text, numbers or lists). Whatever else
@@ -19,10 +20,10 @@ from pathlib import Path
 import numpy as np
 
 from steadyrank.data.ids import PADDING, Ids
-from steadyrank.data.interop.tables import DOCUMENT_NAMES, TOPIC_NAMES, VALUE_NAMES
+from steadyrank.data.interop.tables import DOCUMENT_NAMES, TOPIC_NAMES, VALUE_NAMES, plain_column
 from steadyrank.data.qrels import LARGEST_GRADE
 from steadyrank.data.read import lines
-from steadyrank.data.read.columns import Columns
+from steadyrank.data.read.columns import Columns, number_in
 from steadyrank.data.read.limits import BOM, inner_mark
 from steadyrank.data.read.sources import CHUNK, line_chunks, line_of_byte, line_of_row
 from steadyrank.data.read.streams import BoundedFile, size_of
@@ -100,17 +101,8 @@ def read_opening(stream: BoundedFile, *, is_run: bool) -> Opening:
         return Opening(
             comments=comments, layout=short, first=fields, header=fields, start=start, stop=stop
         )
-    is_short = len(fields) == 3 and _is_number(fields[2])
+    is_short = len(fields) == 3 and isinstance(number_in(fields[2], whole=not is_run), float)
     return Opening(comments=comments, layout=short if is_short else whole, first=fields)
-
-
-def _is_number(text: str) -> bool:
-    """Whether a field may be a score; without one, three fields are a line that was cut."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def first_tag(stream: BoundedFile) -> str:
@@ -125,7 +117,11 @@ def is_of_run(fields: Sequence[str]) -> bool:
     >>> is_of_run("301 Q0 d1 1 9.5 bm25".split()), is_of_run("301 Q0 d1 1".split())
     (True, False)
     """
-    return len(fields) >= RUN.n_fields and fields[1].upper() == "Q0" and _is_number(fields[4])
+    return (
+        len(fields) >= RUN.n_fields
+        and fields[1].upper() == "Q0"
+        and number_in(fields[4]) != fields[4]
+    )
 
 
 def _is_header(fields: Sequence[str], is_run: bool) -> bool:
@@ -137,8 +133,8 @@ def _is_header(fields: Sequence[str], is_run: bool) -> bool:
     if len(fields) != 3:
         return False
     values = (*VALUE_NAMES["score"], "rank") if is_run else VALUE_NAMES["relevance"]
-    topic, document, value = (field.lower().replace("-", "_") for field in fields)
-    return topic in TOPIC_NAMES and document in (*DOCUMENT_NAMES, "corpus_id") and value in values
+    topic, document, value = map(plain_column, fields)
+    return topic in TOPIC_NAMES and document in DOCUMENT_NAMES and value in values
 
 
 def scores_of_short_run(
@@ -292,6 +288,10 @@ def read_table(
             f"expected judgments ({layout.fields}), got a run ({RUN.fields}): do they stand in "
             "each other's place?",
         )
+    if len(opening.first) == 1 and opening.first[0].count(",") > 1:
+        got = f"got {opening.first[0][:60]!r}: in CSV, name the columns"
+        line = line_of_row(path, 0)
+        raise FormatError(path, f"expected a header such as qid,docno,score, {got}", line)
     table.n_headers = 1 if opening.header else 0
     consumed = 0
     size = size_of(path)
@@ -380,14 +380,10 @@ def _defect(status: int, fields: int, layout: Layout) -> str:
 def _exact_number(table: Table, path: Path, text: bytes, offset: int, is_run: bool) -> float:
     """The value of a number that the kernel left: very long, very large, inf or nan."""
     what = "score" if is_run else "grade"
-    try:
-        if b"_" in text:
-            raise ValueError
-        value = float(text)
-    except ValueError:
-        shown = text[:40].decode("utf-8", "backslashreplace")
+    value = number_in(text.decode("utf-8", "backslashreplace"), whole=not is_run)
+    if isinstance(value, str):
         line = line_of_byte(path, offset)
-        raise FormatError(path, f"expected a number as {what}, got {shown!r}", line) from None
+        raise FormatError(path, f"expected a number as {what}, got {value[:40]!r}", line)
     if np.isnan(value):
         line = line_of_byte(path, offset)
         why = ", so its rank is undefined" if is_run else ": remove the line, or judge it"

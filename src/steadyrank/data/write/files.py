@@ -160,7 +160,7 @@ def run_text(run: Run) -> bytes:
     b'301 Q0 d1 1 0.1 bm25\\n'
     """
     what = f"run {run.name!r}"
-    _check_name(run.name, f"{what}: its name", "rename it with run.renamed(...)")
+    _check_name(run.name, f"{what}: its name", "rename it with run.rename(...)")
     _check(run, what)
     documents, scores = _as_characters(run.documents), run.scores.tolist()
     tail = f" {_characters(run.name)}\n"

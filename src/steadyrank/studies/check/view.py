@@ -54,7 +54,9 @@ RUNS = TableSpec(
         Col("tied", form="percent", about="share of documents whose score another one has"),
     ),
     caption=lambda result: (
-        f"{counted(result.n_judgments, 'judgment')} of {counted(result.n_topics, 'topic')}."
+        f"{counted(result.n_judgments, 'judgment')} of {counted(result.n_topics, 'topic')}; grades "
+        + ", ".join(f"{grade} ({count:,})" for grade, count in result.grades.items())
+        + "."
     ),
     opened=10,
 )
@@ -71,7 +73,8 @@ def fields(result: CheckResult) -> dict[str, Any]:
         }
         for place, row in enumerate(FOUND.rows(result), start=1)
     ]
-    return {**asdict(result), "findings": found, "sound": result.is_sound}
+    grades = [{"grade": grade, "count": count} for grade, count in result.grades.items()]
+    return {**asdict(result), "grades": grades, "findings": found, "sound": result.is_sound}
 
 
 VIEW = View(

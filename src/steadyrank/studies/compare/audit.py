@@ -128,7 +128,7 @@ def audit_tests(
     scores, qrels : Scores, or runs and judgments
         Runs and judgments as `evaluate` takes them.
     measure : str, optional
-        Needed where the scores have several; AP of runs unless given.
+        Needed where the scores have several; of runs AP, or nDCG@10 if graded.
     correction, baseline : str, optional
         Of the family of t tests, as in `compare`.
     n_topics : int, optional

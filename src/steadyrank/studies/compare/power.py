@@ -85,7 +85,7 @@ def discriminative_power(
     scores, qrels : Scores, or runs and judgments
         Runs and judgments as `evaluate` takes them.
     measures : sequence of str, optional
-        All of the scores, or AP of runs, unless given.
+        All of the scores, or of runs AP (nDCG@10 where judgments are graded), unless given.
     test : str
         As in `compare`.
     alpha : float

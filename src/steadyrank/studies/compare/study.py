@@ -17,9 +17,11 @@ from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.read.run_info import describe_topics
+from steadyrank.data.read.run_names import run_called
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores, of_some_weight, position
 from steadyrank.errors import InputError, check_count, check_number, unknown_column, unknown_name
+from steadyrank.guesses import SAME_VALUES
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.instances.mixed_tests import has_instances
@@ -80,8 +82,8 @@ def compare(
     measure : str, optional
         Compare on this measure alone.
     measures : str, Measure or iterable of them, optional
-        Compare on these; all of the scores, or AP of runs, by default. Of several measures the
-        result is a `CompareTable`.
+        Compare on these; all of the scores by default, or of runs AP, nDCG@10 where judgments are
+        graded. Of several measures the result is a `CompareTable`.
     test : str
         "t" (Student's paired t), "wilcoxon" (signed ranks), "sign", "randomization" (Fisher's sign
         flips), "bootstrap" (studentized; Jayasinghe et al. 2015, Algorithm 1), "tukey" (HSD on the
@@ -177,10 +179,10 @@ def compare(
         raise InputError("give either measure, for one, or measures")
     scores = scores_of(scores, qrels, measures if measure is None else str(measure), jobs=jobs)
     settings = CompareSettings(
-        test=test,
+        test=SAME_VALUES["--test"].get(test, test),  # type: ignore[arg-type]
         correction=correction,
         alpha=alpha,
-        baseline=baseline,
+        baseline=run_called(baseline, scores),
         interval=interval,
         alternative=alternative,
         mode=mode,

@@ -136,7 +136,7 @@ def components(
     factors : str or sequence of str
         Columns that name the components; runs that agree in all of them are replicates.
     measure : str, optional
-        Needed where the scores have several; AP of runs unless given.
+        Needed where the scores have several; of runs AP, or nDCG@10 if graded.
     interactions : int, optional
         Factors in the largest interaction; all unless given.
     mode : str

@@ -10,6 +10,7 @@ import numpy as np
 
 from steadyrank.data.scores import Scores, topic_weights
 from steadyrank.data.write.files import long_csv, wide_csv
+from steadyrank.measures.names import is_binary, parse_measure
 from steadyrank.present.json import picked, to_json
 from steadyrank.present.table import Table, render
 from steadyrank.present.view import Col, TableSpec, View, literal, make_table
@@ -99,12 +100,23 @@ def _means_caption(scores: Scores) -> str:
         from steadyrank.stats.pairs.topic_design import effective_topics  # SciPy: only where used
 
         words += weighted_words(effective_topics(weights))
+    levels = levels_of(scores)
+    if len(levels) == 1:
+        words += f"; relevant: grade {levels.pop()} and above"
     sizes = sorted(set(_instances(scores).values()))
     if not sizes:
         return f"{words}."
     several = f"{sizes[0]} to {sizes[-1]} instances"
     each = counted(sizes[0], "instance") if len(sizes) == 1 else several
     return f"{words} and {each} per system, ± standard deviation of the instances' means."
+
+
+def levels_of(scores: Scores) -> set[Any]:
+    """From which grades on binary measures take documents as relevant, where there are several."""
+    if scores.meta.get("max_grade", 0) < 2:
+        return set()
+    measures = [measure for measure in map(parse_measure, scores.measures) if is_binary(measure)]
+    return {measure.parameter("rel") for measure in measures if not measure.kind.is_count}
 
 
 def _topic_rows(scores: Scores) -> list[dict[str, Any]]:

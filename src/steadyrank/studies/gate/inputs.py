@@ -13,9 +13,11 @@ import numpy as np
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.provenance import SETTINGS, check_alike, file_hashes, with_hashes
 from steadyrank.data.qrels import Qrels
+from steadyrank.data.read.csv_files import names_documents
 from steadyrank.data.read.parquet import column_names
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.run_info import describe_topics
+from steadyrank.data.read.run_names import chosen_names, read_names, runs_with_files
 from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.data.read.score_files import read_scores
 from steadyrank.data.read.score_tools import is_log, printed_by
@@ -77,6 +79,13 @@ class _Side:
     scores: Scores | None = None
     runs: tuple[Run, ...] = ()
 
+    @property
+    def file(self) -> PathLike | None:
+        """Of a single run, where it is known."""
+        if len(self.runs) == 1:
+            return self.runs[0].source
+        return None if self.scores is None else dict(runs_with_files(self.scores)).get(self.name)
+
 
 def read_pair(
     baseline: Any,
@@ -95,6 +104,7 @@ def read_pair(
     """Both on the same topics, or an error that says why they cannot be compared."""
     if _is_same(baseline, candidate):
         raise InputError("the candidate and the baseline are the same run: name another")
+    chosen = reading.pop("names", None)  # of both, where each is read by itself
     given = [_side(source, reading, qrels is not None) for source in (baseline, candidate)]
     if any(side.runs for side in given) and qrels is None:
         raise InputError("runs require judgments: give qrels, or the scores of both")
@@ -104,15 +114,16 @@ def read_pair(
     if judged is not None:
         settings: Any = {"missing": missing, "no_relevant": no_relevant, "ties": ties}
         given = _evaluated(given, judged, measures, jobs=jobs, **settings)
+    names = _names(given, {} if chosen is None else read_names(chosen))
     first, second = (
         _of_side(side, role, measures, name)
-        for side, role, name in zip(given, ROLES, _names(given), strict=True)
+        for side, role, name in zip(given, ROLES, names, strict=True)
     )
     # With missing="error", a topic that only one has is refused below, whatever the scores say.
     alike = [key for key in SETTINGS if key != "missing" or missing != "error"]
     check_alike(first, second, [f"the {role}" for role in ROLES], alike)
     _check_topics(first, second, missing)
-    scores = _side_by_side(first, second, _names(given))
+    scores = _side_by_side(first, second, names)
     scores = describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)
     pair = Pair(scores=scores, sides=(first, second))
     if judged is None or pair.varies or ties != "trec_eval" or no_relevant != "zero":
@@ -221,6 +232,8 @@ def _holds_scores(path: Path, has_qrels: bool) -> bool:
         kind = kind_of(stream)
         if kind == "parquet":
             return "measure" in column_names(path, stream)
+        if kind == "text" and names_documents(stream):
+            return False
         if is_log(head_of(stream)) or (kind == "text" and printed_by(stream) is not None):
             return True
         head = head_of(stream)
@@ -282,9 +295,11 @@ def _check_documents(run: Run, qrels: Qrels) -> None:
         )
 
 
-def _names(given: Sequence[_Side]) -> list[str]:
+def _names(given: Sequence[_Side], chosen: Mapping[str, str]) -> list[str]:
     """What the runs are called; by their roles as well where that is the same."""
-    names = [side.name for side in given]
+    known = [(side.name, side.file) for side in given]
+    shown = zip(chosen_names(chosen, known), known, strict=True)
+    names = [name or own for name, (own, _) in shown]
     if names[0] != names[1]:
         return names
     return [f"{name} ({role})" for name, role in zip(names, ROLES, strict=True)]

@@ -126,7 +126,7 @@ def gate(
     rng : int, Generator or None
         Seed of the order of topics, where they are taken one after another.
     **reading_options : optional
-        `name_from`, `duplicates`, as in `read_runs`.
+        `name_from`, `duplicates`, `names`, as in `read_runs`.
 
     Returns
     -------

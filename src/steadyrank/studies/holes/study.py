@@ -96,7 +96,8 @@ def holes(
     rng : int, Generator or None
         Seed of the completions; the bounds need none.
     **reading_options : optional
-        `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
+        `name_from`, `duplicates`, `run_info`, `team_from`, `system_from` and `names`, as in
+        `read_runs`.
 
     Returns
     -------

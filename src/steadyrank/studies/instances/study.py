@@ -24,6 +24,7 @@ import numpy as np
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
+from steadyrank.data.read.run_names import run_called
 from steadyrank.data.scores import Scores, measure_of
 from steadyrank.errors import InputError, check_choice, unknown_column, unknown_name, warn
 from steadyrank.measures.scored import scores_of
@@ -85,7 +86,7 @@ def instances(
         A numeric column of `run_info`: compare the runs of each setting (of system `a`, if given)
         with `b`, a system or a setting, the margin being tested from the largest setting down.
     measure : str, optional
-        Needed where the scores have several; AP of runs unless given.
+        Needed where the scores have several; of runs AP, or nDCG@10 if graded.
     delta : float
         Margin of equivalence and non-inferiority, by two one-sided t tests and by the posterior's
         shortest interval of level 1 - alpha.
@@ -158,6 +159,7 @@ def instances(
     name = _check(scores, measure, settings)
     scores = scores_in_order(scores)
     systems = systems_of(scores)
+    a, b = run_called(a, scores), run_called(b, scores)
     if sweep is None:
         pairs, values = _pairs(systems, a, b), None
     else:

@@ -148,7 +148,8 @@ def judges(
     rng : int, Generator or None
         Seed.
     **reading_options : optional
-        `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
+        `name_from`, `duplicates`, `run_info`, `team_from`, `system_from` and `names`, as in
+        `read_runs`.
 
     Returns
     -------

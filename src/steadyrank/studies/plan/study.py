@@ -119,7 +119,8 @@ def plan(
     n_topics : int, optional
         Compute the power and the smallest detectable difference with this many topics instead.
     measure, measures : str or sequence of str, optional
-        Measures of the pilot data; by default all of the scores, or AP of runs.
+        Measures of the pilot data; by default all of the scores, or of runs AP (nDCG@10
+        where judgments are graded).
     confidence : float
         Level of the intervals that pilot data give.
     minutes_per_document, documents_per_topic, pool_depth : optional

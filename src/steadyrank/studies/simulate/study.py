@@ -175,7 +175,8 @@ def simulate(  # type: ignore[misc]  # the overloads say what comes back, not wh
         Seed; the same numbers for any `jobs`, `scheduler` or `executor`, and any order of runs and
         topics.
     **reading_options : optional
-        `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
+        `name_from`, `duplicates`, `run_info`, `team_from`, `system_from` and `names`, as in
+        `read_runs`.
 
     Returns
     -------

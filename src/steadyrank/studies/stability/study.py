@@ -229,7 +229,7 @@ def stability(
     scores, qrels : Scores, or runs and judgments
         Runs and judgments as `evaluate` takes them.
     measure : str, optional
-        Needed where the scores have several; AP of runs unless given.
+        Needed where the scores have several; of runs AP, or nDCG@10 if graded.
     n_topics : sequence of int
         Other numbers of topics to look at.
     levels : sequence of float

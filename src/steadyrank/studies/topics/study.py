@@ -24,6 +24,7 @@ from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.read.run_info import describe_topics
+from steadyrank.data.read.run_names import run_called
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import (
     Scores,
@@ -101,7 +102,7 @@ def topics(
     scores, qrels : Scores, or runs and judgments
         Runs and judgments as `evaluate` takes them.
     measure : str, optional
-        Needed where the scores have several; AP of runs unless given.
+        Needed where the scores have several; of runs AP, or nDCG@10 if graded.
     sizes : sequence of int, optional
         Of topic sets; 5, 10, … unless given.
     n_trials : int
@@ -169,6 +170,7 @@ def topics(
     scores = of_some_weight(
         describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)
     )
+    baseline = run_called(baseline, scores)
     name = _check(scores, measure, n_trials, baseline, binning)
     check_rates(check_number("alpha", alpha), check_number("beta", beta))
     if not 0.0 < check_number("target", target) < 0.5:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import csv
-import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
+from steadyrank.data.read.sources import PathLike, base_name
+from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, unknown_name
-from steadyrank.studies.material import Material
 
 
-def read_names(names: Mapping[str, str] | str | os.PathLike[str]) -> dict[str, str]:
+def read_names(names: Mapping[str, str] | PathLike) -> dict[str, str]:
     """Name of a run, or of its file, to the name that is shown; no two may look the same."""
     if isinstance(names, Mapping):
         chosen, where = {str(run): str(name) for run, name in names.items()}, "names"
@@ -57,26 +56,37 @@ def _columns(line: str) -> list[str]:
     return next(csv.reader([line])) if "," in line else line.split(maxsplit=1)
 
 
-def chosen_names(names: Mapping[str, str], material: Material) -> dict[str, str]:
-    """The runs' own names to those chosen; a run may be known by the name of its file."""
-    if not names:
-        return {}
-    known = {key: run for run, keys in _keys(material) for key in keys}
-    for key in names:
-        if key not in known:
-            raise unknown_name("run", key, material.scores.runs)
-    shown = {known[key]: name for key, name in names.items()}
-    for run in material.scores.runs:
-        if run not in shown and run in shown.values():
-            raise InputError(f"a run would be shown as {run!r}, which is the name of another run")
-    return shown
+def file_names(path: PathLike) -> set[str]:
+    """What a run may be called by its file: its path, its name, and that without endings."""
+    path = Path(path)
+    return {str(path), path.name, base_name(path), path.name.partition(".")[0]}
 
 
-def _keys(material: Material) -> Iterator[tuple[str, set[str]]]:
-    """By what each run may be called: its name, its file, its file without endings."""
-    runs = material.scores.runs
-    files: list[Any] = [] if material.runs is None else list(material.runs.files)
-    paths = files if len(files) == len(runs) else [None] * len(runs)
-    for run, path in zip(runs, paths, strict=True):
-        of_file = set() if path is None else {str(path), path.name, path.name.partition(".")[0]}
-        yield run, {run, *of_file}
+def chosen_names(
+    names: Mapping[str, str], runs: Sequence[tuple[str, PathLike | None]]
+) -> list[str | None]:
+    """What each run is to be called, given by its name and its file; None where nobody chose."""
+    keys = [{run} if path is None else {run, *file_names(path)} for run, path in runs]
+    for name in names:
+        if not any(name in known for known in keys):
+            raise unknown_name("run", name, [run for run, _ in runs])
+    chosen = [next((names[key] for key in names if key in known), None) for known in keys]
+    taken = Counter(name or run for name, (run, _) in zip(chosen, runs, strict=True))
+    for given in chosen:
+        if given is not None and taken[given] > 1:
+            raise InputError(f"two runs would be shown as {given!r}: give each its own name")
+    return chosen
+
+
+def runs_with_files(scores: Scores) -> list[tuple[str, PathLike | None]]:
+    """The runs of scores, each with the file that it was read from, where that is known."""
+    files = scores.meta.get("files", {})
+    return [(run, files.get(run)) for run in scores.runs]
+
+
+def run_called(name: str | None, scores: Scores) -> str | None:
+    """The run of that name, or else the one whose file has it; any other name as it is."""
+    if name is None or name in scores.runs:
+        return name
+    there = [run for run, path in runs_with_files(scores) if path and name in file_names(path)]
+    return there[0] if len(there) == 1 else name
