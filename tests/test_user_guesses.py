@@ -21,9 +21,8 @@ from steadyrank import cli
 
 COMMA_FILES = "CSV with commas as runs and judgments"
 NAMED_FILES = "NAME=FILE in place of a run"
-BOTH_ORDERS = "judgments and runs in either order, measures by position"
 RUN_OF_A_DICT = "Run of a dictionary, as run_from_dict makes it"
-NOT_YET = (COMMA_FILES, NAMED_FILES, BOTH_ORDERS, RUN_OF_A_DICT)
+NOT_YET = (COMMA_FILES, NAMED_FILES, RUN_OF_A_DICT)
 """What is not there yet, as the answer of a guess that will work."""
 
 COMMANDS = {
@@ -163,12 +162,21 @@ CALLS = {
     "sr.evaluate('runs', 'qrels.txt', 'nDCG@10')": "",
     "sr.calc_aggregate(['AP'], qrels, run)": "did you mean `sr.evaluate`?",
     "sr.read_trec_qrels('qrels.txt')": "did you mean `sr.read_qrels`?",
-    "sr.evaluate('qrels.txt', 'runs')": "each other's place?",
-    "sr.evaluate('qrels.txt', 'runs/bm25.run')": "each other's place?",
-    "sr.evaluate(sr.read_qrels('qrels.txt'), sr.read_run('runs/bm25.run'))": "runs first",
+    "sr.evaluate('qrels.txt', 'runs')": "",
+    "sr.evaluate('qrels.txt', 'runs/bm25.run', ['AP', 'P@5'])": "",
+    "sr.evaluate(sr.read_qrels('qrels.txt'), sr.read_run('runs/bm25.run'))": "",
+    "sr.evaluate('runs', 'runs')": "each other's place?",
+    "sr.evaluate('runs', 'qrels.txt', measure='AP')": "",
     # ranx
     "sr.compare('runs', 'qrels.txt', measures=['mrr', 'ndcg@10'])": "",
-    "sr.compare('runs', 'qrels.txt', ['mrr'])": BOTH_ORDERS,
+    "sr.compare('runs', 'qrels.txt', ['mrr'])": "",
+    "sr.compare('qrels.txt', 'runs', ['mrr', 'ndcg@10'])": "",
+    "sr.compare('runs', 'qrels.txt', metrics=['mrr'])": "did you mean measures?",
+    "sr.compare('runs', 'qrels.txt', stat_test='t')": "did you mean test?",
+    "sr.compare('runs', 'qrels.txt', max_p=0.01)": "did you mean alpha?",
+    "sr.compare('runs', 'qrels.txt', random_state=42)": "did you mean rng?",
+    "sr.compare('runs', 'qrels.txt', seed=42)": "did you mean rng?",
+    "sr.compare('runs', 'qrels.txt', n_jobs=2)": "did you mean jobs?",
     "sr.compare('runs', 'qrels.txt').to_latex()": "",
     "sr.compare('runs', 'qrels.txt').to_frame()": "",
     "sr.compare('runs', 'qrels.txt').to_dataframe()": "no attribute 'to_dataframe'",
@@ -189,7 +197,13 @@ CALLS = {
     "sr.compare(pd.read_csv('wide.csv', index_col='topic'))": "",
     "sr.compare(pd.read_csv('scores.csv').pivot(index='topic', columns='run', values='value'))": "",
     "sr.compare('scores.csv')": "",
-    "sr.compare(sr.read_scores('scores.csv'), 'AP')": "measure='AP'",
+    "sr.compare(sr.read_scores('scores.csv'), 'AP')": "",
+    "sr.compare('scores.csv', 'AP')": "",
+    "sr.compare(sr.read_scores('scores.csv'), 'RR')": "unknown measure 'RR'",
+    "sr.compare(pd.read_csv('wide.csv'), 'AP')": "",
+    "sr.stability('wide.csv', measure='AP')": "",
+    "sr.stability('scores.csv', seed=1)": "did you mean rng?",
+    "sr.plan('scores.csv', rng=1)": "it draws no random numbers",
     "sr.compare('scores.csv').to_csv()": "",
     "sr.compare('scores.csv').to_csv('out.csv', index=False)": "",
     "sr.compare('scores.csv').summary()": "",
@@ -210,7 +224,15 @@ CALLS = {
     "sr.read_run('run.csv')": COMMA_FILES,
     "sr.kendalltau([1, 2], [2, 1])": "did you mean `sr.kendall_tau`?",
     "sr.load_qrels('qrels.txt')": "did you mean `sr.read_qrels`?",
+    "sr.report('scores.csv', out='page.html', budget='1s')": "",
+    "sr.report(pd.read_csv('scores.csv'), out='page.html', budget='1s')": "",
     "sr.report('scores.csv', out='page.html', quick=True)": "unexpected keyword argument 'quick'",
+    # Elasticsearch and search engineers
+    "sr.gate('qrels.txt', 'runs/bm25.run', 'runs/splade.run', margin=0.2)": "",
+    "sr.gate('runs/bm25.run', 'runs/splade.run', 'qrels.txt', 'AP', margin=0.2)": "",
+    "sr.gate(pd.read_csv('old.csv'), pd.read_csv('new.csv'), 'AP', margin=0.2)": "",
+    "sr.simulate('qrels.txt', 'runs', n_samples=20)": "",
+    "sr.judges('qrels.txt', 'runs', {'gpt': 'second.txt'}, n_samples=99)": "",
 }
 """An expression, and what the error must say; nothing where it works."""
 

@@ -21,6 +21,7 @@ from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.runs import ReadingOptions, Source, known_options, read_runs
 from steadyrank.data.run import Run, counted_oddity
 from steadyrank.errors import InputError
+from steadyrank.measures.arguments import data_first
 from steadyrank.measures.scoring import find_judged_documents
 from steadyrank.notebook import Exhibit, made_frame, shown_by
 from steadyrank.words import by_number, counted, some
@@ -111,6 +112,7 @@ class CheckResult(Exhibit):
         return made_frame(rows)
 
 
+@data_first
 def check(
     runs: Any,
     qrels: Any,

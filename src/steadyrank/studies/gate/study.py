@@ -18,6 +18,7 @@ from steadyrank.data.read.runs import ReadingOptions, known_options
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import cluster_codes, topic_column, topic_weights
 from steadyrank.errors import InputError, check_choice, check_number
+from steadyrank.measures.arguments import data_first
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.measures.names import Measure
 from steadyrank.stats.interval import Interval
@@ -96,12 +97,13 @@ class _Fit:
     """With one more topic at the lowest possible difference, where breakage is guarded against."""
 
 
+@data_first
 def gate(
     baseline: Any,
     candidate: Any,
     qrels: Any = None,
-    *,
     measures: str | Measure | Iterable[str | Measure] | Mapping[str, float | None] = "nDCG@10",
+    *,
     margin: float | None = None,
     by: str | None = None,
     alpha: float = 0.05,

@@ -20,6 +20,7 @@ from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.runs import ReadingOptions, known_options, read_runs
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, check_choice, warn
+from steadyrank.measures.arguments import data_first
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.stats.inputs import check_samples
 from steadyrank.stats.judges.agreement import (
@@ -76,12 +77,13 @@ DEFAULT_MEASURE = "nDCG@10"
 NOT_FOLLOWED = Weight(value=0.0, is_estimated=False)
 
 
+@data_first
 def judges(
     runs: Any,
     human: Any,
     judges: Mapping[str, Any] | None = None,
-    *,
     measure: str | None = None,
+    *,
     about: About = "other",
     kin: str | None = None,
     kin_near: bool = False,

@@ -24,6 +24,7 @@ from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.runs import ReadingOptions, known_options, read_runs
 from steadyrank.errors import InputError, check_choice, warn
+from steadyrank.measures.arguments import data_first
 from steadyrank.measures.evaluate import NoRelevant, report_missing
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scoring import prepare
@@ -62,11 +63,12 @@ MOST_NAMES = 3
 Missing = Literal["zero", "error"]
 
 
+@data_first
 def simulate(
     runs: Any,
     qrels: Any,
-    *,
     measure: str | Measure = "AP",
+    *,
     rel: int | None = None,
     documents: Documents | None = None,
     mode: Mode = "sound",
