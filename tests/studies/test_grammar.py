@@ -406,3 +406,11 @@ def test_signatures_can_be_looked_at():
     import pickle
 
     assert pickle.loads(pickle.dumps(sr.evaluate)) is sr.evaluate
+
+
+@pytest.mark.filterwarnings("always::steadyrank.SteadyrankWarning")
+def test_a_warning_names_the_line_that_called_the_study(data):
+    grades = {**{q: data[1].judgments(q) for q in data[1].topics}, "q99": {"d1": 1}}
+    with pytest.warns(sr.SteadyrankWarning, match="lack judged topics") as told:
+        sr.compare("runs", sr.qrels_from_dict(grades), "AP", n_samples=50)
+    assert {warning.filename for warning in told} == {__file__}
