@@ -122,6 +122,12 @@ def run(arguments: list[str] | None = None) -> int:
         return _fail(f"{where}{error.strerror or error}", 1)
     except MemoryError:
         return _fail("out of memory: give fewer runs at a time, or fewer --jobs", 1)
+    except ModuleNotFoundError as error:
+        if "steadyrank" in str(error.name):
+            return _fail(f"an error in steadyrank itself: {_keep_traceback()}", 1)
+        module = str(error.name).partition(".")[0]
+        needed = {"Stemmer": "PyStemmer", "RAKE": "python-rake"}.get(module, module)
+        return _fail(f"this requires {needed}, which is not installed: pip install {needed}", 1)
     except Exception:
         return _fail(f"an error in steadyrank itself: {_keep_traceback()}", 1)
 
