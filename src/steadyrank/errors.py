@@ -168,10 +168,7 @@ def _some(names: list[str]) -> str:
 
 
 def warn(message: str, *, stacklevel: int = 4) -> None:
-    """Warn of something odd in the name of the first caller outside of this library.
-
-    `stacklevel`, by default that of the caller's caller, is where the search begins.
-    """
+    """Warn of something odd in the name of the first caller from `stacklevel` on who is not us."""
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and (
         level < stacklevel or str(frame.f_globals.get("__name__")).startswith("steadyrank.")

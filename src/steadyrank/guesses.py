@@ -86,19 +86,8 @@ NAMES = _by_guess(
 )
 """Names in Python, and those of ours."""
 
-KEYWORDS = _by_guess(
-    {
-        "measures": "metric metrics eval_metrics",
-        "rng": "seed random_state random_seed",
-        "jobs": "n_jobs threads workers",
-        "test": "stat_test",
-        "alpha": "max_p significance_level",
-        "n_samples": "n_permutations permutations n_resamples",
-        "baseline": "reference ref control",
-        "correction": "correct adjust",
-    }
-)
-"""Keywords of studies in Python."""
+KEYWORDS = {"seed": "rng", "measure": "measures", "samples": "n_samples"}
+"""Options that studies in Python have under another name."""
 
 ABSENT = {
     "test": "it offers no choice of tests",
@@ -137,6 +126,7 @@ def keyword_answer(name: str, known: Collection[str]) -> str:
 
     if name in ABSENT:
         return f": {ABSENT[name]}"
-    meant = KEYWORDS.get(name, name)
+    option = OPTIONS.get(f"--{name.replace('_', '-')}", name).rpartition("--")[2]
+    meant = KEYWORDS.get(option, option)
     near = [meant] if meant in known else difflib.get_close_matches(meant, known, n=1)
     return f": did you mean {near[0]}?" if near else ""

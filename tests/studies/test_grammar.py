@@ -395,6 +395,20 @@ def test_a_frame_of_a_run_stays_a_run(data):
     assert sr.evaluate(numbered, qrels, "AP").runs == ("run",)
 
 
+def test_what_is_no_table_of_scores_is_left_alone():
+    from steadyrank.data.interop.objects import scores_in_table
+
+    nested = pd.DataFrame({"a": [1.0, 2.0]}, index=[["x", "y"], [1, 2]])
+    words = pd.DataFrame({"topic": ["1"], "a": [0.5], "b": ["much"]})
+    for source in (nested, words, pd.DataFrame({"topic": ["1"]}), None, "scores.csv", [0.5]):
+        assert scores_in_table(source) is None
+
+
+def test_measures_from_a_generator_are_taken_once(data):
+    scores = sr.evaluate(*data, (name for name in ("AP", "RR")))
+    assert scores.measures == ("AP", "RR")
+
+
 def test_a_frame_that_holds_no_scores_says_what_it_lacks():
     with pytest.raises(sr.InputError, match="perquery=True"):
         sr.compare(pd.DataFrame({"name": ["bm25"], "map": [0.3]}))

@@ -28,7 +28,7 @@ from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError
 from steadyrank.guesses import keyword_answer
-from steadyrank.measures.names import Measure, foreign_text, is_foreign, parse_measure
+from steadyrank.measures.names import Measure, is_foreign, parse_measure
 
 P = ParamSpec("P")
 Answer = TypeVar("Answer")
@@ -37,7 +37,7 @@ Role = Literal["runs", "qrels"]
 JUDGMENTS = ("qrels", "human")
 """What studies call the judgments."""
 
-GRADE_NAMES = {name for name in VALUE_NAMES["relevance"] if name != "score"}
+GRADES = {*VALUE_NAMES["relevance"]} - {"score"}
 
 
 def data_first(function: Callable[P, Answer]) -> Callable[P, Answer]:
@@ -83,19 +83,20 @@ def _take_measures(
         given[word] = given.pop(data[-1])
     elif named and named[0] not in known:
         given[word] = given.pop(named[0])
-    if word == "measure" and given.get(word) is not None:
-        given[word] = _one_measure(given[word], study)
-        if data and given.get(data[-1]) is not None and not isinstance(given[data[0]], Scores):
-            given[word] = str(parse_measure(given[word]))  # as `evaluate` labels it
-
-
-def _one_measure(measures: Any, study: str) -> str:
-    several = measures if isinstance(measures, list | tuple | set | frozenset) else [measures]
-    names = [foreign_text(name) if is_foreign(name) else str(name) for name in several]
+    if word == "measures" or given.get(word) is None:
+        return
+    names = _listed(given[word])
     if len(names) != 1:
-        got = ", ".join(names) or "none"
+        got = ", ".join(map(str, names)) or "none"
         raise InputError(f"{study} takes one measure at a time, got {got}: call it once for each")
-    return names[0]
+    is_evaluated = (
+        data and given.get(data[-1]) is not None and not isinstance(given[data[0]], Scores)
+    )
+    given[word] = str(parse_measure(names[0])) if is_evaluated else names[0]
+
+
+def _listed(measures: Any) -> list[Any]:
+    return [*measures] if isinstance(measures, list | tuple | set | frozenset) else [measures]
 
 
 def names_measures(value: Any, data: Any = None) -> bool:
@@ -119,8 +120,8 @@ def names_measures(value: Any, data: Any = None) -> bool:
 
 def label_of(measures: Any) -> str | None:
     """What a wide table is called, which holds one measure and does not say which."""
-    names = [measures] if isinstance(measures, str | Measure) else list(measures or ())
-    return str(names[0]) if len(names) == 1 else None
+    names = _listed(measures)
+    return str(names[0]) if len(names) == 1 and isinstance(names[0], str | Measure) else None
 
 
 def _read(value: Any, label: str | None) -> Any:
@@ -140,11 +141,13 @@ def _set_in_order(given: dict[str, Any], data: list[str]) -> None:
     if all(role == "runs" for role in roles):
         return
     roles.append(role_of(values[-1]))
-    found = [place for place, role in enumerate(roles) if role == "qrels"]
-    found = found or [place for place, role in enumerate(roles) if role is None]
-    if len(found) == 1:
-        values.append(values.pop(found[0]))
-        given.update(zip(data, values, strict=True))
+    for role in ("qrels", None):
+        if roles.count(role) == 1:
+            values.append(values.pop(roles.index(role)))
+            given.update(zip(data, values, strict=True))
+            return
+        if role in roles:
+            return
 
 
 def role_of(source: Any) -> Role | None:
@@ -155,48 +158,38 @@ def role_of(source: Any) -> Role | None:
     """
     if isinstance(source, str | os.PathLike):
         return _role_of_path(source)
-    if isinstance(source, list | tuple) and source and is_named_tuple(source[0]):
-        return _role_of_columns(source[0]._fields)
     kind = type(source).__name__
-    if isinstance(source, Run | Runs | list | tuple) or kind in ("Run", "TrecRun"):
-        return "runs"
-    if isinstance(source, Qrels) or kind in ("Qrels", "TrecQrel"):
+    if isinstance(source, Qrels) or kind in ("Qrels", "TrecQrel"):  # of ranx and trectools
         return "qrels"
-    if isinstance(source, Mapping):
-        if not holds_one_run(source):
-            return "runs"  # by name
+    columns = table.columns if (table := table_of(source)) is not None else ()
+    if isinstance(source, list | tuple) and source and is_named_tuple(source[0]):
+        columns = source[0]._fields
+    names = {str(name).lower() for name in columns}
+    if names:
+        is_run = "score" in names and "q_id" not in names  # ranx calls grades scores
+        return "qrels" if names & GRADES else "runs" if is_run else None
+    if isinstance(source, Mapping) and holds_one_run(source):
         values = next(iter(source.values())).values()
         return "runs" if any(isinstance(x, Real) and x % 1 for x in values) else None
-    table = table_of(source)
-    return None if table is None else _role_of_columns(table.columns)
-
-
-def _role_of_columns(names: Any) -> Role | None:
-    present = {str(name).lower() for name in names}
-    if present & GRADE_NAMES:
-        return "qrels"
-    return "runs" if "score" in present and "q_id" not in present else None  # ranx grades so
+    several = isinstance(source, Run | Runs | list | tuple | Mapping)
+    return "runs" if several or kind in ("Run", "TrecRun") else None
 
 
 def _role_of_path(source: str | os.PathLike[str]) -> Role | None:
     """By the first line of a file, which is TREC text or says it; folders and patterns are runs."""
-    if is_dataset(source):
-        return "qrels"
     path = Path(source)
-    if is_stream(path):
-        return None
+    if is_dataset(source) or is_stream(path):
+        return "qrels" if is_dataset(source) else None
     if path.is_dir() or (not path.exists() and glob.has_magic(str(path))):
         return "runs"
     try:
         with open_bytes(path) as stream:
-            text = kind_of(stream) == "text"
-            line = next((line for _, line in data_lines(stream)), b"") if text else b""
+            is_text = kind_of(stream) == "text"
+            line = next((line for _, line in data_lines(stream) if is_text), b"")
     except (InputError, OSError, ValueError):
         return None  # Whoever reads the file will say what is wrong with it.
-    fields = line.decode("utf-8", "replace").split()
+    fields = line.decode("utf-8", "replace").lower().split()
     if len(fields) == 6:
         return "runs"
-    if len(fields) == 4 and re.fullmatch(r"-?\d+", fields[-1]):
-        return "qrels"
-    names = {name.lower() for field in fields for name in field.split(",")}
-    return "qrels" if names & GRADE_NAMES else None
+    is_judgment = len(fields) == 4 and re.fullmatch(r"-?\d+", fields[-1])
+    return "qrels" if is_judgment or GRADES & {*",".join(fields).split(",")} else None

@@ -20,7 +20,7 @@ from steadyrank.data.order import rank_blocks
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.run_info import describe_topics, info_columns
-from steadyrank.data.read.runs import ReadingOptions, header_of, known_options, read_runs
+from steadyrank.data.read.runs import ReadingOptions, header_of, read_runs
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
@@ -154,7 +154,7 @@ def evaluate(
     parsed = parse_measures(measures)
     check_treatment(missing, no_relevant)
     check_choice("way to break ties", ties, get_args(Ties))
-    to_read = read_runs(runs, **known_options(reading_options))
+    to_read = read_runs(runs, **reading_options)
     judged = judgments_of(qrels)
     if len(judged) == 0:
         raise InputError("the qrels hold no judgments")

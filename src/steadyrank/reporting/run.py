@@ -16,7 +16,7 @@ from typing import Any, Unpack
 
 from steadyrank.compute.files import check_still_there, write_whole
 from steadyrank.compute.random import Rng, seed_from
-from steadyrank.data.read.runs import ReadingOptions, known_options, make_reading, read_runs
+from steadyrank.data.read.runs import ReadingOptions, make_reading, read_runs
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning
@@ -244,7 +244,7 @@ def report(
     target = check_target(out)
     if qrels is scores is datasets is None and may_be_scores(runs):
         runs, scores = None, runs
-    to_read = None if runs is None else read_runs(runs, **known_options(reading_options))
+    to_read = None if runs is None else read_runs(runs, **reading_options)
     settings = Settings(
         test=test,
         correction=correction,

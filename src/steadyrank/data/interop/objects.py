@@ -187,8 +187,8 @@ def as_scores(source: Any, *, name: str | None = None) -> Scores:
     source : object
         A long table (`measure, run, topic, value`; PyTerrier's `name, qid, measure, value` of
         `pt.Experiment(..., perquery=True)`), a wide one with topics down and runs across, what
-        `ir_measures.iter_calc` and `calc` return, or
-        pytrec_eval's `{topic: {measure: value}}`, alone or by run.
+        `ir_measures.iter_calc` and `calc` return, or pytrec_eval's `{topic: {measure: value}}`,
+        alone or by run.
     name : str, optional
         The run's, where the object does not say which run it is about.
 
@@ -232,7 +232,7 @@ def scores_in_table(source: Any, measure: str | None = None) -> Scores | None:
     if table.pick(_MEASURE_NAMES) is not None and table.pick(_CELL_NAMES) is not None:
         return tidy_scores(table.kind, _scores_of_table(table, None))
     topic = table.pick(TOPIC_NAMES)
-    if topic is None and hasattr(source, "rename_axis"):
+    if topic is None and hasattr(source, "rename_axis") and source.index.nlevels == 1:
         return scores_in_table(source.rename_axis(index="topic").reset_index(), measure)
     runs = [name for name in table.columns if name != topic]
     if topic is None or not runs or table.pick(("value",)) is not None:

@@ -14,7 +14,7 @@ from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 
-from steadyrank.data.read.runs import ReadingOptions, known_options
+from steadyrank.data.read.runs import ReadingOptions
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import cluster_codes, topic_column, topic_weights
 from steadyrank.errors import InputError, check_choice, check_number
@@ -222,7 +222,7 @@ def gate(
         no_relevant=no_relevant,
         ties=ties,
         jobs=jobs,
-        reading=known_options(reading_options),
+        reading=reading_options,
     )
     by_name = dict(zip(pair.scores.measures, margins.values(), strict=True))
     parts = _parts(pair, by_name, by, guard_breakage)

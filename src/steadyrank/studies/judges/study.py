@@ -17,7 +17,7 @@ from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import order_by_name
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.runs import ReadingOptions, known_options, read_runs
+from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.arguments import data_first
@@ -210,7 +210,7 @@ def judges(
         if not isinstance(judges, Mapping) or not judges:
             raise InputError('no judge was given: give judges={"name": judgments}')
         scores, people, inputs = evaluate_judges(
-            read_runs(runs, **known_options(reading_options)),
+            read_runs(runs, **reading_options),
             human,
             judges,
             measure=measure or DEFAULT_MEASURE,

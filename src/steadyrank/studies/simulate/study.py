@@ -22,7 +22,7 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.compute.stores import open_store
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
-from steadyrank.data.read.runs import ReadingOptions, known_options, read_runs
+from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.evaluate import NoRelevant, report_missing
@@ -189,7 +189,7 @@ def simulate(
     documents = _documents(documents, mode, model, denominator)
     depth = DEFAULT_DEPTH[mode] if depth is None else depth
     check_drawing(model, depth, bandwidth, score_source)
-    to_read = read_runs(runs, **known_options(reading_options))
+    to_read = read_runs(runs, **reading_options)
     judged = judgments_of(qrels)
     common: Any = {"depth": depth, "score_source": score_source, "jobs": jobs, "progress": reading}
     if documents == "shared":
