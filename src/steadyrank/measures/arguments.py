@@ -89,10 +89,10 @@ def _take_measures(
     if len(names) != 1:
         got = ", ".join(map(str, names)) or "none"
         raise InputError(f"{study} takes one measure at a time, got {got}: call it once for each")
-    is_evaluated = (
-        data and given.get(data[-1]) is not None and not isinstance(given[data[0]], Scores)
-    )
-    given[word] = str(parse_measure(names[0])) if is_evaluated else names[0]
+    given[word] = names[0]
+    is_evaluated = data[:1] == ["scores"] and given.get(data[-1]) is not None
+    if is_evaluated and not isinstance(given["scores"], Scores):
+        given[word] = str(parse_measure(names[0]))  # as `evaluate` labels it
 
 
 def _listed(measures: Any) -> list[Any]:
