@@ -166,6 +166,7 @@ CALLS = {
     "sr.evaluate('qrels.txt', 'runs/bm25.run', ['AP', 'P@5'])": "",
     "sr.evaluate(sr.read_qrels('qrels.txt'), sr.read_run('runs/bm25.run'))": "",
     "sr.evaluate('runs', 'runs')": "each other's place?",
+    "sr.evaluate('qrels.txt', 'qrels.txt')": "got 4, as judgments have",
     "sr.evaluate('runs', 'qrels.txt', measure='AP')": "",
     # ranx
     "sr.compare('runs', 'qrels.txt', measures=['mrr', 'ndcg@10'])": "",
