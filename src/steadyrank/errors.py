@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import sys
 import warnings
 from collections.abc import Collection, Iterable, Mapping
 from numbers import Integral, Real
@@ -167,8 +168,13 @@ def _some(names: list[str]) -> str:
 
 
 def warn(message: str, *, stacklevel: int = 4) -> None:
-    """Warn of something odd, by default in the name of whoever called the caller's caller."""
-    warnings.warn(message, SteadyrankWarning, stacklevel=stacklevel)
+    """Warn of something odd in the name of the first caller from `stacklevel` on who is not us."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and (
+        level < stacklevel or str(frame.f_globals.get("__name__")).startswith("steadyrank.")
+    ):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, SteadyrankWarning, stacklevel=level)
 
 
 def check_number(name: str, value: object) -> float:

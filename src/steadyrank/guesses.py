@@ -7,7 +7,7 @@ what is nearest. Names of measures that other tools have are understood in `meas
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Collection, Mapping, Set
 
 
 def _by_guess(table: Mapping[str, str]) -> dict[str, str]:
@@ -115,6 +115,17 @@ NAMES = _by_guess(
 )
 """Names in Python, and those of ours."""
 
+KEYWORDS = {"seed": "rng", "-m": "measures", "samples": "n_samples"}
+"""Options that studies in Python have under another name."""
+
+ABSENT = {
+    "test": "it offers no choice of tests",
+    "alpha": "it decides nothing at a level",
+    "baseline": "it compares no pairs of runs",
+    "rng": "it draws no random numbers",
+}
+"""Why a study lacks a keyword that others have."""
+
 MODULES = {"Experiment": "steadyrank.pyterrier", "pyterrier": "steadyrank.pyterrier"}
 MODULES |= {"ir_measures": "steadyrank.ir_measures"}
 """Names that stand in modules of their own, which must be imported."""
@@ -163,3 +174,19 @@ def name_meant(name: str, known: list[str]) -> str:
         return f": it requires `import {MODULES[name]}`"
     near = [NAMES[name]] if name in NAMES else difflib.get_close_matches(name, known, n=1)
     return f": did you mean `sr.{near[0]}`?" if near else ""
+
+
+def keyword_answer(name: str, known: Collection[str]) -> str:
+    """The end of an error about a keyword that a study lacks: the one that was meant, or why.
+
+    >>> keyword_answer("seed", ["rng"]), keyword_answer("rng", ["measure"])
+    (': did you mean rng?', ': it draws no random numbers')
+    """
+    import difflib
+
+    if name in ABSENT:
+        return f": {ABSENT[name]}"
+    option = (SAME_OPTIONS | OPTIONS).get(f"--{name.replace('_', '-')}", name).rpartition("--")[2]
+    meant = KEYWORDS.get(option, option)
+    near = [meant] if meant in known else difflib.get_close_matches(meant, known, n=1)
+    return f": did you mean {near[0]}?" if near else ""

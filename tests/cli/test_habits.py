@@ -248,8 +248,6 @@ def test_a_misspelt_column_is_told(capsys, track):
 
 
 def test_runs_and_judgments_that_are_swapped_are_told(capsys):
-    with pytest.raises(sr.InputError, match="do runs and judgments stand in each other's place?"):
-        sr.evaluate("qrels.txt", "runs")
     code, _, err = call(capsys, "evaluate", "runs", "qrels.txt")
     assert code == 2
     assert "runs: expected a file of judgments, got a folder" in err

@@ -127,8 +127,18 @@ def run(arguments: list[str] | None = None) -> int:
         return _fail(f"{where}{error.strerror or error}", 1)
     except MemoryError:
         return _fail("out of memory: give fewer runs at a time, or fewer --jobs", 1)
-    except Exception:
+    except Exception as error:
+        package = _REQUIRED.get(str(getattr(error, "name", "")).partition(".")[0])
+        if package is not None and isinstance(error, ModuleNotFoundError):
+            return _fail(
+                f"this requires {package}, which is not installed: pip install {package}", 1
+            )
         return _fail(f"an error in steadyrank itself: {_keep_traceback()}", 1)
+
+
+_REQUIRED = {name: name for name in ("pandas", "pyarrow", "matplotlib", "jinja2")}
+_REQUIRED |= {"Stemmer": "PyStemmer", "RAKE": "python-rake"}
+"""Modules that a lean installation may lack, and the packages that have them."""
 
 
 def _invoke(arguments: list[str]) -> None:

@@ -8,17 +8,23 @@ everything that reads folders, and swept away later.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import re
 import stat
-import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from steadyrank.errors import InputError, MachineError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 UNFINISHED = ".steadyrank"
 """What the names of unfinished files end in; they begin with a dot."""
@@ -57,7 +63,7 @@ def whole_file(path: str | os.PathLike[str], *, new: bool = False) -> Iterator[P
         temporary = Path(name)
         try:
             yield temporary
-            with open(temporary, "rb") as written:
+            with open(temporary, "r+b") as written:  # Windows flushes only what may be written.
                 os.fsync(written.fileno())
             temporary.chmod(_mode_of(target))
             _put(temporary, target, new)
@@ -85,19 +91,20 @@ def locked(path: str | os.PathLike[str]) -> Iterator[None]:
 
     The file stays, empty. The system frees the lock of a process that dies.
     """
-    with open(path, "a") as file:
-        if sys.platform == "win32":
-            import msvcrt
-
-            while True:
-                with contextlib.suppress(OSError):  # gives up after ten seconds
-                    msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
-                    break
-        else:
-            import fcntl
-
+    with open(path, "ab") as file:
+        if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX)
-        yield  # closing the file frees the lock
+            yield  # closing the file frees the lock
+            return
+        windows: Any = importlib.import_module("msvcrt")
+        while True:
+            with contextlib.suppress(OSError):  # gives up after ten seconds
+                windows.locking(file.fileno(), windows.LK_LOCK, 1)
+                break
+        try:
+            yield
+        finally:
+            windows.locking(file.fileno(), windows.LK_UNLCK, 1)
 
 
 def check_writable(path: Path) -> None:

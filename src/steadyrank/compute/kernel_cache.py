@@ -43,6 +43,11 @@ LEAST_SPACE = 64 << 20
 FOLDERS_KEPT = 2
 """Of one kernel: going back and forth between two versions of a source compiles nothing."""
 
+LONGEST_BELOW = 190
+"""Characters of a path from the home of all kernels to a file; Windows allows 259 in all."""
+
+LONGEST_HOME = 259 - LONGEST_BELOW if sys.platform == "win32" else 1 << 20
+
 _declaring = threading.Lock()
 _config: Any = numba.config
 
@@ -54,19 +59,25 @@ def compiled(function: Callable[..., Any], **options: Any) -> Any:
             "the kernels require Numba's compiler, which NUMBA_DISABLE_JIT turns off: unset "
             "that variable"
         )
-    home = kernel_home()
-    if home is not None:
-        with _declaring, _cache_folder(_folder_of(function, home)) as folder:
-            try:
-                kernel = numba.njit(cache=True, **options)(function)
-            except RuntimeError as error:
-                if "no locator available" not in str(error):
-                    raise
-            else:
-                # Where Numba cannot write there, it takes a folder that no digest names.
-                if Path(kernel.stats.cache_path).is_relative_to(folder):
-                    return kernel
-    return numba.njit(**options)(function)
+    # Another thread that declares a kernel has changed the folder that `kernel_home` asks for.
+    with _declaring:
+        kernel = _kept(function, kernel_home(), options)
+    return numba.njit(**options)(function) if kernel is None else kernel
+
+
+def _kept(function: Callable[..., Any], home: Path | None, options: dict[str, Any]) -> Any:
+    """The kernel whose code has a folder below `home`; None where there is no place for it."""
+    if home is None:
+        return None
+    with _cache_folder(_folder_of(function, home)) as folder:
+        try:
+            kernel = numba.njit(cache=True, **options)(function)
+        except RuntimeError as error:
+            if "no locator available" not in str(error):
+                raise
+            return None
+    # Where Numba cannot write there, it takes a folder that no digest names.
+    return kernel if Path(kernel.stats.cache_path).is_relative_to(folder) else None
 
 
 def is_kept(kernel: Any) -> bool:
@@ -95,6 +106,8 @@ def _home(given: str) -> Path | None:
     """The folder of all kernels' folders: the first that can be had and that is ours alone."""
     for place in [Path(given)] if given else _places():
         home = place / "steadyrank-kernels"
+        if len(str(home)) > LONGEST_HOME:
+            continue
         with contextlib.suppress(OSError):
             home.mkdir(parents=True, exist_ok=True)
             room = shutil.disk_usage(home).free >= LEAST_SPACE
@@ -207,7 +220,7 @@ class _Saving(events.Listener):
 
 def _note_sum(folder: Path) -> None:
     with contextlib.suppress(OSError):
-        (folder / "sum").write_text(_sum(folder))
+        (folder / "sum").write_text(_sum(folder), "ascii")
 
 
 def _remove_if_damaged(folder: Path) -> None:

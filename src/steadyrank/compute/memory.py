@@ -36,7 +36,7 @@ def _of_cgroups() -> list[int]:
     limits = []
     for name in ("memory.max", "memory/memory.limit_in_bytes"):
         with contextlib.suppress(OSError, ValueError):
-            limits.append(int((_CGROUP / name).read_text()))
+            limits.append(int((_CGROUP / name).read_text("ascii")))
     return limits
 
 

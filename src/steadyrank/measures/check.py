@@ -19,9 +19,10 @@ import numpy as np
 from steadyrank.compute.executors import Progress, map_in_order, workers
 from steadyrank.data.qrels import JudgedRun, Qrels
 from steadyrank.data.read.qrels import judgments_of
-from steadyrank.data.read.runs import ReadingOptions, Source, known_options, read_runs
+from steadyrank.data.read.runs import ReadingOptions, Source, read_runs
 from steadyrank.data.run import Run, counted_oddity
 from steadyrank.errors import InputError
+from steadyrank.measures.arguments import data_first
 from steadyrank.measures.scoring import find_judged_documents
 from steadyrank.notebook import Exhibit, made_frame, shown_by
 from steadyrank.words import by_number, counted, some
@@ -114,6 +115,7 @@ class CheckResult(Exhibit):
         return made_frame(rows)
 
 
+@data_first
 def check(
     runs: Any,
     qrels: Any,
@@ -152,7 +154,7 @@ def check(
     (False, ['wrong', 'wrong', 'odd'])
     """
     judged = judgments_of(qrels)
-    sources = read_runs(runs, **known_options(reading_options)).sources
+    sources = read_runs(runs, **reading_options).sources
     with workers(jobs=jobs, executor=executor) as pool:
         one = partial(_check_one, qrels=judged)
         outcomes = map_in_order(one, sources, pool, progress=progress)

@@ -6,7 +6,6 @@ ordering, complete topic sets, and nothing silently zero.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -21,11 +20,12 @@ from steadyrank.data.order import rank_blocks
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.run_info import describe_topics, info_columns
-from steadyrank.data.read.runs import ReadingOptions, Runs, header_of, known_options, read_runs
+from steadyrank.data.read.runs import ReadingOptions, header_of, read_runs
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, check_choice, warn
+from steadyrank.measures.arguments import data_first
 from steadyrank.measures.names import Measure, at_level, is_binary, parse_measures, says_level
 from steadyrank.measures.scoring import (
     ANY_GRADE,
@@ -40,8 +40,6 @@ from steadyrank.words import by_number, counted, some
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10")
 """The first one where judgments are binary; nDCG@10 goes before it where they are graded."""
-
-PATHS = (str, os.PathLike)
 
 Ties = Literal["trec_eval", "float32", "average"]
 Missing = Literal["zero", "skip", "error"]
@@ -77,6 +75,7 @@ class _Outcome:
     """Scores [measure, topic] under the worst and the best order of tied documents."""
 
 
+@data_first
 def evaluate(
     runs: Any,
     qrels: Any,
@@ -159,11 +158,10 @@ def evaluate(
     >>> sr.evaluate([run], qrels, ["AP", "nDCG@10"]).mean().round(4).tolist()
     [[0.5], [0.6309]]
     """
-    _check_order(runs, qrels)
     named = None if measures is None else at_level(parse_measures(measures), rel)
     check_treatment(missing, no_relevant)
     check_choice("way to break ties", ties, get_args(Ties))
-    to_read = read_runs(runs, **known_options(reading_options))
+    to_read = read_runs(runs, **reading_options)
     judged = judgments_of(qrels)
     if len(judged) == 0:
         raise InputError("the qrels hold no judgments")
@@ -236,14 +234,6 @@ def check_treatment(missing: str, no_relevant: str) -> None:
     check_choice("way to treat missing topics", missing, get_args(Missing))
     without = "way to treat topics without relevant documents"
     check_choice(without, no_relevant, get_args(NoRelevant))
-
-
-def _check_order(runs: Any, qrels: Any) -> None:
-    """Refuse judgments before runs, as some tools take them."""
-    first = qrels[0] if isinstance(qrels, (list, tuple)) and qrels else qrels
-    of_runs = isinstance(first, (Run, Runs)) or (first is not qrels and isinstance(first, PATHS))
-    if isinstance(runs, Qrels) or of_runs:
-        raise InputError("evaluate takes runs first, then judgments: evaluate(runs, qrels)")
 
 
 def _evaluate_run(run: Run, job: _Job) -> _Outcome:

@@ -7,15 +7,15 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from steadyrank.data.interop.objects import as_scores
+from steadyrank.data.interop.tables import table_of
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError
+from steadyrank.measures.arguments import label_of
 from steadyrank.measures.evaluate import default_measures, evaluate
 from steadyrank.measures.names import Measure
-
-NO_MEASURE = "score"
-"""The measure of scores that do not say it, as of a wide table."""
 
 
 def scores_of(
@@ -27,12 +27,10 @@ def scores_of(
 ) -> Scores:
     """The scores of these measures: `data` itself, or the evaluation of its runs by `qrels`."""
     if qrels is None:
-        data = _written(data)
+        data = _written(data, measures)
     if isinstance(data, Scores):
         if qrels is not None:
-            by_name = f"; a measure is given by name, as measure={str(qrels)!r}"
-            more = by_name if isinstance(qrels, str | Measure) else ""
-            raise InputError(f"give either scores, or runs and qrels, not both{more}")
+            raise InputError("give either scores, or runs and qrels, not both")
         if measures is None:
             return data
         names = [measures] if isinstance(measures, str | Measure) else measures
@@ -49,27 +47,16 @@ def scores_of(
     return evaluate(data, qrels, measures, jobs=jobs)
 
 
-def _written(data: Any) -> Any:
-    """The scores in a file or a frame; anything else stays."""
-    if isinstance(data, str | PathLike) and not Path(data).is_dir():
+def may_be_scores(data: Any) -> bool:
+    """Whether data that stand alone are scores, or a file that may hold some."""
+    is_path = isinstance(data, str | PathLike) and not Path(data).is_dir()
+    return is_path or isinstance(data, Scores)
+
+
+def _written(data: Any, measures: Any) -> Any:
+    """The scores in a file; of a table that holds none, an error that says what it lacks."""
+    if may_be_scores(data) and not isinstance(data, Scores):
         from steadyrank.data.read.score_files import read_scores
 
-        return read_scores(data)
-    if not hasattr(data, "columns"):
-        return data
-    from steadyrank.data.interop.objects import as_scores
-
-    return as_scores(_long(data) if type(data).__module__.startswith("pandas") else data)
-
-
-def _long(frame: Any) -> Any:
-    """A wide pandas frame, with topics down and runs across, as a long one; a long one stays."""
-    from steadyrank.data.interop.tables import TOPIC_NAMES
-
-    named = [name for name in frame.columns if str(name).lower() in TOPIC_NAMES]
-    wide = frame.set_index(named[0]) if named else frame
-    is_wide = "value" not in frame.columns and len(wide.select_dtypes("number").columns)
-    if not is_wide or len(wide.select_dtypes("number").columns) < len(wide.columns):
-        return frame
-    wide = wide.rename_axis(index="topic", columns="run")
-    return wide.stack().rename("value").reset_index().assign(measure=NO_MEASURE)
+        return read_scores(data, measure=label_of(measures))
+    return as_scores(data) if table_of(data) is not None else data

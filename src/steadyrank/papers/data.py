@@ -24,7 +24,7 @@ from steadyrank.data.order import scores_in_order
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.run_info import describe_scores
-from steadyrank.data.read.runs import ReadingOptions, known_options, make_reading, read_runs
+from steadyrank.data.read.runs import ReadingOptions, make_reading, read_runs
 from steadyrank.data.read.score_files import read_scores
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import Run
@@ -122,7 +122,7 @@ def paper_data(
     if runs is None:
         return None
     judged = judgments_of(qrels)
-    loaded = tuple(read_runs(runs, jobs=jobs, progress=progress, **known_options(reading_options)))
+    loaded = tuple(read_runs(runs, jobs=jobs, progress=progress, **reading_options))
     return PaperData(
         words=f"{len(loaded)} runs on {len(judged.topics)} judged topics",
         runs=loaded,

@@ -76,7 +76,7 @@ def without_folders(command: str) -> str:
 def _name_alone(word: str) -> str:
     """A file, alone or behind NAME=, without its folder; patterns of names stay."""
     head, equals, path = word.rpartition("=")
-    is_file = "/" in path and not re.search(r"[\^()$]", path)
+    is_file = ("/" in path or os.sep in path) and not re.search(r"[\^()$]", path)
     return f"{head}{equals}{Path(path).name}" if is_file else word
 
 
@@ -173,12 +173,17 @@ def library_call(
 def _source(source: Any, otherwise: str) -> str:
     """File names as they were given; the name of the parameter for anything else."""
     if _is_path(source):
-        return repr(str(source))
+        return repr(_slashed(source))
     if isinstance(source, Mapping) and all(map(_is_path, source.values())):
-        return repr({str(key): str(value) for key, value in source.items()})
+        return repr({str(key): _slashed(value) for key, value in source.items()})
     if isinstance(source, (list, tuple)) and source and all(map(_is_path, source)):
-        return repr([str(path) for path in source])
+        return repr([_slashed(path) for path in source])
     return otherwise
+
+
+def _slashed(path: str | os.PathLike[str]) -> str:
+    """A path that can be read on any system."""
+    return str(path).replace(os.sep, "/")
 
 
 def _is_path(source: Any) -> bool:

@@ -17,11 +17,13 @@ from typing import Any, Unpack
 from steadyrank.compute.files import check_still_there, write_whole
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.read.run_names import chosen_names, read_names, run_called, runs_with_files
-from steadyrank.data.read.runs import ReadingOptions, known_options, make_reading, read_runs
+from steadyrank.data.read.runs import ReadingOptions, make_reading, read_runs
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning
+from steadyrank.measures.arguments import data_first
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
+from steadyrank.measures.scored import may_be_scores
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.card import card_png
 from steadyrank.present.json import to_json
@@ -98,14 +100,15 @@ class ReportResult(Framed):
         return "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences)
 
 
+@data_first
 def report(
     runs: Any = None,
     qrels: Any = None,
+    measures: str | Sequence[str] = (),
     *,
     scores: Scores | PathLike | Sequence[PathLike] | Mapping[str, PathLike] | None = None,
     datasets: Any = None,
     out: PathLike = "report.html",
-    measures: str | Sequence[str] = (),
     rel: int | None = None,
     judges: Mapping[str, Any] | None = None,
     budget: Budget = DEFAULT_BUDGET,
@@ -150,7 +153,9 @@ def report(
     Parameters
     ----------
     runs, qrels : object, optional
-        As `evaluate` takes them.
+        As `evaluate` takes them; or, first and alone, `scores`.
+    measures : str or sequence of str
+        The first ranks the runs.
     scores : Scores or paths, optional
         Instead: a `Scores`, a file, several to join, or one wide file per measure, `{"AP":
         "ap.csv"}`.
@@ -158,8 +163,6 @@ def report(
         Instead: scores of runs on several datasets, as `datasets` takes them.
     out : path
         The page.
-    measures : str or sequence of str
-        The first ranks the runs.
     rel : int, optional
         As in `evaluate`.
     judges : mapping, optional
@@ -231,7 +234,7 @@ def report(
     >>> track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=20, depth=50, pool_depth=25)
     >>> scores = sr.evaluate(track.runs, track.complete, "AP")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     result = sr.report(scores=scores, out=os.path.join(folder, "r.html"), budget="1s")
+    ...     result = sr.report(scores, out=os.path.join(folder, "r.html"), budget="1s")
     >>> list(result.results)
     ['evaluate', 'compare', 'stability', 'plan', 'topics']
     >>> result.left_out["agree"]
@@ -240,7 +243,9 @@ def report(
     seed = seed_from(rng)
     names = reading_options.pop("names", None)
     target = check_target(out)
-    to_read = None if runs is None else read_runs(runs, **known_options(reading_options))
+    if qrels is scores is datasets is None and may_be_scores(runs):
+        runs, scores = None, runs
+    to_read = None if runs is None else read_runs(runs, **reading_options)
     settings = Settings(
         test=test,
         correction=correction,

@@ -45,6 +45,9 @@ from steadyrank.data.scores import Scores, scores_from_cells
 from steadyrank.data.table_rules import tidy_scores
 from steadyrank.errors import InputError, warn
 
+NO_MEASURE = "score"
+"""The measure of scores that do not say it, as of a wide table."""
+
 DEFAULT_NAME = "run"
 """The name of a run that neither the caller nor the object names."""
 
@@ -183,8 +186,9 @@ def as_scores(source: Any, *, name: str | None = None) -> Scores:
     ----------
     source : object
         A long table (`measure, run, topic, value`; PyTerrier's `name, qid, measure, value` of
-        `pt.Experiment(..., perquery=True)`), what `ir_measures.iter_calc` and `calc` return, or
-        pytrec_eval's `{topic: {measure: value}}`, alone or by run.
+        `pt.Experiment(..., perquery=True)`), a wide one with topics down and runs across, what
+        `ir_measures.iter_calc` and `calc` return, or pytrec_eval's `{topic: {measure: value}}`,
+        alone or by run.
     name : str, optional
         The run's, where the object does not say which run it is about.
 
@@ -200,6 +204,8 @@ def as_scores(source: Any, *, name: str | None = None) -> Scores:
     """
     if isinstance(source, Scores):
         return source
+    if name is None and (scores := scores_in_table(source)) is not None:
+        return scores
     table = table_of(source)
     if table is None and isinstance(source, Mapping):
         return tidy_scores("dictionary", _scores_of_dict(source, name))
@@ -208,6 +214,38 @@ def as_scores(source: Any, *, name: str | None = None) -> Scores:
     if table is None:
         raise _refused(source, "value")
     return tidy_scores(table.kind, _scores_of_table(table, name))
+
+
+def scores_in_table(source: Any, measure: str | None = None) -> Scores | None:
+    """The scores in a table that is long, or wide and then of `measure`; None of anything else.
+
+    A wide one has topics down, in a column or in the index of pandas, and runs across.
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"topic": [1, 2], "bm25": [0.1, 0.3], "splade": [0.2, 0.6]})
+    >>> scores_in_table(frame, "AP").mean()
+    array([[0.2, 0.4]])
+    """
+    table = table_of(source)
+    if table is None or table.pick(DOCUMENT_NAMES) is not None:
+        return None
+    if table.pick(_MEASURE_NAMES) is not None and table.pick(_CELL_NAMES) is not None:
+        return tidy_scores(table.kind, _scores_of_table(table, None))
+    topic = table.pick(TOPIC_NAMES)
+    if topic is None and hasattr(source, "rename_axis") and source.index.nlevels == 1:
+        return scores_in_table(source.rename_axis(index="topic").reset_index(), measure)
+    runs = [name for name in table.columns if name != topic]
+    if topic is None or not runs or table.pick(("value",)) is not None:
+        return None
+    try:
+        values = [number_column(table.column(run), f"{table.kind}, {run}") for run in runs]
+    except InputError:
+        return None
+    names, n = _labels(table, topic), len(runs)
+    labels = [measure or NO_MEASURE] * (n * len(names))
+    across = [str(run) for run in runs for _ in names]
+    cells = _scores(labels, across, names * n, np.concatenate(values), table.kind)
+    return tidy_scores(table.kind, cells)
 
 
 def single_runs(runs: Any) -> Iterator[tuple[str | None, Any]]:
@@ -219,10 +257,10 @@ def single_runs(runs: Any) -> Iterator[tuple[str | None, Any]]:
     >>> [name for name, _ in single_runs({"a": {"q1": {"d": 1}}, "b": {"q1": {"d": 2}}})]
     ['a', 'b']
     """
-    if isinstance(runs, Mapping) and not _is_one(runs):
+    if isinstance(runs, Mapping) and not holds_one_run(runs):
         yield from ((str(name), run) for name, run in runs.items())
         return
-    for run in [runs] if _is_one(runs) else _several(runs):
+    for run in [runs] if holds_one_run(runs) else _several(runs):
         yield None, run
 
 
@@ -238,7 +276,7 @@ def _several(runs: Any) -> Iterable[Any]:
     return [list(rest)] if is_named_tuple(first) else rest
 
 
-def _is_one(source: Any) -> bool:
+def holds_one_run(source: Any) -> bool:
     """Whether an object, although it may be iterable, stands for one run or file name."""
     if isinstance(source, Mapping):
         documents = next(iter(source.values()), None)

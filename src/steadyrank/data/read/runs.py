@@ -11,7 +11,6 @@ import contextlib
 import glob
 import hashlib
 import os
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -189,23 +188,6 @@ def read_runs(
     if not sources:
         raise InputError("no runs to evaluate")
     return Runs(sources=sources, reading=reading, jobs=jobs, executor=executor, progress=progress)
-
-
-def known_options(options: ReadingOptions) -> ReadingOptions:
-    """The same; one that there is not is an unknown keyword of the function that was called."""
-    for name in options.keys() - ReadingOptions.__annotations__.keys():
-        raise TypeError(f"{_called()}() got an unexpected keyword argument {name!r}")
-    return options
-
-
-def _called() -> str:
-    """The outermost of our functions that is at work: the one that the caller has called."""
-    name, frame = "read_runs", sys._getframe(1)
-    while frame.f_back is not None:
-        if str(frame.f_globals.get("__name__")).startswith(f"{__package__.partition('.')[0]}."):
-            name = frame.f_code.co_name
-        frame = frame.f_back
-    return name
 
 
 class KeptRuns:

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from steadyrank.data.interop.objects import NO_MEASURE
 from steadyrank.data.interop.tables import one_column, pick_column
 from steadyrank.data.read.csv_files import MISSING, as_meant, check_widths, number, read_csv
 from steadyrank.data.read.parquet import coded_names, column_numbers, read_parquet
@@ -51,9 +52,6 @@ from steadyrank.data.write.files import INFO, METADATA
 from steadyrank.errors import FormatError, InputError, warn
 from steadyrank.visible import restored
 from steadyrank.words import counted
-
-DEFAULT_MEASURE = "score"
-"""The name of a wide file's only measure where nobody gives one."""
 
 Held = Literal["names", "scores", "either"]
 
@@ -192,7 +190,7 @@ def _read_any(path: Path, measure: str | None, runs_in_rows: bool) -> Scores:
     )
     if columns is not None:
         return _read_long(path, columns, rows)
-    name = measure or DEFAULT_MEASURE
+    name = measure or NO_MEASURE
     return read_matrix(path, header, rows, measure=name, runs_in_rows=runs_in_rows)
 
 

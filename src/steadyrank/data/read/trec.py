@@ -371,7 +371,8 @@ def _note_tag(table: Table, buffer: bytearray, state: np.ndarray) -> None:
 
 def _defect(status: int, fields: int, layout: Layout) -> str:
     if status in (lines.SHORT_LINE, lines.LONG_LINE):
-        return f"expected {layout.n_fields} fields ({layout.fields}), got {fields}"
+        hint = ", as judgments have" if layout.is_run and fields == QRELS.n_fields else ""
+        return f"expected {layout.n_fields} fields ({layout.fields}), got {fields}{hint}"
     if status == lines.LONE_RETURN:
         return "a carriage return inside a line: convert the file's line endings to newlines"
     return "a control character: this is not TREC text"

@@ -19,6 +19,7 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, check_choice, check_count, warn
+from steadyrank.measures.arguments import data_first
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.anova.balanced import Power
 from steadyrank.stats.inputs import check_open_unit
@@ -50,15 +51,16 @@ MEASURES = ("AP", "P@10", "Rprec", "RBP(p=0.8)", "nDCG", "nDCG@20", "ERR", "Twis
 """Of the paper, which runs are evaluated by unless others are named."""
 
 
+@data_first
 def agree(
     scores: Any,
     qrels: Any = None,
+    measures: Iterable[str] | None = None,
     *,
     topic_sizes: Sequence[int] | None = None,
     system_sizes: Sequence[int] | None = None,
     n_samples: int = 100,
     coefficient: Coefficient = "tau",
-    measures: Iterable[str] | None = None,
     confidence: float = 0.95,
     reference: Reference = "both",
     ties: str = "a",
@@ -83,14 +85,14 @@ def agree(
     ----------
     scores, qrels : Scores, or runs and judgments
         Runs and judgments as `evaluate` takes them.
+    measures : iterable of str, optional
+        Those to correlate; all of the scores, or the eight of the paper, unless given.
     topic_sizes, system_sizes : sequence of int, optional
         Those of the paper, cut to what the data have, unless given.
     n_samples : int
         Draws of each size.
     coefficient : str
         What tables show: "tau" or "tau_ap".
-    measures : iterable of str, optional
-        Those to correlate; all of the scores, or the eight of the paper, unless given.
     confidence : float
         Of the intervals of means over samples.
     reference : str

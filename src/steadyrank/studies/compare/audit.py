@@ -18,6 +18,7 @@ from steadyrank.compute.random import Rng, block_stream, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import position
 from steadyrank.errors import InputError
+from steadyrank.measures.arguments import data_first
 from steadyrank.measures.scored import scores_of
 from steadyrank.notebook import Exhibit, shown_by
 from steadyrank.stats.pairs.family_audit import FamilyAudit, audit_family
@@ -103,11 +104,12 @@ class AuditResult(Exhibit):
         return pd.DataFrame(rows)
 
 
+@data_first
 def audit_tests(
     scores: Any,
     qrels: Any = None,
-    *,
     measure: str | None = None,
+    *,
     correction: Correction | None = None,
     baseline: str | None = None,
     n_topics: int | None = None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steadyrank.compute.random import Rng, seed_from
+from steadyrank.measures.arguments import data_first
 from steadyrank.measures.scored import scores_of
 from steadyrank.notebook import Exhibit, shown_by
 from steadyrank.studies.compare.result import CompareResult, Test
@@ -64,11 +65,12 @@ class DiscriminativePower(Exhibit):
         return pd.DataFrame([{key: getattr(self, key) for key in keys}])
 
 
+@data_first
 def discriminative_power(
     scores: Any,
     qrels: Any = None,
-    *,
     measures: Sequence[str] | None = None,
+    *,
     test: Test = DEFAULT_TEST,
     alpha: float = 0.05,
     n_samples: int = 10_000,

@@ -22,6 +22,7 @@ from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores, of_some_weight, position
 from steadyrank.errors import InputError, check_count, check_number, unknown_column, unknown_name
 from steadyrank.guesses import SAME_VALUES
+from steadyrank.measures.arguments import data_first
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.instances.mixed_tests import has_instances
@@ -47,12 +48,13 @@ ROWS = ("run", "system")
 """What a row of the table may be; `by` may also name a column of the topics' information."""
 
 
+@data_first
 def compare(
     scores: Any,
     qrels: Any = None,
+    measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
     measure: str | None = None,
-    measures: str | Measure | Iterable[str | Measure] | None = None,
     test: Test = "t",
     correction: Correction | None = None,
     family: Family = "measure",
@@ -79,11 +81,11 @@ def compare(
     ----------
     scores, qrels : Scores, or runs and judgments
         Runs and judgments as `evaluate` takes them.
-    measure : str, optional
-        Compare on this measure alone.
     measures : str, Measure or iterable of them, optional
         Compare on these; all of the scores by default, or of runs AP, nDCG@10 where judgments are
         graded. Of several measures the result is a `CompareTable`.
+    measure : str, optional
+        Compare on this measure alone.
     test : str
         "t" (Student's paired t), "wilcoxon" (signed ranks), "sign", "randomization" (Fisher's sign
         flips), "bootstrap" (studentized; Jayasinghe et al. 2015, Algorithm 1), "tukey" (HSD on the
@@ -175,8 +177,6 @@ def compare(
     >>> len(result.pairs), result.correction, result.rank_set.tolist()
     (3, 'maxt', [[1, 1], [2, 3], [2, 3]])
     """
-    if measure is not None and measures is not None:
-        raise InputError("give either measure, for one, or measures")
     scores = scores_of(scores, qrels, measures if measure is None else str(measure), jobs=jobs)
     settings = CompareSettings(
         test=SAME_VALUES["--test"].get(test, test),  # type: ignore[arg-type]

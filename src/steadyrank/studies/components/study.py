@@ -21,6 +21,7 @@ from steadyrank._version import __version__
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, measure_of
 from steadyrank.errors import InputError, check_choice, warn
+from steadyrank.measures.arguments import data_first
 from steadyrank.measures.scored import scores_of
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.anova.balanced import (
@@ -114,12 +115,13 @@ class ComponentsResult(Framed):
         return f"<ComponentsResult: {self.measure}, omega squared: {shares}>"
 
 
+@data_first
 def components(
     scores: Any,
     qrels: Any = None,
+    measure: str | None = None,
     *,
     factors: str | Sequence[str],
-    measure: str | None = None,
     interactions: int | None = None,
     mode: Mode = "sound",
     strata: Strata | None = None,
@@ -133,10 +135,10 @@ def components(
     ----------
     scores, qrels : Scores, or runs and judgments
         Runs and judgments as `evaluate` takes them.
-    factors : str or sequence of str
-        Columns that name the components; runs that agree in all of them are replicates.
     measure : str, optional
         Needed where the scores have several; of runs AP, or nDCG@10 if graded.
+    factors : str or sequence of str
+        Columns that name the components; runs that agree in all of them are replicates.
     interactions : int, optional
         Factors in the largest interaction; all unless given.
     mode : str

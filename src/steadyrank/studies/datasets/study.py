@@ -22,6 +22,7 @@ from steadyrank.data.read.leaderboards import read_leaderboard
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import position
 from steadyrank.errors import InputError, check_choice, warn
+from steadyrank.measures.arguments import data_first
 from steadyrank.stats.datasets.aggregates import (
     Aggregate,
     AggregateColumns,
@@ -77,14 +78,15 @@ class _Family:
     n_topics_dropped: int = 0
 
 
+@data_first
 def datasets(
     table: Any,
+    measure: str | None = None,
     *,
     aggregate: Aggregate = "mean",
     drawn: Drawn = "datasets",
     gaps: Gaps = "complete",
     types: PathLike | Mapping[str, str] | None = None,
-    measure: str | None = None,
     subsets: Sequence[str] = (),
     a: str | None = None,
     b: str | None = None,
@@ -108,6 +110,8 @@ def datasets(
         value or score, and where there are any type and topic) or wide (first column the runs, one
         column per dataset); a folder holds MTEB results, model/revision/task.json; a mapping gives
         the `Scores` of each collection by its name, runs matched by name or by their `system`.
+    measure : str, optional
+        Which one of the scores of collections, where they have several.
     aggregate : str
         "mean"; "mean-of-types", every type weighing the same; "borda", m - average rank per
         dataset; "wins", the share of the other runs beaten.
@@ -120,8 +124,6 @@ def datasets(
         means; "zero" gives no points for an absent score, as MTEB's Borda count does.
     types : path or mapping, optional
         The type of each dataset: a CSV with columns dataset and type.
-    measure : str, optional
-        Which one of the scores of collections, where they have several.
     subsets : sequence of str
         Of a folder of MTEB results, the subsets of a task that count; by default those that every
         model has.

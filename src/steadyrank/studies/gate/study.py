@@ -16,10 +16,11 @@ from typing import Any, Literal, Unpack, get_args
 import numpy as np
 
 from steadyrank.compute.random import Rng, seed_from
-from steadyrank.data.read.runs import ReadingOptions, known_options
+from steadyrank.data.read.runs import ReadingOptions
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores, cluster_codes, plain_value
 from steadyrank.errors import InputError, check_choice, check_number
+from steadyrank.measures.arguments import data_first
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.measures.names import Measure
 from steadyrank.stats.interval import Interval
@@ -50,12 +51,13 @@ POWER = 0.8
 """With which the topics needed would settle an open verdict."""
 
 
+@data_first
 def gate(
     baseline: Any,
     candidate: Any,
     qrels: Any = None,
-    *,
     measures: str | Measure | Iterable[str | Measure] | Mapping[str, float | None] | None = None,
+    *,
     margin: float | None = None,
     by: str | None = None,
     alpha: float = 0.05,
@@ -202,7 +204,7 @@ def gate(
         no_relevant=no_relevant,
         ties=ties,
         jobs=jobs,
-        reading=known_options(reading_options),
+        reading=reading_options,
     )
     by_name = dict(zip(pair.scores.measures, margins.values(), strict=True))
     _check_design(pair, rebuild=rebuild, sequential=sequential, guard_breakage=guard_breakage)

@@ -21,7 +21,7 @@ from steadyrank.compute.executors import Progress
 from steadyrank.data.ids import Ids, join_ids
 from steadyrank.data.order import qrels_in_order
 from steadyrank.data.qrels import Qrels, build_qrels
-from steadyrank.data.read.runs import ReadingOptions, header_of, known_options, read_runs
+from steadyrank.data.read.runs import ReadingOptions, header_of, read_runs
 from steadyrank.data.run import Run
 from steadyrank.errors import InputError
 from steadyrank.measures.evaluate import report_missing, report_unknown
@@ -130,7 +130,7 @@ def read_lists(
     **reading_options: Unpack[ReadingOptions],
 ) -> Lists:
     """Read the runs, and find the documents that nobody judged."""
-    to_read = read_runs(runs, **known_options(reading_options))
+    to_read = read_runs(runs, **reading_options)
     parts = to_read.map(
         partial(_part_of, qrels=qrels, depth=depth),
         jobs=jobs,

@@ -21,6 +21,7 @@ from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.runs import ReadingOptions
 from steadyrank.errors import InputError, check_choice, warn
+from steadyrank.measures.arguments import data_first
 from steadyrank.measures.names import Measure
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
@@ -48,11 +49,12 @@ SURE = 0.95
 """A pair is settled once so many completions agree on its order."""
 
 
+@data_first
 def holes(
     runs: Any,
     qrels: Any,
-    *,
     measure: str | Measure = "nDCG@10",
+    *,
     more: Any = None,
     n_samples: int = 1000,
     confidence: float = 0.95,

@@ -27,6 +27,7 @@ from steadyrank.data.order import scores_in_order
 from steadyrank.data.read.run_names import run_called
 from steadyrank.data.scores import Scores, measure_of
 from steadyrank.errors import InputError, check_choice, unknown_column, unknown_name, warn
+from steadyrank.measures.arguments import data_first
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.inputs import check_samples
 from steadyrank.stats.instances.equivalence import check_alpha, check_delta
@@ -49,14 +50,15 @@ Named = tuple[str, list[int]]
 """A system or setting, and the places of its runs."""
 
 
+@data_first
 def instances(
     scores: Any,
     qrels: Any = None,
+    measure: str | None = None,
     *,
     a: str | None = None,
     b: str | None = None,
     sweep: str | None = None,
-    measure: str | None = None,
     delta: float = 0.01,
     alpha: float = 0.05,
     instance_factors: Sequence[str] = (),
@@ -80,13 +82,13 @@ def instances(
     ----------
     scores, qrels : Scores, or runs and judgments
         Runs and judgments as `evaluate` takes them.
+    measure : str, optional
+        Needed where the scores have several; of runs AP, or nDCG@10 if graded.
     a, b : str, optional
         Compare this pair; with one of them it and every other system; with neither all pairs.
     sweep : str, optional
         A numeric column of `run_info`: compare the runs of each setting (of system `a`, if given)
         with `b`, a system or a setting, the margin being tested from the largest setting down.
-    measure : str, optional
-        Needed where the scores have several; of runs AP, or nDCG@10 if graded.
     delta : float
         Margin of equivalence and non-inferiority, by two one-sided t tests and by the posterior's
         shortest interval of level 1 - alpha.

@@ -17,9 +17,10 @@ from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import order_by_name
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.runs import ReadingOptions, known_options, read_runs
+from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, check_choice, warn
+from steadyrank.measures.arguments import data_first
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.stats.inputs import check_samples
 from steadyrank.stats.judges.agreement import (
@@ -76,12 +77,13 @@ DEFAULT_MEASURE = "nDCG@10"
 NOT_FOLLOWED = Weight(value=0.0, is_estimated=False)
 
 
+@data_first
 def judges(
     runs: Any,
     human: Any,
     judges: Mapping[str, Any] | None = None,
-    *,
     measure: str | None = None,
+    *,
     about: About = "other",
     kin: str | None = None,
     kin_near: bool = False,
@@ -209,7 +211,7 @@ def judges(
         if not isinstance(judges, Mapping) or not judges:
             raise InputError('no judge was given: give judges={"name": judgments}')
         scores, people, inputs = evaluate_judges(
-            read_runs(runs, **known_options(reading_options)),
+            read_runs(runs, **reading_options),
             human,
             judges,
             measure=measure or DEFAULT_MEASURE,

@@ -14,9 +14,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from steadyrank.data.interop.objects import NO_MEASURE
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, cluster_codes, mean_of_present, position, topic_weights
 from steadyrank.errors import InputError, check_choice
+from steadyrank.measures.arguments import data_first
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.inputs import check_open_unit
@@ -43,14 +45,14 @@ from steadyrank.studies.plan.result import Difference, MeasurePlan, PlanResult
 
 DifferenceVariance = Literal["pilot", "twice"]
 
-NO_MEASURE = "score"
-"""What a variance without a name is called, as scores without a measure are."""
 
-
+@data_first
 def plan(
     scores: Any = None,
     qrels: Any = None,
+    measures: str | Sequence[str] | None = None,
     *,
+    measure: str | None = None,
     variance: float | Mapping[str, float] | None = None,
     difference_variance: float | DifferenceVariance | None = None,
     minimum_difference: float | None = None,
@@ -65,8 +67,6 @@ def plan(
     comparisons: int = 1,
     decided: Decided | None = None,
     n_topics: int | None = None,
-    measure: str | None = None,
-    measures: str | Sequence[str] | None = None,
     confidence: float = 0.95,
     minutes_per_document: float | None = None,
     documents_per_topic: float | Mapping[str, float] | None = None,
@@ -86,6 +86,9 @@ def plan(
         effect.
     qrels : object, optional
         Judgments, where runs are given.
+    measures, measure : str or sequence of str, optional
+        Measures of the pilot data; by default all of the scores, or of runs AP (nDCG@10 where
+        judgments are graded).
     variance : float or mapping, optional
         Instead of pilot data, the variance of a system's scores over topics, for all measures or
         for each.
@@ -118,9 +121,6 @@ def plan(
         What `compare` found: plan for the level that a single comparison has there.
     n_topics : int, optional
         Compute the power and the smallest detectable difference with this many topics instead.
-    measure, measures : str or sequence of str, optional
-        Measures of the pilot data; by default all of the scores, or of runs AP (nDCG@10
-        where judgments are graded).
     confidence : float
         Level of the intervals that pilot data give.
     minutes_per_document, documents_per_topic, pool_depth : optional
@@ -216,8 +216,6 @@ def plan(
 
 def _one_or_more(measure: str | None, measures: Any) -> Any:
     """`measure` and `measures` are one argument: measures, or one of them."""
-    if measure is not None and measures is not None:
-        raise InputError("give either measure= or measures=, not both")
     given = measures if measure is None else measure
     return [given] if isinstance(given, str | Measure) else given
 

@@ -21,6 +21,7 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.read.runs import ReadingOptions
 from steadyrank.data.scores import mean_of_present
 from steadyrank.errors import InputError, check_choice, check_number
+from steadyrank.measures.arguments import data_first
 from steadyrank.measures.evaluate import Missing, NoRelevant
 from steadyrank.measures.names import Measure, parse_measures
 from steadyrank.stats.inputs import check_counts, check_open_unit, named_quantiles
@@ -61,11 +62,12 @@ SLACK = 1e-12
 """An interval must miss the reference by more than rounding."""
 
 
+@data_first
 def pools(
     runs: Any,
     qrels: Any,
-    *,
     measures: str | Measure | Iterable[str | Measure] = ("AP",),
+    *,
     pool_depth: int = 10,
     n_trials: int = 10,
     ks: Sequence[int] | None = None,

@@ -24,7 +24,7 @@ from steadyrank.compute.random import block_stream
 from steadyrank.data.order import natural_key
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
-from steadyrank.data.read.runs import ReadingOptions, header_of, known_options, read_runs
+from steadyrank.data.read.runs import ReadingOptions, header_of, read_runs
 from steadyrank.data.run import Run
 from steadyrank.data.scores import mean_of_present
 from steadyrank.errors import InputError, check_choice, check_count, warn
@@ -160,7 +160,7 @@ def read_pool(
     judged = judgments_of(qrels)
     if len(judged) == 0:
         raise InputError("the qrels hold no judgments")
-    to_read = read_runs(runs, **known_options(reading_options))
+    to_read = read_runs(runs, **reading_options)
     recipes = tuple(prepare(measure, judged.max_grade) for measure in measures)
     everything = any(recipe.needs_all for recipe in recipes)
     part_of = partial(_judged_part, qrels=judged, depth=depth, everything=everything)

@@ -22,8 +22,9 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.compute.stores import open_store
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
-from steadyrank.data.read.runs import ReadingOptions, known_options, read_runs
+from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.errors import InputError, check_choice, warn
+from steadyrank.measures.arguments import data_first
 from steadyrank.measures.evaluate import NoRelevant, report_missing
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scoring import prepare
@@ -76,18 +77,23 @@ Missing = Literal["zero", "error"]
 
 
 @overload
-def simulate(runs: Any, qrels: Any, *, part: None = None, **options: Any) -> SimulateResult: ...
+def simulate(
+    runs: Any, qrels: Any, measure: str | Measure = ..., *, part: None = None, **options: Any
+) -> SimulateResult: ...
 
 
 @overload
-def simulate(runs: Any, qrels: Any, *, part: tuple[int, int], **options: Any) -> SimulatePart: ...
+def simulate(
+    runs: Any, qrels: Any, measure: str | Measure = ..., *, part: tuple[int, int], **options: Any
+) -> SimulatePart: ...
 
 
-def simulate(  # type: ignore[misc]  # the overloads say what comes back, not what goes in
+@data_first  # type: ignore[misc]  # the overloads say what comes back, not what goes in
+def simulate(
     runs: Any,
     qrels: Any,
-    *,
     measure: str | Measure = "AP",
+    *,
     rel: int | None = None,
     documents: Documents | None = None,
     mode: Mode = "sound",
@@ -215,7 +221,7 @@ def simulate(  # type: ignore[misc]  # the overloads say what comes back, not wh
     documents = _documents(documents, mode, model, denominator)
     depth = DEFAULT_DEPTH[mode] if depth is None else depth
     check_drawing(model, depth, bandwidth, score_source)
-    to_read = read_runs(runs, **known_options(reading_options))
+    to_read = read_runs(runs, **reading_options)
     judged = judgments_of(qrels)
     common: Any = {"depth": depth, "score_source": score_source, "jobs": jobs, "progress": reading}
     if documents == "shared":

@@ -16,6 +16,7 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, measure_of
 from steadyrank.errors import InputError, check_number, warn
+from steadyrank.measures.arguments import data_first
 from steadyrank.measures.scored import scores_of
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.inputs import check_open_unit
@@ -200,11 +201,12 @@ def facet_words(k: float, facet: str) -> str:
     return counted(k, f"level of {facet}", f"levels of {facet}", form=".3g")
 
 
+@data_first
 def stability(
     scores: Any,
     qrels: Any = None,
-    *,
     measure: str | None = None,
+    *,
     n_topics: Sequence[int] = (),
     levels: Sequence[float] = LEVELS,
     facet: str = "auto",

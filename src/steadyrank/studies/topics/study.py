@@ -35,6 +35,7 @@ from steadyrank.data.scores import (
     topic_weights,
 )
 from steadyrank.errors import InputError, check_choice, check_count, check_number, warn
+from steadyrank.measures.arguments import data_first
 from steadyrank.measures.names import counts_documents
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.pairs.decisions import Decided, adjust
@@ -64,11 +65,12 @@ MOST_SIZES = 100
 """Of topic sets, unless sizes are given."""
 
 
+@data_first
 def topics(
     scores: Any,
     qrels: Any = None,
-    *,
     measure: str | None = None,
+    *,
     sizes: Sequence[int] | None = None,
     n_trials: int = 1000,
     target: float = 0.05,

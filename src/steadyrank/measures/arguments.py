@@ -1,0 +1,195 @@
+"""What every study understands of its arguments, whoever's habits they follow.
+
+Data come first: runs and judgments in either order where one of them shows what it is, or scores,
+also as a table of pandas, polars or pyarrow. Measures follow, by position, as `measure=` or as
+`measures=`. A keyword that a study lacks is answered.
+"""
+
+from __future__ import annotations
+
+import glob
+import inspect
+import os
+import re
+from collections.abc import Callable, Mapping
+from functools import wraps
+from numbers import Real
+from pathlib import Path
+from typing import Any, Literal, ParamSpec, TypeVar, cast
+
+from steadyrank.data.interop.objects import holds_one_run, scores_in_table
+from steadyrank.data.interop.tables import VALUE_NAMES, is_named_tuple, table_of
+from steadyrank.data.qrels import Qrels
+from steadyrank.data.read.datasets import is_dataset
+from steadyrank.data.read.runs import ReadingOptions, Runs
+from steadyrank.data.read.sources import data_lines, kind_of, open_bytes
+from steadyrank.data.read.streams import is_stream
+from steadyrank.data.run import Run
+from steadyrank.data.scores import Scores
+from steadyrank.errors import InputError
+from steadyrank.guesses import keyword_answer
+from steadyrank.measures.names import Measure, is_foreign, parse_measure
+
+P = ParamSpec("P")
+Answer = TypeVar("Answer")
+Role = Literal["runs", "qrels"]
+
+JUDGMENTS = ("qrels", "human")
+"""What studies call the judgments."""
+
+GRADES = {*VALUE_NAMES["relevance"]} - {"score"}
+
+
+def data_first(function: Callable[P, Answer]) -> Callable[P, Answer]:
+    """Let a study take its data and measures in all ways that this module knows."""
+    parameters = inspect.signature(function).parameters
+    places = [name for name, p in parameters.items() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    judged = next((places.index(name) for name in JUDGMENTS if name in places), None)
+    data = [] if judged is None else places[: judged + 1]
+    word = next((name for name in ("measures", "measure") if name in parameters), None)
+    known = {*parameters}
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        known |= ReadingOptions.__annotations__.keys()
+
+    @wraps(function)
+    def study(*args: P.args, **kwargs: P.kwargs) -> Answer:
+        if len(args) > len(places) or kwargs.keys() & places[: len(args)]:
+            return function(*args, **kwargs)  # Python says what is wrong.
+        given = dict(zip(places, args, strict=False)) | kwargs
+        if word is not None:
+            _take_measures(given, word, data, known, function.__name__)
+        for name in given.keys() - known:
+            raise TypeError(
+                f"{function.__name__}() got an unexpected keyword argument {name!r}"
+                f"{keyword_answer(name, known)}"
+            )
+        label = None if word is None else label_of(given.get(word))
+        given |= {name: _read(given[name], label) for name in data if name in given}
+        if data and len(args) >= len(data):
+            _set_in_order(given, data)
+        return cast("Callable[..., Answer]", function)(**given)
+
+    return study
+
+
+def _take_measures(
+    given: dict[str, Any], word: str, data: list[str], known: set[str], study: str
+) -> None:
+    """Move what names measures to the one argument for them, however it was given."""
+    named = [name for name in ("measure", "measures") if given.get(name) is not None]
+    if len(named) == 2:
+        raise InputError("give either measure= or measures=, not both")
+    if not named and data and names_measures(given.get(data[-1]), given.get(data[0])):
+        given[word] = given.pop(data[-1])
+    elif named and named[0] not in known:
+        given[word] = given.pop(named[0])
+    if word == "measures" or given.get(word) is None:
+        return
+    names = _listed(given[word])
+    if len(names) != 1:
+        got = ", ".join(map(str, names)) or "none"
+        raise InputError(f"{study} takes one measure at a time, got {got}: call it once for each")
+    given[word] = names[0]
+    is_evaluated = data[:1] == ["scores"] and given.get(data[-1]) is not None
+    if is_evaluated and not isinstance(given["scores"], Scores):
+        given[word] = str(parse_measure(names[0]))  # as `evaluate` labels it
+
+
+def _listed(measures: Any) -> list[Any]:
+    return [*measures] if isinstance(measures, list | tuple | set | frozenset) else [measures]
+
+
+def names_measures(value: Any, data: Any = None) -> bool:
+    """Whether an argument names measures rather than judgments; scores may have labels.
+
+    >>> names_measures("nDCG@10"), names_measures(["mrr", "AP"]), names_measures("qrels.txt")
+    (True, True, False)
+    """
+    if isinstance(value, list | tuple | set | frozenset):
+        return bool(value) and all(names_measures(item, data) for item in value)
+    if not isinstance(value, str):
+        return isinstance(value, Measure) or is_foreign(value)
+    try:
+        if Path(value).exists():
+            return False
+        parse_measure(value)
+    except (InputError, OSError):  # No file's name may be so long.
+        return isinstance(data, Scores) and value in data.measures
+    return True
+
+
+def label_of(measures: Any) -> str | None:
+    """What a wide table is called, which holds one measure and does not say which."""
+    names = _listed(measures)
+    return str(names[0]) if len(names) == 1 and isinstance(names[0], str | Measure) else None
+
+
+def _read(value: Any, label: str | None) -> Any:
+    """A table of scores, or a mapping of some, as `Scores`; anything else stays."""
+    if isinstance(value, Mapping) and not holds_one_run(value):
+        return {name: _read(part, label) for name, part in value.items()}
+    scores = scores_in_table(value, label)
+    return value if scores is None else scores
+
+
+def _set_in_order(given: dict[str, Any], data: list[str]) -> None:
+    """Put the judgments last, if what was given shows beyond doubt which argument they are."""
+    values = [given.get(name) for name in data]
+    if any(value is None or isinstance(value, Scores) for value in values):
+        return
+    roles = [role_of(value) for value in values[:-1]]
+    if all(role == "runs" for role in roles):
+        return
+    roles.append(role_of(values[-1]))
+    for role in ("qrels", None):
+        if roles.count(role) == 1:
+            values.append(values.pop(roles.index(role)))
+            given.update(zip(data, values, strict=True))
+            return
+        if role in roles:
+            return
+
+
+def role_of(source: Any) -> Role | None:
+    """What an argument is beyond doubt: runs or judgments; None where it may be either.
+
+    >>> role_of([]), role_of({"q1": {"d1": 0.5}}), role_of({"q1": {"d1": 1}})
+    ('runs', 'runs', None)
+    """
+    if isinstance(source, str | os.PathLike):
+        return _role_of_path(source)
+    kind = type(source).__name__
+    if isinstance(source, Qrels) or kind in ("Qrels", "TrecQrel"):  # of ranx and trectools
+        return "qrels"
+    columns = table.columns if (table := table_of(source)) is not None else ()
+    if isinstance(source, list | tuple) and source and is_named_tuple(source[0]):
+        columns = source[0]._fields
+    names = {str(name).lower() for name in columns}
+    if names:
+        is_run = "score" in names and "q_id" not in names  # ranx calls grades scores
+        return "qrels" if names & GRADES else "runs" if is_run else None
+    if isinstance(source, Mapping) and holds_one_run(source):
+        values = next(iter(source.values())).values()
+        return "runs" if any(isinstance(x, Real) and x % 1 for x in values) else None
+    several = isinstance(source, Run | Runs | list | tuple | Mapping)
+    return "runs" if several or kind in ("Run", "TrecRun") else None
+
+
+def _role_of_path(source: str | os.PathLike[str]) -> Role | None:
+    """By the first line of a file, which is TREC text or says it; folders and patterns are runs."""
+    path = Path(source)
+    if is_dataset(source) or is_stream(path):
+        return "qrels" if is_dataset(source) else None
+    if path.is_dir() or (not path.exists() and glob.has_magic(str(path))):
+        return "runs"
+    try:
+        with open_bytes(path) as stream:
+            is_text = kind_of(stream) == "text"
+            line = next((line for _, line in data_lines(stream) if is_text), b"")
+    except (InputError, OSError, ValueError):
+        return None  # Whoever reads the file will say what is wrong with it.
+    fields = line.decode("utf-8", "replace").lower().split()
+    if len(fields) == 6:
+        return "runs"
+    is_judgment = len(fields) == 4 and re.fullmatch(r"-?\d+", fields[-1])
+    return "qrels" if is_judgment or GRADES & {*",".join(fields).split(",")} else None

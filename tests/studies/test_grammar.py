@@ -1,0 +1,430 @@
+"""One grammar for all studies: data first, in either order, then measures; one meaning per word."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import steadyrank as sr
+from steadyrank.guesses import ABSENT
+from steadyrank.measures.arguments import names_measures, role_of
+
+WORDS = {
+    "agree": "measures rng",
+    "audit_tests": "measure alpha baseline rng",
+    "check": "",
+    "compare": "measures measure test alpha baseline rng",
+    "components": "measure",
+    "datasets": "measure alpha rng",
+    "discriminative_power": "measures test alpha rng",
+    "evaluate": "measures",
+    "gate": "measures alpha baseline rng",
+    "holes": "measure rng",
+    "instances": "measure alpha rng",
+    "judges": "measure alpha rng",
+    "plan": "measures measure test alpha",
+    "pools": "measures alpha rng",
+    "report": "measures test alpha baseline rng",
+    "simulate": "measure alpha rng",
+    "stability": "measure alpha rng",
+    "topics": "measure alpha baseline rng",
+}
+"""Every study, and which of the common words it has."""
+
+NO_STUDIES = {"plan_instances", "planner_page", "reproduce", "grid", "shard"}
+"""What takes no runs, judgments or scores at first place."""
+
+NAMES = ("bm25", "splade", "dense")
+
+RUNS_AND_SCORES = {
+    "agree": {"topic_sizes": [5], "system_sizes": [3], "n_samples": 3, "measures": ["AP", "RR"]},
+    "audit_tests": {"n_trials": 5},
+    "compare": {"n_samples": 50},
+    "components": {"factors": "kind"},
+    "discriminative_power": {"test": "t"},
+    "instances": {"posterior": False, "n_samples": 20, "a": "bm25", "b": "splade"},
+    "plan": {},
+    "stability": {},
+    "topics": {"n_trials": 20},
+}
+"""Studies of scores, or of runs and judgments, with what makes them short."""
+
+FROM_RUN_INFO = ("agree", "components", "instances")
+"""Those that a frame of one measure, which says nothing about its runs, does not support."""
+
+RUNS_ALONE = {
+    "check": {},
+    "evaluate": {},
+    "holes": {"n_samples": 20},
+    "pools": {"n_trials": 2},
+    "simulate": {"n_samples": 20},
+}
+
+pytestmark = pytest.mark.filterwarnings("ignore::steadyrank.SteadyrankWarning")
+
+
+def signature(name):
+    return inspect.signature(getattr(sr, name)).parameters
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """Three runs of three teams, judgments, and what is known about the runs."""
+    root = tmp_path_factory.mktemp("grammar")
+    rng = np.random.default_rng(1)
+    topics = [f"q{t}" for t in range(12)]
+    grades = {q: {f"d{i}": int(rng.random() < 0.4) for i in range(20)} for q in topics}
+    sr.write_qrels(sr.qrels_from_dict(grades), root / "qrels.txt")
+    (root / "runs").mkdir()
+    for seed, name in enumerate(NAMES):
+        noise = np.random.default_rng(seed).random((12, 20))
+        ranking = {
+            q: {d: grades[q][d] * 0.2 + float(noise[t, i]) for i, d in enumerate(grades[q])}
+            for t, q in enumerate(topics)
+        }
+        sr.write_run(sr.run_from_dict(ranking, name=name), root / "runs" / f"{name}.run")
+    rows = [f"{name},{name},{name},{name}" for name in NAMES]
+    (root / "info.csv").write_text("\n".join(["run,team,system,kind", *rows]) + "\n")
+    return root
+
+
+@pytest.fixture
+def data(home, monkeypatch):
+    monkeypatch.chdir(home)
+    return sr.read_runs("runs", run_info="info.csv"), sr.read_qrels("qrels.txt")
+
+
+def said(result):
+    """All numbers of a result, as text."""
+    results = result if type(result) is list else [result]
+    return [str(one.to_frame().to_dict()) for one in results]
+
+
+# the table of words
+
+
+def test_every_study_is_in_the_table():
+    known = {name for name in sr.__all__ if hasattr(getattr(sr, name), "__wrapped__")}
+    assert known - NO_STUDIES == set(WORDS)
+    listed = re.findall(r"autofunction:: (\w+)", _section("## Studies"))
+    assert set(listed) - NO_STUDIES == set(WORDS) - {"check", "evaluate"}
+
+
+def _section(title):
+    from pathlib import Path
+
+    text = Path(__file__).parents[2].joinpath("docs", "api.md").read_text("utf-8")
+    return text.partition(title)[2].partition("\n## ")[0]
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_a_study_has_the_words_of_the_table(name):
+    words = {"measures", "measure", "test", "alpha", "baseline", "rng"} & signature(name).keys()
+    assert words == set(WORDS[name].split())
+
+
+DEFAULTS = {"alpha": 0.05, "rng": 0, "baseline": None}
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_a_word_means_the_same_everywhere(name):
+    parameters = signature(name)
+    for word, default in DEFAULTS.items():
+        if word not in parameters or (name, word) == ("gate", "baseline"):  # a run of its own
+            continue
+        assert parameters[word].kind is inspect.Parameter.KEYWORD_ONLY
+        assert parameters[word].default == default, word
+    if "rng" in parameters:
+        assert parameters["rng"].annotation == "Rng"
+    if "test" in parameters and name != "plan":  # plan has those that have a formula
+        assert parameters["test"].annotation in ("Test", "str")
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_data_and_measures_come_first(name):
+    places = [p.name for p in signature(name).values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    measures = [place for place in places if place in ("measure", "measures")]
+    assert places[-1:] == measures if name != "check" else not measures
+
+
+@pytest.mark.parametrize(
+    ("name", "word"), [(n, w) for n, own in WORDS.items() for w in ABSENT if w not in own.split()]
+)
+def test_a_word_that_a_study_lacks_is_answered(name, word):
+    with pytest.raises(TypeError, match=f"{name}.. got .* {word!r}: it .*") as told:
+        getattr(sr, name)(None, **{word: 1})
+    assert ABSENT[word] in str(told.value)
+
+
+# data in either order
+
+
+@pytest.mark.parametrize("name", {**RUNS_AND_SCORES, **RUNS_ALONE})
+def test_runs_and_judgments_are_taken_in_either_order(data, name):
+    study = getattr(sr, name)
+    options = {**RUNS_AND_SCORES, **RUNS_ALONE}[name]
+    runs, qrels = data
+    expected = said(study(runs, qrels, **options))
+    assert said(study(qrels, runs, **options)) == expected
+    assert said(study("qrels.txt", runs, **options)) == expected
+    if name not in ("components", "instances", "pools"):  # they need what is known about runs
+        assert said(study("qrels.txt", "runs", **options)) == expected
+        assert said(study("qrels.txt", sorted(map(str, runs.files)), **options)) == said(
+            study(sorted(map(str, runs.files)), "qrels.txt", **options)
+        )
+
+
+def test_a_report_takes_both_orders(data, tmp_path):
+    runs, qrels = data
+    pages = [
+        sr.report(*given, out=tmp_path / "page.html", budget="1s", command="same").path.read_text()
+        for given in ((runs, qrels), (qrels, runs))
+    ]
+    assert pages[0] == pages[1]
+
+
+def test_gate_and_judges_take_the_order_of_the_command(data):
+    pair = ["runs/bm25.run", "runs/dense.run"]
+    gate = sr.gate(*pair, "qrels.txt", measures="AP", margin=0.3)
+    assert said(sr.gate("qrels.txt", *pair, measures="AP", margin=0.3)) == said(gate)
+    judges = sr.judges(*data, {"same": "qrels.txt"}, n_samples=99)
+    assert said(sr.judges(data[1], data[0], {"same": "qrels.txt"}, n_samples=99)) == said(judges)
+
+
+def test_named_arguments_are_what_they_are_named(data):
+    with pytest.raises(sr.InputError):
+        sr.evaluate(runs="qrels.txt", qrels="runs")
+
+
+RANKING = {"q1": {"d1": 0.5, "d2": 0.25}}
+GRADES = {"q1": {"d1": 1, "d2": 0}}
+
+
+@pytest.mark.parametrize(
+    ("source", "role"),
+    [
+        (sr.run_from_dict(RANKING, name="a"), "runs"),
+        (sr.qrels_from_dict(GRADES), "qrels"),
+        (RANKING, "runs"),
+        (GRADES, None),
+        ({"q1": {"d1": np.float32(0.5)}}, "runs"),
+        ({"a": RANKING}, "runs"),
+        ({"a": "a.run"}, "runs"),
+        (["a.run"], "runs"),
+        ((), "runs"),
+        (pd.DataFrame({"qid": ["1"], "docno": ["d"], "score": [1.0]}), "runs"),
+        (pd.DataFrame({"qid": ["1"], "docno": ["d"], "label": [1]}), "qrels"),
+        (pd.DataFrame({"q_id": ["1"], "doc_id": ["d"], "score": [1]}), None),
+        ("irds:vaswani", "qrels"),
+        ("no-such-file", None),
+        ("*.run", "runs"),
+        ("-", None),
+        (None, None),
+        (3, None),
+    ],
+)
+def test_what_an_argument_is(source, role):
+    assert role_of(source) == role
+
+
+def test_named_tuples_show_what_they_are():
+    ir_measures = pytest.importorskip("ir_measures")
+    assert role_of([ir_measures.Qrel("q1", "d1", 1)]) == "qrels"
+    assert role_of([ir_measures.ScoredDoc("q1", "d1", 1.0)]) == "runs"
+
+
+@pytest.mark.parametrize(
+    ("line", "role"),
+    [
+        ("q1 Q0 d1 1 0.5 tag", "runs"),
+        ("q1 Q0 label 1 0.5 tag", "runs"),
+        ("q1 0 d1 1", "qrels"),
+        ("# a comment\n\nq1 0 d1 -1", "qrels"),
+        ("q1 0 d1 1.5", None),
+        ("q1\td1\t1", None),
+        ("query-id\tcorpus-id\tscore", None),
+        ("query_id,doc_id,relevance", "qrels"),
+        (",qid,docno,label", "qrels"),
+        ("topic,bm25,dense", None),
+        ('{"q1": {"d1": 1}}', None),
+        ("", None),
+    ],
+)
+def test_what_a_file_is(tmp_path, line, role):
+    path = tmp_path / "file"
+    path.write_text(line + "\n")
+    assert role_of(path) == role
+    import gzip
+
+    packed = tmp_path / "packed"
+    packed.write_bytes(gzip.compress((line + "\n").encode()))
+    assert role_of(str(packed)) == role
+
+
+def test_a_pipe_is_not_looked_into(tmp_path):
+    import os
+
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert role_of(pipe) is None
+
+
+# measures
+
+
+@pytest.mark.parametrize("name", [n for n in RUNS_AND_SCORES if n != "agree"])
+@pytest.mark.parametrize("measure", ["nDCG@10", "ndcg_cut_10", sr.parse_measure("nDCG@10")])
+def test_a_measure_is_given_by_position_or_by_either_word(data, name, measure):
+    study, options = getattr(sr, name), RUNS_AND_SCORES[name]
+    expected = said(study(*data, **options, measures=["nDCG@10"]))
+    assert said(study(*data, measure, **options)) == expected
+    assert said(study(*data, measure=measure, **options)) == expected
+    assert said(study(*data, measures=[measure], **options)) == expected
+    scores = sr.evaluate(*data, ["AP", "nDCG@10"])
+    if measure != "ndcg_cut_10":  # of scores, names are labels
+        assert said(study(scores, measure, **options)) == expected
+        assert said(study(scores, measures=measure, **options)) == expected
+
+
+@pytest.mark.parametrize("name", ["holes", "pools", "simulate", "evaluate"])
+def test_studies_of_rankings_take_a_measure_by_position(data, name):
+    study, options = getattr(sr, name), RUNS_ALONE[name]
+    assert said(study(*data, "nDCG@10", **options)) == said(
+        study(*data, measure="nDCG@10", **options)
+    )
+    assert said(study(*data, "nDCG@10", **options)) == said(
+        study(*data, measures=["nDCG@10"], **options)
+    )
+
+
+@pytest.mark.parametrize("name", [n for n, words in WORDS.items() if words.startswith("measure ")])
+def test_several_measures_for_one_are_answered(name):
+    with pytest.raises(sr.InputError, match=f"{name} takes one measure at a time, got AP, RR"):
+        getattr(sr, name)(None, measures=["AP", "RR"])
+
+
+def test_both_words_at_once_are_refused(data):
+    for study in (sr.compare, sr.evaluate, sr.stability, sr.plan):
+        with pytest.raises(sr.InputError, match="give either measure= or measures=, not both"):
+            study(*data, measure="AP", measures=["AP"])
+
+
+def test_what_names_measures(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "AP").write_text("q1 0 d1 1\n")
+    scores = sr.as_scores({"q1": {"mine": 1.0}}, name="a")
+    assert names_measures(["RR", sr.parse_measure("P@5")])
+    assert not names_measures("AP")  # a file of that name
+    assert not names_measures("mine")
+    assert names_measures("mine", scores)
+    assert not names_measures([])
+    assert not names_measures("x" * 5000)
+
+
+def test_too_many_arguments_are_left_to_python(data):
+    with pytest.raises(TypeError, match="positional argument"):
+        sr.compare(*data, "AP", "t")
+    with pytest.raises(TypeError, match="multiple values for argument 'qrels'"):
+        sr.compare(*data, qrels=data[1])
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'qrels'"):
+        sr.evaluate(data[0], "AP")
+
+
+# frames
+
+
+def frames(scores):
+    """The same scores of one measure in every form of table that people have."""
+    polars = pytest.importorskip("polars")
+    import pyarrow as pa
+
+    long = scores.to_frame()
+    wide = long.pivot(index="topic", columns="run", values="value")[list(scores.runs)]
+    columns = wide.reset_index().rename_axis(columns=None)
+    return {
+        "long": long,
+        "wide, topics in the index": wide,
+        "wide, a column of topics": columns,
+        "polars, long": polars.from_pandas(long),
+        "polars, wide": polars.from_pandas(columns),
+        "arrow, wide": pa.Table.from_pandas(columns, preserve_index=False),
+    }
+
+
+@pytest.mark.parametrize("name", [n for n in RUNS_AND_SCORES if n not in FROM_RUN_INFO])
+def test_every_study_takes_long_and_wide_frames(data, name):
+    study, options = getattr(sr, name), RUNS_AND_SCORES[name]
+    scores = sr.evaluate(*data, "AP")
+    plain = sr.Scores(
+        measures=scores.measures, runs=scores.runs, topics=scores.topics, values=scores.values
+    )
+    expected = said(study(plain, "AP", **options))
+    for form, frame in frames(scores).items():
+        assert said(study(frame, "AP", **options)) == expected, form
+
+
+def test_gate_judges_and_report_take_frames(data, tmp_path):
+    scores = sr.evaluate(*data, "AP")
+    by_run = {run: scores.select(runs=run) for run in NAMES}
+    expected = sr.gate(by_run["bm25"], by_run["dense"], "AP", margin=0.3).to_frame()
+    for place in (0, 2):
+        old, new = (list(frames(by_run[run]).values())[place] for run in ("bm25", "dense"))
+        shown = sr.gate(old, new, "AP", margin=0.3).to_frame()
+        pd.testing.assert_frame_equal(shown, expected)
+    judged = sr.judges(scores, {"same": scores}, n_samples=99)
+    assert said(sr.judges(scores.to_frame(), {"same": scores.to_frame()}, n_samples=99)) == said(
+        judged
+    )
+    page = tmp_path / "page.html"
+    for given in (scores, scores.to_frame(), frames(scores)["wide, a column of topics"]):
+        report = sr.report(given, "AP", out=page, budget="1s")
+        assert said(report.results["compare"][0]) == said(
+            sr.report(scores=scores, out=page, budget="1s").results["compare"][0]
+        )
+
+
+def test_a_frame_of_a_run_stays_a_run(data):
+    runs, qrels = data
+    frame = runs[0].to_frame()
+    assert sr.evaluate(frame, qrels, "AP").mean() == sr.evaluate(runs[0], qrels, "AP").mean()
+    numbered = frame.assign(doc_id=range(len(frame)))
+    assert sr.evaluate(numbered, qrels, "AP").runs == ("run",)
+
+
+def test_what_is_no_table_of_scores_is_left_alone():
+    from steadyrank.data.interop.objects import scores_in_table
+
+    nested = pd.DataFrame({"a": [1.0, 2.0]}, index=[["x", "y"], [1, 2]])
+    words = pd.DataFrame({"topic": ["1"], "a": [0.5], "b": ["much"]})
+    for source in (nested, words, pd.DataFrame({"topic": ["1"]}), None, "scores.csv", [0.5]):
+        assert scores_in_table(source) is None
+
+
+def test_measures_from_a_generator_are_taken_once(data):
+    scores = sr.evaluate(*data, (name for name in ("AP", "RR")))
+    assert scores.measures == ("AP", "RR")
+
+
+def test_a_frame_that_holds_no_scores_says_what_it_lacks():
+    with pytest.raises(sr.InputError, match="perquery=True"):
+        sr.compare(pd.DataFrame({"name": ["bm25"], "map": [0.3]}))
+
+
+def test_signatures_can_be_looked_at():
+    assert list(signature("compare"))[:3] == ["scores", "qrels", "measures"]
+    assert sr.compare.__doc__.startswith("Test all pairs")
+    import pickle
+
+    assert pickle.loads(pickle.dumps(sr.evaluate)) is sr.evaluate
+
+
+@pytest.mark.filterwarnings("always::steadyrank.SteadyrankWarning")
+def test_a_warning_names_the_line_that_called_the_study(data):
+    grades = {**{q: data[1].judgments(q) for q in data[1].topics}, "q99": {"d1": 1}}
+    with pytest.warns(sr.SteadyrankWarning, match="lack judged topics") as told:
+        sr.compare("runs", sr.qrels_from_dict(grades), "AP", n_samples=50)
+    assert {warning.filename for warning in told} == {__file__}
