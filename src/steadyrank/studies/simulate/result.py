@@ -16,7 +16,14 @@ from steadyrank.stats.ranks.correlation import kendall_tau
 from steadyrank.stats.run_means import other_first
 from steadyrank.studies.simulate.measures import Denominator
 from steadyrank.studies.simulate.prediction import Prediction
-from steadyrank.studies.simulate.profiles import Bandwidth, Depth, Model, ScoreSource
+from steadyrank.studies.simulate.profiles import (
+    Bandwidth,
+    Depth,
+    KernelName,
+    Mixture,
+    Model,
+    ScoreSource,
+)
 from steadyrank.studies.simulate.statistics import (
     CollectionCorrelation,
     ErrorRate,
@@ -77,6 +84,8 @@ class SimulateResult(Framed):
     n_samples: int
     depth: Depth
     bandwidth: Bandwidth | float
+    kernel: KernelName = "gaussian"
+    mixture: Mixture = "gamma-normal"
     denominator: Denominator | None
     """Of independent runs; shared documents carry their own recall base."""
     score_source: ScoreSource
@@ -109,7 +118,7 @@ class SimulateResult(Framed):
     without_relevant: int = 0
     """Topics, over all samples, whose shared documents held no relevant one: they score 0."""
     plain: int
-    """Cells whose scores a kernel density could not smooth in both classes."""
+    """Cells with a class of documents too small or constant to smooth: it is bootstrapped."""
     truncated: int
     """Draws of a cell with more relevant documents than its ranking is deep."""
     top: int | None = None
@@ -209,13 +218,18 @@ class SimulateResult(Framed):
             )
         return np.asarray(self.rank_share[:, :k].sum(axis=1))
 
+    def model_name(self, of_width: str = "") -> str:
+        """How scores of independent runs are drawn; `of_width` stands before the bandwidth."""
+        kernel = "" if self.kernel == "gaussian" else f"{self.kernel} kernel, "
+        smooth = f"KDE, {kernel}{of_width}{self.bandwidth}"
+        return {"bootstrap": "bootstrap", "kde": smooth, "parametric": self.mixture}[self.model]
+
     def caption(self) -> str:
         """What a table of this result must say."""
-        model = "bootstrap" if self.model == "bootstrap" else f"KDE, bandwidth {self.bandwidth}"
         drawn = (
             "documents shared by all runs"
             if self.documents == "shared"
-            else f"independent runs, {model}"
+            else f"independent runs, {self.model_name('bandwidth ')}"
         )
         base = "" if self.denominator is None else f", denominator {self.denominator}"
         return (

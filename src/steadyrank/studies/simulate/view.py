@@ -20,7 +20,7 @@ from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.simulate.result import SimulateResult, grades_words
-from steadyrank.words import chance, figure, percent
+from steadyrank.words import chance, decimals_for, figure, percent
 
 TOP = 3
 """The K of "probability of top K", where there are more runs than that."""
@@ -176,7 +176,8 @@ def _bins(result: SimulateResult) -> list[dict[str, Any]]:
 
 
 def _bin(row: Row) -> Cell:
-    low, high = f"{row['low']:.2f}", f"{row['high']:.2f}"
+    form = decimals_for(row["low"], row["high"])
+    low, high = (f"{row[end]:{form}}" for end in ("low", "high"))
     return name(f"{low}–{high}" if math.isfinite(row["high"]) else f"{low} or more")
 
 
@@ -213,7 +214,7 @@ def _odd_rows(result: SimulateResult) -> list[dict[str, Any]]:
         ),
         (
             "rankings with too few distinct scores to smooth (bootstrapped)",
-            result.plain if result.model == "kde" else 0,
+            result.plain if result.model != "bootstrap" else 0,
             n_cells,
         ),
         (
@@ -351,6 +352,8 @@ def fields(result: SimulateResult) -> dict[str, Any]:
             "same_leader": order.is_same_leader,
         },
         "bandwidth": result.bandwidth if result.model == "kde" else None,
+        "kernel": result.kernel if result.model == "kde" else None,
+        "mixture": result.mixture if result.model == "parametric" else None,
         **picked(result, "mode denominator score_source device none_relevant"),
         **picked(result, "without_relevant plain truncated"),
     }
