@@ -310,10 +310,9 @@ class CompareResult(Framed):
         if not self.n_missing:
             return ""
         total = (sum(self.n_instances) or len(self.runs)) * self.n_topics
+        meant = f"{self.row_word}s are ranked by least-squares means, pairs tested on shared topics"
         if self.test == "welch":
-            meant = "each run has topics of its own."
-        else:
-            meant = f"{self.row_word}s are ranked by least-squares means, pairs tested on shared topics."
+            meant = "each run has topics of its own"
         return f"{self.n_missing:,} of {total:,} scores are missing: {meant}."
 
     def rank_words(self) -> str:
