@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import steadyrank as sr
-from bench.coverage.worlds import average_precision, fresh_rankings, quiet
+from bench.coverage.worlds import fresh_collection, quiet
 from bench.documents import DEPTH, N_TOPICS, TRACKS
 from steadyrank.studies.simulate.prediction import second_collections
 from steadyrank.studies.simulate.statistics import error_rate
@@ -50,10 +50,7 @@ def trial(track: str, rng: np.random.Generator) -> dict[str, tuple[float, float]
         model=TRACKS[track],
         rng=rng,
     )
-    fresh = np.zeros((N_FRESH, N_RUNS))
-    for collection in fresh:
-        for rankings in fresh_rankings(drawn.truth, rng):
-            collection += average_precision(*rankings) / N_TOPICS
+    fresh = np.stack([fresh_collection(drawn.truth, rng).mean(axis=1) for _ in range(N_FRESH)])
     seed = int(rng.integers(2**31))
     results = {
         name: sr.simulate(

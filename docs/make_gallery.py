@@ -278,6 +278,26 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         f"Figure 8 of {JAYASINGHE}",
         'sr.plot(sweep, kind="topics", system="rate=0.5")',
     ),
+    ("InstancesTable", "contradictions"): Entry(
+        "What would each instance alone have said?",
+        f"Figure 7 of {JAYASINGHE}",
+        'sr.plot(sweep, kind="contradictions")',
+    ),
+    ("InstancesTable", "pools"): Entry(
+        "How many instances make a p-value settle?",
+        f"Figure 9 of {JAYASINGHE}",
+        'sr.plot(sweep, kind="pools")',
+    ),
+    ("InstancesTable", "sorted"): Entry(
+        "Which test finds more on the same pools?",
+        f"Figure 10 of {JAYASINGHE}",
+        'sr.plot(sweep, kind="sorted")',
+    ),
+    ("InstancesTable", "agreement"): Entry(
+        "Do two tests say the same?",
+        f"Figure 11 of {JAYASINGHE}",
+        'sr.plot(sweep, kind="agreement")',
+    ),
     ("InstancesResult", "margin"): Entry(
         "Is one system no worse than another?",
         f"one interval of Figure 12, {JAYASINGHE}",
@@ -292,6 +312,26 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "How much does one system vary on a topic?",
         f"Figure 8 of {JAYASINGHE}",
         'sr.plot(pair, kind="topics")',
+    ),
+    ("InstancesResult", "contradictions"): Entry(
+        "What would each instance alone have said?",
+        f"Figure 7 of {JAYASINGHE}",
+        'sr.plot(pair, kind="contradictions")',
+    ),
+    ("InstancesResult", "pools"): Entry(
+        "How many instances make a p-value settle?",
+        f"Figure 9 of {JAYASINGHE}",
+        'sr.plot(pair, kind="pools")',
+    ),
+    ("InstancesResult", "sorted"): Entry(
+        "Which test finds more on the same pools?",
+        f"Figure 10 of {JAYASINGHE}",
+        'sr.plot(pair, kind="sorted")',
+    ),
+    ("InstancesResult", "agreement"): Entry(
+        "Do two tests say the same?",
+        f"Figure 11 of {JAYASINGHE}",
+        'sr.plot(pair, kind="agreement")',
     ),
     ("InstancePlan", "power"): Entry(
         "How many topics and instances does a comparison need?", OWN, "sr.plot(design)"

@@ -31,6 +31,9 @@ from steadyrank.studies.simulate.statistics import (
 )
 from steadyrank.words import counted
 
+NO_SPREAD = 1e-14
+"""A variance of differences that is rounding."""
+
 Device = Literal["cpu", "cuda"]
 Documents = Literal["shared", "independent"]
 Mode = Literal["sound", "paper"]
@@ -169,6 +172,28 @@ class SimulateResult(Framed):
             shares[first, second] = np.where(is_ahead, kept, swap)
             shares[second, first] = np.where(is_ahead, swap, kept)
         return shares
+
+    @property
+    def document_share(self) -> np.ndarray:
+        """[pair]: which share of a difference's variance over topics is due to the documents.
+
+        Topics have documents of their own, so that the mean difference over N topics has 1 / N of
+        their mean noise as its variance over collections: N times that, over the variance of the
+        observed differences by topic. It may exceed 1 by chance; NaN where these do not vary.
+        """
+        if len(self.runs) < 2 or self.n_samples < 2 or len(self.topics) < 2:
+            return np.full(len(self.raw_pvalue), np.nan)
+        first, second = all_pairs(len(self.runs)).T
+
+        def of_difference(covariance: np.ndarray) -> np.ndarray:
+            own = np.diag(covariance)
+            both = own[first] + own[second] - 2.0 * covariance[first, second]
+            return np.asarray(np.maximum(both, 0.0))
+
+        noise = len(self.topics) * of_difference(np.cov(self.simulated, rowvar=False))
+        observed = of_difference(np.cov(self.raw))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(observed > NO_SPREAD, noise / observed, np.nan)
 
     @property
     def other_first(self) -> str | None:

@@ -156,14 +156,16 @@ def _tops(result: SimulateResult) -> list[int]:
 def _neighbour_rows(result: SimulateResult) -> list[dict[str, Any]]:
     order, above = np.argsort(-result.raw_mean, kind="stable").tolist(), result.above
     pairs = map(tuple, all_pairs(len(order)).tolist())
-    rate = dict(zip(pairs, result.significance.rate.tolist(), strict=True))
+    rates = zip(result.significance.rate.tolist(), result.document_share.tolist(), strict=True)
+    of_pair = dict(zip(pairs, rates, strict=True))
     return [
         {
             "better": result.runs[a],
             "next": result.runs[b],
             "difference": float(result.raw_mean[a] - result.raw_mean[b]),
             "same_order": float(above[a, b]),
-            "significant": rate[min(a, b), max(a, b)],
+            "significant": of_pair[min(a, b), max(a, b)][0],
+            "document_share": of_pair[min(a, b), max(a, b)][1],
         }
         for a, b in itertools.pairwise(order)
     ]
@@ -257,11 +259,13 @@ NEIGHBOURS = TableSpec(
         Col("difference"),
         Col("same_order", form="percent", when="known", about="ties count half"),
         Col("significant", form="percent"),
+        Col("document_share", "document noise", "percent", "known"),
     ),
     caption=lambda result: (
         f"Neighbours by {result.measure}: "
         + ("" if result.prediction is None else "same order in a second collection (probability), ")
-        + "significant in simulated collections (share, t test)."
+        + "significant in simulated collections (share, t test); document noise: its share of the "
+        "variance over topics."
     ),
 )
 ERRORS = TableSpec(
@@ -377,6 +381,7 @@ def _prediction(result: SimulateResult) -> dict[str, Any] | None:
 
 def _pairs(result: SimulateResult) -> list[dict[str, Any]]:
     raw, simulated, rates = result.raw_mean, result.simulated_mean, result.significance
+    shares = result.document_share
     return [
         {
             "a": result.runs[a],
@@ -386,6 +391,7 @@ def _pairs(result: SimulateResult) -> list[dict[str, Any]]:
             "rate": rates.rate[i],
             "rate_error": rates.rate_error[i],
             "raw_pvalue": result.raw_pvalue[i],
+            "document_share": shares[i],
         }
         for i, (a, b) in enumerate(all_pairs(len(result.runs)).tolist())
     ]
