@@ -19,7 +19,7 @@ import numpy as np
 
 import steadyrank as sr
 from bench.coverage.worlds import fresh_collection, quiet
-from bench.documents import DEPTH, N_TOPICS, TRACKS
+from bench.documents import TRACKS, drawn_track
 from steadyrank.studies.simulate.prediction import second_collections
 from steadyrank.studies.simulate.statistics import error_rate
 
@@ -41,15 +41,7 @@ N_RUNS, N_FRESH, N_SAMPLES = 20, 100, 1000
 
 def trial(track: str, rng: np.random.Generator) -> dict[str, tuple[float, float]]:
     """One track: by model, the distance from fresh error rates, and the rate over all bins."""
-    drawn = sr.simulated_track(
-        n_teams=N_RUNS,
-        runs_per_team=1,
-        n_topics=N_TOPICS,
-        depth=DEPTH,
-        pool_depth=DEPTH,
-        model=TRACKS[track],
-        rng=rng,
-    )
+    drawn = drawn_track(track, N_RUNS, rng)
     fresh = np.stack([fresh_collection(drawn.truth, rng).mean(axis=1) for _ in range(N_FRESH)])
     seed = int(rng.integers(2**31))
     results = {

@@ -133,6 +133,7 @@ def test_a_class_too_small_or_constant_to_fit_is_bootstrapped():
         "others of one score": ([2.0, 1.5], [1.0, 1.0, 1.0]),
         "all of one score": ([1.0, 1.0], [1.0, 1.0]),
         "no others": ([2.0, 1.0], []),
+        "others but rounding apart": ([3e9, 2e9], [1e9] * 20 + [1e9 - 1.2e-7]),
         "none relevant": ([], [2.0, 1.0]),
     }
     for mixture in profile_kernels.MIXTURES:

@@ -14,7 +14,6 @@ from itertools import compress, pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import rankdata
 
 from steadyrank.compute.kernels import WORD, kernel
 from steadyrank.data.qrels import JudgedRun
@@ -232,8 +231,8 @@ def choose_shards(
     scale = shards.partition.sizes / np.maximum(csi.sizes, 1)
     if decay is not None:
         worth = _decaying_votes(ranked, keys, csi.member, csi_depth, decay, shards.matches.shape[1])
-        # As whole numbers in the order of their worth, so that one kernel marks both.
-        votes = rankdata(worth, method="dense", axis=1).astype(np.int64) * (worth > 0.0)
+        # As whole numbers in the order of their worth, 0 for none, so that one kernel marks both.
+        votes = np.searchsorted(np.unique(np.append(worth, 0.0)), worth)
         scale = np.ones_like(scale)
     _mark_chosen(votes, firsts, scale, top_shards, chosen)
     return chosen

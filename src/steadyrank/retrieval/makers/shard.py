@@ -290,6 +290,7 @@ def _shards_by_measure(
     by_number: dict[int, list[str]] = {}
     for name in names:
         by_number.setdefault(own.get(name, numbers.get("", 5)), []).append(name)
+    options["rng"] = seed_from(options.get("rng", 0))  # the same for all, also where it is drawn
     parts = []
     for number, some in by_number.items():
         kept = None if store is None else Path(store) / f"top-{number}"

@@ -177,20 +177,6 @@ def agree(
     pairs = all_pairs(n_measures)
     single = len(pairs) * len(sizes["topic_sizes"]) * len(sizes["system_sizes"]) == 1
     n_interval_samples = 0 if mode == "paper" or single else n_interval_samples
-    correlations = sample_correlations(
-        values,
-        **sizes,
-        n_samples=n_samples,
-        n_resamples=n_interval_samples,
-        ties=ties,
-        seed=seed,
-        jobs=jobs,
-        scheduler=scheduler,
-        executor=executor,
-        progress=progress,
-    )
-    samples = by_coefficient(correlations, reference)
-    _warn_undefined(samples[coefficient], coefficient, pairs, chosen.measures)
     strata = strata or DEFAULT_STRATA[mode]
     machine: Any = {"jobs": jobs, "scheduler": scheduler, "executor": executor}
     within = [
@@ -210,6 +196,20 @@ def agree(
         )
         for name in names
     ]
+    correlations = sample_correlations(
+        values,
+        **sizes,
+        n_samples=n_samples,
+        n_resamples=n_interval_samples,
+        ties=ties,
+        seed=seed,
+        jobs=jobs,
+        scheduler=scheduler,
+        executor=executor,
+        progress=progress,
+    )
+    samples = by_coefficient(correlations, reference)
+    _warn_undefined(samples[coefficient], coefficient, pairs, chosen.measures)
     anovas = {name: effects_table(drawn, mode, strata, power) for name, drawn in samples.items()}
     return AgreeResult(
         coefficient=coefficient,

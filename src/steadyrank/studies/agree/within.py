@@ -82,6 +82,8 @@ def component_agreement(
     **drawing: Any,
 ) -> ComponentAgreement:
     """Correlate measures within each level of a component, [measure, system, topic] as given."""
+    if component in FACTORS:
+        raise InputError(f"a factor cannot be named {component!r}, which the ANOVA has: rename it")
     levels = tuple(dict.fromkeys(labels))
     codes = np.array([levels.index(label) for label in labels])
     counts = np.bincount(codes)

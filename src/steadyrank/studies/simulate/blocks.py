@@ -319,10 +319,8 @@ def summarise_on_gpu(
     n_topics = study.raw.shape[1]
     critical = statistics.critical_value(n_topics, alpha)
     place = statistics.place_from_top(study.n_samples, alpha)
-    pairs, means = (
-        samples.statistics(all_pairs(len(study.raw)), critical, place),
-        samples.means.get(),
-    )
+    pairs = samples.statistics(all_pairs(len(study.raw)), critical, place)
+    means = samples.means.get()
     is_usual = (study.n_bins, study.bin_width) == (N_BINS, WIDTH)  # the only bins that it counts
     return Summary(
         means=means,

@@ -231,6 +231,8 @@ def _law_of(values, rule, number, is_relevant):
     if is_relevant:
         return NORMAL, mean, _deviation(values), 0.0
     location, scale, shape = _gamma_law(values, mean, rule == EXPONENTIAL)
+    if not (values[-1] > location and scale > 0.0):  # the spread is rounding
+        return SMOOTHED, 0.0, 0.0, 0.0
     return SKEWED, location, scale, shape
 
 
