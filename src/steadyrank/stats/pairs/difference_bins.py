@@ -134,3 +134,21 @@ def shifted_sums(values, raw, shift, squares):
             total_squares += off * off
         shift[cell] = total
         squares[cell] = total_squares
+
+
+@kernel
+def difference_variances(values, pairs, out):
+    """Variances of the differences of pairs of rows, one by one.
+
+    Products of matrices would depend on threads and on the order of the rows.
+    """
+    n = values.shape[1]
+    for p in range(len(pairs)):
+        a, b = values[pairs[p, 0]], values[pairs[p, 1]]
+        total = squares = 0.0
+        for i in range(n):
+            total += a[i] - b[i]
+        mean = total / n
+        for i in range(n):
+            squares += (a[i] - b[i] - mean) ** 2
+        out[p] = squares / (n - 1.0)

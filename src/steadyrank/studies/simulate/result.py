@@ -11,6 +11,7 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank.errors import InputError
 from steadyrank.notebook import Framed, shown_by
+from steadyrank.stats.pairs.difference_bins import difference_variances
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.ranks.correlation import kendall_tau
 from steadyrank.stats.run_means import other_first
@@ -183,15 +184,11 @@ class SimulateResult(Framed):
         """
         if len(self.runs) < 2 or self.n_samples < 2 or len(self.topics) < 2:
             return np.full(len(self.raw_pvalue), np.nan)
-        first, second = all_pairs(len(self.runs)).T
-
-        def of_difference(covariance: np.ndarray) -> np.ndarray:
-            own = np.diag(covariance)
-            both = own[first] + own[second] - 2.0 * covariance[first, second]
-            return np.asarray(np.maximum(both, 0.0))
-
-        noise = len(self.topics) * of_difference(np.cov(self.simulated, rowvar=False))
-        observed = of_difference(np.cov(self.raw))
+        pairs = all_pairs(len(self.runs))
+        noise, observed = np.empty((2, len(pairs)))
+        difference_variances(np.ascontiguousarray(self.simulated.T), pairs, noise)
+        difference_variances(np.ascontiguousarray(self.raw), pairs, observed)
+        noise *= len(self.topics)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(observed > NO_SPREAD, noise / observed, np.nan)
 
