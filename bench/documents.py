@@ -58,9 +58,9 @@ def held(samples: np.ndarray, truth: np.ndarray) -> float:
     return float(np.mean((low - 1e-12 <= truth) & (truth <= high + 1e-12)))
 
 
-def trial(track: str, n_runs: int, rng: np.random.Generator) -> dict[str, Figures]:
-    """One track: by measure, what each model says of it, and what is true."""
-    drawn = sr.simulated_track(
+def drawn_track(track: str, n_runs: int, rng: np.random.Generator) -> sr.SimulatedTrack:
+    """A track of runs by as many teams."""
+    return sr.simulated_track(
         n_teams=n_runs,
         runs_per_team=1,
         n_topics=N_TOPICS,
@@ -69,6 +69,11 @@ def trial(track: str, n_runs: int, rng: np.random.Generator) -> dict[str, Figure
         model=TRACKS[track],
         rng=rng,
     )
+
+
+def trial(track: str, n_runs: int, rng: np.random.Generator) -> dict[str, Figures]:
+    """One track: by measure, what each model says of it, and what is true."""
+    drawn = drawn_track(track, n_runs, rng)
     seed = int(rng.integers(2**31))
     fresh = np.zeros((len(MEASURES), N_FRESH, n_runs))
     for collection in range(N_FRESH):

@@ -367,6 +367,26 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         'sr.plot(sweep, kind="topics", system="rate=0.5")',
         f"Figure 8 of {JAYASINGHE}",
     ),
+    ("InstancesTable", "contradictions"): Entry(
+        "What would each instance alone have said?",
+        f"Figure 7 of {JAYASINGHE}",
+        'sr.plot(sweep, kind="contradictions")',
+    ),
+    ("InstancesTable", "pools"): Entry(
+        "How many instances make a p-value settle?",
+        f"Figure 9 of {JAYASINGHE}",
+        'sr.plot(sweep, kind="pools")',
+    ),
+    ("InstancesTable", "sorted"): Entry(
+        "Which test finds more on the same pools?",
+        f"Figure 10 of {JAYASINGHE}",
+        'sr.plot(sweep, kind="sorted")',
+    ),
+    ("InstancesTable", "agreement"): Entry(
+        "Do two tests say the same?",
+        f"Figure 11 of {JAYASINGHE}",
+        'sr.plot(sweep, kind="agreement")',
+    ),
     ("InstancesResult", "margin"): Entry(
         "Is one system no worse than another?",
         "The interval of the difference reaches below the dashed margin, so non-inferiority "
@@ -387,6 +407,26 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "all of them.",
         'sr.plot(pair, kind="topics")',
         f"Figure 8 of {JAYASINGHE}",
+    ),
+    ("InstancesResult", "contradictions"): Entry(
+        "What would each instance alone have said?",
+        f"Figure 7 of {JAYASINGHE}",
+        'sr.plot(pair, kind="contradictions")',
+    ),
+    ("InstancesResult", "pools"): Entry(
+        "How many instances make a p-value settle?",
+        f"Figure 9 of {JAYASINGHE}",
+        'sr.plot(pair, kind="pools")',
+    ),
+    ("InstancesResult", "sorted"): Entry(
+        "Which test finds more on the same pools?",
+        f"Figure 10 of {JAYASINGHE}",
+        'sr.plot(pair, kind="sorted")',
+    ),
+    ("InstancesResult", "agreement"): Entry(
+        "Do two tests say the same?",
+        f"Figure 11 of {JAYASINGHE}",
+        'sr.plot(pair, kind="agreement")',
     ),
     ("InstancePlan", "power"): Entry(
         "How many topics and instances does a comparison need?",

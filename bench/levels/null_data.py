@@ -107,6 +107,14 @@ RUNS: Mapping[str, Callable[[Stream, int, int, int], np.ndarray]] = {
 }
 """Runs of equal mean [trial, run, topic]; in the first three kinds runs are exchangeable."""
 
+
+def apart(stream: Stream, n_trials: int, n_topics: int, *, kind: str) -> np.ndarray:
+    """Two runs of equal mean that share no topic, each with as many of its own."""
+    scores = RUNS[kind](stream, n_trials, n_runs=2, n_topics=2 * n_topics).copy()
+    scores[:, 0, n_topics:] = scores[:, 1, :n_topics] = np.nan
+    return scores
+
+
 EXCHANGEABLE = ("normal", "AP", "P@5")
 
 

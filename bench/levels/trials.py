@@ -20,6 +20,7 @@ from bench.levels import pvalues as run
 from steadyrank.compute.random import block_stream
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.tests import paired_t, sign_test, wilcoxon
+from steadyrank.stats.pairs.two_sample import welch
 
 ALPHAS = (0.05, 0.01)
 CONFIDENCE = 0.999
@@ -231,6 +232,19 @@ PAIRS = Section(
             rejects=run.pairs(studentized_bootstrap, sampled=True, mode="paper"),
             data=EXCHANGEABLE,
             paper=True,
+        ),
+    ),
+)
+
+UNPAIRED = Section(
+    title="Two runs on different topics, as many for each",
+    draws={kind: partial(null_data.apart, kind=kind) for kind in (*EXCHANGEABLE, *UNEQUAL, SPREAD)},
+    tests=(
+        LevelTest(
+            name="welch",
+            offered=("compare --test welch",),
+            rejects=run.pairs(welch),
+            data=(*EXCHANGEABLE, *UNEQUAL, SPREAD),
         ),
     ),
 )
@@ -828,6 +842,7 @@ SEGMENTS = Section(
 
 SECTIONS = (
     PAIRS,
+    UNPAIRED,
     FAMILY,
     MANY,
     PARTIAL,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 MISSING = "–"
@@ -262,6 +263,16 @@ def exact(value: Any) -> str:
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return ""
     return repr(float(value)) if isinstance(value, float) else str(value)
+
+
+def decimals_for(*values: float) -> str:
+    """The format, of two decimals at least, that shows every digit of numbers such as 0.005.
+
+    >>> decimals_for(0.0, 0.01), decimals_for(0.005, 0.01), decimals_for(20.0, float("inf"))
+    ('.2f', '.3f', '.2f')
+    """
+    exponents = [Decimal(f"{x:.12g}").as_tuple().exponent for x in values if math.isfinite(x)]
+    return f".{max(2, *(-int(exponent) for exponent in exponents))}f"
 
 
 def filled(text: str, subject: Any) -> str:

@@ -159,3 +159,21 @@ def test_mistakes_are_told_in_one_line(capsys, corpus, arguments, message):
     assert (code, shown) == (2, "")
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_shards_by_measure_and_rank_s(capsys, corpus, tmp_path):
+    design = [*DESIGN[:-2], "-m", "AP", "-m", "P@5", "--selection", "rank-s", "--decay", 3]
+    means = {}
+    for number in (("1",), ("3",), ("1", "AP=3")):
+        chosen = [text for one in number for text in ("--top-shards", one)]
+        code, out, err = call(capsys, "shard", corpus, *design, *chosen, "--json", "--quiet")
+        assert (code, err) == (0, "")
+        means[number] = [row["mean"] for row in json.loads(out)["runs"]]
+    for one, three, both in zip(*means.values(), strict=True):
+        assert both == {"AP": three["AP"], "P@5": one["P@5"]}
+    code, _, err = call(capsys, "shard", corpus, *design, "--top-shards", "AP=3", "--out", tmp_path)
+    assert code == 2
+    assert "one number of shards" in err
+    code, _, err = call(capsys, "shard", corpus, *design, "--top-shards", "AP=x")
+    assert code == 2
+    assert "not a number of shards" in err

@@ -11,15 +11,8 @@ from scipy import integrate, special, stats
 
 from steadyrank.compute.random import block_stream
 from steadyrank.errors import InputError
-from steadyrank.papers.jayasinghe2015.instance_tests import (
-    METHODS,
-    TESTS,
-    error_rates,
-    method_pvalues,
-    pool_pvalues,
-)
+from steadyrank.papers.jayasinghe2015.instance_tests import TESTS, error_rates
 from steadyrank.papers.jayasinghe2015.pitfalls import (
-    contradictions,
     equivalence_intervals,
     instance_spread,
     paper_comparisons,
@@ -36,6 +29,7 @@ from steadyrank.stats.mixed.two_way import (
     two_way_pvalues,
     welch_pvalues,
 )
+from steadyrank.studies.instances.pools import METHODS, contradictions, method_pvalues, pool_pvalues
 
 BUDGET = int(os.environ.get("STEADYRANK_CELLS", "1"))
 """Multiplies the replications of the slow tests."""

@@ -12,7 +12,7 @@ import steadyrank as sr
 from steadyrank.errors import InputError
 from steadyrank.papers.data import SIMULATED_RATES, PaperData, builtin_data, simulated_sweep
 from steadyrank.papers.jayasinghe2015 import case_study
-from steadyrank.papers.jayasinghe2015.case_study import EFFECTS, instance_data, pools, size_word
+from steadyrank.papers.jayasinghe2015.case_study import EFFECTS, instance_data, size_word
 from steadyrank.papers.jayasinghe2015.exhibits import (
     EQUAL_MEAN,
     EXHIBITS,
@@ -25,6 +25,7 @@ from steadyrank.papers.jayasinghe2015.exhibits import (
 )
 from steadyrank.papers.model import Work
 from steadyrank.papers.output import reproduction_files
+from steadyrank.studies.instances.pools import resampled_pools
 
 VERDICTS = {
     # One draw for each cell agrees with the text, one for each instance does not; .5229, not .5.
@@ -269,7 +270,8 @@ def test_claims_about_the_order_of_settings_are_open_without_one():
 def test_pools_are_drawn_from_the_instances():
     chosen = instance_data(PaperData(words="mine", given=user_scores()), jobs=1)
     table = chosen.against("c", "AP", posterior=False, n_samples=100)
-    drawn = list(pools(table, sizes=(2, 3), number=5, seed=1))
+    pairs = [(one.pair.a.scores, one.pair.b.scores[0]) for one in table.comparisons]
+    drawn = list(resampled_pools(pairs, sizes=(2, 3), n_pools=5, seed=1))
     assert [len(scores) for scores, _ in drawn] == ([2] * 5 + [3] * 5) * 2
     rows = {tuple(row) for row in chosen.scores.matrix("AP")}
     assert all(tuple(row) in rows for scores, _ in drawn for row in scores)

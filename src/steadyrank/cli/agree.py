@@ -30,17 +30,21 @@ study_options = opt.options(
         "none, as published; subject in mode sound, which has no F].",
         "--power [observed|omega]": "Add observed power in mode paper: lambda = df F, or df (F - "
         "1) [default: none].",
+        "--factors F,F,…": "Correlate the measures within levels of these run-info columns, too.",
         "--level confidence (0,1) = 0.95": "Compute intervals at this level of confidence.",
     }
 )
 
 showing_options = opt.together(
-    opt.output_options_of({"--rows [anova|cells|ranking] = anova": "Write these rows as CSV."}),
+    opt.output_options_of(
+        {"--rows [anova|cells|ranking|components] = anova": "Write these rows as CSV."}
+    ),
     opt.plot_option(),
     opt.output_options_of(
         {
-            "--figure drawing [sizes|pairs|measures] = sizes": "Draw one pair by sizes, all pairs, "
-            "or the measures by their similarity.",
+            "--figure drawing [sizes|topics|pairs|ranks|effects|measures] = sizes": "Draw one pair "
+            "by numbers of systems or of topics, all pairs by correlation or by rank, what drives "
+            "agreement, or the measures by their similarity.",
             "--pair": (
                 "Draw this pair of measures [default: the first].",
                 {"nargs": 2, "metavar": "M M"},
@@ -82,5 +86,5 @@ def command(
     with output.progress("blocks of samples") as progress:
         result = agree(scores, progress=progress, **options)
     output.show(VIEW.text, result, csv=ROWS[rows])
-    chosen = {"pair": pair} if drawing == "sizes" and pair else {}
+    chosen = {"pair": pair} if drawing in ("sizes", "topics") and pair else {}
     output.draw(result, kind=drawing, **chosen)

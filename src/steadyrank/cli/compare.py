@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from steadyrank.data.scores import Scores
 
 TESTS = ["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "randomized-tukey"]
+UNPAIRED = ["welch"]
 CORRECTIONS = ["none", "holm", "bh", "bonferroni", "maxt"]
 
 PAIR_BYTES = 500
@@ -24,9 +25,9 @@ MANY_PAIRS = 500_000
 
 test_options = opt.options(
     {
-        f"--test [{'|'.join(TESTS)}]": "Compare each pair of runs by this test [default: t; "
-        "randomized-tukey for --discriminative-power; systems with several runs have a mixed "
-        "model].",
+        f"--test [{'|'.join(TESTS + UNPAIRED)}]": "Compare each pair of runs by this test "
+        "[default: t; randomized-tukey for --discriminative-power; systems with several runs have "
+        "a mixed model]; welch for runs on different topics.",
         f"--correction [{'|'.join(CORRECTIONS)}]": "Correct for multiple comparisons [default: "
         "maxt for t tests of all pairs of three or more runs; none for the Tukey tests; otherwise "
         "holm].",

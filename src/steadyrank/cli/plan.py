@@ -20,9 +20,9 @@ design_options = opt.options(
         "--method [anova|ttest|interval]": "Plan for one-way ANOVA of M systems, a t test or an "
         "interval of two [default: ttest of a pilot without --systems, else anova].",
         **opt.PLANNING,
-        "--difference-variance V|pilot|twice": "Use this variance of paired differences per topic; "
-        "pilot: the mean over the pilot's pairs of runs; twice: two times the variance [default: "
-        "pilot where it has pairs].",
+        "--difference-variance V|pilot|95%|twice": "Use this variance of paired differences per "
+        "topic; pilot: the mean over the pilot's pairs of runs; 95%: that percentile of them; "
+        "twice: two times the variance [default: pilot where it has pairs].",
         "--comparisons K = 1": "Control alpha over K comparisons by ttest or interval.",
         "--topics n_topics N int": "Show the power and the smallest detectable difference with N "
         "topics.",
@@ -190,7 +190,7 @@ def _by_name(option: str, texts: tuple[str, ...]) -> float | dict[str, float] | 
 
 
 def _number_or_pilot(text: str | None) -> Any:
-    if text in (None, "pilot", "twice"):
+    if text is None or text in ("pilot", "twice") or text.endswith("%"):
         return text
     return _number("--difference-variance", text)
 

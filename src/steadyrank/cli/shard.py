@@ -45,6 +45,21 @@ def _rates(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
         raise click.BadParameter(message, ctx, param) from None
 
 
+def _numbers(
+    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
+) -> int | dict[str, int]:
+    """One number of shards, or one per measure; "" for measures that are not named."""
+    found = {}
+    for value in values:
+        name, _, number = value.rpartition("=")
+        try:
+            found[name] = int(number)
+        except ValueError:
+            message = f"{value!r} is not a number of shards such as 5 or AP=10."
+            raise click.BadParameter(message, ctx, param) from None
+    return found[""] if list(found) == [""] else found
+
+
 design_options = opt.options(
     {
         "--shards K = 50": "Split the collection into K shards.",
@@ -59,8 +74,14 @@ design_options = opt.options(
             "Cluster this share of the documents in a sample.",
             {"callback": _share},
         ),
-        "--top-shards T = 5": "Search at most T shards for a topic.",
+        "--top-shards [M=]T ...": (
+            "Search at most T shards for a topic; M=T where it is scored by measure M.",
+            {"default": ("5",), "callback": _numbers},
+        ),
         "--csi-depth N = 50": "Select shards by the best N documents of a central sample.",
+        "--selection [redde|rank-s] = redde": "Select shards by the number of these documents, or "
+        "by votes that fall with their ranks.",
+        "--decay B float = 50": "Divide votes by B for every rank, with --selection rank-s.",
         "--distance [cosine|kl] = cosine": "Cluster by this distance between documents and "
         "centres.",
         "--random-shards": "Assign documents to shards at random, for contrast.",
@@ -84,7 +105,7 @@ def command(output: Output, **options: Any) -> None:
 
     CORPUS is a file of JSON lines (id, title, text) or of TREC's <DOC>, a folder of them or of text
     files, a folder with docs.jsonl, topics.tsv and qrels.txt, irds:NAME, or builtin. Documents are
-    clustered into shards, and ReDDE selects those that are searched for a topic. There are S × P ×
+    clustered into shards, and ReDDE or Rank-S selects those searched for a topic. There are S × P ×
     C instances per rate, which `steadyrank instances` compares.
     """
     make_and_show(_maker, output=output, rng=output.seed, **options)

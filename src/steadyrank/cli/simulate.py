@@ -62,13 +62,13 @@ study_options = opt.together(
                 "Resample one collection that all runs rank, or the scores of each run separately, "
                 "as in the paper.",
                 {
-                    "show_default": "shared; independent with --mode paper, --model kde or "
-                    "--denominator"
+                    "show_default": "shared; independent with --mode paper, --denominator or "
+                    "another --model"
                 },
             ),
             "--mode [sound|paper] = sound": "Use sound defaults, or the paper's.",
-            "--model [bootstrap|kde] = bootstrap": "Resample documents, or sample scores from "
-            "kernel densities of each run.",
+            "--model [bootstrap|kde|parametric] = bootstrap": "Resample documents, or sample "
+            "scores from kernel densities or parametric laws of each run.",
             "--samples n_samples 1.. = 10000": "Simulate this many collections.",
             "--depth retrieved|N": (
                 "Rank this many documents in a simulated ranking.",
@@ -81,6 +81,10 @@ study_options = opt.together(
                 "Set the kernel bandwidth.",
                 {"callback": _word_or(float, "scott", "silverman", "robust")},
             ),
+            "--kernel [gaussian|epanechnikov|triangular|uniform] = gaussian": "Use this kernel; "
+            "the bandwidth is its standard deviation.",
+            "--mixture [normal-exponential|gamma-normal] = gamma-normal": "Sample scores of "
+            "relevant documents from a normal law, others from an exponential or gamma law.",
             "--denominator [judged|sampled|poisson]": (
                 "Divide AP, R@k and nDCG of independent runs by this number of relevant documents.",
                 {"show_default": "poisson; judged with --mode paper"},
@@ -88,6 +92,8 @@ study_options = opt.together(
             "--score-source [score|rank] = score": "Use scores, with ties broken at random, or "
             "ranks in place of scores.",
             **opt.ALPHA,
+            "--bins n_bins N 2.. = 21": "Show error rates in N bins of the difference.",
+            "--bin-width W float = 0.01": "Make these bins this wide, such as 1 for percentages.",
             "--device [cpu|cuda] = cpu": "Sample on this device; both draw the same shared "
             "documents, but use different random streams for independent ones.",
             **opt.STORE,
@@ -104,7 +110,14 @@ showing_options = opt.together(
     opt.output_options_of(
         {"--top K 1..": "Show the probability that each run is among the top K [default: 3]."}
     ),
-    opt.plot_option("error rates"),
+    opt.plot_option("error rates, or what --plot-kind names,"),
+    opt.output_options_of(
+        {
+            "--plot-kind [error_rate|topics|ranks|means|tau|significance] = error_rate": "Draw "
+            "error rates, the best run by topic, ranks, means, rank correlations, or how often "
+            "each pair is significant."
+        }
+    ),
     opt.digits_option,
 )
 
@@ -118,7 +131,12 @@ showing_options = opt.together(
 @opt.reading_options
 @opt.output_options
 def command(
-    qrels: str, runs: tuple[str, ...], output: Output, top: int | None, **options: Any
+    qrels: str,
+    runs: tuple[str, ...],
+    output: Output,
+    top: int | None,
+    plot_kind: str,
+    **options: Any,
 ) -> None:
     """Simulate other document collections and see whether the ranking survives.
 
@@ -144,7 +162,7 @@ def command(
         output.show(PART_VIEW.text, result)
         return
     output.show(VIEW.text, result, top=top)
-    output.draw(result)
+    output.draw(result, kind=plot_kind)
 
 
 def _check_top(runs: tuple[str, ...], top: int | None) -> None:

@@ -61,6 +61,8 @@ study_options = opt.options(
         "--baseline RUN": "Show every run against this one only.",
         "--binning [first|both] = first": "Take the difference level of a pair in a split from the "
         "first set, or from each in turn.",
+        "--level-width W float = 0.01": "Make the levels of the difference this wide, such as 1 "
+        "for percentages or counts.",
     }
 )
 

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from steadyrank.data.provenance import check_joined
-from steadyrank.errors import InputError, MachineError, unknown_column, unknown_name, warn
+from steadyrank.errors import (
+    InputError,
+    MachineError,
+    check_choice,
+    unknown_column,
+    unknown_name,
+    warn,
+)
 from steadyrank.notebook import Exhibit, made_frame, shown_by
 from steadyrank.words import counted
 
@@ -239,6 +246,33 @@ class Scores(Exhibit):
     def _repr_html_(self) -> str:
         # How scores look lies above them, and is looked up when they are shown.
         return str(import_module("steadyrank.present.heatmap").heatmap(self))
+
+
+def check_factors(scores: Scores, factors: str | Sequence[str]) -> tuple[str, ...]:
+    """The columns of the run information that name components of the runs; every run has each."""
+    names = (factors,) if isinstance(factors, str) else tuple(factors)
+    if not names or len(set(names)) < len(names):
+        raise InputError(f"give at least one factor, each once, got {', '.join(names) or 'none'}")
+    if not scores.run_info:
+        raise InputError(
+            "there is no information about the runs: give a table of their components with "
+            "run_info=, or add columns with scores.with_run_info"
+        )
+    for name in names:
+        check_choice("factor", name, scores.run_info)
+        if "" in scores.run_info[name]:
+            run = scores.runs[scores.run_info[name].index("")]
+            raise InputError(f"run {run!r} has no {name}: fill it in, or omit the run")
+    return names
+
+
+def factor_levels(scores: Scores, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Factor to its levels, of which each must have two."""
+    levels = {name: tuple(dict.fromkeys(scores.run_info[name])) for name in names}
+    for name, own in levels.items():
+        if len(own) < 2:
+            raise InputError(f"every run has the same {name} ({own[0]!r}): leave the factor out")
+    return levels
 
 
 def mean_of_present(values: np.ndarray) -> np.ndarray:

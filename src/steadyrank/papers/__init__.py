@@ -24,8 +24,10 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'steadyrank.papers' has no attribute {name!r}")
     from steadyrank.papers.jayasinghe2015 import instance_tests, pitfalls
+    from steadyrank.studies.instances import pools
 
-    return getattr(pitfalls if hasattr(pitfalls, name) else instance_tests, name)
+    homes = (pools, pitfalls, instance_tests)
+    return next(getattr(home, name) for home in homes if hasattr(home, name))
 
 
 def __dir__() -> list[str]:
@@ -33,15 +35,11 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
-    from steadyrank.papers.jayasinghe2015.instance_tests import (
-        error_rates,
-        method_pvalues,
-        pool_pvalues,
-    )
+    from steadyrank.papers.jayasinghe2015.instance_tests import error_rates
     from steadyrank.papers.jayasinghe2015.pitfalls import (
-        contradictions,
         equivalence_intervals,
         instance_spread,
         paper_comparisons,
         single_instance_shares,
     )
+    from steadyrank.studies.instances.pools import contradictions, method_pvalues, pool_pvalues

@@ -225,7 +225,9 @@ def test_every_document_is_sampled_as_often_as_any_other():
 # whole instances
 
 
-def plain_instance(texts, topics, shard_of, member, statistics, *, top, csi_depth, depth):
+def plain_instance(
+    texts, topics, shard_of, member, statistics, *, top, csi_depth, depth, decay=None
+):
     """The run of an instance as nested loops: {topic: [(document, score)]}."""
     shards = sorted(set(shard_of.values()))
     members = {s: [d for d in texts if shard_of[d] == s] for s in shards}
@@ -235,12 +237,15 @@ def plain_instance(texts, topics, shard_of, member, statistics, *, top, csi_dept
         own = statistics == "shard"
         best = plain.rank(texts, query, only=sampled, statistics=sampled if own else None)
         votes, firsts = Counter(), {}
-        for position, (document, _) in enumerate(best[:csi_depth]):
-            votes[shard_of[document]] += 1
-            firsts.setdefault(shard_of[document], position)
+        for position, (document, score) in enumerate(best[:csi_depth]):
+            vote = 1 if decay is None else score * decay**-position
+            if vote >= 1e-4:
+                votes[shard_of[document]] += vote
+                firsts.setdefault(shard_of[document], position)
         worth = {
             s: n * len(members[s]) / sum(d in members[s] for d in sampled) for s, n in votes.items()
         }
+        worth = worth if decay is None else votes
         chosen = sorted(worth, key=lambda s: (-worth[s], firsts[s]))[:top]
         merged = [
             pair
@@ -257,8 +262,11 @@ def plain_instance(texts, topics, shard_of, member, statistics, *, top, csi_dept
 
 @pytest.mark.parametrize("statistics", ["global", "shard"])
 @pytest.mark.parametrize("kind", ["topical", "random"])
-def test_instances_are_those_of_plain_python(tmp_path, texts, topics, statistics, kind):
+@pytest.mark.parametrize("decay", [None, 50.0, 1.5], ids=["redde", "rank-s", "rank-s-1.5"])
+def test_instances_are_those_of_plain_python(tmp_path, texts, topics, statistics, kind, decay):
     options = {**DESIGN, "statistics": statistics, "random_shards": kind == "random"}
+    if decay is not None:
+        options |= {"selection": "rank-s", "decay": decay}
     sr.write_shards(texts, topics, out=tmp_path, depth=20, **options)
     vectors = make_vectors(count_words(texts))
     for sample, partition, rate, csi in [(0, 0, 0.1, 0), (1, 1, 0.3, 2), (0, 1, 0.1, 1)]:
@@ -280,8 +288,44 @@ def test_instances_are_those_of_plain_python(tmp_path, texts, topics, statistics
             top=2,
             csi_depth=10,
             depth=20,
+            decay=decay,
         )
         assert {topic: run.ranking(topic) for topic in run.topics} == expected
+
+
+@pytest.mark.filterwarnings("ignore:15 runs find nothing")
+def test_every_measure_may_have_its_own_number_of_shards(tmp_path, texts, topics, qrels):
+    design = {key: value for key, value in DESIGN.items() if key != "top_shards"}
+    made = {
+        number: sr.shard(
+            texts, topics, qrels=qrels, measures=["nDCG@10", "AP"], top_shards=number, **design
+        )
+        for number in (1, 4)
+    }
+    both = sr.shard(
+        texts,
+        topics,
+        qrels=qrels,
+        measures=["nDCG@10", "AP"],
+        top_shards={"map": 4, "": 1},
+        store=tmp_path / "kept",
+        **design,
+    )
+    assert both.measures == ("nDCG@10", "AP")
+    np.testing.assert_array_equal(both.matrix("nDCG@10"), made[1].matrix("nDCG@10"))
+    np.testing.assert_array_equal(both.matrix("AP"), made[4].matrix("AP"))
+    assert both.run_info == made[1].run_info
+    assert both.meta["shard"]["top_shards"] == {"map": 4, "": 1}
+    with pytest.raises(InputError, match="one number of shards"):
+        sr.write_shards(texts, topics, out=tmp_path / "runs", top_shards={"AP": 4}, **design)
+    with pytest.raises(UnknownNameError, match="measure"):
+        sr.shard(texts, topics, qrels=qrels, measures="AP", top_shards={"P@10": 4}, **design)
+
+
+@pytest.mark.parametrize("options", [{"selection": "cori"}, {"decay": 1.0}, {"decay": math.nan}])
+def test_a_selection_that_there_is_not_is_refused(texts, topics, qrels, options):
+    with pytest.raises(InputError):
+        sr.shard(texts, topics, qrels=qrels, **{**DESIGN, **options})
 
 
 def test_exhaustive_search_is_search(tmp_path, texts, topics):

@@ -398,3 +398,41 @@ def test_text_says_what_was_planned_and_what_to_mind():
     assert VIEW.text(given, "table").startswith("50 topics detect a difference of 0.1 in score")
     assert result.to_frame()["topics"].tolist() == [row.topics for row in result.plans]
     assert "<table" in result._repr_html_()
+
+
+@pytest.mark.parametrize("percentile", ["95%", "50%", "99.5%"])
+def test_a_percentile_of_the_pairs_variances_is_numpy_s(percentile):
+    """Webber, Moffat & Zobel 2008: over all pairs of runs, each on the topics that both have."""
+    rng = np.random.default_rng(4)
+    matrix = rng.beta(1, 2, 20) + rng.normal(0, rng.uniform(0.02, 0.2, (7, 1)), (7, 20))
+    matrix[2, :5] = np.nan
+    pilot = sr.Scores(
+        measures=["AP"],
+        runs=list("abcdefg"),
+        topics=[str(t) for t in range(20)],
+        values=matrix[None],
+    )
+    asked = {"minimum_difference": 0.1, "method": "ttest"}
+    with pytest.warns(sr.SteadyrankWarning, match="only 20 topics"):
+        (plan,) = sr.plan(pilot, difference_variance=percentile, **asked).plans
+    variances = [np.nanvar(matrix[i] - matrix[j], ddof=1) for i in range(7) for j in range(i)]
+    expected = np.quantile(variances, float(percentile[:-1]) / 100)
+    assert plan.difference_variance == pytest.approx(expected)
+    assert plan.topics == sr.plan(difference_variance=expected, **asked).plans[0].topics
+    assert plan.topics_interval is None
+
+
+@pytest.mark.parametrize("given", ["0%", "100%", "x%", "195%"])
+def test_a_percentile_lies_between_0_and_100(given):
+    pilot = sr.Scores(measures=["AP"], runs="ab", topics="123", values=np.eye(3)[None, :2])
+    with pytest.raises(sr.InputError, match="not a percentile"):
+        sr.plan(pilot, difference_variance=given, minimum_difference=0.1, method="ttest")
+
+
+def test_a_percentile_requires_pairs_of_a_pilot():
+    asked = {"difference_variance": "95%", "minimum_difference": 0.1, "method": "ttest"}
+    with pytest.raises(sr.InputError, match="requires pilot data"):
+        sr.plan(variance=0.04, **asked)
+    one = sr.Scores(measures=["AP"], runs="a", topics="123", values=[[[0.1, 0.5, 0.2]]])
+    with pytest.raises(sr.InputError, match="no two runs"):
+        sr.plan(one, **asked)

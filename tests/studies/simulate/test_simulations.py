@@ -252,12 +252,12 @@ def test_what_the_data_did_is_counted():
 def test_neighbours_are_those_of_the_observed_ranking():
     (table,) = VIEW.made(make_result(), only=["documents-neighbours"])
     # The paper's figures predict no second collection, so that there is no order to keep in it.
-    assert table.header == ["better", "next", "difference", "significant"]
+    assert table.header == ["better", "next", "difference", "significant", "document noise"]
     rows = [[cell.text for cell in row] for row in table.rows]
     assert rows == [
-        ["good", "50%_of", "0.3000", "0.0%"],
-        ["50%_of", RUNS[3], "0.1000", "100.0%"],
-        [RUNS[3], "poor", "0.1000", "4.0%"],
+        ["good", "50%_of", "0.3000", "0.0%", "–"],
+        ["50%_of", RUNS[3], "0.1000", "100.0%", "0.0%"],
+        [RUNS[3], "poor", "0.1000", "4.0%", "0.0%"],
     ]
 
 
@@ -296,6 +296,7 @@ def test_json_is_strict_and_complete():
         "rate": 0.5,
         "rate_error": 0.0,
         "raw_pvalue": None,
+        "document_share": 0.0,
     }
     assert found["rank"] == [2, 1, 4, 3]
     assert found["significance"]["mean_rate"] == pytest.approx(2.79 / 6)

@@ -504,3 +504,61 @@ def test_a_pair_that_may_be_equal_gets_a_lower_bound_and_no_number():
     frame = result.to_frame()
     assert frame["topics_needed_interval_low"].tolist() == [low]
     assert frame["topics_needed_interval_high"].isna().all()
+
+
+def test_levels_of_scores_in_percent_are_those_of_the_same_scores():
+    """Differences times 100 in levels 100 times as wide: the same pairs, splits and rates."""
+    rng = np.random.default_rng(5)
+    matrix = rng.beta(1, 3, 24) + rng.normal(0, 0.05, (6, 24))
+
+    def found(values, **options):
+        scores = sr.Scores(
+            measures=["AP"],
+            runs=list("abcdef"),
+            topics=[str(t) for t in range(24)],
+            values=values[None],
+        )
+        return sr.topics(scores, n_trials=60, **options)
+
+    usual, percent = found(matrix), found(100 * matrix, level_width=1.0)
+    for one, other in zip(usual.levels, percent.levels, strict=True):
+        assert other.low == pytest.approx(100 * one.low)
+        assert other.pairs == one.pairs
+        assert other.count.tolist() == one.count.tolist()
+        assert other.reversed.tolist() == one.reversed.tolist()
+        np.testing.assert_allclose(other.error_rate, one.error_rate)
+    assert percent.levels[3].name == "3.00–4.00"
+
+
+def test_wider_levels_hold_what_narrower_ones_hold_together():
+    rng = np.random.default_rng(6)
+    scores = sr.Scores(
+        measures=["AP"],
+        runs=list("abcdef"),
+        topics=[str(t) for t in range(24)],
+        values=rng.random((1, 6, 24)),
+    )
+    narrow, wide = (sr.topics(scores, n_trials=40, level_width=width) for width in (0.01, 0.05))
+    for k in range(4):
+        some = narrow.levels[5 * k : 5 * k + 5]
+        assert wide.levels[k].pairs == sum(level.pairs for level in some)
+        assert wide.levels[k].count.tolist() == sum(level.count for level in some).tolist()
+    assert narrow.levels[1].name == "0.01–0.02"
+    half = sr.topics(scores, n_trials=5, level_width=0.005).levels[1]
+    assert half.name == "0.005–0.010"
+
+
+@pytest.mark.parametrize("width", [0.0, -1.0, math.inf, math.nan, 1e-12])
+def test_a_level_has_a_width(width):
+    scores = sr.Scores(measures=["AP"], runs="ab", topics="123", values=np.eye(3)[None, :2])
+    with pytest.raises(sr.InputError, match="level_width"):
+        sr.topics(scores, level_width=width)
+
+
+def test_counts_of_documents_have_levels_of_their_own():
+    scores = sr.Scores(measures=["NumRet"], runs="ab", topics="1234", values=[[[9, 5, 7, 1]] * 2])
+    with pytest.warns(sr.SteadyrankWarning, match="set level_width"):
+        sr.topics(scores, n_trials=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sr.topics(scores, n_trials=5, level_width=1.0)

@@ -15,12 +15,10 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from steadyrank.compute.random import block_stream
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError
 from steadyrank.papers.data import INSTANCE_MEASURES, SWEEP, PaperData, quietly
-from steadyrank.papers.jayasinghe2015.instance_tests import METHODS, method_pvalues, pool_pvalues
-from steadyrank.papers.jayasinghe2015.pitfalls import contradictions, instance_spread, topic_spread
+from steadyrank.papers.jayasinghe2015.pitfalls import instance_spread, topic_spread
 from steadyrank.papers.jayasinghe2015.plots import (
     draw_agreement,
     draw_contradictions,
@@ -41,6 +39,13 @@ from steadyrank.papers.model import (
 from steadyrank.present.page import PageFigure
 from steadyrank.present.table import Table
 from steadyrank.stats.instances.systems import Groups, setting_number, systems_of
+from steadyrank.studies.instances.pools import (
+    METHODS,
+    contradictions,
+    method_pvalues,
+    pool_pvalues,
+    resampled_pools,
+)
 from steadyrank.studies.instances.result import InstancesResult, InstancesTable
 from steadyrank.studies.instances.study import instances
 
@@ -66,7 +71,6 @@ OMISSION = (
     "statistic, which says nothing about their level."
 )
 
-Pools = Iterator[tuple[np.ndarray, np.ndarray]]
 Tables = Mapping[str, InstancesTable]
 """Each measure's comparisons with the deterministic system."""
 
@@ -177,16 +181,6 @@ def _stand_in(scores: Scores, means: dict[str, float]) -> tuple[str, str, Scores
     column = list(scores.run_info["system"])
     column[place] = name
     return best, name, scores.with_run_info(system=column)
-
-
-def pools(table: InstancesTable, *, sizes: tuple[int, ...], number: int, seed: int) -> Pools:
-    """Instances of each setting drawn with replacement, beside the deterministic system."""
-    for place, comparison in enumerate(table.comparisons):
-        scores, baseline = comparison.pair.a.scores, comparison.pair.b.scores[0]
-        stream = block_stream(seed, "pools of a setting", place)
-        for size in sizes:
-            for chosen in stream.integers(len(scores), size=(number, size)):
-                yield scores[chosen], baseline
 
 
 def _trend(
@@ -343,11 +337,20 @@ def _middle_width(pvalues: pd.Series) -> float:
 
 
 def pool_tests(
-    tables: Tables, *, seed: int, jobs: int | None, **drawn: Any
+    tables: Tables, *, sizes: tuple[int, ...], number: int, seed: int, jobs: int | None
 ) -> dict[str, pd.DataFrame]:
     """Every test on pools of every setting, by measure."""
     return {
-        measure: method_pvalues(pools(table, seed=seed, **drawn), rng=seed, jobs=jobs)
+        measure: method_pvalues(
+            resampled_pools(
+                [(one.pair.a.scores, one.pair.b.scores[0]) for one in table.comparisons],
+                sizes=sizes,
+                n_pools=number,
+                seed=seed,
+            ),
+            rng=seed,
+            jobs=jobs,
+        )
         for measure, table in tables.items()
     }
 

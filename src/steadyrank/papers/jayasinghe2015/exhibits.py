@@ -27,7 +27,7 @@ from steadyrank.papers.jayasinghe2015.case_study import (
     agreement_table,
     instance_data,
 )
-from steadyrank.papers.jayasinghe2015.instance_tests import error_rates, method_pvalues
+from steadyrank.papers.jayasinghe2015.instance_tests import error_rates
 from steadyrank.papers.jayasinghe2015.pitfalls import (
     GRID,
     Effects,
@@ -53,6 +53,7 @@ from steadyrank.stats.instances.power import Design
 from steadyrank.stats.mixed.fit import fit
 from steadyrank.stats.mixed.model import MixedModel
 from steadyrank.stats.mixed.two_way import two_way_difference
+from steadyrank.studies.instances.pools import method_pvalues
 
 REFERENCE = (
     "Jayasinghe, Webber, Sanderson, Dharmasena & Culpepper: Statistical comparisons of "

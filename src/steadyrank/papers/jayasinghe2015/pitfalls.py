@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -23,19 +23,13 @@ from steadyrank.errors import InputError, check_choice
 from steadyrank.notebook import made_frame
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.mixed.two_way import means_and_errors
-from steadyrank.stats.pairs.tests import in_threads, paired_t
+from steadyrank.stats.pairs.tests import in_threads
+from steadyrank.studies.instances.pools import frame_with
 
 Effects = Literal["instance", "cell"]
 
 GRID = tuple(np.round(np.arange(21) * 0.05, 2).tolist())
 """Means and standard deviations of the instance effect: the paper does not give its own."""
-
-
-def frame_with(data: Any, **settings: Any) -> pd.DataFrame:
-    """A frame of rows or columns, whose `attrs` record how it was made."""
-    frame = pd.DataFrame(data)
-    frame.attrs.update(settings)
-    return frame
 
 
 def paper_scores(
@@ -232,60 +226,6 @@ def equivalence_intervals(
     inside = (low > -delta) & (high < delta)
     columns = {"topics": n, "low": low, "high": high, "inside": inside}
     return frame_with(columns, sd=sd, delta=delta, confidence=confidence, seed=seed)
-
-
-def contradictions(
-    systems: Mapping[str, np.ndarray],
-    baseline: np.ndarray,
-    *,
-    alphas: Sequence[float] = (0.1, 0.05),
-) -> pd.DataFrame:
-    """Figure 7: paired t tests of each instance of each system against one baseline, counted.
-
-    Parameters
-    ----------
-    systems : mapping of str to array
-        Scores [instance, topic] by system; NaN where missing.
-    baseline : array
-        Scores [topic].
-    alphas : sequence of float
-        Levels of the tests.
-
-    Returns
-    -------
-    DataFrame
-        One row per system and level: instances with at least two topics of the baseline's, how many
-        are significantly better and worse, and the chance that two of them lead to different
-        conclusions.
-
-    References
-    ----------
-    - Jayasinghe, Webber, Sanderson, Dharmasena & Culpepper (2015). Statistical comparisons of non-
-      deterministic IR systems using two dimensional variance. IP&M. doi:10.1016/j.ipm.2015.06.005
-
-    Examples
-    --------
-    >>> baseline = np.array([0.2, 0.3, 0.5, 0.4])
-    >>> shifts = [[-0.1, -0.1, -0.12, -0.1], [0.1, -0.1, 0.1, -0.1], [0.1, 0.12, 0.1, 0.1]]
-    >>> counts = contradictions({"sampled": baseline + np.array(shifts)}, baseline, alphas=[0.05])
-    >>> counts[["instances", "better", "worse", "disagreement"]].iloc[0].tolist()
-    [3.0, 1.0, 1.0, 1.0]
-    """
-    for alpha in alphas:
-        check_open_unit("alpha", alpha)
-    rows = []
-    for name, scores in systems.items():
-        pairs = np.stack([np.arange(len(scores)), np.full(len(scores), len(scores))], axis=1)
-        test = paired_t(np.vstack([scores, baseline]), pairs)
-        whole = int((test.n > 1).sum())
-        for alpha in alphas:
-            direction = np.sign(test.difference)[test.pvalue < alpha]
-            better, worse = int((direction > 0).sum()), int((direction < 0).sum())
-            alike = sum(n * (n - 1) for n in (better, worse, whole - better - worse))
-            apart = 1.0 - alike / (whole * (whole - 1)) if whole > 1 else math.nan
-            counts = {"instances": whole, "better": better, "worse": worse, "disagreement": apart}
-            rows.append({"system": name, "alpha": alpha, **counts})
-    return made_frame(rows)
 
 
 def instance_spread(systems: Mapping[str, np.ndarray]) -> pd.DataFrame:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from steadyrank.papers.model import blank_figure
 from steadyrank.present import plot_style as style
 from steadyrank.present.svg import tell
+from steadyrank.studies.instances.pool_plots import (
+    agreement_on,
+    contradictions_on,
+    descending_on,
+    pools_on,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,65 +58,26 @@ def draw_agreement(
 ) -> Figure:
     """p-values of two tests against each other: Figures 4 and 11."""
     figure, ax = blank_figure(4.6, 4.4)
-    x, y = (test.replace("_", " ") for test in (first, second))
-    ax.plot([0, 1], [0, 1], color=style.QUIET, lw=0.8)
-    looks: dict[str, Any] = {"marker": ".", "markersize": 3, "color": style.COLOURS[0]}
-    texts = [
-        f"comparison {i}: {x} {p:.4f}, {y} {q:.4f}"
-        for i, (p, q) in enumerate(zip(pvalues[first], pvalues[second], strict=True), 1)
-    ]
-    style.dots(ax, pvalues[first], pvalues[second], texts, alpha=0.5, **looks)
-    style.label(ax, x=f"p, {x}", y=f"p, {y}")
+    agreement_on(ax, pvalues, first=first, second=second)
     return figure
 
 
 def draw_descending(pvalues: pd.DataFrame) -> Figure:
-    """Each test's p-values from the largest down: Figure 10.
-
-    The lower the curve, the more a test finds; tests that exceed their level have low curves too.
-    """
+    """Each test's p-values from the largest down: Figure 10."""
     figure, ax = blank_figure(5.6, 4.0)
-    styles = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
-    for test, colour, dashes in zip(pvalues, style.COLOURS, styles, strict=False):
-        words = str(test).replace("_", " ")
-        values = -np.sort(-pvalues[test].to_numpy())
-        looks: Any = {"color": colour, "linestyle": dashes}
-        (line,) = ax.plot(range(1, len(values) + 1), values, label=words, linewidth=1.3, **looks)
-        tell(line, [words])
-    ax.set_ylim(0, 1)
-    style.label(ax, x="comparisons, by p", y="p")
-    style.legend(ax)
+    descending_on(ax, pvalues)
     return figure
 
 
 def draw_contradictions(counts: pd.DataFrame) -> Figure:
     """Instances significantly better and worse than the baseline at one level: Figure 7."""
     figure, ax = blank_figure(6.0, style.rows_height(len(counts), least=1.6, each=0.32))
-    at, rows = counts["alpha"].iloc[0], np.arange(len(counts))
-    for place, (sign, words, hatch) in enumerate(((1, "better", ""), (-1, "worse", "//"))):
-        looks: dict[str, Any] = {"color": style.COLOURS[place], "alpha": 1.0, "height": 0.7}
-        looks |= {"hatch": hatch, "edgecolor": "white", "label": f"{words}, p < {at:g}"}
-        bars = ax.barh(rows, sign * counts[words], **looks)
-        found = zip(counts["system"], counts[words], counts["instances"], strict=True)
-        tell(bars, [f"{name}: {i} of {n} instances {words} at {at:g}" for name, i, n in found])
-    ax.axvline(0, color=style.QUIET, lw=0.8)
-    style.name_rows(ax, counts["system"].tolist())
-    ax.xaxis.set_major_formatter(lambda value, _: f"{abs(value):g}")
-    style.label(ax, x="instances significantly worse (left) and better (right)")
-    style.legend_above(ax, loc="lower center")
+    contradictions_on(ax, counts)
     return figure
 
 
 def draw_pools(pools: pd.DataFrame, *, test: str) -> Figure:
     """p-values of resampled pools against their number of instances: Figure 9."""
     figure, ax = blank_figure(5.6, 4.0)
-    boxes = {str(size): pool[test].dropna() for size, pool in pools.groupby("instances")}
-    looks: Any = {"flierprops": {"markersize": 3}, "medianprops": {"color": style.COLOURS[0]}}
-    ax.boxplot(list(boxes.values()), tick_labels=list(boxes), **looks)
-    whole = pools.attrs["all_instances"][test]
-    if not np.isnan(whole):
-        ax.axhline(whole, color=style.COLOURS[1], linestyle="--", lw=1, label="all instances")
-        style.legend(ax)
-    ax.set_ylim(0, 1)
-    style.label(ax, x="instances in a pool", y=f"p, {test.replace('_', ' ')}")
+    pools_on(ax, pools, test=test)
     return figure

@@ -1,4 +1,4 @@
-"""Searching some shards of a collection: which ones (ReDDE), and what they rank.
+"""Searching some shards of a collection: which ones (ReDDE, Rank-S), and what they rank.
 
 With statistics of the whole collection a document's score does not depend on its shard, so that
 selective search is exhaustive search with the documents of other shards left out. With each
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from itertools import compress
+from itertools import compress, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -19,9 +19,17 @@ from steadyrank.compute.kernels import WORD, kernel
 from steadyrank.data.qrels import JudgedRun
 from steadyrank.data.run import Run
 from steadyrank.retrieval.engine.index import Index
-from steadyrank.retrieval.engine.search import DocumentOrder, run_of_keys, search_all
+from steadyrank.retrieval.engine.search import (
+    DocumentOrder,
+    run_of_keys,
+    scores_of_keys,
+    search_all,
+)
 from steadyrank.retrieval.engine.search_kernels import Wanted
 from steadyrank.retrieval.engine.shards import CentralSample, Partition, Statistics
+
+LEAST_VOTE = 1e-4
+"""Of a document, by Rank-S: its authors stop there."""
 
 
 class RankedDocuments(NamedTuple):
@@ -196,25 +204,56 @@ def find_places(rankings: FullRankings, wanted: Wanted, n_documents: int) -> Jud
 
 
 def choose_shards(
-    engine: Engine, shards: Shards, csi: CentralSample, *, csi_depth: int, top_shards: int
+    engine: Engine,
+    shards: Shards,
+    csi: CentralSample,
+    *,
+    csi_depth: int,
+    top_shards: int,
+    decay: float | None = None,
 ) -> np.ndarray:
-    """ReDDE: [topic, shard], 1 for the shards to search.
+    """ReDDE, or Rank-S where there is a `decay`: [topic, shard], 1 for the shards to search.
 
     A shard's worth is its number of documents among the `csi_depth` best of the central sample,
-    times the number of documents that each of its sampled ones stands for. Shards worth nothing
-    are not searched; where the sample finds nothing for a topic, none is.
+    times the number of documents that each of its sampled ones stands for. By Rank-S a document
+    votes with its score, divided by `decay` for every one above it, and votes below `LEAST_VOTE`
+    do not count (Kulkarni, Tigelaar, Hiemstra & Callan 2012, doi:10.1145/2396761.2396833). Shards
+    worth nothing are not searched; where the sample finds nothing for a topic, none is.
     """
-    ranked = shards.ranked
+    ranked, keys = shards.ranked, shards.rankings.keys
     if engine.statistics == "shard":
         sampled = full_rankings([engine.part(csi.member[engine.order.rank])], engine.model)
         its_shards = shards.partition.shard_of[sampled.document]
-        ranked = RankedDocuments(sampled.starts, sampled.document, its_shards)
+        ranked, keys = RankedDocuments(sampled.starts, sampled.document, its_shards), sampled.keys
     votes, firsts = np.empty((2, *shards.matches.shape), np.int64)
     _vote(ranked, csi.member, csi_depth, votes, firsts)
     chosen = np.empty(shards.matches.shape, np.uint8)
     scale = shards.partition.sizes / np.maximum(csi.sizes, 1)
+    if decay is not None:
+        worth = _decaying_votes(ranked, keys, csi.member, csi_depth, decay, shards.matches.shape[1])
+        # As whole numbers in the order of their worth, 0 for none, so that one kernel marks both.
+        votes = np.searchsorted(np.unique(np.append(worth, 0.0)), worth)
+        scale = np.ones_like(scale)
     _mark_chosen(votes, firsts, scale, top_shards, chosen)
     return chosen
+
+
+def _decaying_votes(
+    ranked: RankedDocuments,
+    keys: np.ndarray,
+    member: np.ndarray,
+    depth: int,
+    decay: float,
+    n_shards: int,
+) -> np.ndarray:
+    """[topic, shard]: sums of what documents of the sample vote, by Rank-S."""
+    worth = np.zeros((len(ranked.starts) - 1, n_shards))
+    for topic, (start, stop) in enumerate(pairwise(ranked.starts.tolist())):
+        places = start + np.flatnonzero(member[ranked.document[start:stop]])[:depth]
+        votes = scores_of_keys(keys[places]) * decay ** -np.arange(len(places), dtype=np.float64)
+        votes[votes < LEAST_VOTE] = 0.0
+        worth[topic] = np.bincount(ranked.shard[places], votes, minlength=n_shards)
+    return worth
 
 
 def all_shards(shards: Shards) -> np.ndarray:

@@ -26,6 +26,7 @@ from steadyrank.words import counted
 
 Distance = Literal["cosine", "kl"]
 Statistics = Literal["global", "shard"]
+Selection = Literal["redde", "rank-s"]
 
 ITERATIONS = 5
 SMOOTHING = 0.1
@@ -48,6 +49,9 @@ class ShardDesign:
     """Of the documents in a cluster sample."""
     top_shards: int = 5
     csi_depth: int = 50
+    selection: Selection = "redde"
+    decay: float = 50.0
+    """Of Rank-S: by which factor a document's vote falls with each rank."""
     distance: Distance = "cosine"
     random_shards: bool = False
     statistics: Statistics = "global"
@@ -65,6 +69,9 @@ class ShardDesign:
         self._check_shares()
         check_choice("kind of statistics", self.statistics, get_args(Statistics))
         check_choice("distance", self.distance, get_args(Distance))
+        check_choice("selection of shards", self.selection, get_args(Selection))
+        if not 1.0 < self.decay < math.inf:
+            raise InputError(f"decay must be a number above 1, got {self.decay!r}")
 
     def _check_shares(self) -> None:
         rates = self.sample_rate

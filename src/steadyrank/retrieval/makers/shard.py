@@ -10,9 +10,10 @@ samples make instances; exhaustive search stands beside them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import product
+from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -20,8 +21,9 @@ import numpy as np
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
+from steadyrank.errors import InputError, check_choice
 from steadyrank.measures.evaluate import DEFAULT_MEASURES, Missing, NoRelevant
-from steadyrank.measures.names import Measure
+from steadyrank.measures.names import Measure, parse_measure
 from steadyrank.retrieval.engine.index import build_index
 from steadyrank.retrieval.engine.models import Model, parse_model
 from steadyrank.retrieval.engine.search import order_documents, spelled_model
@@ -37,6 +39,7 @@ from steadyrank.retrieval.engine.shard_search import (
 from steadyrank.retrieval.engine.shards import (
     Distance,
     Partition,
+    Selection,
     ShardDesign,
     Statistics,
     Vectors,
@@ -79,8 +82,10 @@ class ShardOptions(MakingOptions, total=False):
     partitions: int
     csi: int
     cluster_share: float
-    top_shards: int
+    top_shards: int | Mapping[str, int]
     csi_depth: int
+    selection: Selection
+    decay: float
     distance: Distance
     random_shards: bool
     statistics: Statistics
@@ -125,8 +130,12 @@ def _make(plan: _Plan, task: Task) -> Made:
             central_sample(shards.partition, rate=rate, csi=csi, **numbers)
             for rate, csi in design.instances
         )
-        depths = {"csi_depth": design.csi_depth, "top_shards": design.top_shards}
-        choices = [choose_shards(plan.engine, shards, sample, **depths) for sample in samples]
+        choosing: dict[str, Any] = {
+            "csi_depth": design.csi_depth,
+            "top_shards": design.top_shards,
+            "decay": design.decay if design.selection == "rank-s" else None,
+        }
+        choices = [choose_shards(plan.engine, shards, sample, **choosing) for sample in samples]
     runs = (
         (
             name,
@@ -194,8 +203,10 @@ def shard(
         `shards` of the collection are made `cluster_samples` x `partitions` times, by k-means on a
         `cluster_share` of the documents (`distance` "cosine", or "kl" as Kulkarni & Callan), or at
         random (`random_shards`). For each, `csi` central samples hold a `sample_rate` (one, or
-        several) of every shard. Of the `csi_depth` best documents of the central sample, ReDDE
-        chooses `top_shards`; their documents are merged by score, `depth` a topic. `statistics`:
+        several) of every shard. By the `csi_depth` best documents of the central sample,
+        `selection` "redde" or "rank-s" (whose votes fall by the factor `decay` with each rank)
+        chooses `top_shards`, a number or, of scores, one for each measure: {"AP": 10, "": 5}, ""
+        being any other. Their documents are merged by score, `depth` a topic. `statistics`:
         "global", or every "shard" and central sample its own. `model`, `stop_list` and `lexical`
         rank the documents. `cache`, `jobs`, `scheduler`, `executor`, `reading` and `progress` as in
         `grid`; `rng` is the seed.
@@ -217,6 +228,8 @@ def shard(
       indexes. CIKM. doi:10.1145/1871437.1871497
     - Si & Callan (2003). Relevant document distribution estimation method for resource selection.
       SIGIR. doi:10.1145/860435.860490
+    - Kulkarni, Tigelaar, Hiemstra & Callan (2012). Shard ranking and cutoff estimation for
+      topically partitioned collections. CIKM. doi:10.1145/2396761.2396833
 
     Examples
     --------
@@ -229,6 +242,14 @@ def shard(
     >>> scores.values.shape, scores.run_info["system"][:2], scores.run_info["rate"][-1]
     ((1, 41, 1), ('exhaustive', 'topical'), '0.2')
     """
+    given: Any = {"qrels": qrels, "missing": missing, "no_relevant": no_relevant}
+    numbers = options.get("top_shards", 5)
+    if isinstance(numbers, Mapping):
+        if out is not None:
+            raise InputError(_ONE_NUMBER)
+        return _shards_by_measure(
+            corpus, topics, measures=measures, numbers=numbers, store=store, **given, **options
+        )
     system, making = _prepare(corpus, topics, **options)
     about = {
         "model": system.model,
@@ -240,14 +261,46 @@ def shard(
     return score_made_runs(
         making,
         corpus=corpus,
-        qrels=qrels,
         measures=measures,
-        missing=missing,
-        no_relevant=no_relevant,
+        **given,
         out=out,
         store=store,
         shard={**asdict(system.design), **about},
     )
+
+
+_ONE_NUMBER = "runs are of one number of shards, not one per measure: write a folder for each"
+
+
+def _shards_by_measure(
+    corpus: Any,
+    topics: Any,
+    *,
+    measures: Any,
+    numbers: Mapping[str, int],
+    store: Any,
+    **options: Any,
+) -> Scores:
+    """Each measure with its own number of shards, the same instances otherwise."""
+    wanted = [measures] if isinstance(measures, (str, Measure)) else list(measures)
+    names = [str(parse_measure(measure)) for measure in wanted]
+    own = {str(parse_measure(name)): number for name, number in numbers.items() if name}
+    for name in own:
+        check_choice("measure of top_shards", name, names)
+    by_number: dict[int, list[str]] = {}
+    for name in names:
+        by_number.setdefault(own.get(name, numbers.get("", 5)), []).append(name)
+    options["rng"] = seed_from(options.get("rng", 0))  # the same for all, also where it is drawn
+    parts = []
+    for number, some in by_number.items():
+        kept = None if store is None else Path(store) / f"top-{number}"
+        options |= {"top_shards": number, "store": kept}
+        parts.append(shard(corpus, topics, measures=some, **options))
+    places = {name: (part, k) for part in parts for k, name in enumerate(part.measures)}
+    values = np.stack([places[name][0].values[places[name][1]] for name in names])
+    about = {**parts[0].meta["shard"], "top_shards": dict(numbers)}
+    meta = {**parts[0].meta, "shard": about}
+    return replace(parts[0], measures=tuple(names), values=values, meta=meta)
 
 
 def write_shards(
@@ -311,6 +364,8 @@ def _prepare(
 ) -> tuple[_System, Making]:
     """Check everything that can be checked before the work begins."""
     seed = seed_from(rng)
+    if isinstance(options.get("top_shards"), Mapping):
+        raise InputError(_ONE_NUMBER)
     common = {key: options.pop(key) for key in MakingOptions.__optional_keys__ & options.keys()}
     design = ShardDesign(**options)
     model = spelled_model(parse_model(model))

@@ -1,29 +1,50 @@
-"""Counts over every pair of runs in every simulated collection."""
+"""Bins of the difference of two runs, and counts over every pair in every simulated collection."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
 from steadyrank.compute.kernels import kernel, part
+from steadyrank.errors import InputError, check_number
 
 N_BINS = 21
 WIDTH = 0.01
+MOST_BINS = 1000
 ROUNDED = 0.5e-9
-"""Half of the ninth decimal of |d| / WIDTH: .03 belongs to [.03, .04), whatever its last bit."""
+"""Half of the ninth decimal of |d| / width: .03 belongs to [.03, .04), whatever its last bit."""
+
+
+def check_width(name: str, width: float) -> float:
+    """The width of bins: positive, and not so small that rounding decides."""
+    if not 1e-9 <= check_number(name, width) < math.inf:
+        raise InputError(f"{name} must be a number above 0, at least 1e-9, got {width}")
+    return float(width)
+
+
+def bin_starts(n_bins: int, width: float) -> np.ndarray:
+    """Where each bin begins, as one would write it.
+
+    >>> bin_starts(4, 0.1).tolist()
+    [0.0, 0.1, 0.2, 0.3]
+    """
+    return np.array([float(f"{k * width:.12g}") for k in range(n_bins)])
 
 
 @kernel
-def count_errors(raw, means, counts, errors, zeros):
+def count_errors(raw, means, width, counts, errors, zeros):
     """Bins of |difference| of all pairs in each replicate: how many, and how many reversed.
 
     means [replicate, run]; counts and errors [replicate, bin]; zeros [replicate].
     """
     n_replicates, n_runs = means.shape
+    last = counts.shape[1] - 1.0
     for b in range(n_replicates):
         for i in range(n_runs):
             for j in range(i + 1, n_runs):
                 d = means[b, i] - means[b, j]
-                place = min(N_BINS - 1, np.int64(abs(d) / WIDTH + ROUNDED))
+                place = np.int64(min(last, abs(d) / width + ROUNDED))
                 counts[b, place] += 1
                 errors[b, place] += (raw[i] - raw[j]) * d < 0.0
                 zeros[b] += d == 0.0
@@ -113,3 +134,21 @@ def shifted_sums(values, raw, shift, squares):
             total_squares += off * off
         shift[cell] = total
         squares[cell] = total_squares
+
+
+@kernel
+def difference_variances(values, pairs, out):
+    """Variances of the differences of pairs of rows, one by one.
+
+    Products of matrices would depend on threads and on the order of the rows.
+    """
+    n = values.shape[1]
+    for p in range(len(pairs)):
+        a, b = values[pairs[p, 0]], values[pairs[p, 1]]
+        total = squares = 0.0
+        for i in range(n):
+            total += a[i] - b[i]
+        mean = total / n
+        for i in range(n):
+            squares += (a[i] - b[i] - mean) ** 2
+        out[p] = squares / (n - 1.0)

@@ -172,14 +172,19 @@ def _cliffs_deltas(matrix: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     whole = complete[pairs].all(axis=1)
     for index in np.flatnonzero(~whole):
         both = matrix[pairs[index]]
-        deltas[index] = _delta(*both[:, ~np.isnan(both).any(axis=0)])
+        deltas[index] = cliffs_delta(*both[:, ~np.isnan(both).any(axis=0)])
     if whole.any():
         deltas[whole] = _deltas_of_ranks(matrix, pairs[whole])
     return deltas
 
 
-def _delta(first: np.ndarray, second: np.ndarray) -> float:
-    if not len(first):
+def cliffs_delta(first: np.ndarray, second: np.ndarray) -> float:
+    """P(first > second) - P(first < second) over all couples; NaN of none.
+
+    >>> cliffs_delta(np.array([0.3, 0.5]), np.array([0.3, 0.1, 0.2]))
+    0.8333333333333334
+    """
+    if not len(first) or not len(second):
         return float("nan")
     couples, ordered = len(first) * len(second), np.sort(second)
     below = int(np.searchsorted(ordered, first, side="left").sum())

@@ -309,17 +309,28 @@ Strata = Literal["none", "sample", "subject"]
 FACTORS = ("measure_pair", "topic_size", "system_size", "subject")
 """The axes of correlations, in this order."""
 
-STRATA: Mapping[str, Sequence[str]] = {
-    "none": (),
-    "sample": ("topic_size:system_size:subject",),
-    "subject": tuple(crossed_strata("subject", FACTORS[:3])),
-}
+
+def strata_of(factors: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    """Kind of strata to the terms with errors of their own; the last factor is the subject."""
+    *crossed, subject = factors
+    return {
+        "none": (),
+        "sample": (":".join([*crossed[1:], subject]),),
+        "subject": tuple(crossed_strata(subject, crossed)),
+    }
+
+
+STRATA = strata_of(FACTORS)
 
 DEFAULT_STRATA: Mapping[Mode, Strata] = {"sound": "subject", "paper": "none"}
 
 
 def effects_table(
-    samples: np.ndarray, mode: Mode, strata: Strata, power: Power | None
+    samples: np.ndarray,
+    mode: Mode,
+    strata: Strata,
+    power: Power | None,
+    factors: Sequence[str] = FACTORS,
 ) -> Anova | None:
     """The table of all correlations, without F and p in mode sound; None where there can be none.
 
@@ -329,8 +340,9 @@ def effects_table(
     if np.isnan(samples).any() or samples[..., 0].size == 1:
         return None
     if mode == "sound":
-        return without_tests(anova(samples, factors=FACTORS, block="subject"))
-    return anova(samples, factors=FACTORS, block="subject", strata=STRATA[strata], power=power)
+        return without_tests(anova(samples, factors=factors, block="subject"))
+    errors = strata_of(factors)[strata]
+    return anova(samples, factors=factors, block="subject", strata=errors, power=power)
 
 
 def by_coefficient(

@@ -23,6 +23,7 @@ from steadyrank.studies.agree.correlations import (
     Reference,
     Strata,
 )
+from steadyrank.studies.agree.within import ComponentAgreement
 from steadyrank.words import counted
 
 COEFFICIENTS: Mapping[str, str] = {"tau": "Kendall's tau", "tau_ap": "AP correlation tau_AP"}
@@ -75,6 +76,8 @@ class AgreeResult(Framed):
     systems; empty in mode paper."""
     likeness: MeasureLikeness
     """The measures on all systems and topics."""
+    components: tuple[ComponentAgreement, ...] = ()
+    """The measures among systems that share a component, for each of the factors."""
 
     @property
     def samples(self) -> np.ndarray:
@@ -195,6 +198,37 @@ class AgreeResult(Framed):
             f"{self.n_samples:,} samples of {topics} of {self.n_topics} topics{dropped} and "
             f"{systems} of {self.n_systems} systems; seed {self.seed}; steadyrank {__version__}."
         )
+
+    def component_rows(self) -> list[dict[str, Any]]:
+        """One dictionary per level of each component, as in JSON."""
+        return [
+            {"component": one.component, "level": level, "systems": n, "mean": float(mean)}
+            for one in self.components
+            for level, n, mean in zip(
+                one.levels, one.n_systems, one.mean(self.coefficient), strict=True
+            )
+        ]
+
+    def component_effects(self) -> list[dict[str, Any]]:
+        """One dictionary per component: what it explains, and what random levels explain."""
+        rows = []
+        for one in self.components:
+            table = one.anovas[self.coefficient]
+            if table is None:
+                continue
+            pair = f"measure_pair:{one.component}"
+            dealt = one.dealt[self.coefficient]
+            rows.append(
+                {
+                    "component": one.component,
+                    "levels": len(one.levels),
+                    "omega_squared": table.source(one.component).omega_squared,
+                    "omega_squared_pair": table.source(pair).omega_squared,
+                    "omega_squared_random": float(dealt.mean()) if len(dealt) else float("nan"),
+                    "pvalue_random": one.pvalue(self.coefficient),
+                }
+            )
+        return rows
 
     def rows(self) -> list[dict[str, Any]]:
         """Those of `cells`."""

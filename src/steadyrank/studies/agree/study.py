@@ -17,7 +17,7 @@ import numpy as np
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.scores import Scores
+from steadyrank.data.scores import Scores, check_factors, factor_levels
 from steadyrank.errors import InputError, check_choice, check_count, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.scored import scores_of
@@ -41,6 +41,7 @@ from steadyrank.studies.agree.correlations import (
     sample_correlations,
 )
 from steadyrank.studies.agree.result import AgreeResult
+from steadyrank.studies.agree.within import component_agreement
 from steadyrank.words import by_number
 
 LEAST_RESAMPLES = 20
@@ -68,6 +69,7 @@ def agree(
     strata: Strata | None = None,
     power: Power | None = None,
     n_interval_samples: int = RESAMPLES,
+    factors: str | Sequence[str] | None = None,
     jobs: int | None = None,
     scheduler: str | None = None,
     executor: Executor | None = None,
@@ -111,6 +113,9 @@ def agree(
         Adds observed power, "observed" or "omega".
     n_interval_samples : int
         Resamples of topics and systems behind the intervals of effect sizes; 0 for none.
+    factors : str or sequence of str, optional
+        Columns of `run_info` that name components of the systems: measures are correlated within
+        the levels of each, too, and the component enters an analysis of its own (`components`).
     jobs, scheduler, executor : optional
         Threads; the address of a Dask scheduler; or any `concurrent.futures.Executor`.
     progress : callable, optional
@@ -157,6 +162,8 @@ def agree(
     _check_choices(coefficient, reference, mode, strata, power)
     asked = MEASURES if measures is None and qrels is not None else measures
     chosen = scores_in_order(scores_of(scores, qrels, asked, jobs=jobs), runs=True)
+    names = check_factors(chosen, factors) if factors else ()
+    factor_levels(chosen, names)
     values, n_dropped = _complete(chosen)
     n_measures, n_systems, n_topics = values.shape
     sizes = {
@@ -172,6 +179,25 @@ def agree(
     pairs = all_pairs(n_measures)
     single = len(pairs) * len(sizes["topic_sizes"]) * len(sizes["system_sizes"]) == 1
     n_interval_samples = 0 if mode == "paper" or single else n_interval_samples
+    strata = strata or DEFAULT_STRATA[mode]
+    machine: Any = {"jobs": jobs, "scheduler": scheduler, "executor": executor}
+    within = [
+        component_agreement(
+            values,
+            name,
+            list(chosen.run_info[name]),
+            **sizes,
+            n_samples=n_samples,
+            ties=ties,
+            reference=reference,
+            mode=mode,
+            strata=strata,
+            power=power,
+            seed=seed,
+            **machine,
+        )
+        for name in names
+    ]
     correlations = sample_correlations(
         values,
         **sizes,
@@ -186,7 +212,6 @@ def agree(
     )
     samples = by_coefficient(correlations, reference)
     _warn_undefined(samples[coefficient], coefficient, pairs, chosen.measures)
-    strata = strata or DEFAULT_STRATA[mode]
     anovas = {name: effects_table(drawn, mode, strata, power) for name, drawn in samples.items()}
     return AgreeResult(
         coefficient=coefficient,
@@ -209,6 +234,7 @@ def agree(
         anovas=anovas,
         omega_squared_intervals=effect_intervals(correlations, reference, anovas, confidence),
         likeness=likeness,
+        components=tuple(within),
     )
 
 

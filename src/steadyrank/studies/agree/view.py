@@ -38,6 +38,7 @@ def findings(result: AgreeResult) -> list[Finding]:
     said = [_nearest(result), *_odd(result), *_trend(result)]
     if result.anova is not None:
         said += _effects(result, result.anova)
+    said += _components(result)
     return [*said, _coefficients(result)]
 
 
@@ -107,6 +108,20 @@ def _effects(result: AgreeResult, table: Anova) -> list[Finding]:
         text = f"Beyond these topics and systems, no effect of {names} is shown."
         said.append(Finding("agree.unshown", text, {"effects": unshown}))
     return said
+
+
+def _components(result: AgreeResult) -> list[Finding]:
+    """The component within whose levels measures agree most differently."""
+    rows = result.component_effects()
+    if not rows:
+        return []
+    most = max(rows, key=lambda row: float(row["omega_squared"]))
+    name, size, chance = (most[key] for key in ("component", "omega_squared", "pvalue_random"))
+    text = (
+        f"Of the components, {source_words(name)} changes agreement most: omega² = {size:.3f}, "
+        f"p = {chance:.2g} against random levels."
+    )
+    return [Finding("agree.components", text, most)]
 
 
 def _coefficients(result: AgreeResult) -> Finding:
@@ -208,12 +223,37 @@ PAIRS = TableSpec(
     "systems. RMSE of the centred means: {rmse:.4f}.",
     printed=lambda result: 45,
 )
+EFFECT_OF = TableSpec(
+    id="measure-components",
+    rows=lambda result: result.component_effects(),
+    columns=(
+        Col("component", form="name"),
+        Col("levels", form="d"),
+        Col("omega_squared", "omega²", ".3f"),
+        Col("omega_squared_pair", "× measure pair", ".3f"),
+        Col("omega_squared_random", "random levels", ".3f"),
+        Col("pvalue_random", "p", ".2f"),
+    ),
+    caption="Measures correlated within each level of a component: its omega², that of its "
+    "interaction with the pair, and what levels dealt at random explain (docs/agree.md).",
+)
+LEVELS = TableSpec(
+    id="measure-levels",
+    rows=lambda result: result.component_rows(),
+    columns=(
+        Col("component", form="name"),
+        Col("level", form="name"),
+        Col("systems", form="count"),
+        Col("mean", "mean correlation"),
+    ),
+    caption="Mean over pairs of measures, sizes and samples, among the systems of each level.",
+)
 CELLS = TableSpec(
     id="measure-cells", rows=lambda result: result.cells(), columns=(), when=lambda result: False
 )
 """For CSV alone: a row per pair of measures and combination of sizes."""
 
-ROWS = {"anova": TABLE.id, "cells": CELLS.id, "ranking": PAIRS.id}
+ROWS = {"anova": TABLE.id, "cells": CELLS.id, "ranking": PAIRS.id, "components": LEVELS.id}
 """What CSV can hold, by the names of the command, and the tables that have it."""
 
 
@@ -221,6 +261,7 @@ def fields(result: AgreeResult) -> dict[str, Any]:
     """The promised keys, and what else there is."""
     like = result.likeness
     names = [result.measures[i] for i in like.order]
+    levels = result.component_rows()
     return {
         **picked(result, "coefficient measures"),
         "cells": result.cells(),
@@ -243,6 +284,17 @@ def fields(result: AgreeResult) -> dict[str, Any]:
         },
         **picked(result, "topic_sizes system_sizes n_samples level=confidence"),
         **picked(result, "reference ties n_topics n_systems n_dropped seed"),
+        "components": [
+            {
+                **row,
+                "system_sizes": one.system_sizes,
+                "levels": [level for level in levels if level["component"] == one.component],
+                "anova": one.anovas[result.coefficient].rows(),  # type: ignore[union-attr]
+            }
+            for row in result.component_effects()
+            for one in result.components
+            if one.component == row["component"]
+        ],
         "answer": [finding.text for finding in findings(result)],
         "notes": _notes(result),
     }
@@ -265,7 +317,7 @@ VIEW = View(
         ),
     ),
     findings=findings,
-    tables=(LIKENESS, TABLE, PAIRS, CELLS),
+    tables=(LIKENESS, TABLE, PAIRS, EFFECT_OF, LEVELS, CELLS),
     csv=TABLE.id,
     fields=fields,
     figure=FigureSpec(

@@ -27,7 +27,15 @@ if TYPE_CHECKING:
     from steadyrank.studies.compare.testing import Segments
 
 Test = Literal[
-    "t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "randomized-tukey", "mixed"
+    "t",
+    "welch",
+    "wilcoxon",
+    "sign",
+    "randomization",
+    "bootstrap",
+    "tukey",
+    "randomized-tukey",
+    "mixed",
 ]
 Correction = Literal["none", "holm", "bh", "bonferroni", "maxt"]
 Mode = Literal["sound", "paper"]
@@ -52,6 +60,7 @@ CORRECTIONS = {
 
 TESTS = {
     "t": "Student's paired t test",
+    "welch": "Welch's t test of two samples",
     "wilcoxon": "Wilcoxon's signed-rank test",
     "sign": "sign test",
     "randomization": "paired randomisation test",
@@ -301,10 +310,10 @@ class CompareResult(Framed):
         if not self.n_missing:
             return ""
         total = (sum(self.n_instances) or len(self.runs)) * self.n_topics
-        return (
-            f"{self.n_missing:,} of {total:,} scores are missing: {self.row_word}s are ranked by "
-            "least-squares means, pairs tested on shared topics."
-        )
+        meant = f"{self.row_word}s are ranked by least-squares means, pairs tested on shared topics"
+        if self.test == "welch":
+            meant = "each run has topics of its own"
+        return f"{self.n_missing:,} of {total:,} scores are missing: {meant}."
 
     def rank_words(self) -> str:
         """What the rank sets mean, given how decisions were corrected."""

@@ -89,8 +89,9 @@ def compare(
     test : str
         "t" (Student's paired t), "wilcoxon" (signed ranks), "sign", "randomization" (Fisher's sign
         flips), "bootstrap" (studentized; Jayasinghe et al. 2015, Algorithm 1), "tukey" (HSD on the
-        two-way layout runs + topics) or "randomized-tukey". Systems with several runs are
-        compared by "mixed", a model with random topics and instances.
+        two-way layout runs + topics) or "randomized-tukey"; "welch" is not paired, for runs that
+        were measured on different topics. Systems with several runs are compared by "mixed", a
+        model with random topics and instances.
     correction : str, optional
         "maxt" (studentized sign flips of all pairs together, stepdown; for the t test), "holm",
         "bonferroni", "bh" or "none". By default "maxt" for the t tests of all pairs of three or
@@ -278,6 +279,8 @@ def _check_test(settings: CompareSettings, *, several: bool) -> None:
             "correction maxt flips the signs of paired t statistics: use test t, or "
             f"correction holm with test {test}"
         )
+    if test == "welch" and settings.interval is not None:
+        raise InputError("test welch has its own interval, which is not paired: omit interval")
     if settings.family == "all" and several and test in SIMULTANEOUS:
         raise InputError(
             f"test {test} is simultaneous for the pairs of one measure: for a family of all "

@@ -38,7 +38,7 @@ from steadyrank.stats.instances.systems import Groups
 from steadyrank.stats.pairs import decisions, resampled
 from steadyrank.stats.pairs.decisions import compact_letters
 from steadyrank.stats.pairs.effects import effect_sizes
-from steadyrank.stats.pairs.fragility import fragility
+from steadyrank.stats.pairs.fragility import NO_LEAD, fragility
 from steadyrank.stats.pairs.intervals import bootstrap_intervals, t_intervals
 from steadyrank.stats.pairs.max_t import MaxT
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
@@ -52,6 +52,7 @@ from steadyrank.stats.pairs.topic_design import (
     mean_difference,
 )
 from steadyrank.stats.pairs.tukey import randomized_tukey, tukey_hsd
+from steadyrank.stats.pairs.two_sample import RunMoments, run_moments, two_sample_effects, welch
 from steadyrank.stats.planning.design import smallest_difference
 from steadyrank.stats.run_means import (
     adjusted_means,
@@ -134,11 +135,14 @@ def _tested(
         used = _used_topics(every, settings.test)
         matrix = np.ascontiguousarray(every[:, used]) if not used.all() else every
         tests = _run_test(matrix, pairs, names, design, settings)
+        if settings.test == "welch":
+            _warn_if_paired(matrix)
     else:
         used = np.ones(every.shape[1], bool)
         matrix = averaged(every, groups)
         tests = system_tests(scores, measure, groups, pairs)
-    _warn_if_unlinked(matrix, names)
+    if settings.test != "welch":
+        _warn_if_unlinked(matrix, names)
     return Tested(
         measure=measure,
         rows=names,
@@ -169,6 +173,16 @@ def _warn_if_unlinked(matrix: np.ndarray, names: Sequence[str]) -> None:
         )
 
 
+def _warn_if_paired(matrix: np.ndarray) -> None:
+    """Runs on the same topics deserve a paired test."""
+    if not np.isnan(matrix).any():
+        warn(
+            "all runs have the same topics, whose difficulty Welch's test takes for chance: a "
+            "paired test (test t) has more power",
+            stacklevel=6,
+        )
+
+
 def _used_topics(matrix: np.ndarray, test: str) -> np.ndarray:
     """Which topics the test uses: the Tukey tests only those that every run has."""
     if test not in SIMULTANEOUS:
@@ -186,6 +200,7 @@ def _run_test(
     """The test of the settings; `check_clustered` refuses those that a design has none of."""
     simple: dict[str, Callable[..., PairTests]] = {
         "t": functools.partial(paired_t, design=design),
+        "welch": welch,
         "wilcoxon": wilcoxon,
         "sign": sign_test,
         "tukey": functools.partial(_tukey, alpha=settings.alpha),
@@ -217,13 +232,20 @@ def _tukey_by_name(
 
 def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> CompareResult:
     """Decisions, and all that follows from them."""
-    matrix, pairs, tests = one.matrix, one.pairs, one.tests
-    means = adjusted_means(matrix, one.design.weights)
+    matrix, pairs, tests, own = one.matrix, one.pairs, one.tests, None
+    if settings.test == "welch":
+        own = run_moments(matrix)
+    means = adjusted_means(matrix, one.design.weights) if own is None else own.mean
     claimed = decisions.claims(tests, pairs, corrected.adjusted, means, settings.alpha)
     limits, kind = pair_intervals(one, corrected, settings)
     if settings.interval is None:
         limits = decisions.agreeing_intervals(limits, claimed)
-    effects = effect_sizes(matrix, pairs, weights=one.design.weights)
+    weights = one.design.weights
+    effects = (
+        effect_sizes(matrix, pairs, weights=weights)
+        if own is None
+        else two_sample_effects(matrix, pairs)
+    )
     wins = decisions.beaten(len(means), pairs, claimed)
     ranks = decisions.rank_sets(wins)
     return CompareResult(
@@ -242,7 +264,7 @@ def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> Com
         seed=settings.seed,
         pairs=pairs,
         n=tests.n,
-        pair_means=_pair_means(matrix, pairs, one.design.weights),
+        pair_means=_pair_means(matrix, pairs, weights) if own is None else means[pairs],
         difference=tests.difference,
         interval=limits,
         interval_kind=kind,
@@ -252,7 +274,9 @@ def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> Com
         pvalue_adjusted=corrected.adjusted,
         significant=claimed != 0,
         effects=effects,
-        smallest_difference=_smallest(one, effects.sd, corrected.level),
+        smallest_difference=_smallest(one, effects.sd, corrected.level)
+        if own is None
+        else np.full(len(pairs), np.nan),
         flag=_flags(tests, corrected.adjusted, claimed, settings.alpha),
         mean=means,
         rank=ranks_of(means),
@@ -261,7 +285,9 @@ def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> Com
         tier=decisions.tiers(wins, means),
         letters=_letters(wins, means) if settings.baseline is None else (),
         design=one.design,
-        fragility=fragility(matrix, pairs, one.design.weights, one.design.clusters),
+        fragility=fragility(matrix, pairs, weights, one.design.clusters)
+        if own is None
+        else np.full(len(pairs), NO_LEAD),
         n_comparisons=corrected.n_comparisons,
         n_measures=corrected.n_measures,
         segment=one.segment,
@@ -269,15 +295,18 @@ def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> Com
         topics=one.topics,
         scores=matrix,
         binary=None
-        if one.groups is not None or not one.design.is_plain
+        if one.groups is not None or not one.design.is_plain or own is not None
         else binary_pairs(matrix, pairs, alpha=settings.alpha, correction=corrected.correction),
         **_design_figures(matrix, one.design),
-        **_means(one, means, 1 - settings.alpha),
+        **_means(one, means, 1 - settings.alpha, own),
     )
 
 
-def _means(one: Tested, means: np.ndarray, level: float) -> dict[str, Any]:
+def _means(one: Tested, means: np.ndarray, level: float, own: RunMoments | None) -> dict[str, Any]:
     """Intervals and expectations of the means; of systems, how far their instances lie apart."""
+    if own is not None:
+        nothing = np.full(len(means), np.nan)
+        return {"mean_interval": own.intervals(level), "expected_mean": nothing}
     if not one.design.is_plain:
         return _robust_means(one, means, level)
     if one.groups is None or one.instances is None:
@@ -452,6 +481,7 @@ def pair_intervals(
     robust, of_units = ("", "") if plain else (", robust standard errors", f" of {one.design.noun}")
     own: dict[str, tuple[Callable[[], np.ndarray], str]] = {
         "t": (lambda: _model_limits(tests, level), f"Student's t{robust}"),
+        "welch": (lambda: _model_limits(tests, level), "Welch's"),
         "wilcoxon": (
             lambda: resampled.hodges_lehmann_limits(matrix, pairs, alpha=level),
             "Hodges–Lehmann, of the pseudomedian",

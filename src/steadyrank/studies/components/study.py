@@ -19,7 +19,7 @@ import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.scores import Scores, measure_of
+from steadyrank.data.scores import Scores, check_factors, factor_levels, measure_of
 from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.scored import scores_of
@@ -197,7 +197,7 @@ def components(
     matrix = scores.matrix(chosen)
     there = ~np.isnan(matrix).any(axis=0)
     n_dropped = _tell_dropped(there)
-    levels = _levels(scores, names)
+    levels = factor_levels(scores, names)
     columns = {name: scores.run_info[name] for name in names}
     n_replicates = n_replicates_of(list(columns.values()))
     is_unbalanced = unbalanced == "type3" and not n_replicates
@@ -228,21 +228,9 @@ def components(
 def _check_factors(
     scores: Scores, factors: str | Sequence[str], interactions: Any
 ) -> tuple[str, ...]:
-    names = (factors,) if isinstance(factors, str) else tuple(factors)
-    if not names or len(set(names)) < len(names):
-        raise InputError(f"give at least one factor, each once, got {', '.join(names) or 'none'}")
-    if not scores.run_info:
-        raise InputError(
-            "there is no information about the runs: give a table of their components with "
-            "run_info=, or add columns with scores.with_run_info"
-        )
-    for name in names:
-        check_choice("factor", name, scores.run_info)
-        if name == BLOCK:
-            raise InputError(f"a factor cannot be named {BLOCK!r}, which is the block: rename it")
-        if "" in scores.run_info[name]:
-            run = scores.runs[scores.run_info[name].index("")]
-            raise InputError(f"run {run!r} has no {name}: fill it in, or omit the run")
+    names = check_factors(scores, factors)
+    if BLOCK in names:
+        raise InputError(f"a factor cannot be named {BLOCK!r}, which is the block: rename it")
     if interactions is not None and interactions < 1:
         raise InputError(f"interactions must be at least 1 (main effects only), got {interactions}")
     return names
@@ -261,14 +249,6 @@ def _tell_dropped(there: np.ndarray) -> int:
             "run has no score there"
         )
     return dropped
-
-
-def _levels(scores: Scores, names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    levels = {name: tuple(dict.fromkeys(scores.run_info[name])) for name in names}
-    for name, own in levels.items():
-        if len(own) < 2:
-            raise InputError(f"every run has the same {name} ({own[0]!r}): leave the factor out")
-    return levels
 
 
 def n_replicates_of(columns: Sequence[Sequence[str]]) -> int:

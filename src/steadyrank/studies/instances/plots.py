@@ -7,7 +7,7 @@ data.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from steadyrank.errors import check_choice
 from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
 from steadyrank.present.svg import tell
+from steadyrank.studies.instances.pool_plots import POOL_KINDS, comparisons_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +41,7 @@ def draw_margin(result: Result, ax: Axes) -> None:
     Settings of a sweep stand along the horizontal axis, smallest first; other pairs below each
     other.
     """
-    pairs = _comparisons(result)
+    pairs = comparisons_of(result)
     centre = np.array([pair.difference for pair in pairs])
     ends = np.array([pair.interval if pair.hpd is None else pair.hpd for pair in pairs])
     place = np.arange(len(pairs))
@@ -94,7 +95,9 @@ def draw_means(result: Result, ax: Axes) -> None:
         ax.axhline(system.mean, color=str(colour), linewidth=1.0, label=system.name)
     if single:
         style.legend(ax)
-    style.label(ax, x=sweep or "system", y=f"mean {_comparisons(result)[0].measure} of an instance")
+    style.label(
+        ax, x=sweep or "system", y=f"mean {comparisons_of(result)[0].measure} of an instance"
+    )
 
 
 def draw_boxes(
@@ -123,7 +126,7 @@ def draw_topic_spread(result: Result, ax: Axes, *, system: str | None = None) ->
     scores = systems[system].scores
     known = np.flatnonzero(~np.isnan(scores).all(axis=0))
     spread = np.nanquantile(scores[:, known], QUARTERS, axis=0)
-    pairs = _comparisons(result)
+    pairs = comparisons_of(result)
     topics = next(each.pair.topics for each in pairs if system in (each.a, each.b))
     draw_spread(ax, spread, [topics[t] for t in known])
     y = f"{pairs[0].measure} of {len(scores)} instances"
@@ -142,12 +145,6 @@ def draw_spread(ax: Axes, spread: np.ndarray, topics: Sequence[str]) -> None:
     tell(dots, [words.format(topics[t], median[t], low[t], high[t]) for t in order])
 
 
-def _comparisons(result: Result) -> tuple[InstancesResult, ...]:
-    """Those of a table, or the one that the result is."""
-    several: tuple[InstancesResult, ...] | None = getattr(result, "comparisons", None)
-    return several or (cast("InstancesResult", result),)
-
-
 def _sweep(result: Result) -> str:
     """The column that a sweep went over, or nothing."""
     return getattr(result, "sweep", None) or ""
@@ -155,14 +152,14 @@ def _sweep(result: Result) -> str:
 
 def _systems(result: Result) -> dict[str, System]:
     """All systems of a result, by name, in their order."""
-    pairs = [one.pair for one in _comparisons(result)]
+    pairs = [one.pair for one in comparisons_of(result)]
     return {system.name: system for pair in pairs for system in (pair.a, pair.b)}
 
 
 def _margin_size(result: Result) -> tuple[float, float]:
     if _sweep(result):
         return 6.4, 4.0
-    return 6.4, style.rows_height(len(_comparisons(result)), least=1.3, each=0.3)
+    return 6.4, style.rows_height(len(comparisons_of(result)), least=1.3, each=0.3)
 
 
 def boxes_size(n: int) -> tuple[float, float]:
@@ -218,7 +215,7 @@ def draw_instance_plan(result: InstancePlan, ax: Axes) -> None:
 
 
 def _margin_words(result: Result) -> str:
-    pairs = _comparisons(result)
+    pairs = comparisons_of(result)
     non_inferior = sum(pair.equivalence.non_inferior for pair in pairs)
     return (
         f"Differences in {pairs[0].measure} of {len(pairs)} comparisons of systems with intervals, "
@@ -233,18 +230,19 @@ KINDS = {
         draw_means,
         lambda result: boxes_size(len(_systems(result))),
         lambda result: (
-            f"Mean {_comparisons(result)[0].measure} of each instance as points and boxes, a box "
+            f"Mean {comparisons_of(result)[0].measure} of each instance as points and boxes, a box "
             "for each system or setting; single runs are lines."
         ),
     ),
     "topics": Plot(
         draw_topic_spread,
-        lambda result: topics_size(max(one.n_topics for one in _comparisons(result))),
+        lambda result: topics_size(max(one.n_topics for one in comparisons_of(result))),
         lambda result: (
-            f"Range, quartiles and median of {_comparisons(result)[0].measure} over one system's "
-            f"instances on each of {_comparisons(result)[0].n_topics} topics, by median."
+            f"Range, quartiles and median of {comparisons_of(result)[0].measure} over one system's "
+            f"instances on each of {comparisons_of(result)[0].n_topics} topics, by median."
         ),
     ),
+    **POOL_KINDS,
 }
 """Kinds of plot that one comparison and a table of them share."""
 

@@ -24,6 +24,8 @@ from steadyrank.measures.scored import scores_of
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.decisions import Decided
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.pairs.tests import moments
 from steadyrank.stats.pairs.topic_design import design_effect, effective_topics
 from steadyrank.stats.planning.demands import (
     Demands,
@@ -54,7 +56,7 @@ def plan(
     *,
     measure: str | None = None,
     variance: float | Mapping[str, float] | None = None,
-    difference_variance: float | DifferenceVariance | None = None,
+    difference_variance: float | DifferenceVariance | str | None = None,
     minimum_difference: float | None = None,
     systems: int | None = None,
     method: Method | None = None,
@@ -95,7 +97,8 @@ def plan(
     difference_variance : float or str, optional
         Variance of differences, which a paired design requires: a number; "pilot", the mean over
         the pilot's pairs of runs, which accounts for topics that are hard for all systems (the
-        default with two or more runs); or "twice" the variance, as published, which does not.
+        default with two or more runs); a percentile of them such as "95%", as Webber, Moffat &
+        Zobel (2008) plan; or "twice" the variance, as published, which does not.
     minimum_difference : float, optional
         Difference to detect, between the best and the worst system or between two.
     systems : int, optional
@@ -245,10 +248,11 @@ def _check_sources(
             "a variance of differences belongs to a paired design: give variance=, or "
             'method="ttest"'
         )
-    if difference_variance == "pilot":
+    if difference_variance == "pilot" or _percentile(difference_variance) is not None:
         if scores is None:
             raise InputError(
-                "difference variance 'pilot' requires pilot data: QRELS RUN... or scores"
+                f"difference variance {difference_variance!r} requires pilot data: QRELS RUN... or "
+                "scores"
             )
     elif difference_variance not in (None, "twice"):
         check_positive("difference variance", difference_variance)
@@ -256,6 +260,39 @@ def _check_sources(
         raise InputError(
             "give a variance, or pilot data to estimate it: variance=, scores, or runs and qrels"
         )
+
+
+def _percentile(given: Any) -> float | None:
+    """The share of a text such as 95%; None of anything else.
+
+    >>> _percentile("95%"), _percentile("pilot"), _percentile(0.02)
+    (0.95, None, None)
+    """
+    if not isinstance(given, str) or not given.endswith("%"):
+        return None
+    try:
+        share = float(given[:-1]) / 100.0
+    except ValueError:
+        share = math.nan
+    if not 0.0 < share < 1.0:
+        raise InputError(f"{given!r} is not a percentile such as 95%")
+    return share
+
+
+def _pair_percentile(matrix: np.ndarray, measure: str, share: float) -> float:
+    """Of the variances of the differences of all pairs of runs, each over its shared topics."""
+    found = moments(np.ascontiguousarray(matrix), all_pairs(len(matrix)))
+    variances = np.square(found.sd[found.n > 1])
+    value = float(np.quantile(variances, share)) if len(variances) else 0.0
+    if not value > 0.0:
+        raise InputError(f"{measure}: {_NO_PAIRS}")
+    return value
+
+
+_NO_PAIRS = (
+    "no two runs of the pilot have differences that vary over shared topics: give the variance of "
+    "differences"
+)
 
 
 def _given_variances(variance: Any, measures: Sequence[str] | None) -> dict[str, float]:
@@ -281,11 +318,11 @@ def _plan_pilot(
     for name in scores.measures:
         pilot = pilot_variance(scores.matrix(name), name, confidence=confidence)
         if difference_variance == "pilot" and not pilot.difference_variance > 0.0:
-            raise InputError(
-                f"{name}: no two runs of the pilot have differences that vary over shared "
-                "topics: give the variance of differences"
-            )
-        differences = _of_differences(pilot.variance, difference_variance, pilot)
+            raise InputError(f"{name}: {_NO_PAIRS}")
+        given = difference_variance
+        if (share := _percentile(given)) is not None:
+            given = _pair_percentile(scores.matrix(name), name, share)
+        differences = _of_differences(pilot.variance, given, pilot)
         row = _plan_measure(demands, name, pilot.variance, differences, pilot, n_topics)
         rows.append(with_clusters(row, scores, paired=demands.paired, asked=n_topics is None))
     if not rows:

@@ -131,7 +131,7 @@ def _columns(result: PlanResult) -> tuple[Col, ...]:
             "difference_variance",
             "variance of differences",
             when="known",
-            about="between two runs, averaged over pairs",
+            about="between two runs: averaged over pairs, unless given",
         ),
         Col("difference_interval", "{sure} interval (variance of differences)", when="known"),
         Col("topics", form="size"),

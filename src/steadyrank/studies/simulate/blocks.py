@@ -23,7 +23,7 @@ from steadyrank.compute.blas import one_blas_thread
 from steadyrank.compute.executors import Progress, as_finished, is_elsewhere, map_in_order, workers
 from steadyrank.compute.stores import Store
 from steadyrank.errors import MachineError
-from steadyrank.stats.pairs.difference_bins import shifted_sums
+from steadyrank.stats.pairs.difference_bins import N_BINS, WIDTH, shifted_sums
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import means_and_errors, slices
 from steadyrank.studies.simulate import statistics
@@ -60,6 +60,9 @@ class Sampling:
     raw: np.ndarray
     """[run, topic]"""
     n_samples: int
+    n_bins: int = N_BINS
+    """Of the error rate."""
+    bin_width: float = WIDTH
 
     @property
     def block(self) -> int:
@@ -264,7 +267,7 @@ def summarise(
         squares=sampled.squares,
         odd=sampled.odd,
         correlation=statistics.rank_correlation(raw, means, jobs=jobs),
-        errors=statistics.error_rate(raw, means),
+        errors=_error_rate(study, means),
         rates=rates,
         rank_share=statistics.rank_shares(means),
     )
@@ -297,6 +300,11 @@ def fill_store(
         n_kept=n_kept,
         n_left=len(left),
     )
+
+
+def _error_rate(study: Sampling, means: np.ndarray) -> statistics.ErrorRate:
+    bins: Any = {"n_bins": study.n_bins, "bin_width": study.bin_width}
+    return statistics.error_rate(study.raw.mean(axis=1), means, **bins)
 
 
 def in_given_order(summary: Summary, given: np.ndarray) -> Summary:
@@ -342,13 +350,17 @@ def summarise_on_gpu(
     critical = statistics.critical_value(n_topics, alpha)
     place = statistics.place_from_top(study.n_samples, alpha)
     pairs = samples.statistics(all_pairs(len(study.raw)), critical, place)
+    means = samples.means.get()
+    is_usual = (study.n_bins, study.bin_width) == (N_BINS, WIDTH)  # the only bins that it counts
     return Summary(
-        means=samples.means.get(),
+        means=means,
         shift=shift,
         squares=squares,
         odd=odd,
         correlation=statistics.correlation_from(pairs.taus),
-        errors=statistics.error_rate_from(pairs.counts, pairs.errors, pairs.zeros),
+        errors=statistics.error_rate_from(pairs.counts, pairs.errors, pairs.zeros)
+        if is_usual
+        else _error_rate(study, means),
         rates=statistics.rates_from(
             pairs.rates, pairs.differences, study.n_samples, n_topics, alpha=alpha
         ),

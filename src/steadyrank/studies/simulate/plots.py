@@ -30,6 +30,7 @@ from steadyrank.present.plot_style import (
 from steadyrank.present.svg import tell
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.simulate.statistics import RARELY, RELIABLY
+from steadyrank.words import decimals_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,8 +44,9 @@ def draw_error_rate(result: SimulateResult, ax: Axes) -> None:
     width = bins.low[1] - bins.low[0]
     below = np.minimum(bins.rate_error, bins.rate)
     columns = bins.low, bins.high, bins.errors, bins.count, bins.rate
+    form = decimals_for(width)
     texts = [
-        f"difference {low:.2f} to {high:.2f}: {wrong:,} of {count:,} pairs in reverse order, "
+        f"difference {low:{form}} to {high:{form}}: {wrong:,} of {count:,} pairs in reverse order, "
         f"rate {rate:.4f}"
         for low, high, wrong, count, rate in zip(*columns, strict=True)
     ]
@@ -60,11 +62,11 @@ def draw_error_rate(result: SimulateResult, ax: Axes) -> None:
         clip_on=False,
         **look(len(ax.containers)),
     )
-    named = bins.low[:-1:5]
+    named = bins.low[: -1 : max(1, len(bins.low) // 4)]
     # The last bin has no upper end, and stands where it would if it had one.
     ax.set_xticks(
         np.append(named, bins.low[-1] + width / 2),
-        labels=[*(f"{low:.2f}" for low in named), f"≥ {bins.low[-1]:.2f}"],
+        labels=[*(f"{low:{form}}" for low in named), f"≥ {bins.low[-1]:{form}}"],
     )
     ax.set_xlim(0, bins.low[-1] + 1.5 * width)
     ax.set_ylim(bottom=0, auto=True)  # a second result may reach higher
@@ -76,7 +78,7 @@ def draw_error_rate(result: SimulateResult, ax: Axes) -> None:
 def _model(result: SimulateResult) -> str:
     if result.documents == "shared":
         return "shared documents"
-    return "bootstrap" if result.model == "bootstrap" else f"KDE, {result.bandwidth}"
+    return result.model_name()
 
 
 def draw_topics(result: SimulateResult, ax: Axes, *, run: str | None = None) -> None:

@@ -7,7 +7,8 @@ kinds that share a score make a bin of their own, whose order is random.
 For kernel densities the scores' range is halved until what a piece holds of both kinds is
 little enough for its order to be random too. Neighbouring pieces are then joined to one bin, as
 time goes with the number of bins, while one number, the bin's tilt, says how much higher its
-relevant documents stand than its others (`sampler_kernels`).
+relevant documents stand than its others (`sampler_kernels`). Parametric laws of the scores go the
+same way, as only the number of documents expected above a score enters.
 """
 
 from __future__ import annotations
@@ -20,8 +21,13 @@ from steadyrank.compute.kernels import kernel, part
 from steadyrank.studies.simulate.sampler_kernels import Cells
 from steadyrank.studies.simulate.sampler_laws import total_weight
 
-NUMBER, SCOTT, SILVERMAN, ROBUST = 0, 1, 2, 3
+NUMBER, SCOTT, SILVERMAN, ROBUST, EXPONENTIAL, GAMMA = 0, 1, 2, 3, 4, 5
 RULES = {"scott": SCOTT, "silverman": SILVERMAN, "robust": ROBUST}
+MIXTURES = {"normal-exponential": EXPONENTIAL, "gamma-normal": GAMMA}
+"""Laws of the other documents' scores; those of relevant documents are normal."""
+
+SMOOTHED, NORMAL, SKEWED = 0, 1, 2
+"""Families of laws: a kernel density, a normal law, and a gamma law from its location on."""
 
 FINENESS = 0.02
 """A piece is halved while (relevant · others) / (1 + rank) expected in it exceed this."""
@@ -46,13 +52,59 @@ FEW_OTHERS = 0.1
 
 _STEPS = 512
 _grid = np.arange(-int(REACH) * _STEPS, int(REACH) * _STEPS + 2) / _STEPS
-SURVIVAL = np.array([0.5 * math.erfc(z / math.sqrt(2.0)) for z in _grid])
-"""P(N(0, 1) > z) in steps of 1 / _STEPS."""
+
+
+def _bounded(reach: float) -> np.ndarray:
+    """The grid in units of where a kernel of bounded support ends."""
+    return np.clip(_grid / reach, -1.0, 1.0)
+
+
+_u, _v = _bounded(math.sqrt(5.0)), _bounded(math.sqrt(6.0))
+SURVIVAL = {
+    "gaussian": np.array([0.5 * math.erfc(z / math.sqrt(2.0)) for z in _grid]),
+    "epanechnikov": (2.0 - 3.0 * _u + _u**3) / 4.0,
+    "triangular": np.where(_v > 0.0, (1.0 - _v) ** 2, 2.0 - (1.0 + _v) ** 2) / 2.0,
+    "uniform": (1.0 - _bounded(math.sqrt(3.0))) / 2.0,
+}
+"""What of each kernel, of variance 1, lies above z, in steps of 1 / _STEPS."""
 
 
 @part
-def _number_above(x, width, values):
-    """How many documents of the kernel density of values in order are expected above x."""
+def _gamma_above(shape, x):
+    """P(X > x) of a gamma law of scale 1: its series, or Lentz's continued fraction."""
+    if x <= 0.0:
+        return 1.0
+    front = math.exp(shape * math.log(x) - x - math.lgamma(shape))
+    if x < shape + 1.0:
+        term = total = 1.0 / shape
+        for k in range(1, 10_000):
+            term *= x / (shape + k)
+            total += term
+            if term < 1e-16 * total:
+                break
+        return max(0.0, 1.0 - front * total)
+    b = x + 1.0 - shape
+    c, d = 1e300, 1.0 / b
+    total = d
+    for k in range(1, 10_000):
+        a = k * (shape - k)
+        b += 2.0
+        d = 1.0 / (a * d + b)
+        c = b + a / c
+        total *= c * d
+        if abs(c * d - 1.0) < 1e-15:
+            break
+    return front * total
+
+
+@part
+def _number_above(x, law, values, survival):
+    """How many documents of the law of values in order are expected above x."""
+    family, location, width, shape = law
+    if family == NORMAL:
+        return len(values) * 0.5 * math.erfc((x - location) / (width * math.sqrt(2.0)))
+    if family == SKEWED:
+        return len(values) * _gamma_above(shape, (x - location) / width)
     total = 0.0
     for value in values:
         z = (x - value) / width
@@ -63,7 +115,7 @@ def _number_above(x, width, values):
         else:
             place = (z + REACH) * _STEPS
             i = np.int64(place)
-            total += SURVIVAL[i] + (place - i) * (SURVIVAL[i + 1] - SURVIVAL[i])
+            total += survival[i] + (place - i) * (survival[i + 1] - survival[i])
     return total
 
 
@@ -131,7 +183,7 @@ def _deviation(values):
 
 @kernel
 def bandwidth_of(values, rule, number):
-    """The width of a Gaussian kernel density of values in order, 0 where it cannot smooth."""
+    """The kernels' standard deviation in a density of values in order, 0 where it cannot smooth."""
     n = len(values)
     if n < 2:
         return 0.0
@@ -144,6 +196,55 @@ def bandwidth_of(values, rule, number):
         spread = _middle_deviation(values) / 0.6745
         return (spread if spread > 0.0 else reach) * (4.0 / (3.0 * n)) ** 0.2
     return _deviation(values) * (n if rule == SCOTT else 0.75 * n) ** -0.2
+
+
+@part
+def _gamma_law(values, mean, is_exponential):
+    """Location, scale and shape of a gamma law of values in order, or of shape 1.
+
+    The location lies below the lowest value by what an exponential law expects. The shape is that
+    of Ye & Chen (2017), doi:10.1080/00031305.2016.1209129: likelihood equations in closed form.
+    """
+    n, lowest = len(values), values[-1]
+    location = lowest - (mean - lowest) / (n - 1.0)
+    size = mean - location
+    if is_exponential:
+        return location, size, 1.0
+    logs = products = 0.0
+    for value in values:
+        logs += math.log(value - location) / n
+        products += (value - location) * math.log(value - location) / n
+    scale = products - size * logs
+    return location, scale, size / scale
+
+
+@part
+def _law_of(values, rule, number, is_relevant):
+    """Family, location, width and shape of the law of values in order; no width if it has none."""
+    n = len(values)
+    if rule < EXPONENTIAL or n < 2 or values[0] == values[-1]:
+        width = bandwidth_of(values, rule, number) if rule < EXPONENTIAL else 0.0
+        return SMOOTHED, 0.0, width, 0.0
+    mean = 0.0
+    for value in values:
+        mean += value / n
+    if is_relevant:
+        return NORMAL, mean, _deviation(values), 0.0
+    location, scale, shape = _gamma_law(values, mean, rule == EXPONENTIAL)
+    if not (values[-1] > location and scale > 0.0):  # the spread is rounding
+        return SMOOTHED, 0.0, 0.0, 0.0
+    return SKEWED, location, scale, shape
+
+
+@part
+def _ends(values, law):
+    """Scores above and below which a law holds nothing."""
+    family, location, width, shape = law
+    if family == SKEWED:
+        return location + width * (shape + 12.0 * math.sqrt(shape) + 40.0), location
+    if family == NORMAL:
+        return location + REACH * width, location - REACH * width
+    return values[0] + REACH * width, values[-1] - REACH * width
 
 
 @part
@@ -165,15 +266,16 @@ def _fine_enough(hits, rest, rank):
 
 
 @part
-def _pieces(hits, rest, hit_width, rest_width, stack, relevant, others, mingled, bins):
-    """Write the bins of two kernel densities from `bins` on; the next free bin.
+def _pieces(hits, rest, hit_law, rest_law, survival, stack, relevant, others, mingled, bins):
+    """Write the bins of two laws from `bins` on; the next free bin.
 
     The stack holds the pieces still to do, the highest on top: their lower ends with the
     relevant and other documents expected above those.
     """
     n_hits, n_rest = len(hits), len(rest)
-    high = max(hits[0] + REACH * hit_width, rest[0] + REACH * rest_width)
-    low = min(hits[-1] - REACH * hit_width, rest[-1] - REACH * rest_width)
+    hits_high, hits_low = _ends(hits, hit_law)
+    rest_high, rest_low = _ends(rest, rest_law)
+    high, low = max(hits_high, rest_high), min(hits_low, rest_low)
     stack[0, 0], stack[0, 1], stack[0, 2] = low, n_hits, n_rest
     top, hits_above, rest_above = 0, 0.0, 0.0
     first = bins
@@ -193,19 +295,19 @@ def _pieces(hits, rest, hit_width, rest_width, stack, relevant, others, mingled,
         else:
             top += 1
             stack[top, 0] = middle
-            stack[top, 1] = _number_above(middle, hit_width, hits)
-            stack[top, 2] = _number_above(middle, rest_width, rest)
+            stack[top, 1] = _number_above(middle, hit_law, hits, survival)
+            stack[top, 2] = _number_above(middle, rest_law, rest, survival)
     return bins
 
 
 @part
-def _one_point(hits, rest, hit_width, rest_width, relevant, others, mingled, bins):
-    """The bins of a density and of documents that all share one score; next bin and tail."""
-    if hit_width == 0.0:
-        above = _number_above(hits[0], rest_width, rest)
+def _one_point(hits, rest, hit_law, rest_law, survival, relevant, others, mingled, bins):
+    """The bins of a law and of documents that all share one score; next bin and tail."""
+    if hit_law[2] == 0.0:
+        above = _number_above(hits[0], rest_law, rest, survival)
         relevant[bins], others[bins], mingled[bins] = len(hits), above, False
         return bins + 1, len(rest) - above
-    above = _number_above(rest[0], hit_width, hits)
+    above = _number_above(rest[0], hit_law, hits, survival)
     relevant[bins], others[bins], mingled[bins] = above, 0.0, False
     relevant[bins + 1], others[bins + 1] = len(hits) - above, len(rest)
     mingled[bins + 1] = False
@@ -213,26 +315,43 @@ def _one_point(hits, rest, hit_width, rest_width, relevant, others, mingled, bin
 
 
 @part
-def _topic_bins(scores, hits, rest, is_relevant, rule, number, stack, out, bins):
+def _topic_bins(scores, hits, rest, is_relevant, rule, number, survival, stack, out, bins):
     """Write the bins of one topic; next free bin, tail, and whether a class is not smooth."""
     relevant, others, mingled = out
-    hit_width = bandwidth_of(hits, rule, number)
-    rest_width = bandwidth_of(rest, rule, number)
+    hit_law = _law_of(hits, rule, number, True)
+    rest_law = _law_of(rest, rule, number, False)
+    hit_width, rest_width = hit_law[2], rest_law[2]
     plain = hit_width == 0.0 or rest_width == 0.0
     finite = math.isfinite(scores[0]) and math.isfinite(scores[-1])
     tail = 0.0
     if not finite or len(rest) == 0 or (hit_width == 0.0 and rest_width == 0.0):
         bins, tail = _tied_groups(scores, is_relevant, relevant, others, mingled, bins)
     elif plain:
-        bins, tail = _one_point(hits, rest, hit_width, rest_width, relevant, others, mingled, bins)
+        bins, tail = _one_point(
+            hits, rest, hit_law, rest_law, survival, relevant, others, mingled, bins
+        )
     else:
-        bins = _pieces(hits, rest, hit_width, rest_width, stack, relevant, others, mingled, bins)
+        bins = _pieces(
+            hits, rest, hit_law, rest_law, survival, stack, relevant, others, mingled, bins
+        )
     return bins, tail, plain
 
 
 @kernel
 def _profile_topics(
-    scores, starts, stops, blocks, ranks, rule, number, is_relevant, apart, stack, out, of_topics
+    scores,
+    starts,
+    stops,
+    blocks,
+    ranks,
+    rule,
+    number,
+    survival,
+    is_relevant,
+    apart,
+    stack,
+    out,
+    of_topics,
 ):
     """Write the bins of every topic, and how many there are in all.
 
@@ -254,7 +373,7 @@ def _profile_topics(
             tails[t], plain[t] = len(rest), False
         else:
             bins, tails[t], plain[t] = _topic_bins(
-                here, hits, rest, marks, rule, number, stack, out, bins
+                here, hits, rest, marks, rule, number, survival, stack, out, bins
             )
         ends[t] = bins
     return bins
@@ -268,6 +387,7 @@ def profile_run(
     ranks: np.ndarray,
     rule: int,
     number: float,
+    kernel_name: str = "gaussian",
 ) -> tuple[np.ndarray, ...]:
     """Bins of every topic of one run: their ends, and relevant, others, mingled; tails; plain.
 
@@ -282,9 +402,8 @@ def profile_run(
     of_topics = (np.empty(n_topics, np.int64), np.empty(n_topics), np.empty(n_topics, np.bool_))
     stack = np.empty((DEEPEST, 3))
     marks, apart = np.empty(longest, np.bool_), np.empty(longest)
-    bins = _profile_topics(
-        scores, starts, stops, blocks, ranks, rule, number, marks, apart, stack, out, of_topics
-    )
+    given = scores, starts, stops, blocks, ranks, rule, number, SURVIVAL[kernel_name]
+    bins = _profile_topics(*given, marks, apart, stack, out, of_topics)
     ends, tails, plain = of_topics
     plain &= smooth
     return ends, *(column[:bins].copy() for column in out), tails, plain

@@ -2,7 +2,7 @@
 
 For each run and topic the scores of the relevant and of the other documents are boiled down
 to bins from the top of the ranking down (Yang, Zhang & Song 2018, section 3.1): exactly for
-the bootstrap of the scores, closely for their Gaussian kernel densities.
+the bootstrap of the scores, closely for their kernel densities and for parametric laws.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from steadyrank.measures.scoring import Recipe, find_judged_documents, score_top
 from steadyrank.studies.simulate import profile_kernels
 from steadyrank.studies.simulate.sampler_kernels import Cells
 
-Model = Literal["bootstrap", "kde"]
+Model = Literal["bootstrap", "kde", "parametric"]
+KernelName = Literal["gaussian", "epanechnikov", "triangular", "uniform"]
+Mixture = Literal["normal-exponential", "gamma-normal"]
 Bandwidth = Literal["scott", "silverman", "robust"]
 ScoreSource = Literal["score", "rank"]
 Depth = Literal["retrieved"] | int
@@ -67,7 +69,7 @@ class ScoreProfiles:
     graded: np.ndarray | None
     """[run, topic]: a graded measure of the rankings as they are, where one was asked for."""
     plain: int
-    """Cells in which a kernel density cannot smooth one class at least: it is bootstrapped."""
+    """Cells in which one class at least is too small or constant to smooth: it is bootstrapped."""
 
 
 def score_profiles(
@@ -79,6 +81,8 @@ def score_profiles(
     model: Model = "bootstrap",
     depth: Depth = "retrieved",
     bandwidth: Bandwidth | float = "scott",
+    kernel: KernelName = "gaussian",
+    mixture: Mixture = "gamma-normal",
     score_source: ScoreSource = "score",
     graded: Recipe | None = None,
     jobs: int | None = None,
@@ -89,9 +93,9 @@ def score_profiles(
     A document is relevant if its grade is at least `level`; one that was not judged is not.
     Runs (what `read_runs` takes) are read once: what they score by `graded` is found on the way.
     """
-    check_drawing(model, depth, bandwidth, score_source)
+    check_drawing(model, depth, bandwidth, kernel, mixture, score_source)
     wanted = np.array([qrels.position[topic] for topic in topics], np.int64)
-    rule, number = _rule(model, bandwidth)
+    rule, number = _rule(model, bandwidth, mixture)
 
     by_score = score_source == "score"
 
@@ -100,7 +104,9 @@ def score_profiles(
         judged = find_judged_documents(run, qrels, relevant_only=level >= 1)
         blocks, ranks, _ = relevant_ranks(judged, qrels, wanted, level)
         scores = run.scores if by_score else _negated_ranks(run)
-        bins = profile_kernels.profile_run(scores, starts, stops, blocks, ranks, rule, number)
+        bins = profile_kernels.profile_run(
+            scores, starts, stops, blocks, ranks, rule, number, kernel
+        )
         return _RunProfile(
             header_of(run),
             stops - starts,
@@ -231,9 +237,24 @@ def _joined(judged: np.ndarray, depth: Depth, given: list[_RunProfile]) -> Score
     )
 
 
-def check_drawing(model: str, depth: str | int, bandwidth: str | float, score_source: str) -> None:
+def check_drawing(
+    model: str,
+    depth: str | int,
+    bandwidth: str | float,
+    kernel: str,
+    mixture: str,
+    score_source: str,
+) -> None:
     """Refuse ways to draw scores that there are not."""
     check_choice("model", model, get_args(Model))
+    check_choice("kernel", kernel, get_args(KernelName))
+    check_choice("mixture", mixture, get_args(Mixture))
+    for name, value, usual, wanted in (
+        ("kernel", kernel, "gaussian", "kde"),
+        ("mixture", mixture, "gamma-normal", "parametric"),
+    ):
+        if value != usual and model != wanted:
+            raise InputError(f"{name} {value} belongs to model {wanted}: choose that, or omit it")
     check_choice("score source", score_source, get_args(ScoreSource))
     if isinstance(bandwidth, str):
         check_choice("bandwidth", bandwidth, get_args(Bandwidth))
@@ -246,9 +267,11 @@ def check_drawing(model: str, depth: str | int, bandwidth: str | float, score_so
         )
 
 
-def _rule(model: Model, bandwidth: Bandwidth | float) -> tuple[int, float]:
+def _rule(model: Model, bandwidth: Bandwidth | float, mixture: Mixture) -> tuple[int, float]:
     if model == "bootstrap":
         return profile_kernels.NUMBER, 0.0
+    if model == "parametric":
+        return profile_kernels.MIXTURES[mixture], 0.0
     if isinstance(bandwidth, str):
         return profile_kernels.RULES[bandwidth], 0.0
     return profile_kernels.NUMBER, float(bandwidth)

@@ -11,18 +11,29 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank.errors import InputError
 from steadyrank.notebook import Framed, shown_by
+from steadyrank.stats.pairs.difference_bins import difference_variances
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.ranks.correlation import kendall_tau
 from steadyrank.stats.run_means import other_first
 from steadyrank.studies.simulate.measures import Denominator
 from steadyrank.studies.simulate.prediction import Prediction
-from steadyrank.studies.simulate.profiles import Bandwidth, Depth, Model, ScoreSource
+from steadyrank.studies.simulate.profiles import (
+    Bandwidth,
+    Depth,
+    KernelName,
+    Mixture,
+    Model,
+    ScoreSource,
+)
 from steadyrank.studies.simulate.statistics import (
     CollectionCorrelation,
     ErrorRate,
     SignificanceRates,
 )
 from steadyrank.words import counted
+
+NO_SPREAD = 1e-14
+"""A variance of differences that is rounding."""
 
 Device = Literal["cpu", "cuda"]
 Documents = Literal["shared", "independent"]
@@ -116,6 +127,8 @@ class SimulateResult(Framed):
     n_samples: int
     depth: Depth
     bandwidth: Bandwidth | float
+    kernel: KernelName = "gaussian"
+    mixture: Mixture = "gamma-normal"
     denominator: Denominator | None
     """Of independent runs; shared documents carry their own recall base."""
     score_source: ScoreSource
@@ -148,7 +161,7 @@ class SimulateResult(Framed):
     without_relevant: int = 0
     """Topics, over all samples, whose shared documents held no relevant one: they score 0."""
     plain: int
-    """Cells whose scores a kernel density could not smooth in both classes."""
+    """Cells with a class of documents too small or constant to smooth: it is bootstrapped."""
     truncated: int
     """Draws of a cell with more relevant documents than its ranking is deep."""
     top: int | None = None
@@ -201,6 +214,24 @@ class SimulateResult(Framed):
         return shares
 
     @property
+    def document_share(self) -> np.ndarray:
+        """[pair]: which share of a difference's variance over topics is due to the documents.
+
+        Topics have documents of their own, so that the mean difference over N topics has 1 / N of
+        their mean noise as its variance over collections: N times that, over the variance of the
+        observed differences by topic. It may exceed 1 by chance; NaN where these do not vary.
+        """
+        if len(self.runs) < 2 or self.n_samples < 2 or len(self.topics) < 2:
+            return np.full(len(self.raw_pvalue), np.nan)
+        pairs = all_pairs(len(self.runs))
+        noise, observed = np.empty((2, len(pairs)))
+        difference_variances(np.ascontiguousarray(self.simulated.T), pairs, noise)
+        difference_variances(np.ascontiguousarray(self.raw), pairs, observed)
+        noise *= len(self.topics)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(observed > NO_SPREAD, noise / observed, np.nan)
+
+    @property
     def other_first(self) -> str | None:
         """Who is first by simulated means, where no run is first by these and as observed."""
         run = other_first(self.raw_mean, self.simulated_mean)
@@ -248,13 +279,18 @@ class SimulateResult(Framed):
             )
         return np.asarray(self.rank_share[:, :k].sum(axis=1))
 
+    def model_name(self, of_width: str = "") -> str:
+        """How scores of independent runs are drawn; `of_width` stands before the bandwidth."""
+        kernel = "" if self.kernel == "gaussian" else f"{self.kernel} kernel, "
+        smooth = f"KDE, {kernel}{of_width}{self.bandwidth}"
+        return {"bootstrap": "bootstrap", "kde": smooth, "parametric": self.mixture}[self.model]
+
     def caption(self) -> str:
         """What a table of this result must say."""
-        model = "bootstrap" if self.model == "bootstrap" else f"KDE, bandwidth {self.bandwidth}"
         drawn = (
             "documents shared by all runs"
             if self.documents == "shared"
-            else f"independent runs, {model}"
+            else f"independent runs, {self.model_name('bandwidth ')}"
         )
         base = "" if self.denominator is None else f", denominator {self.denominator}"
         return (

@@ -16,7 +16,7 @@ from steadyrank.errors import InputError
 from steadyrank.stats.inputs import named_quantiles
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs import difference_bins as collection_kernels
-from steadyrank.stats.pairs.difference_bins import N_BINS, WIDTH
+from steadyrank.stats.pairs.difference_bins import N_BINS, WIDTH, bin_starts
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import in_threads, slices
 from steadyrank.stats.ranks.correlation import taus_against
@@ -34,8 +34,8 @@ DIFFERENCE_LEVELS = (0.5, 0.75, 0.9, 0.95, 0.99)
 class ErrorRate:
     """How often the better run of a simulated collection is the worse one of the real one.
 
-    One entry for each of 21 bins of the simulated difference: [0, .01), [.01, .02), …, and
-    .2 and above. `rate` is NaN in an empty bin; `rate_error` is its Monte Carlo standard
+    One entry for each bin of the simulated difference, by default 21: [0, .01), [.01, .02), …,
+    and .2 and above. `rate` is NaN in an empty bin; `rate_error` is its Monte Carlo standard
     error, which allows for pairs of one sample depending on each other.
     """
 
@@ -50,7 +50,9 @@ class ErrorRate:
     overall: float
 
 
-def error_rate(raw: np.ndarray, simulated: np.ndarray) -> ErrorRate:
+def error_rate(
+    raw: np.ndarray, simulated: np.ndarray, *, n_bins: int = N_BINS, bin_width: float = WIDTH
+) -> ErrorRate:
     """Algorithm 1, by the size |d_i| of the simulated difference (the paper writes d_i).
 
     >>> bins = error_rate(np.array([0.3, 0.28]), np.array([[0.31, 0.30], [0.28, 0.30]]))
@@ -58,21 +60,23 @@ def error_rate(raw: np.ndarray, simulated: np.ndarray) -> ErrorRate:
     ([0, 1, 1], [0, 0, 1], 0.5)
     """
     raw, simulated = _checked(raw, simulated)
-    counts = np.zeros((len(simulated), N_BINS), np.int64)
+    counts = np.zeros((len(simulated), n_bins), np.int64)
     errors = np.zeros_like(counts)
     ties = np.zeros(len(simulated), np.int64)
-    collection_kernels.count_errors(raw, simulated, counts, errors, ties)
-    return error_rate_from(counts, errors, ties)
+    collection_kernels.count_errors(raw, simulated, bin_width, counts, errors, ties)
+    return error_rate_from(counts, errors, ties, bin_width)
 
 
-def error_rate_from(counts: np.ndarray, errors: np.ndarray, ties: np.ndarray) -> ErrorRate:
+def error_rate_from(
+    counts: np.ndarray, errors: np.ndarray, ties: np.ndarray, bin_width: float = WIDTH
+) -> ErrorRate:
     """The error rate from counts [sample, bin] and ties [sample]."""
     count, wrong = counts.sum(axis=0), errors.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = wrong / count
         off = errors - np.nan_to_num(rate) * counts
         spread = np.sqrt((off**2).sum(axis=0)) / count
-    low = np.arange(N_BINS) / round(1 / WIDTH)
+    low = bin_starts(counts.shape[1], bin_width)
     return ErrorRate(
         low=low,
         high=np.append(low[1:], np.inf),

@@ -23,12 +23,13 @@ from steadyrank.compute.stores import open_store
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.runs import ReadingOptions, read_runs
-from steadyrank.errors import InputError, check_choice, warn
+from steadyrank.errors import InputError, check_choice, check_count, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.evaluate import NoRelevant, report_missing
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scoring import prepare
 from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.pairs.difference_bins import MOST_BINS, N_BINS, WIDTH, check_width
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t
 from steadyrank.studies.simulate.blocks import (
@@ -43,6 +44,8 @@ from steadyrank.studies.simulate.prediction import predict
 from steadyrank.studies.simulate.profiles import (
     Bandwidth,
     Depth,
+    KernelName,
+    Mixture,
     Model,
     RunNotes,
     ScoreSource,
@@ -101,9 +104,13 @@ def simulate(
     n_samples: int = 10_000,
     depth: Depth | None = None,
     bandwidth: Bandwidth | float = "scott",
+    kernel: KernelName = "gaussian",
+    mixture: Mixture = "gamma-normal",
     denominator: Denominator | None = None,
     score_source: ScoreSource = "score",
     alpha: float = 0.05,
+    n_bins: int = N_BINS,
+    bin_width: float = WIDTH,
     missing: Missing = "zero",
     no_relevant: NoRelevant = "zero",
     device: Device = "cpu",
@@ -140,21 +147,27 @@ def simulate(
         "shared": all runs rank the same new collection. "independent", as in the paper: each run's
         relevant documents are Poisson in number, with the real number as its mean, and their
         scores, and those of the other documents, are drawn from the run's own on that topic.
-        Unless given, "independent" with `mode="paper"`, `model="kde"` or a `denominator`, which
-        shared documents do not have; else "shared".
+        Unless given, "independent" with `mode="paper"`, a `denominator` or a `model` of scores,
+        which shared documents do not have; else "shared".
     mode : str
         "sound" takes the depth "retrieved" and the denominator "poisson", "paper" independent
         documents and the paper's 1000 and "judged"; what is given takes precedence.
     model : str
-        Documents are drawn with replacement ("bootstrap"), or scores from Gaussian kernel densities
-        ("kde").
+        Documents are drawn with replacement ("bootstrap"), or scores from kernel densities ("kde")
+        or from a `mixture` of two parametric laws ("parametric").
     n_samples : int
         Simulated collections.
     depth : int or "retrieved", optional
         Documents of a ranking: a fixed number, or as many as were retrieved. A ranking of shared
         documents may hold fewer.
     bandwidth : str or float
-        Of the kernel densities: "scott", "silverman", "robust" or a number.
+        Of the kernel densities: "scott", "silverman", "robust" or a number, the kernel's standard
+        deviation whatever its shape.
+    kernel : str
+        Of the kernel densities: "gaussian", "epanechnikov", "triangular" or "uniform".
+    mixture : str
+        Scores of relevant documents are normal; those of others exponential ("normal-exponential")
+        or gamma ("gamma-normal"), fitted to each run and topic.
     denominator : str, optional
         The number of relevant documents that AP, R@k and nDCG of independent runs divide by:
         sampled + Poisson(R - retrieved) ("poisson"), max(R, sampled) ("judged"), or "sampled".
@@ -163,6 +176,8 @@ def simulate(
         then stand in the order of the run.
     alpha : float
         Level of the t tests in each collection.
+    n_bins, bin_width : int, float
+        Bins of the error rate; the last has no upper end.
     missing, no_relevant : str
         As in `evaluate`.
     device : str
@@ -218,9 +233,10 @@ def simulate(
     seed = seed_from(rng)
     _check(n_samples, alpha, missing, no_relevant, device, mode)
     check_part(part, store, device)
+    _check_bins(n_bins, bin_width)
     documents = _documents(documents, mode, model, denominator)
     depth = DEFAULT_DEPTH[mode] if depth is None else depth
-    check_drawing(model, depth, bandwidth, score_source)
+    check_drawing(model, depth, bandwidth, kernel, mixture, score_source)
     to_read = read_runs(runs, **reading_options)
     judged = judgments_of(qrels)
     common: Any = {"depth": depth, "score_source": score_source, "jobs": jobs, "progress": reading}
@@ -244,17 +260,21 @@ def simulate(
             level=level,
             model=model,
             bandwidth=bandwidth,
+            kernel=kernel,
+            mixture=mixture,
             graded=None if asked.is_itself(judged) else prepare(kept, judged.max_grade),
             **common,
         )
-        smooth = model == "kde"
+        smooth = model != "bootstrap"
         setup = independent_setup(
             profiles, asked, judged, topics, seed, denominator=denominator, is_smooth=smooth
         )
     notes, given = setup.notes, setup.notes.given
     to_read.check_headers([notes.runs[place] for place in given])
     _report(notes, topics, missing)
-    study = Sampling(source=setup.source, raw=setup.raw, n_samples=n_samples)
+    study = Sampling(
+        source=setup.source, raw=setup.raw, n_samples=n_samples, n_bins=n_bins, bin_width=bin_width
+    )
     settings = {
         "study": "simulate",
         "version": __version__,
@@ -292,6 +312,8 @@ def simulate(
         n_samples=n_samples,
         depth=depth,
         bandwidth=bandwidth,
+        kernel=kernel,
+        mixture=mixture,
         denominator=denominator,
         score_source=score_source,
         device=device,
@@ -341,14 +363,14 @@ def _documents(
 ) -> Documents:
     """Shared documents, unless what else was given is only there for independent runs."""
     if documents is None:
-        apart = mode == "paper" or model == "kde" or denominator is not None
+        apart = mode == "paper" or model != "bootstrap" or denominator is not None
         documents = "independent" if apart else "shared"
     check_choice("way to draw documents", documents, get_args(Documents))
     if documents == "independent":
         return documents
-    if model == "kde":
+    if model != "bootstrap":
         raise InputError(
-            "kernel densities smooth the scores of a single run, which shared documents do not "
+            f"model {model} draws the scores of a single run, which shared documents do not "
             'allow: choose model="bootstrap" or documents="independent"'
         )
     if denominator is not None:
@@ -371,6 +393,12 @@ def _check(
     )
     check_choice("device", device, get_args(Device))
     check_choice("mode", mode, get_args(Mode))
+
+
+def _check_bins(n_bins: int, bin_width: float) -> None:
+    if not 2 <= check_count("n_bins", n_bins) <= MOST_BINS:
+        raise InputError(f"n_bins must lie between 2 and {MOST_BINS}, got {n_bins}")
+    check_width("bin_width", bin_width)
 
 
 def _topics(qrels: Qrels, level: int, no_relevant: NoRelevant) -> tuple[str, ...]:

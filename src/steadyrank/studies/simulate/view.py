@@ -21,7 +21,7 @@ from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.simulate.result import SimulatePart, SimulateResult, grades_words
-from steadyrank.words import chance, counted, figure, percent
+from steadyrank.words import chance, counted, decimals_for, figure, percent
 
 TOP = 3
 """The K of "probability of top K", where there are more runs than that."""
@@ -157,14 +157,16 @@ def _tops(result: SimulateResult) -> list[int]:
 def _neighbour_rows(result: SimulateResult) -> list[dict[str, Any]]:
     order, above = np.argsort(-result.raw_mean, kind="stable").tolist(), result.above
     pairs = map(tuple, all_pairs(len(order)).tolist())
-    rate = dict(zip(pairs, result.significance.rate.tolist(), strict=True))
+    rates = zip(result.significance.rate.tolist(), result.document_share.tolist(), strict=True)
+    of_pair = dict(zip(pairs, rates, strict=True))
     return [
         {
             "better": result.runs[a],
             "next": result.runs[b],
             "difference": float(result.raw_mean[a] - result.raw_mean[b]),
             "same_order": float(above[a, b]),
-            "significant": rate[min(a, b), max(a, b)],
+            "significant": of_pair[min(a, b), max(a, b)][0],
+            "document_share": of_pair[min(a, b), max(a, b)][1],
         }
         for a, b in itertools.pairwise(order)
     ]
@@ -177,7 +179,8 @@ def _bins(result: SimulateResult) -> list[dict[str, Any]]:
 
 
 def _bin(row: Row) -> Cell:
-    low, high = f"{row['low']:.2f}", f"{row['high']:.2f}"
+    form = decimals_for(row["low"], row["high"])
+    low, high = (f"{row[end]:{form}}" for end in ("low", "high"))
     return name(f"{low}–{high}" if math.isfinite(row["high"]) else f"{low} or more")
 
 
@@ -214,7 +217,7 @@ def _odd_rows(result: SimulateResult) -> list[dict[str, Any]]:
         ),
         (
             "rankings with too few distinct scores to smooth (bootstrapped)",
-            result.plain if result.model == "kde" else 0,
+            result.plain if result.model != "bootstrap" else 0,
             n_cells,
         ),
         (
@@ -257,11 +260,13 @@ NEIGHBOURS = TableSpec(
         Col("difference"),
         Col("same_order", form="percent", when="known", about="ties count half"),
         Col("significant", form="percent"),
+        Col("document_share", "document noise", "percent", "known"),
     ),
     caption=lambda result: (
         f"Neighbours by {result.measure}: "
         + ("" if result.prediction is None else "same order in a second collection (probability), ")
-        + "significant in simulated collections (share, t test)."
+        + "significant in simulated collections (share, t test); document noise: its share of the "
+        "variance over topics."
     ),
 )
 ERRORS = TableSpec(
@@ -352,6 +357,8 @@ def fields(result: SimulateResult) -> dict[str, Any]:
             "same_leader": order.is_same_leader,
         },
         "bandwidth": result.bandwidth if result.model == "kde" else None,
+        "kernel": result.kernel if result.model == "kde" else None,
+        "mixture": result.mixture if result.model == "parametric" else None,
         **picked(result, "mode denominator score_source device none_relevant"),
         **picked(result, "without_relevant plain truncated"),
     }
@@ -375,6 +382,7 @@ def _prediction(result: SimulateResult) -> dict[str, Any] | None:
 
 def _pairs(result: SimulateResult) -> list[dict[str, Any]]:
     raw, simulated, rates = result.raw_mean, result.simulated_mean, result.significance
+    shares = result.document_share
     return [
         {
             "a": result.runs[a],
@@ -384,6 +392,7 @@ def _pairs(result: SimulateResult) -> list[dict[str, Any]]:
             "rate": rates.rate[i],
             "rate_error": rates.rate_error[i],
             "raw_pvalue": result.raw_pvalue[i],
+            "document_share": shares[i],
         }
         for i, (a, b) in enumerate(all_pairs(len(result.runs)).tolist())
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from steadyrank.compute.kernels import kernel, part
-from steadyrank.stats.pairs.difference_bins import N_BINS, ROUNDED, WIDTH
+from steadyrank.stats.pairs.difference_bins import N_BINS, ROUNDED
 
 AGREE, REVERSED, TIED = 0, 1, 2
 """What the second set says about a pair's order in the first; tied if either set has none."""
@@ -22,7 +22,7 @@ _ONE = np.uint32(1)
 
 
 @kernel
-def count_reversals(scores, orders, sizes, tiny, both, counts, sums, keys, tables):
+def count_reversals(scores, orders, sizes, width, tiny, both, counts, sums, keys, tables):
     """Add up how many pairs of each size of difference agree, are reversed or tied.
 
     scores [topic, run] are complete; orders [trial, topic] are permutations, whose first n topics
@@ -30,7 +30,7 @@ def count_reversals(scores, orders, sizes, tiny, both, counts, sums, keys, table
     kind, bin] takes the trials of orders in equal parts, in order. A pair's bin is that of its
     difference in the first set; with `both`, it counts a second time with the sets exchanged.
     sums [4, run], keys [run] (int32) and tables [N_TABLES, N_KINDS + 1, SLOTS] (uint32) are for
-    work. Differences are in units of the bins' width, and at most `tiny` of these is a tie.
+    work. Differences are in units of the bins' `width`, and at most `tiny` of these is a tie.
     """
     n_trials, n_topics = orders.shape
     n_runs = scores.shape[1]
@@ -44,7 +44,7 @@ def count_reversals(scores, orders, sizes, tiny, both, counts, sums, keys, table
                     sums[0, i] += scores[one, i]
                     sums[1, i] += scores[other, i]
             done = sizes[s]
-            scale = 1.0 / (WIDTH * done)
+            scale = 1.0 / (width * done)
             for i in range(n_runs):
                 sums[2, i] = sums[0, i] * scale
                 sums[3, i] = sums[1, i] * scale

@@ -18,7 +18,7 @@ from steadyrank.compute.executors import Progress, map_in_order, workers
 from steadyrank.compute.memory import check_memory
 from steadyrank.compute.random import block_stream, blocks_of
 from steadyrank.present.json import picked
-from steadyrank.stats.pairs.difference_bins import N_BINS, ROUNDED, WIDTH
+from steadyrank.stats.pairs.difference_bins import N_BINS, ROUNDED, WIDTH, bin_starts
 from steadyrank.stats.pairs.result import CONSTANT, TOO_FEW
 from steadyrank.stats.planning.reversal import (
     PairVariances,
@@ -29,6 +29,7 @@ from steadyrank.stats.planning.reversal import (
 )
 from steadyrank.studies.topics import kernels as topic_kernels
 from steadyrank.studies.topics.kernels import N_KINDS, N_TABLES, REVERSED, SLOTS, TIED
+from steadyrank.words import decimals_for
 
 Binning = Literal["first", "both"]
 
@@ -94,7 +95,9 @@ class TopicLevel:
     @property
     def name(self) -> str:
         """The differences of its pairs, in words."""
-        return f"{self.low:.2f}" + (f"–{self.high:.2f}" if self.high < math.inf else " and above")
+        form = decimals_for(self.low, self.high)
+        end = f"–{self.high:{form}}" if self.high < math.inf else " and above"
+        return f"{self.low:{form}}{end}"
 
 
 def count_splits(
@@ -105,6 +108,7 @@ def count_splits(
     clusters: np.ndarray | None = None,
     largest: int | None = None,
     binning: Binning = "first",
+    width: float = WIDTH,
     jobs: int | None = None,
     progress: Progress | None = None,
     seed: int = 0,
@@ -118,7 +122,7 @@ def count_splits(
     n_topics, n_runs = scores.shape
     most = n_topics // 2 if largest is None else largest
     possible = np.array([size for size in sizes if size <= most], np.int64)
-    tiny = CONSTANT * max(1.0, np.abs(scores).max(initial=0.0)) / WIDTH
+    tiny = CONSTANT * max(1.0, np.abs(scores).max(initial=0.0)) / width
 
     rows = n_trials if n_trials <= KEPT_TRIALS else math.ceil(n_trials / TRIALS_A_BLOCK)
     check_memory(
@@ -137,6 +141,7 @@ def count_splits(
             scores,
             orders,
             possible,
+            width,
             tiny,
             binning == "both",
             counts,
@@ -164,12 +169,17 @@ def _orders(
 
 
 def topic_levels(
-    moments: PairVariances, splits: np.ndarray, sizes: tuple[int, ...], further: tuple[int, ...]
+    moments: PairVariances,
+    splits: np.ndarray,
+    sizes: tuple[int, ...],
+    further: tuple[int, ...],
+    *,
+    width: float = WIDTH,
 ) -> tuple[TopicLevel, ...]:
     """Theory and experiment for each of 21 bins of the difference."""
     known = moments.flag != TOO_FEW
     place = np.full(len(known), -1)
-    place[known] = np.minimum(N_BINS - 1, np.abs(moments.difference[known]) / WIDTH + ROUNDED)
+    place[known] = np.minimum(N_BINS - 1, np.abs(moments.difference[known]) / width + ROUNDED)
     counts, swaps = splits.sum(axis=2), splits[:, :, REVERSED]
     total, wrong, ties = (part.sum(axis=0).T for part in (counts, swaps, splits[:, :, TIED]))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -179,10 +189,11 @@ def topic_levels(
     if len(splits) < 2:
         errors = np.full_like(errors, np.nan)
     fits = _fits(rates, total, sizes, further)
+    starts = [*bin_starts(N_BINS, width).tolist(), math.inf]
     return tuple(
         TopicLevel(
-            low=level / round(1 / WIDTH),
-            high=(level + 1) / round(1 / WIDTH) if level < N_BINS - 1 else math.inf,
+            low=starts[level],
+            high=starts[level + 1],
             **_theory(moments, np.flatnonzero(place == level), sizes),
             empirical=rates[level],
             empirical_error=errors[level],

@@ -39,6 +39,7 @@ from steadyrank.measures.arguments import data_first
 from steadyrank.measures.names import counts_documents
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.pairs.decisions import Decided, adjust
+from steadyrank.stats.pairs.difference_bins import WIDTH, check_width
 from steadyrank.stats.pairs.max_t import Draws, max_t, max_t_level
 from steadyrank.stats.pairs.result import all_pairs, pairs_with
 from steadyrank.stats.pairs.tests import paired_t
@@ -82,6 +83,7 @@ def topics(
     topic_info: PathLike | None = None,
     cluster_from: str | None = None,
     binning: Binning = "first",
+    level_width: float = WIDTH,
     jobs: int | None = None,
     progress: Progress | None = None,
     rng: Rng = 0,
@@ -94,7 +96,7 @@ def topics(
     go to 0, since the first experiment stays what it was). And the topics with which a paired t
     test shows the difference, with a 95 % interval (`steadyrank.stats.planning.needed_topics`).
 
-    For levels of the difference, .01 wide: the variance, the same rates at each of `sizes`, and the
+    For levels of the difference: the variance, the same rates at each of `sizes`, and the
     empirical rate over random splits. One split serves all sizes: the first n topics of a random
     order against the last n, for n up to half the topics that every run has (larger sizes get
     theory only).
@@ -125,6 +127,8 @@ def topics(
     binning : str
         A pair counts in the level of its difference in the "first" set; with "both" a second time
         with the sets exchanged.
+    level_width : float
+        Of the 21 levels of the difference, the last of which has no upper end.
     jobs : int, optional
         Threads.
     progress : callable, optional
@@ -174,6 +178,7 @@ def topics(
     )
     baseline = run_called(baseline, scores)
     name = _check(scores, measure, n_trials, baseline, binning)
+    width = check_width("level_width", level_width)
     check_rates(check_number("alpha", alpha), check_number("beta", beta))
     if not 0.0 < check_number("target", target) < 0.5:
         raise InputError(
@@ -186,7 +191,7 @@ def topics(
     everyone = clustered_variances(pair_variances(matrix, every_pair), drawn, every_pair)
     complete = matrix[:, ~np.isnan(matrix).any(axis=0)]
     _warn_of_dropped(len(scores.topics), complete.shape[1])
-    _warn_of_counts(name)
+    _warn_of_counts(name, width)
     n = complete.shape[1] if complete.shape[1] > 1 else matrix.shape[1]
     chosen = default_sizes(n) if sizes is None else _check_sizes(sizes)
     further = tuple(sorted({n, 2 * n} | {size for size in chosen if 2 * size > n}))
@@ -197,6 +202,7 @@ def topics(
         clusters=clusters,
         largest=None if clusters is None else drawn.largest_size,
         binning=binning,
+        width=width,
         jobs=jobs,
         progress=progress,
         seed=seed,
@@ -249,7 +255,7 @@ def topics(
         needed=clustered_needed(moments, drawn, alpha=level, beta=beta, confidence=CONFIDENCE),
         sizes=chosen,
         further_sizes=further,
-        levels=topic_levels(everyone, splits, chosen, further),
+        levels=topic_levels(everyone, splits, chosen, further, width=width),
     )
 
 
@@ -343,11 +349,11 @@ def _warn_of_dropped(n_topics: int, n_complete: int) -> None:
     warn(message)
 
 
-def _warn_of_counts(measure: str) -> None:
-    if counts_documents(measure):
+def _warn_of_counts(measure: str, width: float) -> None:
+    if counts_documents(measure) and width == WIDTH:
         warn(
             f"{measure} counts documents: the levels of the difference are bins of 0.01 up to "
-            "0.20, made for scores up to 1"
+            "0.20, made for scores up to 1: set level_width, to 1 for instance"
         )
 
 

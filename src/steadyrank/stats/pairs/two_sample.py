@@ -1,0 +1,135 @@
+"""Do two runs differ that were measured on different topics? Welch's t test, for many pairs.
+
+For anyone with scores from two collections, or with topics that only one of two runs has (Lin &
+Hauptmann 2005, footnote 2). Runs that share their topics are compared by a paired test: topics
+differ far more than runs, and what they share cancels there only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from steadyrank.stats.inputs import checked
+from steadyrank.stats.pairs.effects import (
+    EffectSizes,
+    cliffs_delta,
+    effect_sizes,
+    hedges_correction,
+    read_effect,
+)
+from steadyrank.stats.pairs.result import (
+    NO_DIFFERENCE,
+    TOO_FEW,
+    ZERO_VARIANCE,
+    PairTests,
+    degenerate_flags,
+)
+from steadyrank.stats.pairs.tests import row_moments
+
+
+class RunMoments(NamedTuple):
+    """Of each run over its own topics."""
+
+    n: np.ndarray
+    mean: np.ndarray
+    sd: np.ndarray
+    largest: np.ndarray
+
+    @property
+    def standard_error(self) -> np.ndarray:
+        """Of the mean; NaN of a single topic."""
+        return np.asarray(self.sd / np.sqrt(np.maximum(self.n, 1)))
+
+    def intervals(self, confidence: float) -> np.ndarray:
+        """Student's limits of each mean, [run, 2]."""
+        reach = stdtrit(np.maximum(self.n - 1, 1), 0.5 + 0.5 * confidence) * self.standard_error
+        return np.stack([self.mean - reach, self.mean + reach], axis=1)
+
+
+def run_moments(scores: np.ndarray) -> RunMoments:
+    """Number, mean and standard deviation of each run's scores, missing ones left out."""
+    n, mean, sd, _, largest = row_moments(scores)
+    return RunMoments(n, mean, sd, largest)
+
+
+def welch(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
+    """Welch's t test: t = (mean(a) - mean(b)) / sqrt(va / na + vb / nb), each over its own topics.
+
+    Degrees of freedom are Satterthwaite's. Assumes that the topics of the two runs are independent
+    draws; if they are the same topics, the test is valid only where scores do not go together by
+    topic, and has far less power than `paired_t`. `n` is the smaller of the two numbers of topics.
+
+    >>> scores = np.array([[0.3, 0.5, 0.4, np.nan, np.nan], [np.nan, np.nan, 0.1, 0.5, 0.2]])
+    >>> test = welch(scores, np.array([[0, 1]]))
+    >>> round(float(test.difference[0]), 4), round(float(test.pvalue[0]), 4)
+    (0.1333, 0.3964)
+    """
+    scores, pairs = checked(scores, pairs)
+    runs = run_moments(scores)
+    first, second = pairs.T
+    mean = runs.mean[first] - runs.mean[second]
+    variances = np.square(runs.standard_error)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.sqrt(variances[first] + variances[second])
+        own = np.square(variances) / (runs.n - 1.0)
+        df = error**4 / (own[first] + own[second])
+        t = mean / error
+        flag = _flags(runs, pairs, mean)
+        t[(flag == NO_DIFFERENCE) | (flag == TOO_FEW)] = np.nan
+        t[flag == ZERO_VARIANCE] = np.copysign(np.inf, mean[flag == ZERO_VARIANCE])
+        pvalue = np.minimum(1.0, 2.0 * stdtr(df, -np.abs(t)))
+    pvalue[flag == NO_DIFFERENCE], pvalue[flag == ZERO_VARIANCE] = 1.0, 0.0
+    constant = (flag == NO_DIFFERENCE) | (flag == ZERO_VARIANCE)
+    return PairTests(
+        n=np.minimum(runs.n[first], runs.n[second]),
+        difference=mean,
+        statistic=t,
+        pvalue=pvalue,
+        flag=flag,
+        method="Welch's t of two samples, Satterthwaite's degrees of freedom, two-sided",
+        standard_error=np.where(constant, 0.0, error),
+        df=df,
+    )
+
+
+def _flags(runs: RunMoments, pairs: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    n, sd, largest = (values[pairs] for values in (runs.n, runs.sd, runs.largest))
+    return degenerate_flags(n.min(axis=1), mean, sd.max(axis=1), largest.max(axis=1))
+
+
+def two_sample_effects(scores: np.ndarray, pairs: np.ndarray) -> EffectSizes:
+    """Effect sizes of runs with topics of their own; wins and ties are of topics that both have.
+
+    `paired_d` is Cohen's d of two samples, difference / sqrt((va + vb) / 2), as is `residual_d`;
+    Hedges' correction takes na + nb - 2 degrees of freedom. Cliff's delta is over all couples of a
+    topic of one run and a topic of the other.
+    """
+    scores, pairs = checked(scores, pairs)
+    runs = run_moments(scores)
+    n, variance = runs.n[pairs], np.square(runs.sd[pairs])
+    mean, sd = runs.mean[pairs[:, 0]] - runs.mean[pairs[:, 1]], np.sqrt(variance.mean(axis=1))
+    flag = _flags(runs, pairs, mean)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        effect = np.where(flag == NO_DIFFERENCE, 0.0, mean / sd)
+    effect[flag == TOO_FEW] = np.nan
+    correction = hedges_correction(np.maximum(n.sum(axis=1) - 2, 1))
+    return replace(
+        effect_sizes(scores, pairs),
+        n=n.min(axis=1),
+        difference=mean,
+        sd=sd,
+        paired_d=effect,
+        reading=read_effect(effect),
+        hedges_g=np.where(np.isinf(effect), effect, correction * effect),
+        residual_d=effect,
+        cliffs_delta=np.array([cliffs_delta(*map(_known, scores[pair])) for pair in pairs]),
+        flag=flag,
+    )
+
+
+def _known(values: np.ndarray) -> np.ndarray:
+    return np.asarray(values[~np.isnan(values)])

@@ -1,0 +1,236 @@
+"""Kernels and parametric laws of scores, against scipy and against drawing and sorting."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import scipy.stats
+from numba import njit
+from plain_sampler import average_precision, width
+from scipy.special import gammaincc
+from test_sampler import UNRETRIEVED, run_and_qrels
+
+import steadyrank as sr
+from bench import score_models
+from steadyrank.cli import run
+from steadyrank.measures.names import parse_measure
+from steadyrank.studies.simulate import profile_kernels
+from steadyrank.studies.simulate.measures import make_gain
+from steadyrank.studies.simulate.profile_kernels import joined_bins
+from steadyrank.studies.simulate.profiles import score_profiles
+from steadyrank.studies.simulate.sampler_kernels import sample_densities
+from steadyrank.studies.simulate.statistics import error_rate
+
+ROOTS = {5: 5**0.5, 6: 6**0.5, 3: 3**0.5}
+KERNELS = {
+    "gaussian": scipy.stats.norm(),
+    "epanechnikov": scipy.stats.beta(2, 2, -ROOTS[5], 2 * ROOTS[5]),
+    "triangular": scipy.stats.triang(0.5, -ROOTS[6], 2 * ROOTS[6]),
+    "uniform": scipy.stats.uniform(-ROOTS[3], 2 * ROOTS[3]),
+}
+N_SAMPLES = 4000
+
+
+def call(capsys, *arguments):
+    """Exit code, output and errors of a command."""
+    capsys.readouterr()
+    code = run([str(argument) for argument in arguments])
+    return code, *capsys.readouterr()
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_kernel_has_variance_1_and_scipy_s_survival_function(kernel):
+    z = np.arange(-9 * 512, 9 * 512 + 2) / 512
+    assert KERNELS[kernel].var() == pytest.approx(1.0)
+    np.testing.assert_allclose(
+        profile_kernels.SURVIVAL[kernel], KERNELS[kernel].sf(z), atol=1e-14, rtol=0
+    )
+
+
+@pytest.mark.parametrize("shape", [0.05, 0.7, 1.0, 3.2, 40.0, 900.0])
+def test_the_gamma_law_s_survival_function_is_scipy_s(shape):
+    above, x = profile_kernels._gamma_above, np.linspace(0.0, shape + 40 * shape**0.5 + 30, 500)
+
+    @njit
+    def every(x):
+        out = np.empty(len(x))
+        for i in range(len(x)):
+            out[i] = above(shape, x[i])
+        return out
+
+    np.testing.assert_allclose(every(x), gammaincc(shape, x), rtol=1e-9, atol=1e-12)
+
+
+def fitted(others):
+    """Location, scale and shape by the formulas of docs/simulate.md."""
+    location = others.min() - (others.mean() - others.min()) / (len(others) - 1)
+    y = others - location
+    scale = np.mean(y * np.log(y)) - y.mean() * np.log(y).mean()
+    return location, scale, y.mean() / scale
+
+
+@pytest.mark.parametrize("shape", [0.8, 2.0, 6.0])
+def test_the_closed_form_of_a_gamma_law_is_close_to_maximum_likelihood(shape):
+    others = np.sort(np.random.default_rng(1).gamma(shape, 3.0, 4000))[::-1].copy()
+    law, mean = profile_kernels._gamma_law, others.mean()
+    location, scale, found = njit(lambda x, mean: law(x, mean, False))(others, mean)
+    assert (location, scale, found) == pytest.approx(fitted(others), rel=1e-9)
+    likeliest, _, _ = scipy.stats.gamma.fit(others, floc=location)
+    assert found == pytest.approx(likeliest, rel=0.06)
+    location, scale, one = njit(lambda x, mean: law(x, mean, True))(others, mean)
+    assert (location + scale, one) == pytest.approx((mean, 1.0))
+
+
+def drawn(relevant, others, rng, options):
+    """One average precision from scores that were drawn and sorted."""
+    n = min(rng.poisson(len(relevant)), len(relevant) + len(others))
+    n_others = len(relevant) + len(others) - n
+    if options["model"] == "kde":
+        noise = KERNELS[options["kernel"]].rvs
+        hits = rng.choice(relevant, n) + width(relevant) * noise(n, random_state=rng)
+        rest = rng.choice(others, n_others) + width(others) * noise(n_others, random_state=rng)
+    else:
+        hits = rng.normal(relevant.mean(), relevant.std(ddof=1), n)
+        location, scale, shape = fitted(others)
+        if options["mixture"] == "normal-exponential":
+            scale, shape = others.mean() - location, 1.0
+        rest = location + rng.gamma(shape, scale, n_others)
+    order = np.argsort(-np.concatenate([hits, rest]))
+    return average_precision(np.flatnonzero(order < n) + 1, max(len(relevant) + UNRETRIEVED, n))
+
+
+MODELS = [{"model": "kde", "kernel": kernel} for kernel in KERNELS] + [
+    {"model": "parametric", "mixture": mixture} for mixture in profile_kernels.MIXTURES
+]
+
+
+@pytest.mark.parametrize("options", MODELS, ids=lambda options: [*options.values()][1])
+@pytest.mark.parametrize(("n_relevant", "apart"), [(4, 2.0), (30, 1.0)])
+def test_equal_in_law_to_drawing_and_sorting(options, n_relevant, apart):
+    """Means and deviations within 4.5 standard errors; a false alarm in 1e-5 of runs."""
+    rng = np.random.default_rng([n_relevant, len(str(options))])
+    relevant = rng.normal(4.0 + apart, 1.0, n_relevant)
+    others = rng.gamma(3.0, 0.8, 150 - n_relevant)
+    only, qrels = run_and_qrels(relevant, others)
+    cells = score_profiles([only], qrels, topics=["1"], **options).cells
+    gain = make_gain(parse_measure("AP"), "judged", cells)
+    ours = np.empty((1, 40_000))
+    sample_densities(*joined_bins(cells), 0, np.uint64(3), 0, gain, ours)
+    plain = np.array([drawn(relevant, others, rng, options) for _ in range(N_SAMPLES)])
+    error = np.sqrt(ours.var() / ours.size + plain.var() / N_SAMPLES)
+    assert abs(ours.mean() - plain.mean()) < 4.5 * error
+    spread = np.sqrt(scipy.stats.kurtosis(plain, fisher=False) - 1) / 2 / np.sqrt(N_SAMPLES)
+    assert ours.std() / plain.std() == pytest.approx(1.0, abs=4.5 * spread + 0.01)
+
+
+@pytest.mark.filterwarnings("ignore:1 run (gives all|has scores that)")
+def test_a_class_too_small_or_constant_to_fit_is_bootstrapped():
+    """One relevant document, others of one score, none relevant, ties: all values are defined."""
+    cells = {
+        "one relevant": ([2.0], [1.0, 0.5, 0.1]),
+        "others of one score": ([2.0, 1.5], [1.0, 1.0, 1.0]),
+        "all of one score": ([1.0, 1.0], [1.0, 1.0]),
+        "no others": ([2.0, 1.0], []),
+        "others but rounding apart": ([3e9, 2e9], [1e9] * 20 + [1e9 - 1.2e-7]),
+        "none relevant": ([], [2.0, 1.0]),
+    }
+    for mixture in profile_kernels.MIXTURES:
+        for name, (relevant, others) in cells.items():
+            only, qrels = run_and_qrels(np.array(relevant), np.array(others))
+            result = sr.simulate(
+                [only], qrels, model="parametric", mixture=mixture, n_samples=300, rng=1
+            )
+            assert result.plain == (name != "none relevant"), name
+            assert np.isfinite(result.simulated).all(), name
+            assert (result.simulated.max() > 0) == (name != "none relevant"), name
+
+
+def test_shared_documents_have_neither_kernels_nor_mixtures():
+    track = sr.simulated_track(n_teams=2, runs_per_team=1, n_topics=4, depth=20, pool_depth=20)
+    data = track.runs, track.complete
+    with pytest.raises(sr.InputError, match="model parametric draws the scores of a single run"):
+        sr.simulate(*data, model="parametric", documents="shared")
+    with pytest.raises(sr.InputError, match="kernel uniform belongs to model kde"):
+        sr.simulate(*data, kernel="uniform")
+    with pytest.raises(sr.InputError, match="belongs to model parametric"):
+        sr.simulate(*data, model="kde", mixture="normal-exponential")
+    with pytest.raises(sr.InputError, match="kernel"):
+        sr.simulate(*data, model="kde", kernel="cosine")
+
+
+@pytest.mark.parametrize(("n_bins", "bin_width"), [(21, 0.01), (7, 0.005), (3, 0.1), (40, 0.02)])
+def test_bins_of_any_number_and_width_are_a_histogram(n_bins, bin_width):
+    rng = np.random.default_rng(2)
+    raw, simulated = rng.random(6) * 0.3, rng.random((50, 6)) * 0.3
+    found = error_rate(raw, simulated, n_bins=n_bins, bin_width=bin_width)
+    a, b = np.triu_indices(6, 1)
+    gaps, wrong = simulated[:, a] - simulated[:, b], raw[a] - raw[b]
+    edges = np.append(np.arange(n_bins) * bin_width, np.inf)
+    np.testing.assert_allclose(found.low, edges[:-1], rtol=1e-12)
+    assert found.count.tolist() == np.histogram(np.abs(gaps), edges)[0].tolist()
+    errors = np.histogram(np.abs(gaps)[gaps * wrong < 0], edges)[0]
+    assert found.errors.tolist() == errors.tolist()
+
+
+def test_scores_in_percent_fall_into_the_bins_of_the_same_scores():
+    rng = np.random.default_rng(3)
+    raw, simulated = rng.random(5), rng.random((40, 5)).round(2)
+    usual = error_rate(raw, simulated)
+    percent = error_rate(100 * raw, 100 * simulated, bin_width=1.0)
+    assert percent.count.tolist() == usual.count.tolist()
+    np.testing.assert_allclose(percent.low, 100 * usual.low)
+
+
+@pytest.fixture
+def files(tmp_path):
+    track = sr.simulated_track(n_teams=4, runs_per_team=1, n_topics=8, depth=30, pool_depth=30)
+    track.write(tmp_path)
+    return tmp_path / "qrels.txt", tmp_path / "runs"
+
+
+@pytest.mark.parametrize("kind", ["error_rate", "topics", "ranks", "means", "tau", "significance"])
+def test_every_figure_is_drawn_by_the_command(files, tmp_path, capsys, kind):
+    picture = tmp_path / f"{kind}.svg"
+    options = ("--samples", "50", "--quiet", "--plot", str(picture), "--plot-kind", kind)
+    code, _, err = call(capsys, "simulate", *files, *options)
+    assert (code, err) == (0, "")
+    words = {"topics": "on a topic", "tau": "tau between", "significance": "most often significant"}
+    assert words.get(kind, "AP") in picture.read_text("utf-8")
+
+
+def test_bins_and_models_of_the_command_are_those_of_the_library(files, capsys):
+    options = ("--samples", "60", "--quiet", "--json", "--bins", "4", "--bin-width", "0.05")
+    model = ("--model", "parametric", "--mixture", "normal-exponential")
+    code, out, _ = call(capsys, "simulate", *files, *options, *model)
+    found = json.loads(out)
+    assert (code, found["mixture"], found["kernel"]) == (0, "normal-exponential", None)
+    assert [row["low"] for row in found["error_rate"]] == [0.0, 0.05, 0.1, 0.15]
+    same = sr.simulate(
+        str(files[1]),
+        files[0],
+        model="parametric",
+        mixture="normal-exponential",
+        n_samples=60,
+        n_bins=4,
+        bin_width=0.05,
+    )
+    assert found["simulated_mean"] == same.simulated_mean.tolist()
+    assert [row["count"] for row in found["error_rate"]] == same.error_rate.count.tolist()
+    code, out, _ = call(
+        capsys, "simulate", *files, "--samples", 60, "--quiet", "--bin-width", ".005"
+    )
+    assert code == 0
+    assert "0.005–0.010" in out
+    code, _, err = call(capsys, "simulate", *files, "--bin-width", "0", "--quiet")
+    assert code == 2
+    assert "bin" in err
+
+
+def test_the_models_come_near_the_error_rates_of_fresh_collections():
+    """Two tracks; of 24, gamma-normal is .009 away (spread runs), shared documents .024."""
+    figures = score_models.table("spread", n_trials=2)
+    assert figures["fresh collections"]["overall"][0] > 0.03
+    assert figures["parametric, gamma-normal"]["distance"][0] < 0.03
+    assert figures["kde, uniform"]["distance"][0] < 0.03
