@@ -1,7 +1,7 @@
 """Versions of what steadyrank depends on, as a constraints file: the bounds', or those installed.
 
-python .ci/pins.py lowest > .ci/constraints/lowest.txt      (after a bound in pyproject.toml changed)
-python .ci/pins.py installed                                (`.ci/bounds latest` keeps these)
+python .ci/pins.py lowest > .ci/constraints/lowest.txt      after a bound has changed
+python .ci/pins.py installed                                which `.ci/bounds latest` keeps
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a seed stands for: random numbers may change with a minor version, but never unnoticed.
 
-A failure here is a changed stream, or a changed method. If it is meant: a line in CHANGELOG.md under
-"Figures that differ", then `STEADYRANK_FREEZE=1 pytest -n0 tests/test_kept_streams.py`.
+A failure here is a changed stream, or a changed method. If it is meant: a line in CHANGELOG.md
+under "Figures that differ", then `STEADYRANK_FREEZE=1 pytest -n0 tests/test_kept_streams.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a release consists of: versions, metadata, workflows, the recipe, the digests, the scripts."""
+"""What a release consists of: versions, metadata, workflows, recipe, digests, scripts."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def test_documents_name_scripts_and_tests_that_are_here():
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="a script for POSIX systems")
 def test_a_newcomer_with_the_wheel_and_the_readme():
-    """Built twice with the same bytes, installed, typed, and every line of the README: 3 minutes."""
+    """Built twice, the same bytes; installed, typed, and every line of the README: 3 minutes."""
     # What it installs is too much for the memory that other tests write to.
     environment = {key: value for key, value in os.environ.items() if key != "TMPDIR"}
     done = subprocess.run(
