@@ -225,6 +225,18 @@ def test_documents_name_scripts_and_tests_that_are_here():
             assert (ROOT / name).exists(), (page.name, name)
 
 
+def test_the_newcomer_has_the_files_that_the_readme_names(tmp_path):
+    newcomer = script("newcomer")
+    newcomer.write_files(tmp_path)
+    commands = newcomer.INLINE.findall(newcomer.SHELL_BLOCK.sub("", newcomer.README))
+    assert len(commands) > 15
+    inputs = r"(?<!--out )\b[\w.]+\.(?:txt|csv|qrels|jsonl|tsv)\b|(?<!--out )\b\w+/"
+    for command in commands:
+        if command.startswith("steadyrank "):
+            for name in re.findall(inputs, command):
+                assert (tmp_path / name).exists(), f"write_files of .ci/newcomer: {command}"
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="a script for POSIX systems")
 def test_a_newcomer_with_the_wheel_and_the_readme():
