@@ -48,17 +48,22 @@ def make_track(folder: Path) -> None:
 
 
 def printed(commands: str, lines: str = "") -> str:
-    """What lines of commands print, run in the current folder; of many, the first so many.
-
-    Sentences are folded as a terminal would fold them; tables stay as wide as they are.
-    """
+    """What lines of commands print, run in the current folder; of many, the first so many."""
     kept = io.StringIO()
     with contextlib.redirect_stdout(kept):
         for line in commands.replace("\\\n", " ").splitlines():
             words = shlex.split(line, comments=True)
             if words[:1] == ["steadyrank"]:
                 run([*words[1:], "--quiet"])
-    text = "".join(f"{_folded(line)}\n" for line in kept.getvalue().rstrip("\n").split("\n"))
+    return shown(kept.getvalue(), lines)
+
+
+def shown(output: str, lines: str = "") -> str:
+    """What a page shows of an output: all lines, or the first so many.
+
+    Sentences are folded as a terminal would fold them; tables stay as wide as they are.
+    """
+    text = "".join(f"{_folded(line)}\n" for line in output.rstrip("\n").split("\n"))
     first = text.split("\n")[: int(lines)] if lines else []
     return "\n".join([*first, "…", ""]) if first else text
 

@@ -71,7 +71,9 @@ def test_json_says_what_was_done(capsys, track, tmp_path):
     )
     shown = json.loads(printed)
     assert code == 0
-    assert list(shown) == ["out", "findings", "studies", "n_samples", "left_out", "command"]
+    keys = ["out", "findings", "studies", "n_samples", "left_out", "command", "version"]
+    assert list(shown) == keys
+    assert shown["version"] == sr.__version__
     assert shown["n_samples"] == {"topics": 30, "simulate": 30, "holes": 30}
     assert "agree" in shown["left_out"]
     assert shown["studies"] == [

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import pickle
 
 import numpy as np
 import pytest
@@ -60,7 +63,36 @@ def test_foreign_folders_are_left_alone(tmp_path):
         open_store(tmp_path / "other", {})
 
 
-def test_nothing_pickled_is_read(tmp_path):
+def test_nothing_pickled_is_written(tmp_path):
     store = open_store(tmp_path / "s", {})
     with pytest.raises(ValueError, match="pickle"):
         store.save("one", {"x": np.array([{}], dtype=object)})
+
+
+class Trap:
+    """Makes a folder when it is unpickled."""
+
+    def __init__(self, place):
+        self.place = place
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.place),)
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_forged_block_runs_nothing(tmp_path, packed):
+    """Whoever can write a store can give a block a valid checksum, but no code to run."""
+    store, sprung = open_store(tmp_path / "s", {}), tmp_path / "sprung"
+    buffer = io.BytesIO()
+    trap = np.array([Trap(sprung)], dtype=object)
+    if packed:
+        np.savez(buffer, x=trap)
+    else:
+        pickle.dump(Trap(sprung), buffer)
+    data = buffer.getvalue()
+    (store.folder / "one.block").write_bytes(store._checksum("one", data) + data)
+    with pytest.raises(InputError, match=r"one\.block: holds something other than arrays"):
+        store.load("one")
+    assert not sprung.exists()
+    pickle.loads(pickle.dumps(Trap(sprung)))
+    assert sprung.exists(), "the trap works"

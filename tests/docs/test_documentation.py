@@ -22,6 +22,7 @@ from steadyrank.cli import COMMANDS, group, run
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+UNTRACKED = {"build", "dist", "site", "steadyrank-demo"}
 PAGES = [
     *sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts),
     ROOT / "README.md",
@@ -32,6 +33,17 @@ PAGES = [
     *sorted((ROOT / "integrations").rglob("README.md")),
 ]
 NAMES = [path.relative_to(ROOT).as_posix() for path in PAGES]
+ELSEWHERE = [
+    *ROOT.glob("*.md"),
+    *(
+        path
+        for folder in sorted(ROOT.iterdir())
+        if folder.is_dir() and not folder.name.startswith(".") and folder.name not in UNTRACKED
+        for path in folder.rglob("*.md")
+    ),
+]
+LINKED = sorted({*PAGES, *(path for path in ELSEWHERE if "_build" not in path.parts)})
+"""All Markdown of the repository."""
 
 FENCE = re.compile(r"^(`{3,})([^\n]*)\n(.*?)^\1\s*$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^()\s]+)\)")
@@ -77,7 +89,12 @@ def test_walks_pass_through_files_and_functions_that_are_there():
         assert re.search(defined, (source / path).read_text(), re.MULTILINE), (path, name)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_pages_of_every_room_are_looked_at():
+    names = {path.relative_to(ROOT).as_posix() for path in LINKED}
+    assert {"CHANGELOG.md", "RELEASING.md", "SECURITY.md", "docs/howto/better.md"} <= names
+
+
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(page):
     for target in LINK.findall(prose(page)):
         if re.match(r"[a-z]+:", target):

@@ -65,8 +65,13 @@ class Store:
                 f"{path}: its checksum does not match: the file was damaged, changed or "
                 "written by another study; delete it, and the block is computed again"
             )
-        with np.load(io.BytesIO(data), allow_pickle=False) as block:
-            return {key: block[key] for key in block.files}
+        try:
+            with np.load(io.BytesIO(data), allow_pickle=False) as block:
+                return {key: block[key] for key in block.files}
+        except ValueError:  # The checksum is no signature: whoever can write here can forge one.
+            raise InputError(
+                f"{path}: holds something other than arrays: do not use this store"
+            ) from None
 
     def _checksum(self, name: str, data: bytes) -> bytes:
         digest = hashlib.blake2b(name.encode() + b"\0", key=self.key, digest_size=_DIGEST)

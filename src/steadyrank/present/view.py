@@ -224,8 +224,8 @@ class View:
         return next(spec for spec in self.tables if spec.id == wanted).rows(subject)
 
     def json(self, subject: Any, *, describe: bool = False) -> dict[str, Any]:
-        """The promised keys, and all findings, unless the keys have some of their own."""
-        keys = self.fields(subject)
+        """The promised keys, all findings, unless the keys have some of their own, the version."""
+        keys = {**self.fields(subject), "version": __version__}
         keys |= {"findings": keys.get("findings", findings_json(self.findings(subject)))}
         return keys | ({"description": self.paragraph(subject)} if describe else {})
 

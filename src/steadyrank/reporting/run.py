@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Unpack
 
+from steadyrank._version import __version__
 from steadyrank.compute.files import check_still_there, write_whole
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.read.run_names import chosen_names, read_names, run_called, runs_with_files
@@ -362,6 +363,7 @@ def report_text(result: ReportResult, form: str, **looks: Any) -> str:
                 "n_samples": dict(result.n_samples),
                 "left_out": dict(result.left_out),
                 "command": result.command,
+                "version": __version__,
             }
         )
     findings = enumerate(result.sentences, start=1)

@@ -116,6 +116,7 @@ def test_text_and_json(reference):
     assert shown["d_study"][1]["topics"] == 50
     assert sum(result.variance_share.values()) == pytest.approx(1)
     several = stability_json([result, result])
+    assert several.pop("version") == shown["version"] == sr.__version__
     assert several == {"studies": [shown, shown], "findings": shown["findings"]}
     said, separated = shown["findings"]
     assert separated["id"] == "stability.separation"
