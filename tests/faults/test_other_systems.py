@@ -231,7 +231,7 @@ log = []
 )
 def test_tables_reach_narrow_encodings(track, environment):
     ranking = sr.read_run(track / "runs" / "team1-s1.run")
-    sr.write_run(ranking.renamed("日本-é"), track / "runs" / "team9.run")
+    sr.write_run(ranking.rename("日本-é"), track / "runs" / "team9.run")
     done = subprocess.run(
         [sys.executable, "-m", "steadyrank", "compare", "qrels.txt", "runs", "--samples", "99"],
         cwd=track,
@@ -247,7 +247,7 @@ def test_tables_reach_narrow_encodings(track, environment):
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["", "byte-order mark"])
 def test_line_ends_of_windows_change_nothing(track, tmp_path_factory, mark):
     expected = sr.evaluate(
-        track / "runs", track / "qrels.txt", "AP", run_info=track / "run-info.csv"
+        track / "runs", track / "qrels.txt", "nDCG@10", run_info=track / "run-info.csv"
     )
     sr.write_scores(expected, track / "scores.csv")
     other = tmp_path_factory.mktemp("windows")
@@ -255,12 +255,14 @@ def test_line_ends_of_windows_change_nothing(track, tmp_path_factory, mark):
     for path in [*track.glob("runs/*"), *track.glob("*.txt"), *track.glob("*.csv")]:
         text = path.read_bytes().replace(b"\n", b"\r\n")
         (other / path.relative_to(track)).write_bytes(mark + text)
-    found = sr.evaluate(other / "runs", other / "qrels.txt", "AP", run_info=other / "run-info.csv")
+    found = sr.evaluate(
+        other / "runs", other / "qrels.txt", "nDCG@10", run_info=other / "run-info.csv"
+    )
     np.testing.assert_array_equal(found.values, expected.values)
     assert found.run_info == expected.run_info
     read = sr.read_scores(other / "scores.csv")
     np.testing.assert_array_equal(read.values, sr.read_scores(track / "scores.csv").values)
-    judged = sr.evaluate(other / "qrels.txt", other / "runs", "AP")
+    judged = sr.evaluate(other / "qrels.txt", other / "runs", "nDCG@10")
     np.testing.assert_array_equal(judged.values, expected.values)
 
 
