@@ -121,6 +121,7 @@ def _sides(files: tuple[str, ...], scores_files: tuple[str, ...]) -> tuple[Any, 
             raise InputError(f"give QRELS, BASELINE and CANDIDATE, got {len(files)} files")
         qrels, baseline, candidate = files
         return baseline, candidate, qrels
+    from steadyrank.data.facets import averaged_facets
     from steadyrank.data.read.score_files import read_scores
 
     both = files or scores_files
@@ -130,7 +131,7 @@ def _sides(files: tuple[str, ...], scores_files: tuple[str, ...]) -> tuple[Any, 
         return read_scores(scores_files[0]), read_scores(scores_files[1]), None
     if len(files) != 2:
         raise InputError(f"with --scores give the names BASELINE CANDIDATE, got {len(files)}")
-    scores: Scores = read_scores(scores_files)
+    scores: Scores = averaged_facets(read_scores(scores_files))
     baseline_scores, candidate_scores = (scores.select(runs=name) for name in files)
     return baseline_scores, candidate_scores, None
 

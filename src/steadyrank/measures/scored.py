@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from steadyrank.data.facets import averaged_facets
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError
@@ -26,11 +27,16 @@ def scores_of(
     measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
     jobs: int | None = None,
+    has_facets: bool = False,
 ) -> Scores:
-    """The scores of these measures: `data` itself, or the evaluation of its runs by `qrels`."""
+    """The scores of these measures: `data` itself, or the evaluation of its runs by `qrels`.
+
+    Means over judges, answers and draws, unless the study `has_facets` of its own.
+    """
     if qrels is None:
         data = _written(data)
     if isinstance(data, Scores):
+        data = data if has_facets else averaged_facets(data)
         if qrels is not None:
             by_name = f"; a measure is given by name, as measure={str(qrels)!r}"
             more = by_name if isinstance(qrels, str | Measure) else ""

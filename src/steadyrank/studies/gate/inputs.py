@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from steadyrank.data.facets import averaged_facets
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.provenance import SETTINGS, check_alike, file_hashes, with_hashes
 from steadyrank.data.qrels import Qrels
@@ -116,9 +117,9 @@ def _is_same(baseline: Any, candidate: Any) -> bool:
 
 def _scores_or_run(source: Any, reading: ReadingOptions) -> Scores | Run:
     if isinstance(source, Scores):
-        return source
+        return averaged_facets(source)
     if isinstance(source, (str, os.PathLike)) and _holds_scores(Path(source)):
-        return read_scores(source)
+        return averaged_facets(read_scores(source))
     runs = read_runs(source, **reading)
     if len(runs) != 1:
         raise InputError(f"{source}: expected one run, got {len(runs)}")

@@ -1,0 +1,208 @@
+"""Scores with more than systems and topics: judges, answers, draws, one run for each combination.
+
+A run of the cube is then one (system, judge, answer, draw), and `run_info` has these columns. An
+answer belongs to a system and a topic: the second answer to one topic has nothing to do with the
+second to another, so labels count within a topic only. Studies that know no facets work on means.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steadyrank.data.order import natural_key
+from steadyrank.data.scores import Scores, mean_of_present
+from steadyrank.errors import InputError
+
+FACETS = ("judge", "answer", "draw")
+"""Columns of long tables, and of `run_info`."""
+
+NESTED = ("answer", "draw")
+"""Those whose labels count within a system and a topic; an empty answer is one, too."""
+
+Columns = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FacetCube:
+    """Scores of one measure by all facets; those that are not there have one level."""
+
+    systems: tuple[str, ...]
+    judges: tuple[str, ...]
+    topics: tuple[str, ...]
+    values: np.ndarray
+    """[system, topic, answer, judge, draw], NaN where missing."""
+
+    @property
+    def cells(self) -> np.ndarray:
+        """[system, topic, judge]: means over answers and draws."""
+        values = self.values.transpose(0, 1, 3, 2, 4)
+        return mean_of_present(values.reshape(*values.shape[:3], -1))
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """[system, topic]: means over all facets.
+
+        Where grades are missing, those that are there are taken relative to the judge's mean on
+        the topic: otherwise a system would gain by what a severe judge has not graded.
+        """
+        cells = self.cells
+        if not np.isnan(cells).any():
+            return np.asarray(cells.mean(axis=2))
+        level = mean_of_present(np.moveaxis(cells, 0, -1))
+        return mean_of_present(cells - level) + mean_of_present(level)
+
+
+def facets_of(scores: Scores) -> tuple[str, ...]:
+    """The facets that the runs of these scores have.
+
+    >>> scores = Scores(measures=["m"], runs=["a/x", "a/y"], topics=["1"], values=[[[1.0], [2.0]]])
+    >>> facets_of(scores.with_run_info(system=["a", "a"], judge=["x", "y"]))
+    ('judge',)
+    """
+    info = scores.run_info
+    return tuple(name for name in FACETS if "system" in info and any(info.get(name, ())))
+
+
+def facet_cube(scores: Scores, measure: str, facets: Iterable[str] = FACETS) -> FacetCube:
+    """The scores of one measure by these facets; other columns tell nothing apart."""
+    chosen = [name for name in facets_of(scores) if name in set(facets)]
+    codes, labels = {}, {}
+    for name in ("system", *FACETS):
+        column = scores.run_info["system"] if name == "system" else None
+        if name == "system":
+            column = tuple(own or run for own, run in zip(column or (), scores.runs, strict=True))
+        elif name in chosen:
+            column = scores.run_info[name]
+        found = dict.fromkeys(column or ("",))
+        labels[name] = list(found) if name == "system" else sorted(found, key=natural_key)
+        place = {label: code for code, label in enumerate(labels[name])}
+        codes[name] = np.array([place[label] for label in column or [""] * len(scores.runs)])
+    keys = np.stack([codes[name] for name in ("system", "answer", "judge", "draw")])
+    _check_single(scores, keys, chosen)
+    sizes = {name: len(found) for name, found in labels.items()}
+    shape = (sizes["system"], sizes["answer"], sizes["judge"], sizes["draw"], len(scores.topics))
+    values = np.full(shape, np.nan)
+    values[tuple(keys)] = scores.matrix(measure)
+    return FacetCube(
+        systems=tuple(labels["system"]),
+        judges=tuple(labels["judge"]),
+        topics=scores.topics,
+        values=np.ascontiguousarray(values.transpose(0, 4, 1, 2, 3)),
+    )
+
+
+def _check_single(scores: Scores, keys: np.ndarray, chosen: Sequence[str]) -> None:
+    """Refuse two runs that nothing tells apart."""
+    _, first, counts = np.unique(keys, axis=1, return_index=True, return_counts=True)
+    if (counts > 1).any():
+        run = scores.runs[first[np.argmax(counts > 1)]]
+        raise InputError(
+            f"{run}: another run of its system has the same {' and '.join(chosen) or 'name'}: name "
+            "the column that distinguishes them (judge, answer or draw)"
+        )
+
+
+def averaged_facets(scores: Scores) -> Scores:
+    """The scores of the systems, means over all facets; scores without facets stay as they are.
+
+    >>> scores = Scores(measures=["m"], runs=["a/x", "a/y"], topics=["1"], values=[[[1.0], [2.0]]])
+    >>> averaged_facets(scores.with_run_info(system=["a", "a"], judge=["x", "y"])).values.tolist()
+    [[[1.5]]]
+    """
+    if not facets_of(scores):
+        return scores
+    cubes = [facet_cube(scores, measure) for measure in scores.measures]
+    systems = cubes[0].systems
+    place = dict(zip(scores.run_info["system"], range(len(scores.runs)), strict=True))
+    kept = {
+        name: tuple(column[place[system]] for system in systems)
+        for name, column in scores.run_info.items()
+        if name not in FACETS and name != "system"
+    }
+    return Scores(
+        measures=scores.measures,
+        runs=systems,
+        topics=scores.topics,
+        values=np.stack([cube.matrix for cube in cubes]),
+        run_info=kept,
+        topic_info=scores.topic_info,
+        meta=scores.meta,
+    )
+
+
+def faceted_runs(
+    runs: Sequence[str], topics: Sequence[str], columns: Columns
+) -> tuple[list[str], dict[str, dict[str, str]]]:
+    """Names of runs, one for each combination, and what `run_info` has to say about each.
+
+    Answers and draws that are numbered over all topics are numbered within each.
+
+    >>> faceted_runs(["a", "a"], ["1", "1"], {"judge": ["x", "y"]})[0]
+    ['a/x', 'a/y']
+    """
+    within = [list(runs), list(topics)]
+    known: dict[str, Sequence[str]] = {}
+    for name in FACETS:
+        if name in columns:
+            own = columns[name]
+            known[name] = _numbered_within(own, within) if name in NESTED else own
+            within.append(list(known[name]))
+    combined = list(zip(runs, *known.values(), strict=True))
+    named = {parts: "/".join(parts) for parts in dict.fromkeys(combined)}
+    info = {
+        name: dict(zip(("system", *known), parts, strict=True)) for parts, name in named.items()
+    }
+    if len(info) < len(named):
+        raise InputError("two combinations of run and facets have the same name: rename the runs")
+    return [named[parts] for parts in combined], info
+
+
+def _numbered_within(labels: Sequence[str], within: Sequence[Sequence[str]]) -> Sequence[str]:
+    """Labels as they are, or as numbers where more occur than any combination of `within` has."""
+    order = {label: i for i, label in enumerate(sorted(set(labels), key=natural_key))}
+    of_key: dict[tuple[str, ...], set[str]] = {}
+    keys = list(zip(*within, strict=True))
+    for key, label in zip(keys, labels, strict=True):
+        of_key.setdefault(key, set()).add(label)
+    if max(map(len, of_key.values()), default=0) == len(order) and "" not in order:
+        return labels
+    numbers = {
+        key: {label: str(i) for i, label in enumerate(sorted(found, key=order.__getitem__), 1)}
+        for key, found in of_key.items()
+    }
+    return [numbers[key][label] for key, label in zip(keys, labels, strict=True)]
+
+
+def facets_from_names(scores: Scores, pattern: str) -> Scores:
+    """The scores with systems and facets from the named groups of a pattern in the runs' names.
+
+    Without a group `system` the system is the name without what the pattern matches.
+
+    >>> scores = Scores(measures=["m"], runs=["a_x", "a_y"], topics=["1"], values=[[[1.0], [2.0]]])
+    >>> facets_from_names(scores, "_(?P<judge>[xy])$").run_info
+    {'system': ('a', 'a'), 'judge': ('x', 'y')}
+    """
+    try:
+        compiled = re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise InputError(f"{pattern!r} is not a regular expression: {error}") from None
+    groups = set(compiled.groupindex)
+    if not groups & set(FACETS) or groups - {"system", *FACETS}:
+        raise InputError(
+            f"{pattern!r} must have named groups of judge, answer, draw and system, such as "
+            "'_(?P<judge>[^_]+)$'"
+        )
+    rows = []
+    for run in scores.runs:
+        match = compiled.search(run)
+        if match is None:
+            raise InputError(f"{pattern!r} does not match the run {run!r}: it must match all runs")
+        found = {name: value or "" for name, value in match.groupdict().items()}
+        rest = run[: match.start()] + run[match.end() :]
+        rows.append({"system": found.get("system") or rest, **found})
+    columns = {name: [row[name] for row in rows] for name in ("system", *FACETS) if name in rows[0]}
+    return scores.with_run_info(**columns)
