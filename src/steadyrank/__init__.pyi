@@ -23,6 +23,7 @@ from steadyrank.data.track.model import TrackModel as TrackModel
 from steadyrank.data.track.model import TrueMeans as TrueMeans
 from steadyrank.data.track.model import true_means as true_means
 from steadyrank.data.track.simulated import SimulatedTrack as SimulatedTrack
+from steadyrank.data.track.facets import simulated_facets as simulated_facets
 from steadyrank.data.track.simulated import simulated_track as simulated_track
 from steadyrank.data.write.files import write_qrels as write_qrels
 from steadyrank.data.write.files import write_run as write_run
@@ -94,6 +95,7 @@ from steadyrank.studies.pools.result import PoolsResult as PoolsResult
 from steadyrank.studies.pools.study import pools as pools
 from steadyrank.studies.simulate.study import SimulateResult as SimulateResult
 from steadyrank.studies.simulate.study import simulate as simulate
+from steadyrank.studies.stability.facets import FacetsResult as FacetsResult
 from steadyrank.studies.stability.study import StabilityResult as StabilityResult
 from steadyrank.studies.stability.study import stability as stability
 from steadyrank.studies.topics.result import TopicsResult as TopicsResult

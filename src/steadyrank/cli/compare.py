@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.inputs import Inputs, load_scores, scores_options
+from steadyrank.cli.inputs import Inputs, facet_options, load_graded, scores_options
 from steadyrank.cli.output import Output, emit, tell
 from steadyrank.errors import InputError
 
@@ -37,6 +39,11 @@ test_options = opt.options(
         "--by run|system|COLUMN": "Show one row per run, or per system with its runs as instances "
         "[default: system where --system-from or --run-info name a system with several runs]; or "
         "compare the runs in the segments by this column of --topic-info, too.",
+        "--fixed [judge]": (
+            "Compare for these judges alone [default: three or more judges are a sample, fewer are "
+            "fixed].",
+            {"type": click.Choice(["judge"])},
+        ),
         "--interval [t|percentile|bca|studentized]": "Compute intervals of the differences this "
         "way [default: the test's own, simultaneous].",
         "--samples n_samples 1.. = 10000": "Draw this many samples in resampling tests and in "
@@ -78,11 +85,21 @@ showing_options = opt.together(
     opt.digits_option,
 )
 
-OWN_OPTIONS = ("correction", "family", "baseline", "by", "interval", "topic_info", "cluster_from")
+OWN_OPTIONS = (
+    "correction",
+    "family",
+    "baseline",
+    "by",
+    "fixed",
+    "interval",
+    "topic_info",
+    "cluster_from",
+)
 
 
 @subcommand("compare")
 @scores_options
+@facet_options
 @test_options
 @opt.topic_options
 @other_questions
@@ -96,6 +113,8 @@ def command(
     plot_kind: str | None,
     show: tuple[str, ...],
     underline_second: bool,
+    judge_files: tuple[str, ...],
+    facet_from: str | None,
     **options: Any,
 ) -> None:
     """Compare runs by paired tests, corrected for multiple comparisons.
@@ -109,7 +128,7 @@ def command(
     in_segments = options["by"] not in (None, "run", "system")
     if plot_kind == "segments" and not in_segments:
         raise InputError("--plot-kind segments draws those of --by COLUMN: name a column")
-    scores = load_scores(inputs, output)
+    scores = load_graded(inputs, output, judge_files, facet_from)
     options |= {"jobs": output.jobs, "rng": output.seed}
     if audit or discriminative_power:
         if plot_kind is not None or show or underline_second:
@@ -119,7 +138,7 @@ def command(
     from steadyrank.studies.compare.study import compare
     from steadyrank.studies.compare.view import compare_text, pairs_text
 
-    options["test"] = options["test"] or "t"
+    options |= {"test": options["test"] or "t", "fixed": options["fixed"] or ()}
     _check_pairs(scores, options["baseline"], output.quiet)
     with output.progress("blocks of samples") as progress:
         result = compare(scores, progress=progress, **options)

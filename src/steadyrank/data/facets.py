@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from steadyrank.data.order import natural_key
-from steadyrank.data.scores import Scores, mean_of_present
+from steadyrank.data.scores import Scores, join_scores, mean_of_present
 from steadyrank.errors import InputError
 
 FACETS = ("judge", "answer", "draw")
@@ -206,3 +206,22 @@ def facets_from_names(scores: Scores, pattern: str) -> Scores:
         rows.append({"system": found.get("system") or rest, **found})
     columns = {name: [row[name] for row in rows] for name in ("system", *FACETS) if name in rows[0]}
     return scores.with_run_info(**columns)
+
+
+def scores_by_judges(scores: Mapping[str, Scores]) -> Scores:
+    """One cube of the same runs by several judges, each with its scores.
+
+    >>> one = Scores(measures=["m"], runs=["a"], topics=["1"], values=[[[1.0]]])
+    >>> scores_by_judges({"x": one, "y": one}).runs
+    ('a/x', 'a/y')
+    """
+    parts = []
+    for judge, own in scores.items():
+        systems = own.run_info.get("system", own.runs)
+        named = replace(own, runs=tuple(f"{run}/{judge}" for run in own.runs), meta={})
+        columns = {
+            "system": [system or run for system, run in zip(systems, own.runs, strict=True)],
+            "judge": [judge] * len(own.runs),
+        }
+        parts.append(named.with_run_info(**columns))
+    return join_scores(*parts)

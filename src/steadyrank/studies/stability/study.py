@@ -7,14 +7,15 @@ a D-study says how well n topics, and k instances, rank the systems (E rho²) an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from steadyrank._version import __version__
 from steadyrank.compute.random import Rng, seed_from
+from steadyrank.data.facets import averaged_facets, facets_of
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.scores import measure_of
+from steadyrank.data.scores import Scores, measure_of
 from steadyrank.errors import InputError, check_number, warn
 from steadyrank.measures.scored import scores_of
 from steadyrank.notebook import Framed, shown_by
@@ -35,6 +36,7 @@ from steadyrank.studies.stability.components import (
     leave_one_out,
     study_components,
 )
+from steadyrank.studies.stability.facets import FacetsResult, study_facets
 from steadyrank.words import counted
 
 LEVELS = (0.8, 0.9, 0.95)
@@ -173,7 +175,7 @@ class StabilityResult(Framed):
 class StabilityTable:
     """What `stability` found on several measures, to draw it together."""
 
-    results: tuple[StabilityResult, ...]
+    results: tuple[StabilityResult | FacetsResult, ...]
 
 
 def facet_words(k: float, facet: str) -> str:
@@ -196,9 +198,15 @@ def stability(
     levels: Sequence[float] = LEVELS,
     facet: str = "auto",
     n_instances: Sequence[int] | None = None,
+    facets: Sequence[str] | None = None,
+    n_answers: Sequence[int] = (),
+    n_judges: Sequence[int] = (),
+    costs: Mapping[str, float] | None = None,
+    target: float | None = None,
     confidence: float = 0.95,
+    jobs: int | None = None,
     rng: Rng = 0,
-) -> StabilityResult:
+) -> StabilityResult | FacetsResult:
     """G-study and D-study of one measure, systems and topics crossed, with or without instances.
 
     E rho² = system / (system + residual / n): how well n topics keep the systems' order. Phi =
@@ -224,15 +232,28 @@ def stability(
         Phi's error also has assessor / k and topic_assessor / (n k).
     n_instances : sequence of int, optional
         Numbers of instances to look at; 1, 2, 5 and 10 unless given.
+    facets : sequence of str, optional
+        Those of `judge`, `answer` and `draw` that are components of their own; by default all
+        that the scores have several of. None of them, (), takes means over all.
+    n_answers, n_judges : sequence of int
+        Other numbers of answers and judges to look at, where these are facets.
+    costs : mapping, optional
+        Of one `topic`, one `answer` of a system and one grade by a `judge`.
+    target : float, optional
+        Standard error of a difference of two systems to plan for.
     confidence : float
         Of the intervals, which assume normal effects.
+    jobs : int, optional
+        Threads.
     rng : int, Generator or None
-        Seed of the draws behind intervals, where systems have instances.
+        Seed of the draws behind intervals, where systems have instances or there are facets.
 
     Returns
     -------
-    StabilityResult
-        Variance components, E rho² and Phi with intervals, and the topics that each level requires.
+    StabilityResult or FacetsResult
+        Variance components, E rho² and Phi with intervals, and the topics that each level requires;
+        with `facets`, what a difference of two systems has of each component, its standard error,
+        and the judges one by one.
 
     Notes
     -----
@@ -262,10 +283,24 @@ def stability(
     ['system', 'topic', 'residual']
     """
     seed = seed_from(rng)
-    scores = scores_of(scores, qrels, measure)
+    scores = scores_of(scores, qrels, measure, has_facets=True)
     name = measure_of(scores, measure)
     scores = scores_in_order(scores, runs=True)
     check_open_unit("confidence", confidence)
+    chosen = _chosen_facets(scores, facet) if facets is None else tuple(facets)
+    if chosen:
+        numbers = {
+            f"n_{what}": [_check_size(what, size) for size in given]
+            for what, given in (("topics", n_topics), ("answers", n_answers), ("judges", n_judges))
+        }
+        asked_for: Any = {"costs": costs, "target": target, "jobs": jobs, **numbers}
+        return study_facets(scores, name, chosen, confidence=confidence, seed=seed, **asked_for)
+    if costs is not None or target is not None or n_answers or n_judges:
+        raise InputError(
+            "costs, targets and numbers of answers and judges require scores with judges or answers"
+        )
+    if facet == "auto":
+        scores = averaged_facets(scores)
     for level in levels:
         check_open_unit("level", check_number("level", level))
     sizes = [_check_size("topics", size) for size in n_topics]
@@ -291,6 +326,13 @@ def stability(
         leading_group=leading_group(scores, name, str(facet), g),
         seed=seed,
     )
+
+
+def _chosen_facets(scores: Scores, facet: str) -> tuple[str, ...]:
+    """Those that the scores have several levels of, unless one facet is named instead."""
+    if facet != "auto":
+        return ()
+    return tuple(name for name in facets_of(scores) if len(set(scores.run_info[name])) > 1)
 
 
 def _check_size(what: str, size: Any) -> int:
