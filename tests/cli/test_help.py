@@ -19,6 +19,7 @@ READING = {
     "--run-info",
     "--team-from",
     "--system-from",
+    "--facet-from",
     "--collection",
     "--datasets",
     "--subset",

@@ -113,7 +113,8 @@ def section(result, study):
 
 def test_every_study_has_its_section_with_answer_figures_and_tables(whole):
     result, content = whole
-    assert set(result.left_out) == {"datasets"}, "it takes a table of its own"
+    unasked = {"datasets", "graders", "answers"}
+    assert set(result.left_out) == unasked, "they take tables of their own"
     assert set(result.results) == {"evaluate", *STUDIES}
     assert [each.id for each in result.page.sections] == [
         study.name for study in registry.studies_by_place()
@@ -276,7 +277,8 @@ def test_scores_alone_give_what_they_can_and_say_why_not(scores, tmp_path, drawn
     assert set(result.results) == {"evaluate", "compare", "stability", "plan", "topics", "agree"}
     why = {each.id: each.why_not for each in result.page.sections if each.why_not}
     assert why.items() <= result.left_out.items()
-    assert set(result.left_out) - set(why) == {"systems"}, "which no command asks for"
+    unasked = {"systems", "graders", "answers"}
+    assert set(result.left_out) - set(why) == unasked, "which no command asks for"
     assert why["simulate"] == "requires runs; a table of scores was given"
     assert "there are no files" in why["check"]
     assert why["pools"] == "requires the runs and the judgments; a table of scores was given"

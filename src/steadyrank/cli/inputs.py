@@ -133,16 +133,22 @@ def load_scores(
         )
 
 
-facet_options = opt.reading_options_of(
-    {
-        "--judge judge_files [NAME=]QRELS ...": "Evaluate the runs by these judgments, too: judges "
-        "are then a facet; repeat for more.",
-        "--facet-from REGEX": (
-            "Find judge, answer, draw and system in the runs' names by groups of these names, such "
-            "as '_(?P<judge>[^_]+)$'.",
-            opt.ONCE,
-        ),
-    }
+facet_options = opt.together(
+    opt.options(
+        {
+            "--judge judge_files [NAME=]QRELS ...": "Evaluate the runs by these judgments, too: "
+            "judges are then a facet; repeat for more."
+        }
+    ),
+    opt.reading_options_of(
+        {
+            "--facet-from REGEX": (
+                "Find judge, answer, draw and system in the runs' names by groups of these names, "
+                "such as '_(?P<judge>[^_]+)$'.",
+                opt.ONCE,
+            )
+        }
+    ),
 )
 
 

@@ -10,8 +10,7 @@ import click
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import OutputFile, same_command, subcommand
 from steadyrank.cli.compare import CORRECTIONS, TESTS
-from steadyrank.cli.inputs import Inputs, qrels_and_runs, score_files, scores_options
-from steadyrank.cli.inputs import named_files
+from steadyrank.cli.inputs import Inputs, named_files, qrels_and_runs, score_files, scores_options
 from steadyrank.cli.judges import judge_option
 from steadyrank.cli.output import Output, bars, check_folders, emit, tell, tell_if_compiling
 from steadyrank.errors import InputError

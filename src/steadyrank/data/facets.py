@@ -23,6 +23,9 @@ FACETS = ("judge", "answer", "draw")
 NESTED = ("answer", "draw")
 """Those whose labels count within a system and a topic; an empty answer is one, too."""
 
+MOST_STEPS, SETTLED = 200, 1e-12
+"""Of a fit with gaps."""
+
 Columns = Mapping[str, Sequence[str]]
 
 
@@ -46,14 +49,31 @@ class FacetCube:
     def matrix(self) -> np.ndarray:
         """[system, topic]: means over all facets.
 
-        Where grades are missing, those that are there are taken relative to the judge's mean on
-        the topic: otherwise a system would gain by what a severe judge has not graded.
+        Where grades of a topic are missing, least-squares means of the model system + judge:
+        otherwise a system would gain by what a severe judge has not graded.
         """
         cells = self.cells
-        if not np.isnan(cells).any():
-            return np.asarray(cells.mean(axis=2))
-        level = mean_of_present(np.moveaxis(cells, 0, -1))
-        return mean_of_present(cells - level) + mean_of_present(level)
+        means = mean_of_present(cells)
+        gaps = np.isnan(cells).any(axis=(0, 2))
+        if gaps.any():
+            means[:, gaps] = _without_levels(cells[:, gaps])
+        return means
+
+
+def _without_levels(cells: np.ndarray) -> np.ndarray:
+    """Least-squares means [system, topic] of cells [system, topic, judge], topic by topic.
+
+    Systems and judges are fitted in turn until neither changes.
+    """
+    by_judge = np.moveaxis(cells, 0, -1)
+    level, means = np.zeros(by_judge.shape[:2]), mean_of_present(cells)
+    for _ in range(MOST_STEPS):
+        before = means
+        level = mean_of_present(by_judge - means.T[:, None, :])
+        means = mean_of_present(cells - level)
+        if np.nanmax(np.abs(means - before), initial=0.0) < SETTLED:
+            break
+    return np.asarray(means + mean_of_present(level))
 
 
 def facets_of(scores: Scores) -> tuple[str, ...]:

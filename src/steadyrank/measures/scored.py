@@ -36,17 +36,17 @@ def scores_of(
     if qrels is None:
         data = _written(data)
     if isinstance(data, Scores):
-        data = data if has_facets else averaged_facets(data)
+        held: Scores = data if has_facets else averaged_facets(data)
         if qrels is not None:
             by_name = f"; a measure is given by name, as measure={str(qrels)!r}"
             more = by_name if isinstance(qrels, str | Measure) else ""
             raise InputError(f"give either scores, or runs and qrels, not both{more}")
         if measures is None:
-            return data
+            return held
         names = [measures] if isinstance(measures, str | Measure) else measures
         if not isinstance(names, Iterable):
             raise InputError(f"expected a measure's name, got {measures!r}")
-        return data.select(measures=[str(name) for name in names])
+        return held.select(measures=[str(name) for name in names])
     if qrels is None:
         raise InputError("give scores, or runs and, second, qrels")
     if isinstance(data, Run) and isinstance(qrels, Run):

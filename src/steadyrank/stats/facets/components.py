@@ -1,8 +1,8 @@
 """What graded answers vary by: the components of systems, topics, judges, answers and draws.
 
 For anyone whose systems answer differently each time, or are graded by a few language models: a
-score of system i on topic j, answer k, judge l and draw r is m + s_i + t_j + st_ij + a_k(ij) + g_l +
-sg_il + tg_jl + stg_ijl + ag_kl(ij) + e, answers nested in system and topic, draws in everything.
+score of system i on topic j, answer k, judge l and draw r is m + s_i + t_j + st_ij + a_k(ij) + g_l
++ sg_il + tg_jl + stg_ijl + ag_kl(ij) + e, answers nested in system and topic, draws in everything.
 Components by expected mean squares where every cell is there, by restricted maximum likelihood
 (`steadyrank.stats.facets.likelihood`) where not. What the layout cannot separate is named.
 """
@@ -54,7 +54,7 @@ INDICES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
-    """Numbers of topics, answers to each, judges, and draws of each grade; K, L and R may be means."""
+    """Numbers of topics, of answers to each, of judges, and of draws of each grade."""
 
     topics: float
     answers: float = 1
@@ -253,7 +253,7 @@ def _mean_squares(
 def _by_likelihood(
     values: np.ndarray, terms: Mapping[str, str], shared: dict[str, Any]
 ) -> GradedComponents:
-    names = tuple(name for name in terms if name != "residual") + ("residual",)
+    names = (*(name for name in terms if name != "residual"), "residual")
     spread = float(np.nanstd(values))
     centred = (values - np.nanmean(values)) / (spread or 1.0)
     with one_blas_thread():

@@ -1,9 +1,10 @@
 """Judges one by one: how far each agrees with the others, how it ranks, who differs from all.
 
 Agreement beyond chance is Lin's concordance, which of grades is Cohen's kappa with quadratic
-weights. The outlier is who orders the systems least like the others, where topics show it. How many independent judges the panel is
-worth follows from the covariance of the judges' errors about their mean: independent judges with
-errors of one size have L - 1 equal eigenvalues, and judges that err together fewer large ones.
+weights. The outlier is who orders the systems least like the others, where topics show it. How
+many independent judges the panel is worth follows from the covariance of the judges' errors about
+their mean: independent judges with errors of one size have L - 1 equal eigenvalues, and judges that
+err together fewer large ones.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ of the observed and the expected (Gilmour, Thompson & Cullis 1995, doi:10.2307/2
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -86,13 +86,13 @@ class FacetLikelihood:
         """V_k times rows [system, topic, place]: every row becomes the sum over its group."""
         there = self.present[self.pattern]
         if term in self.same:
-            return np.asarray(rows @ self.same[term]) * there
+            return np.asarray((rows @ self.same[term]) * there)
         by_judge = rows @ self.judge
         axis = {"topic": 0, "topic:judge": 0, "system": 1, "system:judge": 1, "judge": (0, 1)}[term]
         total = by_judge.sum(axis=axis, keepdims=True)
         if term in ("topic", "system"):
             total = np.broadcast_to(total.sum(axis=-1, keepdims=True), total.shape)
-        return np.asarray(np.broadcast_to(total, by_judge.shape) @ self.judge.T) * there
+        return np.asarray((np.broadcast_to(total, by_judge.shape) @ self.judge.T) * there)
 
     def _traces(self, at: _Eliminated) -> np.ndarray:
         """The trace of P V_k of each term."""
@@ -121,7 +121,7 @@ class FacetLikelihood:
 
 
 def likelihood_of_scores(values: np.ndarray, terms: tuple[str, ...]) -> FacetLikelihood:
-    """Of scores [system, topic, answer, judge, draw], NaN where missing; `terms` with "residual"."""
+    """Of scores [system, topic, answer, judge, draw], NaN where missing; the residual last."""
     n_systems, n_topics, n_answers, n_judges, n_draws = values.shape
     flat = values.reshape(n_systems, n_topics, -1)
     present, pattern = np.unique(
@@ -236,8 +236,6 @@ class _Eliminated:
         return made._with_response()
 
     def _with_response(self) -> _Eliminated:
-        from dataclasses import replace
-
         y = self.of_cells.values
         mean = float(self._shared(self._pulls(y[None]))[1][0])
         projected = self.projected(y[None])[0]
@@ -246,7 +244,7 @@ class _Eliminated:
     def _pulls(self, rows: np.ndarray) -> np.ndarray:
         """[column, topic, system, judge]: the scores of each cell, weighted, by judge."""
         by_cell = self.reach[self.of_cells.pattern]
-        return np.einsum("stjm,kstm->ktsj", by_cell, rows, optimize=True)
+        return np.asarray(np.einsum("stjm,kstm->ktsj", by_cell, rows, optimize=True))
 
     def _shared(self, pulls: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Of each column: what cells share with others, [column, topic, system, judge]; means."""
@@ -309,7 +307,7 @@ class _Eliminated:
 
 
 def _system_root(v: Mapping[str, float], n_systems: int, n_judges: int) -> np.ndarray:
-    """The symmetric root of the covariance of the systems' vectors, judges' own effects among it."""
+    """The symmetric root of the covariance of the systems' vectors with the judges' effects."""
     own, each, all_ = (v.get(name, 0.0) for name in ("system:judge", "system", "judge"))
     mean_s, mean_j = (np.full((size, size), 1.0 / size) for size in (n_systems, n_judges))
     other_s, other_j = np.eye(n_systems) - mean_s, np.eye(n_judges) - mean_j

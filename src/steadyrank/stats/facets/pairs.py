@@ -8,6 +8,8 @@ fixed it is the paired t test of the topics' means over judges.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from steadyrank.data.scores import mean_of_present
@@ -83,7 +85,7 @@ def random_judges(scores: np.ndarray) -> Difference | None:
     )
 
 
-def _tested(differences: np.ndarray) -> tuple[int, float, float, float, float, float, str, float]:
+def _tested(differences: np.ndarray) -> tuple[Any, ...]:
     """Topics, difference, standard error, df, t, p, flag, and the error with judges fixed."""
     means = mean_of_present(differences)
     means = means[~np.isnan(means)]

@@ -18,7 +18,7 @@ from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
 
 def _run(job: Job) -> tuple[CompareResult, ...]:
     """One result per measure, the measure that ranks the runs first."""
-    scores, progress = job.material.compared, job.machine.progress("measures compared")
+    scores, progress = job.material.compared_graded, job.machine.progress("measures compared")
     given = job.material.settings
     settings = CompareSettings(
         test=cast(Test, given.test),
@@ -32,7 +32,8 @@ def _run(job: Job) -> tuple[CompareResult, ...]:
     for measure in scores.measures:
         # Segments are those of the measure that ranks the runs.
         by = given.by if given.by is not None and not results else "run"
-        results += compare_each(scores.select(measures=measure), settings, by=by)
+        rows = by if job.material.graded is None or by != "run" else None
+        results += compare_each(scores.select(measures=measure), settings, by=rows)
         if len(results) == 1:
             results = [audited(results[0], settings)]
         if progress is not None:

@@ -74,7 +74,7 @@ class FacetsResult(Framed):
     """Of a difference, topics, answers and judges being samples."""
     standard_error_interval: Interval
     standard_error_fixed: float
-    """The same about these judges and no others: what an interval over topics alone takes it for."""
+    """The same about these judges and no others, as an interval over topics alone has it."""
     d_study: tuple[DesignRow, ...]
     """The numbers at hand first."""
     allocation: Allocation
@@ -151,7 +151,7 @@ def study_facets(
     own = g.sizes
     several = len(cube.judges) > 1 and len(cube.systems) <= MOST_SYSTEMS
     cells = cube.cells
-    figures = ()
+    figures: tuple[JudgeFigures, ...] = ()
     if several:
         figures = judge_figures(cells, cube.judges, alpha=1 - confidence, seed=seed, jobs=jobs)
     return FacetsResult(
@@ -227,8 +227,10 @@ def _swaps(g: GradedComponents, cube: FacetCube) -> dict[str, float]:
     pairs = all_pairs(len(means))
     gaps = np.abs(means[pairs[:, 0]] - means[pairs[:, 1]])
     weights = g.difference_weights(g.sizes)
-    varied = {"judges": ("system:judge", "system:topic:judge", "answer:judge", "residual")}
-    varied["answers"] = ("answer", "answer:judge", "residual")
+    varied: dict[str, tuple[str, ...]] = {
+        "judges": ("system:judge", "system:topic:judge", "answer:judge", "residual"),
+        "answers": ("answer", "answer:judge", "residual"),
+    }
     found = {}
     for name, members in varied.items():
         if name == "answers" and g.sizes.answers <= 1:

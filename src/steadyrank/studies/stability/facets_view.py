@@ -292,9 +292,10 @@ def describe(results: Results) -> str:
     g = result.components
     shares = {name: share for name, share in result.difference_shares.items() if share > 0.0}
     parts = listed([f"{WHOSE[name]} {share:.0%}" for name, share in shares.items()])
+    sizes = " × ".join(size_words(g.sizes, result.facets))
     return (
-        f"We scored {counted(g.n_systems, 'system')} on {' × '.join(size_words(g.sizes, result.facets))} "
-        f"({result.measure}). Of the variance of a difference of two systems, {parts}: the "
+        f"We scored {counted(g.n_systems, 'system')} on {sizes} ({result.measure}). Of the "
+        f"variance of a difference of two systems, {parts}: the "
         f"standard error of a difference is {result.standard_error:.3g} over topics, answers and "
         f"judges, and {result.standard_error_fixed:.3g} over topics alone ({g.method})."
     )

@@ -12,9 +12,8 @@ def _run(job: Job) -> tuple[StabilityResult, ...]:
     n = len(scores.topics)
     sizes = sorted({max(1, n // 4), max(1, n // 2), 2 * n, 4 * n} - {n})
     seed = job.material.settings.seed
-    return tuple(
-        stability(scores, measure=name, n_topics=sizes, rng=seed) for name in scores.measures
-    )
+    found = (stability(scores, measure=name, n_topics=sizes, rng=seed) for name in scores.measures)
+    return tuple(one for one in found if isinstance(one, StabilityResult))
 
 
 PART = part_of(VIEW, run=_run, cost=lambda shape: Cost(fixed=0.02 * shape.n_measures, is_free=True))

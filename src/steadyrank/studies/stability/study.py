@@ -289,11 +289,11 @@ def stability(
     check_open_unit("confidence", confidence)
     chosen = _chosen_facets(scores, facet) if facets is None else tuple(facets)
     if chosen:
-        numbers = {
+        others = {
             f"n_{what}": [_check_size(what, size) for size in given]
             for what, given in (("topics", n_topics), ("answers", n_answers), ("judges", n_judges))
         }
-        asked_for: Any = {"costs": costs, "target": target, "jobs": jobs, **numbers}
+        asked_for: Any = {"costs": costs, "target": target, "jobs": jobs, **others}
         return study_facets(scores, name, chosen, confidence=confidence, seed=seed, **asked_for)
     if costs is not None or target is not None or n_answers or n_judges:
         raise InputError(
