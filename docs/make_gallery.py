@@ -107,6 +107,7 @@ RESULTS = {
     "judged": 'sr.judges(track.runs, people, {"model": model}, kin="^team1-", n_samples=1000)',
     "stable": 'sr.stability(scores, measure="AP")',
     "stable_early": 'sr.stability(scores, measure="P@10")',
+    "graded": "sr.stability(sr.simulated_facets(n_answers=3, rng=2))",
 }
 """What is drawn more than once, in the order in which it is made."""
 
@@ -368,6 +369,11 @@ ENTRIES: dict[tuple[str, str], Entry] = {
     ),
     ("PlanCurve", "curve"): Entry(
         "What power do topics give?", OWN, 'sr.plot(planned.curve("topics"))'
+    ),
+    ("FacetsResult", "shares"): Entry(
+        "Whose share of a difference of two systems is it: topics, judges or answers?",
+        OWN,
+        "sr.plot(graded)",
     ),
     ("StabilityResult", "coefficients"): Entry(
         "How stable is this collection, and with how many topics is it stable enough?",

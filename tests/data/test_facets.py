@@ -23,7 +23,9 @@ from steadyrank.stats.run_means import adjusted_means
 def long_frame(scores):
     """The long table with its facets as columns."""
     frame = scores.to_frame()
-    about = {name: dict(zip(scores.runs, own, strict=True)) for name, own in scores.run_info.items()}
+    about = {
+        name: dict(zip(scores.runs, own, strict=True)) for name, own in scores.run_info.items()
+    }
     for name in ("judge", "answer", "draw"):
         if name in about:
             frame[name] = frame["run"].map(about[name])

@@ -27,7 +27,7 @@ def test_three_or_more_judges_are_a_sample(graded):
     assert (result.test, result.correction, result.judges_fixed) == ("mixed", "holm", False)
     assert (result.standard_error > result.standard_error_fixed).all()
     assert result.row_word == "system"
-    assert "five are a sample of them" in said(result)["compare.judges"]
+    assert "5 are a sample" in said(result)["compare.judges"]
     assert "random topics and judges" in result.caption()
     outside = (result.interval[:, 0] > 0) | (result.interval[:, 1] < 0)
     assert (outside == result.significant).all()
@@ -79,7 +79,7 @@ def test_what_does_not_go_together_is_refused(graded):
 
 def test_few_judges_say_how_many_it_takes():
     scores = sr.simulated_facets(n_systems=3, n_topics=30, n_judges=3, rng=3)
-    assert "5 would halve intervals over judges" in said(sr.compare(scores))["compare.judges"]
+    assert "5 judges would halve intervals" in said(sr.compare(scores))["compare.judges"]
 
 
 def test_gaps_and_a_baseline():

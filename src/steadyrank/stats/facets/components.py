@@ -15,13 +15,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtri
 
 from steadyrank.compute.blas import one_blas_thread
 from steadyrank.compute.random import Rng
 from steadyrank.errors import InputError
 from steadyrank.stats.anova.parts import sums_of_squares
-from steadyrank.stats.facets.likelihood import FacetLikelihood, likelihood_of_scores
+from steadyrank.stats.facets.likelihood import likelihood_of_scores
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.mixed.search import identified, search
 from steadyrank.stats.planning.variance import not_rounding
@@ -82,8 +81,8 @@ class GradedComponents:
     n_scores: int
     n_missing: int
     confidence: float
-    trust: Any
-    """What intervals of sums rest on: draws of each component, or covariances."""
+    draws: np.ndarray
+    """[component, draw]: of the pivotal quantities behind the intervals; may be negative."""
 
     def total(self, weights: Mapping[str, float]) -> float:
         """A sum of components, each times its weight."""
@@ -91,11 +90,9 @@ class GradedComponents:
 
     def interval_of(self, weights: Mapping[str, float]) -> Interval:
         """The interval of such a sum."""
-        value = self.total(weights)
         row = np.array([weights.get(name, 0.0) for name in self.variance])
-        if self.method == "expected mean squares":
-            return central_span(np.maximum(row @ self.trust, 0.0), value, self.confidence)
-        return _chi_square_span(value, float(row @ self.trust @ row), self.confidence)
+        drawn = np.maximum(row @ self.draws, 0.0)
+        return central_span(drawn, self.total(weights), self.confidence)
 
     def difference_weights(self, at: Sizes) -> dict[str, float]:
         """What a difference of two systems' means has of each component, judges being a sample."""
@@ -135,8 +132,8 @@ def graded_components(
 ) -> GradedComponents:
     """Components of scores [system, topic, answer, judge, draw], NaN where missing.
 
-    Intervals are generalized pivotal ones where the layout is complete, for normal effects
-    (Weerahandi 1993); elsewhere by a chi-square law with the moments of the estimate.
+    Intervals are generalized pivotal ones, for normal effects (Weerahandi 1993); where scores are
+    missing, those of a complete layout of the same components with as few scores in a cell.
 
     Reference: Brennan 2001, doi:10.1007/978-1-4757-3456-0; Searle, Casella & McCulloch 1992.
 
@@ -164,7 +161,7 @@ def graded_components(
     }
     if present.all():
         return _by_mean_squares(values, terms, shared, rng)
-    return _by_likelihood(values, terms, shared)
+    return _by_likelihood(values, terms, shared, rng)
 
 
 def terms_of(shape: Sequence[int]) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
@@ -215,17 +212,13 @@ def _by_mean_squares(
     }
     draws = pivotal_components(loads, squares, df, rng=rng)
     variance = {name: max(0.0, value) for name, value in raw.items()}
-    spans = {
-        name: central_span(np.maximum(draw, 0.0), variance[name], shared["confidence"])
-        for name, draw in zip(terms, draws, strict=True)
-    }
     return GradedComponents(
         variance=variance,
         raw=raw,
-        intervals=spans,
+        intervals=_spans(draws, variance, shared["confidence"]),
         unidentified=(),
         method="expected mean squares",
-        trust=draws,
+        draws=draws,
         **shared,
     )
 
@@ -238,11 +231,7 @@ def _mean_squares(
     axes = [frozenset(AXES.index(index) - len(AXES) for index in terms[name]) for name in order]
     # Axes of one level are in no term, and count as samples would: they are summed over below.
     sums = sums_of_squares(centred, [*axes[:-1], frozenset(range(-len(AXES), 0))])[:-1]
-    counts = dict(zip(AXES, values.shape, strict=True))
-    df: dict[str, int] = {}
-    for name in order:
-        inner = [other for other in df if set(terms[other]) < set(terms[name])]
-        df[name] = math.prod(counts[index] for index in terms[name]) - 1 - sum(df[k] for k in inner)
+    df = _degrees(terms, dict(zip(AXES, values.shape, strict=True)))
     squares = {
         name: not_rounding(float(total), df[name], values) / df[name]
         for name, total in zip(order, sums, strict=True)
@@ -250,8 +239,17 @@ def _mean_squares(
     return {name: squares[name] for name in terms}, {name: df[name] for name in terms}
 
 
+def _degrees(terms: Mapping[str, str], counts: Mapping[str, int]) -> dict[str, int]:
+    """Degrees of freedom of each component's mean square in a complete layout."""
+    df: dict[str, int] = {}
+    for name in sorted(terms, key=lambda name: len(terms[name])):
+        inner = [other for other in df if set(terms[other]) < set(terms[name])]
+        df[name] = math.prod(counts[index] for index in terms[name]) - 1 - sum(df[k] for k in inner)
+    return df
+
+
 def _by_likelihood(
-    values: np.ndarray, terms: Mapping[str, str], shared: dict[str, Any]
+    values: np.ndarray, terms: Mapping[str, str], shared: dict[str, Any], rng: Rng
 ) -> GradedComponents:
     names = (*(name for name in terms if name != "residual"), "residual")
     spread = float(np.nanstd(values))
@@ -259,31 +257,49 @@ def _by_likelihood(
     with one_blas_thread():
         likelihood = likelihood_of_scores(centred, names)
         free = identified(likelihood)
-        variances, converged = search(
-            likelihood, True, free, _start(centred, terms, names, free), scoring_steps=0
-        )
-        if not converged:
-            raise InputError("the variance components could not be estimated from these scores")
-        trust = _covariance(likelihood, variances, free)
-    known = [names[place] for place in free]
-    order = [name for name in terms if name in known]
-    places = [known.index(name) for name in order]
-    scale = spread**2
-    variance = {name: float(variances[names.index(name)]) * scale for name in order}
-    trust = trust[np.ix_(places, places)] * scale**2
-    spans = {
-        name: _chi_square_span(variance[name], float(trust[i, i]), shared["confidence"])
-        for i, name in enumerate(order)
-    }
+        start = _start(centred, terms, names, free)
+        variances, converged = search(likelihood, True, free, start, scoring_steps=0)
+    if not converged:
+        raise InputError("the variance components could not be estimated from these scores")
+    known = dict(zip(names, (variances * spread**2).tolist(), strict=True))
+    variance = {name: known[name] for name in terms if names.index(name) in set(free.tolist())}
+    draws = _draws_with_gaps(values, variance, terms, rng)
     return GradedComponents(
         variance=variance,
         raw=variance,
-        intervals=spans,
+        intervals=_spans(draws, variance, shared["confidence"]),
         unidentified=tuple(name for name in terms if name not in variance),
         method="restricted maximum likelihood",
-        trust=trust,
+        draws=draws,
         **shared,
     )
+
+
+def _draws_with_gaps(
+    values: np.ndarray, variance: Mapping[str, float], terms: Mapping[str, str], rng: Rng
+) -> np.ndarray:
+    """Pivotal draws of a complete layout with these components and as few scores in a cell."""
+    known = {name: terms[name] for name in variance}
+    counts = dict(zip(AXES, values.shape, strict=True))
+    there = float((~np.isnan(values)).mean())
+    loads = mean_square_loads(list(known.values()), counts)
+    own = [name != "residual" for name in known]
+    loads[:, own] *= there
+    df = _degrees(known, counts)
+    scores = round(there * values.size)
+    df["residual"] = max(1, scores - 1 - sum(df[name] for name in df if name != "residual"))
+    squares = dict(zip(known, loads @ np.array(list(variance.values())), strict=True))
+    return pivotal_components(loads, squares, {name: df[name] for name in known}, rng=rng)
+
+
+def _spans(
+    draws: np.ndarray, variance: Mapping[str, float], confidence: float
+) -> dict[str, Interval]:
+    """The interval of each component, from 0 on."""
+    return {
+        name: central_span(np.maximum(draw, 0.0), value, confidence)
+        for draw, (name, value) in zip(draws, variance.items(), strict=True)
+    }
 
 
 def _start(
@@ -305,24 +321,3 @@ def _start(
     start = np.zeros(len(names))
     start[free] = [max(float(solved[names[place]]), 1e-3) for place in free]
     return start
-
-
-def _covariance(likelihood: FacetLikelihood, variances: np.ndarray, free: np.ndarray) -> np.ndarray:
-    """Twice the inverse information of the identified variances, those at 0 among them."""
-    information = likelihood.slopes(variances, True).fisher[np.ix_(free, free)]
-    scale = np.sqrt(np.diag(information))
-    units = np.outer(scale, scale)
-    return np.asarray(2.0 * np.linalg.pinv(information / units, hermitian=True) / units)
-
-
-def _chi_square_span(value: float, variance: float, confidence: float) -> Interval:
-    """Of a sum of variances by a chi-square law of the same moments; normal, from 0, at 0."""
-    tail = (1.0 - confidence) / 2.0
-    if not variance > 0.0:
-        return Interval(value, value)
-    if value <= 1e-3 * math.sqrt(variance):
-        # A chi-square law with one degree of freedom, of the deviation that the estimate has.
-        return Interval(0.0, value + math.sqrt(variance / 2.0) * float(chdtri(1.0, tail)))
-    df = 2.0 * value**2 / variance
-    low, high = (value * df / float(chdtri(df, end)) for end in (tail, 1.0 - tail))
-    return Interval(low, high)

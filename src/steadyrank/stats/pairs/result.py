@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import stdtr
 
 NO_DIFFERENCE, ZERO_VARIANCE, TOO_FEW = "no_difference", "zero_variance", "too_few_topics"
 """Flags of degenerate pairs: identical runs (p = 1), a constant difference (p = 0), n < 2."""
@@ -39,8 +40,24 @@ class PairTests:
     standard_error: np.ndarray | None = None
     df: np.ndarray | None = None
     """Of each difference, with its standard error: of tests by a model, which have their own."""
+    common_error: float | None = None
+    """Standard error of any difference, all rows together, where a model has one: a family of
+    decisions takes it, with `common_df`, wherever a pair's own says more."""
+    common_df: float = np.nan
     direction: np.ndarray | None = None
     """1 where the test speaks for the first run, -1 for the second; else that of `difference`."""
+
+
+def family_pvalues(tests: PairTests) -> np.ndarray:
+    """p-values that are corrected: each pair's own, or by the common error where that says less.
+
+    Of many pairs some have a small standard error by chance, and few judges make that likely.
+    """
+    if tests.common_error is None:
+        return tests.pvalue
+    with np.errstate(divide="ignore"):
+        t = np.abs(tests.difference) / np.float64(tests.common_error)
+    return np.fmax(tests.pvalue, 2.0 * stdtr(tests.common_df, -t) + 0.0 * tests.pvalue)
 
 
 def all_pairs(n_runs: int) -> np.ndarray:

@@ -19,7 +19,7 @@ from steadyrank.stats.instances.systems import Groups
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.stats.pairs.max_t import MaxT, could_be_first, max_t, max_t_level
-from steadyrank.stats.pairs.result import PairTests
+from steadyrank.stats.pairs.result import PairTests, family_pvalues
 from steadyrank.stats.pairs.topic_design import PLAIN, TopicDesign, Units, cluster_sums
 from steadyrank.stats.pairs.unit_max_t import unit_max_t
 from steadyrank.stats.run_means import adjusted_means
@@ -60,7 +60,7 @@ def default_correction(test: str, baseline: str | None, n_pairs: int) -> Correct
 
 def corrected_family(family: Sequence[Tested], settings: CompareSettings) -> list[Corrected]:
     """The correction over all tests of a family, one part per measure."""
-    pvalues = np.concatenate([one.tests.pvalue for one in family])
+    pvalues = np.concatenate([family_pvalues(one.tests) for one in family])
     chosen = settings.correction or default_correction(
         settings.test, settings.baseline, len(pvalues)
     )

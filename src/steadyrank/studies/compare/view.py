@@ -199,11 +199,11 @@ def judged(result: CompareResult) -> Finding:
         few = f": {FEWEST_JUDGES} or more count as a sample" if n < FEWEST_JUDGES else ""
         text = f"About these {number_word(n)} judges alone, not about others{few}."
         return Finding("compare.judges", text, values)
-    text = f"About other judges, too: {number_word(n)} are a sample of them"
+    text = f"About other judges, too: {n} are a sample"
     if values["ratio"] is not None:
-        text += f", and standard errors {values['ratio']:.1f} times those over topics alone"
+        text += f"; standard errors are {values['ratio']:.1f} times those over topics"
     if n <= FEW_JUDGES:
-        text += f"; {judges_to_halve(n, 1 - result.alpha)} would halve intervals over judges"
+        text += f"; {judges_to_halve(n, 1 - result.alpha)} judges would halve intervals"
     return Finding("compare.judges", f"{text}.", values)
 
 

@@ -41,7 +41,7 @@ def _shares(result: FacetsResult) -> Finding:
     if shares["judges"] > 0.0:
         most = "judges"
         text = f"{shares['judges']:.0%} of the variance of a difference is due to "
-        short = f"; an interval over topics alone is {result.shortfall:.1f} times too short"
+        short = f"; intervals over topics alone are {result.shortfall:.1f} times too short"
     else:
         short = ""
     return Finding("facets.shares", f"{text}{WHOSE[most]}{short}.", dict(shares))

@@ -99,18 +99,27 @@ def draw_shares(result: FacetsResult | StabilityTable, ax: Axes) -> None:
     legend_above(ax, ncols=len(SHARES))
 
 
+def _is_graded(table: StabilityTable) -> bool:
+    return hasattr(table.results[0], "difference_shares")
+
+
 def draw_table(result: StabilityTable, ax: Axes) -> None:
     """Of several measures: shares of graded answers, coefficients of other scores."""
-    is_graded = hasattr(result.results[0], "difference_shares")
-    (draw_shares if is_graded else draw_stability)(result, ax)
+    (draw_shares if _is_graded(result) else draw_stability)(result, ax)
 
 
 def _table_size(table: StabilityTable) -> tuple[float, float]:
     n = len(table.results)
+    return (6.4, 1.5 + 0.45 * n) if _is_graded(table) else (8.4, 3.4 * n + 0.4)
+
+
+def _table_words(table: StabilityTable) -> str:
+    n = len(table.results)
+    if _is_graded(table):
+        return f"Shares of the variance of a difference by {n} measures, a bar for each."
     return (
-        (6.4, 1.5 + 0.45 * n)
-        if hasattr(table.results[0], "difference_shares")
-        else (8.4, 3.4 * n + 0.4)
+        "E rho² and Phi against the number of topics with intervals, a row of panels for each "
+        f"of {n} measures."
     )
 
 
@@ -135,7 +144,9 @@ PLOTS = {
     },
     "StabilityTable": {
         "coefficients": Plot(
-            draw_table, _table_size, lambda table: f"Stability by {len(table.results)} measures."
+            draw_table,
+            _table_size,
+            _table_words,
         )
     },
     "FacetsResult": {"shares": Plot(draw_shares, fixed(6.4, 1.9), SHARES_WORDS)},
