@@ -68,7 +68,7 @@ def pairs(setting: Setting, full: bool) -> Trial:
 
 
 def components(setting: Setting, full: bool) -> Trial:
-    truth = {**COMPONENTS, **WORLDS[setting.world]}
+    truth = {name: own[0] for name, own in COMPONENTS.items()} | WORLDS[setting.world]
 
     def trial(rng: np.random.Generator) -> Ends:
         found = graded_components(_cube(setting, rng, None).values, rng=seed_of(rng))

@@ -89,23 +89,22 @@ def facets_of(scores: Scores) -> tuple[str, ...]:
 
 def facet_cube(scores: Scores, measure: str, facets: Iterable[str] = FACETS) -> FacetCube:
     """The scores of one measure by these facets; other columns tell nothing apart."""
-    chosen = [name for name in facets_of(scores) if name in set(facets)]
-    codes, labels = {}, {}
-    for name in ("system", *FACETS):
-        column = scores.run_info["system"] if name == "system" else None
-        if name == "system":
-            column = tuple(own or run for own, run in zip(column or (), scores.runs, strict=True))
-        elif name in chosen:
-            column = scores.run_info[name]
-        found = dict.fromkeys(column or ("",))
-        labels[name] = list(found) if name == "system" else sorted(found, key=natural_key)
-        place = {label: code for code, label in enumerate(labels[name])}
-        codes[name] = np.array([place[label] for label in column or [""] * len(scores.runs)])
-    keys = np.stack([codes[name] for name in ("system", "answer", "judge", "draw")])
-    _check_single(scores, keys, chosen)
-    sizes = {name: len(found) for name, found in labels.items()}
-    shape = (sizes["system"], sizes["answer"], sizes["judge"], sizes["draw"], len(scores.topics))
-    values = np.full(shape, np.nan)
+    n, chosen = len(scores.runs), [name for name in facets_of(scores) if name in set(facets)]
+    columns = {"system": _systems(scores)}
+    columns |= {name: scores.run_info[name] if name in chosen else ("",) * n for name in FACETS}
+    labels = {name: sorted(set(own), key=natural_key) for name, own in columns.items()}
+    labels["system"] = list(dict.fromkeys(columns["system"]))
+    places = {name: {label: i for i, label in enumerate(own)} for name, own in labels.items()}
+    order = ("system", "answer", "judge", "draw")
+    keys = np.array([[places[name][label] for label in columns[name]] for name in order])
+    _, first, counts = np.unique(keys, axis=1, return_index=True, return_counts=True)
+    if (counts > 1).any():
+        run = scores.runs[first[np.argmax(counts > 1)]]
+        raise InputError(
+            f"{run}: another run of its system has the same {' and '.join(chosen) or 'name'}: name "
+            "the column that distinguishes them (judge, answer or draw)"
+        )
+    values = np.full((*(len(labels[name]) for name in order), len(scores.topics)), np.nan)
     values[tuple(keys)] = scores.matrix(measure)
     return FacetCube(
         systems=tuple(labels["system"]),
@@ -115,15 +114,10 @@ def facet_cube(scores: Scores, measure: str, facets: Iterable[str] = FACETS) -> 
     )
 
 
-def _check_single(scores: Scores, keys: np.ndarray, chosen: Sequence[str]) -> None:
-    """Refuse two runs that nothing tells apart."""
-    _, first, counts = np.unique(keys, axis=1, return_index=True, return_counts=True)
-    if (counts > 1).any():
-        run = scores.runs[first[np.argmax(counts > 1)]]
-        raise InputError(
-            f"{run}: another run of its system has the same {' and '.join(chosen) or 'name'}: name "
-            "the column that distinguishes them (judge, answer or draw)"
-        )
+def _systems(scores: Scores) -> tuple[str, ...]:
+    """The system of each run, which is the run itself where none is named."""
+    named = scores.run_info.get("system", scores.runs)
+    return tuple(own or run for own, run in zip(named, scores.runs, strict=True))
 
 
 def averaged_facets(scores: Scores) -> Scores:
@@ -136,22 +130,14 @@ def averaged_facets(scores: Scores) -> Scores:
     if not facets_of(scores):
         return scores
     cubes = [facet_cube(scores, measure) for measure in scores.measures]
-    systems = cubes[0].systems
-    place = dict(zip(scores.run_info["system"], range(len(scores.runs)), strict=True))
+    last = dict(zip(_systems(scores), range(len(scores.runs)), strict=True))
     kept = {
-        name: tuple(column[place[system]] for system in systems)
+        name: tuple(column[last[system]] for system in cubes[0].systems)
         for name, column in scores.run_info.items()
-        if name not in FACETS and name != "system"
+        if name not in (*FACETS, "system")
     }
-    return Scores(
-        measures=scores.measures,
-        runs=systems,
-        topics=scores.topics,
-        values=np.stack([cube.matrix for cube in cubes]),
-        run_info=kept,
-        topic_info=scores.topic_info,
-        meta=scores.meta,
-    )
+    means = np.stack([cube.matrix for cube in cubes])
+    return replace(scores, runs=cubes[0].systems, values=means, run_info=kept)
 
 
 def faceted_runs(
@@ -164,37 +150,31 @@ def faceted_runs(
     >>> faceted_runs(["a", "a"], ["1", "1"], {"judge": ["x", "y"]})[0]
     ['a/x', 'a/y']
     """
-    within = [list(runs), list(topics)]
-    known: dict[str, Sequence[str]] = {}
+    known: dict[str, Sequence[str]] = {"system": runs}
     for name in FACETS:
         if name in columns:
-            own = columns[name]
+            own, within = columns[name], list(zip(topics, *known.values(), strict=True))
             known[name] = _numbered_within(own, within) if name in NESTED else own
-            within.append(list(known[name]))
-    combined = list(zip(runs, *known.values(), strict=True))
-    named = {parts: "/".join(parts) for parts in dict.fromkeys(combined)}
-    info = {
-        name: dict(zip(("system", *known), parts, strict=True)) for parts, name in named.items()
-    }
-    if len(info) < len(named):
+    combined = list(zip(*known.values(), strict=True))
+    info = {"/".join(parts): dict(zip(known, parts, strict=True)) for parts in set(combined)}
+    if len(info) < len(set(combined)):
         raise InputError("two combinations of run and facets have the same name: rename the runs")
-    return [named[parts] for parts in combined], info
+    return ["/".join(parts) for parts in combined], info
 
 
-def _numbered_within(labels: Sequence[str], within: Sequence[Sequence[str]]) -> Sequence[str]:
+def _numbered_within(labels: Sequence[str], within: Sequence[tuple[str, ...]]) -> Sequence[str]:
     """Labels as they are, or as numbers where more occur than any combination of `within` has."""
-    order = {label: i for i, label in enumerate(sorted(set(labels), key=natural_key))}
-    of_key: dict[tuple[str, ...], set[str]] = {}
-    keys = list(zip(*within, strict=True))
-    for key, label in zip(keys, labels, strict=True):
-        of_key.setdefault(key, set()).add(label)
-    if max(map(len, of_key.values()), default=0) == len(order) and "" not in order:
+    found: dict[tuple[str, ...], set[str]] = {}
+    for key, label in zip(within, labels, strict=True):
+        found.setdefault(key, set()).add(label)
+    every = set(labels)
+    if max(map(len, found.values()), default=0) == len(every) and "" not in every:
         return labels
     numbers = {
-        key: {label: str(i) for i, label in enumerate(sorted(found, key=order.__getitem__), 1)}
-        for key, found in of_key.items()
+        key: {label: str(i) for i, label in enumerate(sorted(own, key=natural_key), start=1)}
+        for key, own in found.items()
     }
-    return [numbers[key][label] for key, label in zip(keys, labels, strict=True)]
+    return [numbers[key][label] for key, label in zip(within, labels, strict=True)]
 
 
 def facets_from_names(scores: Scores, pattern: str) -> Scores:
@@ -216,15 +196,14 @@ def facets_from_names(scores: Scores, pattern: str) -> Scores:
             f"{pattern!r} must have named groups of judge, answer, draw and system, such as "
             "'_(?P<judge>[^_]+)$'"
         )
-    rows = []
+    columns: dict[str, list[str]] = {"system": [], **{name: [] for name in groups}}
     for run in scores.runs:
         match = compiled.search(run)
         if match is None:
             raise InputError(f"{pattern!r} does not match the run {run!r}: it must match all runs")
-        found = {name: value or "" for name, value in match.groupdict().items()}
-        rest = run[: match.start()] + run[match.end() :]
-        rows.append({"system": found.get("system") or rest, **found})
-    columns = {name: [row[name] for row in rows] for name in ("system", *FACETS) if name in rows[0]}
+        found = {"system": run[: match.start()] + run[match.end() :], **match.groupdict("")}
+        for name, column in columns.items():
+            column.append(found[name])
     return scores.with_run_info(**columns)
 
 
@@ -235,13 +214,10 @@ def scores_by_judges(scores: Mapping[str, Scores]) -> Scores:
     >>> scores_by_judges({"x": one, "y": one}).runs
     ('a/x', 'a/y')
     """
-    parts = []
-    for judge, own in scores.items():
-        systems = own.run_info.get("system", own.runs)
-        named = replace(own, runs=tuple(f"{run}/{judge}" for run in own.runs), meta={})
-        columns = {
-            "system": [system or run for system, run in zip(systems, own.runs, strict=True)],
-            "judge": [judge] * len(own.runs),
-        }
-        parts.append(named.with_run_info(**columns))
+    parts = [
+        replace(own, runs=tuple(f"{run}/{judge}" for run in own.runs), meta={}).with_run_info(
+            system=_systems(own), judge=[judge] * len(own.runs)
+        )
+        for judge, own in scores.items()
+    ]
     return join_scores(*parts)

@@ -7,7 +7,7 @@ import pytest
 
 from steadyrank.errors import InputError
 from steadyrank.stats.facets.components import INDICES, graded_components, terms_of
-from steadyrank.stats.facets.likelihood import likelihood_of_scores
+from steadyrank.stats.facets.likelihood import FacetLikelihood
 from tests.golden_cases import golden_case
 
 AXES = "stajd"
@@ -66,7 +66,7 @@ def test_likelihood_and_derivatives_are_those_written_out(at_zero):
     variances = rng.random(len(terms))
     variances[list(at_zero)] = 0.0
     deviance, gradient, information = written_out(scores, terms, variances)
-    found = likelihood_of_scores(scores, terms).slopes(variances, True)
+    found = FacetLikelihood(scores, terms).slopes(variances, True)
     assert found.point.value == pytest.approx(deviance, rel=1e-12)
     np.testing.assert_allclose(found.gradient, gradient, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(found.hessian, information, rtol=1e-9, atol=1e-9)

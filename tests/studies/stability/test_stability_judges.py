@@ -45,8 +45,8 @@ def test_no_number_of_topics_is_said():
     scores = sr.simulated_facets(n_judges=3, n_topics=40, components={"system:judge": 0.2}, rng=5)
     found = sr.stability(scores, target=0.05)
     said = {finding.id: finding.text for finding in findings([found])}
-    assert "no number of topics reaches 0.05: it takes" in said["facets.target"]
-    assert "3 judges hardly show how judges vary: 5 would halve" in said["facets.few_judges"]
+    assert "no number of topics reaches 0.05: it takes" in said["stability.target"]
+    assert "3 judges hardly show how judges vary: 5 would halve" in said["stability.few_judges"]
     assert found.allocation.topics_needed == math.inf
     assert json.loads(VIEW.text([found], "json"))["allocation"]["topics_needed"] is None
 
@@ -83,7 +83,7 @@ def test_answers_alone_are_the_answers_share():
 
 def test_the_figure_and_the_paragraph(result):
     assert result.plot() is not None
-    assert "standard error of a difference" in VIEW.paragraph([result])
+    assert "its standard error is" in VIEW.paragraph([result])
 
 
 def test_gaps_change_little():

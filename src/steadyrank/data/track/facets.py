@@ -6,7 +6,6 @@ For anyone who wants to see whether intervals over judges hold what they promise
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -14,22 +13,19 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, check_count, check_number, unknown_name
 
-COMPONENTS: Mapping[str, float] = {
-    "system": 0.05,
-    "topic": 0.07,
-    "judge": 0.36,
-    "system:topic": 0.08,
-    "answer": 0.03,
-    "system:judge": 0.06,
-    "topic:judge": 0.18,
-    "system:topic:judge": 0.2,
-    "answer:judge": 0.08,
-    "residual": 0.2,
+COMPONENTS: Mapping[str, tuple[float, str]] = {
+    "system": (0.05, "s"),
+    "topic": (0.07, "t"),
+    "judge": (0.36, "j"),
+    "system:topic": (0.08, "st"),
+    "answer": (0.03, "sta"),
+    "system:judge": (0.06, "sj"),
+    "topic:judge": (0.18, "tj"),
+    "system:topic:judge": (0.2, "stj"),
+    "answer:judge": (0.08, "staj"),
+    "residual": (0.2, "stajd"),
 }
-"""Much as five language models graded summaries of news."""
-
-_INDICES = {"system": "s", "topic": "t", "judge": "j", "answer": "sta", "residual": "stajd"}
-"""Axes of a component, where they are not the first letters of its name."""
+"""Variances, much as five language models graded summaries of news, and axes of the effects."""
 
 
 def simulated_facets(
@@ -72,9 +68,12 @@ def simulated_facets(
     >>> scores.values.shape, sorted(scores.run_info)
     ((1, 24, 10), ['answer', 'judge', 'system'])
     """
-    sizes = {"s": n_systems, "t": n_topics, "a": n_answers, "j": n_judges, "d": n_draws}
-    for name, size in sizes.items():
-        check_count(f"the number of {_NAMES[name]}", size)
+    numbers = (n_systems, n_topics, n_answers, n_judges, n_draws)
+    sizes = dict(zip("stajd", numbers, strict=True))
+    for name, size in zip(
+        ("systems", "topics", "answers", "judges", "draws"), numbers, strict=True
+    ):
+        check_count(f"the number of {name}", size)
     for name in components or ():
         if name not in COMPONENTS:
             raise unknown_name("component", name, COMPONENTS)
@@ -82,37 +81,21 @@ def simulated_facets(
         raise InputError(f"missing must be a share of at least 0 and below 1, got {missing!r}")
     seed = seed_from(rng)
     stream = np.random.default_rng(seed)
-    truth = {**COMPONENTS, **(components or {})}
-    values = np.full(tuple(sizes.values()), 3.0)
-    for name, variance in truth.items():
-        drawn = stream.normal(size=_shape(name, sizes)) * np.sqrt(variance)
+    truth = {name: own[0] for name, own in COMPONENTS.items()} | dict(components or {})
+    values = np.full(numbers, 3.0)
+    for name, (_, axes) in COMPONENTS.items():
+        shape = [size if axis in axes else 1 for axis, size in sizes.items()]
+        effects = stream.normal(size=shape) * np.sqrt(truth[name])
         if name == "system" and means is not None:
-            drawn = np.reshape(np.asarray(means, float) - 3.0, _shape(name, sizes))
-        values = values + drawn
-    if missing:
-        values[stream.random(values.shape) < missing] = np.nan
-    return _as_scores(values, {"components": truth, "seed": seed})
-
-
-_NAMES = {"s": "systems", "t": "topics", "a": "answers", "j": "judges", "d": "draws"}
-
-
-def _shape(name: str, sizes: Mapping[str, int]) -> tuple[int, ...]:
-    axes = _INDICES.get(name) or "".join(
-        _INDICES.get(part, "") if part == "answer" else part[0] for part in name.split(":")
-    )
-    return tuple(size if axis in axes else 1 for axis, size in sizes.items())
-
-
-def _as_scores(values: np.ndarray, meta: dict[str, Any]) -> Scores:
-    """[system, topic, answer, judge, draw] as runs; facets of one level are left out."""
-    n_systems, n_topics, *shape = values.shape
-    places = np.indices((n_systems, *shape)).reshape(4, -1)
+            effects = np.reshape(np.asarray(means, float) - 3.0, shape)
+        values = values + effects
+    values[stream.random(values.shape) < missing] = np.nan
+    places = np.indices((n_systems, n_answers, n_judges, n_draws)).reshape(4, -1)
     letters = {"system": "s", "answer": "", "judge": "j", "draw": ""}
     columns = {
         name: tuple(f"{letter}{place + 1}" for place in own)
         for (name, letter), own in zip(letters.items(), places, strict=True)
-        if name == "system" or len(set(own)) > 1
+        if name == "system" or own.any()
     }
     return Scores(
         measures=("grade",),
@@ -120,5 +103,5 @@ def _as_scores(values: np.ndarray, meta: dict[str, Any]) -> Scores:
         topics=tuple(f"t{topic + 1}" for topic in range(n_topics)),
         values=values.transpose(0, 2, 3, 4, 1).reshape(1, -1, n_topics),
         run_info=columns,
-        meta=meta,
+        meta={"components": truth, "seed": seed},
     )

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from steadyrank.compute.blas import one_blas_thread
 from steadyrank.compute.random import Rng
 from steadyrank.errors import InputError
 from steadyrank.stats.anova.parts import sums_of_squares
-from steadyrank.stats.facets.likelihood import likelihood_of_scores
+from steadyrank.stats.facets.likelihood import FacetLikelihood
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.mixed.search import identified, search
 from steadyrank.stats.planning.variance import not_rounding
@@ -29,9 +28,6 @@ from steadyrank.stats.planning.variance_facets import (
     mean_square_loads,
     pivotal_components,
 )
-
-FACETS = ("judge", "answer", "draw")
-"""What scores may have beside systems and topics."""
 
 AXES = "stajd"
 """System, topic, answer, judge, draw: the axes of scores."""
@@ -49,6 +45,11 @@ INDICES: Mapping[str, str] = {
     "residual": "stajd",
 }
 """Component to the indices that its effects have."""
+
+SHARED = ("topic", "judge", "topic:judge")
+"""What all systems share: it moves their means, and not their differences."""
+
+EXACT = "expected mean squares"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,16 +70,13 @@ class GradedComponents:
     """Those that the layout identifies, negative ones as 0."""
     raw: dict[str, float]
     """As expected mean squares give them; may be negative."""
-    intervals: dict[str, Interval]
     confounded: dict[str, tuple[str, ...]]
     """Of a component, which others it cannot be separated from: they are in it."""
     unidentified: tuple[str, ...]
     """Components that gaps leave without an estimate."""
     method: str
-    """"expected mean squares" or "restricted maximum likelihood"."""
     n_systems: int
     sizes: Sizes
-    n_scores: int
     n_missing: int
     confidence: float
     draws: np.ndarray
@@ -90,41 +88,31 @@ class GradedComponents:
 
     def interval_of(self, weights: Mapping[str, float]) -> Interval:
         """The interval of such a sum."""
-        row = np.array([weights.get(name, 0.0) for name in self.variance])
-        drawn = np.maximum(row @ self.draws, 0.0)
-        return central_span(drawn, self.total(weights), self.confidence)
+        drawn = np.array([weights.get(name, 0.0) for name in self.variance]) @ self.draws
+        return central_span(np.maximum(drawn, 0.0), self.total(weights), self.confidence)
+
+    @property
+    def intervals(self) -> dict[str, Interval]:
+        """Of each component."""
+        return {name: self.interval_of({name: 1.0}) for name in self.variance}
+
+    def first(self, name: str) -> str:
+        """What a component is called for: the one of those in it that falls most slowly."""
+        return self.confounded.get(name, (name,))[0]
 
     def difference_weights(self, at: Sizes) -> dict[str, float]:
         """What a difference of two systems' means has of each component, judges being a sample."""
-        return self._weights(_DIFFERENCE, at, 2.0)
+        weights = self.mean_weights(at)
+        return {name: 2.0 * w for name, w in weights.items() if self.first(name) not in SHARED}
 
     def mean_weights(self, at: Sizes) -> dict[str, float]:
-        """What a system's mean has of each component, about the mean over all."""
-        return self._weights(_DIFFERENCE | _LEVEL, at, 1.0)
-
-    def _weights(self, shares: Mapping[str, str], at: Sizes, factor: float) -> dict[str, float]:
-        """With what it is confounded with, a component falls as slowly as the slowest of them."""
-        numbers = {"t": at.topics, "a": at.answers, "j": at.judges, "d": at.draws}
-        first = {name: self.confounded.get(name, (name,))[0] for name in self.variance}
+        """What a system's mean has of each component, about its own true mean."""
+        numbers = {"s": 1.0, "t": at.topics, "a": at.answers, "j": at.judges, "d": at.draws}
         return {
-            name: factor / math.prod(numbers[index] for index in shares[first[name]])
+            name: 1.0 / math.prod(numbers[index] for index in INDICES[self.first(name)])
             for name in self.variance
-            if first[name] in shares
+            if name != "system"
         }
-
-
-_DIFFERENCE = {
-    "system:topic": "t",
-    "answer": "ta",
-    "system:judge": "j",
-    "system:topic:judge": "tj",
-    "answer:judge": "taj",
-    "residual": "tajd",
-}
-"""Components of a difference, and the numbers that they are divided by."""
-
-_LEVEL = {"topic": "t", "judge": "j", "topic:judge": "tj"}
-"""What differences do not have: all systems share it."""
 
 
 def graded_components(
@@ -139,29 +127,30 @@ def graded_components(
 
     >>> cube = np.array([[[2.0, 3], [4, 4], [5, 4]], [[1.0, 3], [2, 5], [4, 4]]])
     >>> found = graded_components(cube[:, :, None, :, None])
-    >>> list(found.variance), found.confounded["residual"]
-    (['system', 'topic', 'judge', 'system:topic', 'system:judge', 'topic:judge', 'residual'], \
-('system:topic:judge', 'answer:judge', 'residual'))
+    >>> list(found.variance)[3:], found.confounded["system:topic"]
+    (['system:topic', 'system:judge', 'topic:judge', 'residual'], ('system:topic', 'answer'))
     """
     values = np.asarray(values, float)
     present = ~np.isnan(values)
-    if present.sum() < 2 or values.shape[0] < 2 or values.shape[1] < 2:
-        raise InputError(
-            "variance components require at least 2 systems and 2 topics with scores, got "
-            f"{values.shape[0]} and {values.shape[1]}"
-        )
+    if min(present.any(axis=(1, 2, 3, 4)).sum(), present.any(axis=(0, 2, 3, 4)).sum()) < 2:
+        raise InputError("variance components require at least 2 systems and 2 topics with scores")
     terms, confounded = terms_of(values.shape)
-    shared: Any = {
-        "confounded": {name: held for name, held in confounded.items() if len(held) > 1},
-        "n_systems": values.shape[0],
-        "sizes": _sizes(present),
-        "n_scores": int(present.sum()),
-        "n_missing": int((~present).sum()),
-        "confidence": confidence,
-    }
     if present.all():
-        return _by_mean_squares(values, terms, shared, rng)
-    return _by_likelihood(values, terms, shared, rng)
+        raw, draws = _by_mean_squares(values, terms, rng)
+    else:
+        raw, draws = _by_likelihood(values, terms, rng)
+    return GradedComponents(
+        variance={name: max(0.0, value) for name, value in raw.items()},
+        raw=raw,
+        confounded={name: held for name, held in confounded.items() if len(held) > 1},
+        unidentified=tuple(name for name in terms if name not in raw),
+        method=EXACT if present.all() else "restricted maximum likelihood",
+        n_systems=values.shape[0],
+        sizes=_sizes(present),
+        n_missing=int((~present).sum()),
+        confidence=confidence,
+        draws=draws,
+    )
 
 
 def terms_of(shape: Sequence[int]) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
@@ -170,154 +159,92 @@ def terms_of(shape: Sequence[int]) -> tuple[dict[str, str], dict[str, tuple[str,
     >>> terms_of((3, 10, 1, 4, 1))[0]["system:judge"], list(terms_of((3, 10, 5, 1, 1))[0])
     ('sj', ['system', 'topic', 'system:topic', 'residual'])
     """
-    varied = {axis for axis, size in zip(AXES, shape, strict=True) if size > 1}
+    varied = [axis for axis, size in zip(AXES, shape, strict=True) if size > 1]
     held: dict[str, list[str]] = {}
     for name, indices in INDICES.items():
-        key = "".join(index for index in indices if index in varied)
-        if key:  # what one judge does to all is in the mean
-            held.setdefault(key, []).append(name)
-    whole = "".join(axis for axis in AXES if axis in varied)
+        if key := "".join(index for index in indices if index in varied):
+            held.setdefault(key, []).append(name)  # what one judge does to all is in the mean
+    whole = "".join(varied)
     named = {("residual" if key == whole else names[0]): key for key, names in held.items()}
     return named, {name: tuple(held[key]) for name, key in named.items()}
 
 
 def _sizes(present: np.ndarray) -> Sizes:
     """Numbers of levels; of answers and draws harmonic means where they differ."""
-    answers = present.any(axis=(3, 4)).sum(axis=2)
-    draws = present.sum(axis=4)
-    answers, draws = answers[answers > 0], draws[draws > 0]
-    return Sizes(
-        topics=present.shape[1],
-        answers=_plain(len(answers) / float((1.0 / answers).sum())),
-        judges=present.shape[3],
-        draws=_plain(len(draws) / float((1.0 / draws).sum())),
-    )
+    numbers = []
+    for counts in (present.any(axis=(3, 4)).sum(axis=2), present.sum(axis=4)):
+        mean = 1.0 / float((1.0 / counts[counts > 0]).mean())
+        numbers.append(round(mean) if math.isclose(mean, round(mean)) else mean)
+    _, n_topics, _, n_judges, _ = present.shape
+    return Sizes(topics=n_topics, answers=numbers[0], judges=n_judges, draws=numbers[1])
 
 
-def _plain(number: float) -> float:
-    return int(number) if float(number).is_integer() else number
+def _layout(shape: Sequence[int], terms: Mapping[str, str]) -> tuple[np.ndarray, dict[str, int]]:
+    """Loads of components in expected mean squares, and degrees of freedom of these."""
+    counts = dict(zip(AXES, shape, strict=True))
+    df: dict[str, int] = {}
+    for name in sorted(terms, key=lambda name: len(terms[name])):
+        inner = sum(df[other] for other in df if set(terms[other]) < set(terms[name]))
+        df[name] = math.prod(counts[index] for index in terms[name]) - 1 - inner
+    loads = mean_square_loads(list(terms.values()), counts)
+    return loads, {name: df[name] for name in terms}
+
+
+def _mean_squares(values: np.ndarray, terms: Mapping[str, str]) -> dict[str, float]:
+    order = sorted(terms, key=lambda name: len(terms[name]))
+    axes = [frozenset(AXES.index(index) - len(AXES) for index in terms[name]) for name in order]
+    # The last has all axes, those of one level among them.
+    axes[-1] = frozenset(range(-len(AXES), 0))
+    sums = dict(zip(order, sums_of_squares(values - values.mean(), axes), strict=False))
+    df = _layout(values.shape, terms)[1]
+    return {name: not_rounding(float(sums[name]), df[name], values) / df[name] for name in terms}
 
 
 def _by_mean_squares(
-    values: np.ndarray, terms: Mapping[str, str], shared: dict[str, Any], rng: Rng
-) -> GradedComponents:
-    squares, df = _mean_squares(values, terms)
-    counts = dict(zip(AXES, values.shape, strict=True))
-    loads = mean_square_loads(list(terms.values()), counts)
+    values: np.ndarray, terms: Mapping[str, str], rng: Rng
+) -> tuple[dict[str, float], np.ndarray]:
+    """The components that solve the equations, and pivotal draws of them."""
+    squares, (loads, df) = _mean_squares(values, terms), _layout(values.shape, terms)
     solved = np.linalg.solve(loads, np.array(list(squares.values())))
-    scale = 1e-14 * max(squares.values())
-    raw = {
-        name: value if abs(value) > scale else 0.0
-        for name, value in zip(terms, solved.tolist(), strict=True)
-    }
-    draws = pivotal_components(loads, squares, df, rng=rng)
-    variance = {name: max(0.0, value) for name, value in raw.items()}
-    return GradedComponents(
-        variance=variance,
-        raw=raw,
-        intervals=_spans(draws, variance, shared["confidence"]),
-        unidentified=(),
-        method="expected mean squares",
-        draws=draws,
-        **shared,
-    )
-
-
-def _mean_squares(
-    values: np.ndarray, terms: Mapping[str, str]
-) -> tuple[dict[str, float], dict[str, int]]:
-    centred = values - values.mean()
-    order = sorted(terms, key=lambda name: len(terms[name]))
-    axes = [frozenset(AXES.index(index) - len(AXES) for index in terms[name]) for name in order]
-    # Axes of one level are in no term, and count as samples would: they are summed over below.
-    sums = sums_of_squares(centred, [*axes[:-1], frozenset(range(-len(AXES), 0))])[:-1]
-    df = _degrees(terms, dict(zip(AXES, values.shape, strict=True)))
-    squares = {
-        name: not_rounding(float(total), df[name], values) / df[name]
-        for name, total in zip(order, sums, strict=True)
-    }
-    return {name: squares[name] for name in terms}, {name: df[name] for name in terms}
-
-
-def _degrees(terms: Mapping[str, str], counts: Mapping[str, int]) -> dict[str, int]:
-    """Degrees of freedom of each component's mean square in a complete layout."""
-    df: dict[str, int] = {}
-    for name in sorted(terms, key=lambda name: len(terms[name])):
-        inner = [other for other in df if set(terms[other]) < set(terms[name])]
-        df[name] = math.prod(counts[index] for index in terms[name]) - 1 - sum(df[k] for k in inner)
-    return df
+    # Differences of mean squares that agree to the last digits are nothing but rounding.
+    solved[np.abs(solved) <= 1e-14 * max(squares.values())] = 0.0
+    raw = dict(zip(terms, solved.tolist(), strict=True))
+    return raw, pivotal_components(loads, squares, df, rng=rng)
 
 
 def _by_likelihood(
-    values: np.ndarray, terms: Mapping[str, str], shared: dict[str, Any], rng: Rng
-) -> GradedComponents:
+    values: np.ndarray, terms: Mapping[str, str], rng: Rng
+) -> tuple[dict[str, float], np.ndarray]:
+    """The components of largest likelihood, and draws as if the layout were complete."""
     names = (*(name for name in terms if name != "residual"), "residual")
-    spread = float(np.nanstd(values))
-    centred = (values - np.nanmean(values)) / (spread or 1.0)
+    spread = float(np.nanstd(values)) or 1.0
+    centred = (values - np.nanmean(values)) / spread
     with one_blas_thread():
-        likelihood = likelihood_of_scores(centred, names)
+        likelihood = FacetLikelihood(centred, names)
         free = identified(likelihood)
-        start = _start(centred, terms, names, free)
+        solved = _by_mean_squares(_filled(centred), terms, rng)[0]
+        start = np.zeros(len(names))
+        start[free] = [max(solved[names[place]], 1e-3) for place in free]
         variances, converged = search(likelihood, True, free, start, scoring_steps=0)
     if not converged:
         raise InputError("the variance components could not be estimated from these scores")
-    known = dict(zip(names, (variances * spread**2).tolist(), strict=True))
-    variance = {name: known[name] for name in terms if names.index(name) in set(free.tolist())}
-    draws = _draws_with_gaps(values, variance, terms, rng)
-    return GradedComponents(
-        variance=variance,
-        raw=variance,
-        intervals=_spans(draws, variance, shared["confidence"]),
-        unidentified=tuple(name for name in terms if name not in variance),
-        method="restricted maximum likelihood",
-        draws=draws,
-        **shared,
-    )
-
-
-def _draws_with_gaps(
-    values: np.ndarray, variance: Mapping[str, float], terms: Mapping[str, str], rng: Rng
-) -> np.ndarray:
-    """Pivotal draws of a complete layout with these components and as few scores in a cell."""
-    known = {name: terms[name] for name in variance}
-    counts = dict(zip(AXES, values.shape, strict=True))
+    known = {names[place]: float(variances[place]) * spread**2 for place in free.tolist()}
+    raw = {name: known[name] for name in terms if name in known}
+    loads, df = _layout(values.shape, {name: terms[name] for name in raw})
     there = float((~np.isnan(values)).mean())
-    loads = mean_square_loads(list(known.values()), counts)
-    own = [name != "residual" for name in known]
-    loads[:, own] *= there
-    df = _degrees(known, counts)
-    scores = round(there * values.size)
-    df["residual"] = max(1, scores - 1 - sum(df[name] for name in df if name != "residual"))
-    squares = dict(zip(known, loads @ np.array(list(variance.values())), strict=True))
-    return pivotal_components(loads, squares, {name: df[name] for name in known}, rng=rng)
+    loads[:, [name != "residual" for name in raw]] *= there
+    others = sum(count for name, count in df.items() if name != "residual")
+    df["residual"] = max(1, round(there * values.size) - 1 - others)
+    squares = dict(zip(raw, loads @ np.array(list(raw.values())), strict=True))
+    return raw, pivotal_components(loads, squares, df, rng=rng)
 
 
-def _spans(
-    draws: np.ndarray, variance: Mapping[str, float], confidence: float
-) -> dict[str, Interval]:
-    """The interval of each component, from 0 on."""
-    return {
-        name: central_span(np.maximum(draw, 0.0), value, confidence)
-        for draw, (name, value) in zip(draws, variance.items(), strict=True)
-    }
-
-
-def _start(
-    values: np.ndarray, terms: Mapping[str, str], names: Sequence[str], free: np.ndarray
-) -> np.ndarray:
-    """The components by mean squares, missing scores as those of the same topic and judge."""
-    filled = values.copy()
-    for axes in ((0, 2, 4), (0, 1, 2, 4), (0, 1, 2, 3, 4)):
-        gaps = np.isnan(filled)
-        if not gaps.any():
-            break
+def _filled(values: np.ndarray) -> np.ndarray:
+    """Missing scores as the mean of those of the same topic and judge, topic, or all."""
+    for axes in ((0, 2, 4), (0, 2, 3, 4), (0, 1, 2, 3, 4)):
+        gaps = np.isnan(values)
         there = (~gaps).sum(axis=axes, keepdims=True)
-        total = np.where(gaps, 0.0, filled).sum(axis=axes, keepdims=True)
+        total = np.where(gaps, 0.0, values).sum(axis=axes, keepdims=True)
         means = np.where(there > 0, total / np.maximum(there, 1), np.nan)
-        filled = np.where(gaps, means, filled)
-    squares, _ = _mean_squares(filled, terms)
-    loads = mean_square_loads(list(terms.values()), dict(zip(AXES, values.shape, strict=True)))
-    solved = dict(zip(terms, np.linalg.solve(loads, list(squares.values())), strict=True))
-    start = np.zeros(len(names))
-    start[free] = [max(float(solved[names[place]]), 1e-3) for place in free]
-    return start
+        values = np.where(gaps, means, values)
+    return values

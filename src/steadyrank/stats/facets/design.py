@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from scipy.special import stdtrit
 
@@ -48,28 +47,23 @@ class Allocation:
     target: float | None
     """The standard error that is wanted."""
     costs: dict[str, float] | None
-    topics_needed: float | None
+    topics_needed: float | None = None
     """With these judges and answers; infinite where no number reaches the target."""
-    judges_needed: int | None
+    judges_needed: int | None = None
     """The fewest with which some number of topics reaches the target."""
-    cheapest: Purchase | None
+    cheapest: Purchase | None = None
     """By the costs, where some are given."""
 
 
 def standard_error(g: GradedComponents, at: Sizes, *, fixed: bool = False) -> float:
     """Of the difference of two systems; with judges `fixed`, about these judges and no others."""
-    return math.sqrt(g.total(_weights(g, at, fixed)))
-
-
-def standard_error_interval(g: GradedComponents, at: Sizes, *, fixed: bool = False) -> Interval:
-    """The interval of the same."""
-    low, high = g.interval_of(_weights(g, at, fixed))
-    return Interval(math.sqrt(max(low, 0.0)), math.sqrt(max(high, 0.0)))
-
-
-def _weights(g: GradedComponents, at: Sizes, fixed: bool) -> dict[str, float]:
     weights = g.difference_weights(at)
-    return {name: w for name, w in weights.items() if not fixed or name != "system:judge"}
+    return math.sqrt(g.total(weights | ({"system:judge": 0.0} if fixed else {})))
+
+
+def standard_error_interval(g: GradedComponents, at: Sizes) -> Interval:
+    """The interval of the same, judges being a sample."""
+    return Interval(*map(math.sqrt, g.interval_of(g.difference_weights(at))))
 
 
 def difference_shares(g: GradedComponents, at: Sizes) -> dict[str, float]:
@@ -79,11 +73,9 @@ def difference_shares(g: GradedComponents, at: Sizes) -> dict[str, float]:
     """
     weights = g.difference_weights(at)
     shares = dict.fromkeys(("topics", "judges", "answers", "rest"), 0.0)
-    total = g.total(weights)
+    total = g.total(weights) or 1.0
     for name, weight in weights.items():
-        first = g.confounded.get(name, (name,))[0]
-        share = weight * g.variance[name] / total if total > 0.0 else 0.0
-        shares[PARTS.get(first, "rest")] += share
+        shares[PARTS.get(g.first(name), "rest")] += weight * g.variance[name] / total
     return shares
 
 
@@ -104,7 +96,7 @@ def _stability(g: GradedComponents, error: float) -> float:
 
 def topics_for(g: GradedComponents, at: Sizes, target: float) -> float:
     """The fewest topics with this standard error, answers and judges as given; maybe infinite."""
-    once, limit = (g.total(_weights(g, replace(at, topics=n), False)) for n in (1, math.inf))
+    once, limit = (standard_error(g, replace(at, topics=n)) ** 2 for n in (1, math.inf))
     room = target**2 - limit
     if room <= 0.0:
         return math.inf
@@ -119,33 +111,33 @@ def allocation(
     `costs` are of one topic, of one answer of one system, and of one grade by one judge; n topics
     with K answers of each of m systems and L judges cost n (topic + m K (answer + L judge)).
     """
-    own = g.sizes
+    own, known = g.sizes, None if costs is None else _checked_costs(costs)
     if target is not None and not check_number("target", target) > 0.0:
         raise InputError(f"target must be a standard error above 0, got {target!r}")
-    known = None if costs is None else _checked_costs(costs)
+    # Of other numbers of answers and judges only data with several of them say something.
+    judges = range(1, MOST_JUDGES + 1) if "system:judge" in g.variance else ()
+    answers = range(1, MOST_ANSWERS + 1) if own.answers > 1 else ()
+    grown = ["topics", *(["answers"] if answers else []), *(["judges"] if judges else [])]
     doubled = {
-        name: standard_error(g, replace(own, **{name: 2 * getattr(own, name)}))
-        for name in ("topics", "answers", "judges")
-        if name == "topics" or _can_grow(g, name)
+        name: standard_error(g, replace(own, **{name: 2 * getattr(own, name)})) for name in grown
     }
-    reached: dict[str, Any] = {"topics_needed": None, "judges_needed": None, "cheapest": None}
-    if target is not None:
-        enough = (
-            k
-            for k in range(1, MOST_JUDGES + 1)
-            if math.isfinite(topics_for(g, replace(own, judges=k), target))
-        )
-        reached["topics_needed"] = topics_for(g, own, target)
-        reached["judges_needed"] = next(enough, None) if _can_grow(g, "judges") else None
-        reached["cheapest"] = None if known is None else _cheapest(g, target, known)
-    return Allocation(doubled=doubled, target=target, costs=known, **reached)
-
-
-def _can_grow(g: GradedComponents, what: str) -> bool:
-    """Whether the data say what more answers, or judges, would change."""
-    if what == "answers":
-        return g.sizes.answers > 1
-    return "system:judge" in g.variance
+    if target is None:
+        return Allocation(doubled=doubled, target=None, costs=known)
+    tried = [
+        replace(own, answers=k, judges=judged)
+        for k in answers or (round(own.answers),)
+        for judged in judges or (round(own.judges),)
+    ]
+    bought = [] if known is None else [_purchase(g, at, target, known) for at in tried]
+    enough = (k for k in judges if topics_for(g, replace(own, judges=k), target) < math.inf)
+    return Allocation(
+        doubled=doubled,
+        target=target,
+        costs=known,
+        topics_needed=topics_for(g, own, target),
+        judges_needed=next(enough, None),
+        cheapest=min(filter(None, bought), key=lambda one: one.cost, default=None),
+    )
 
 
 def _checked_costs(costs: Mapping[str, float]) -> dict[str, float]:
@@ -159,30 +151,25 @@ def _checked_costs(costs: Mapping[str, float]) -> dict[str, float]:
     return {name: float(costs.get(name, 0.0)) for name in PRICED}
 
 
-def _cheapest(g: GradedComponents, target: float, costs: Mapping[str, float]) -> Purchase | None:
-    """Over all numbers of judges and answers that the data say something about."""
-    judges = range(1, MOST_JUDGES + 1) if _can_grow(g, "judges") else (round(g.sizes.judges),)
-    answers = range(1, MOST_ANSWERS + 1) if _can_grow(g, "answers") else (1,)
-    best: Purchase | None = None
-    for k in answers:
-        for own in judges:
-            at = Sizes(topics=1, answers=k, judges=own, draws=g.sizes.draws)
-            n = topics_for(g, at, target)
-            if not math.isfinite(n):
-                continue
-            n = max(2, int(n))
-            graded = k * (costs["answer"] + own * g.sizes.draws * costs["judge"])
-            cost = n * (costs["topic"] + g.n_systems * graded)
-            if best is None or cost < best.cost * (1.0 - 1e-12):
-                error = standard_error(g, replace(at, topics=n))
-                best = Purchase(topics=n, answers=k, judges=own, standard_error=error, cost=cost)
-    return best
+def _purchase(
+    g: GradedComponents, at: Sizes, target: float, costs: Mapping[str, float]
+) -> Purchase | None:
+    """The fewest topics that reach the target, with their cost; None where no number does."""
+    n = max(2.0, topics_for(g, at, target))
+    if not math.isfinite(n):
+        return None
+    graded = at.answers * (costs["answer"] + at.judges * at.draws * costs["judge"])
+    return Purchase(
+        topics=int(n),
+        answers=int(at.answers),
+        judges=int(at.judges),
+        standard_error=standard_error(g, replace(at, topics=n)),
+        cost=n * (costs["topic"] + g.n_systems * graded),
+    )
 
 
 def judges_to_halve(n_judges: int, confidence: float = 0.95) -> int:
-    """Judges with which an interval over judges is half as wide as with these.
-
-    An interval over L judges is t(L - 1) sqrt(sg / L) wide on either side.
+    """Judges with which an interval over judges, t(L - 1) sqrt(sg / L), is half as wide.
 
     >>> [judges_to_halve(n) for n in (2, 3, 5)]
     [3, 5, 13]
@@ -191,7 +178,7 @@ def judges_to_halve(n_judges: int, confidence: float = 0.95) -> int:
     def width(n: int) -> float:
         return float(stdtrit(n - 1.0, 0.5 + 0.5 * confidence)) / math.sqrt(n)
 
-    wanted, n = width(n_judges) / 2.0, n_judges
-    while width(n) > wanted * (1.0 + 1e-3):
+    n = n_judges
+    while width(n) > 0.5005 * width(n_judges):
         n += 1
     return n

@@ -17,8 +17,8 @@ import numpy as np
 from scipy import special
 
 from steadyrank.data.scores import Scores, mean_of_present
+from steadyrank.stats.facets.pairs import judged_mean_intervals
 from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
-from steadyrank.stats.instances.equivalence import t_limits
 from steadyrank.stats.instances.systems import Groups, System, SystemPair, pair_of, systems_of
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.mixed.fit import MixedFit, component_intervals, fit
@@ -366,11 +366,5 @@ def _mean_interval(scores: np.ndarray, level: float) -> tuple[float, float]:
     if len(scores) == 1:
         low, high = mean_intervals(scores, level)[0].tolist()
         return low, high
-    if not np.isnan(scores).any():
-        test = two_way_difference(scores)
-        return t_limits(test.estimate, test.standard_error, test.df, level)
-    instance, topic = (index.reshape(-1) for index in np.indices(scores.shape))
-    model = MixedModel(scores.reshape(-1), random={INSTANCE: instance, TOPIC: topic})
-    fitted = fit(model, df_method=default_df_method(len(scores)))
-    estimate, error = float(fitted.estimates[-1]), float(fitted.standard_errors[-1])
-    return t_limits(estimate, error, float(fitted.df[-1]), level)
+    low, high = judged_mean_intervals(scores.T[None], level)[0].tolist()
+    return low, high

@@ -201,7 +201,7 @@ def judged(result: CompareResult) -> Finding:
         return Finding("compare.judges", text, values)
     text = f"About other judges, too: {n} are a sample"
     if values["ratio"] is not None:
-        text += f"; standard errors are {values['ratio']:.1f} times those over topics"
+        text += f"; errors are {values['ratio']:.1f} times those over topics"
     if n <= FEW_JUDGES:
         text += f"; {judges_to_halve(n, 1 - result.alpha)} judges would halve intervals"
     return Finding("compare.judges", f"{text}.", values)

@@ -22,7 +22,7 @@ def findings(results: Sequence[FacetsResult]) -> list[Finding]:
     share = result.difference_shares["answers"]
     n = result.components.sizes.answers
     text = f"{share:.0%} of the variance of a difference is due to single answers ({n:.3g} each)."
-    return [Finding("facets.answers", text, {"share": share, "answers": n})]
+    return [Finding("stability.answers", text, {"share": share, "answers": n})]
 
 
 VIEW = View(

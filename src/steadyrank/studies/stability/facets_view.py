@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words
+from steadyrank.present.json import picked
+from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
 from steadyrank.stats.facets.design import judges_to_halve
-from steadyrank.studies.stability.facets import FacetsResult, size_words
+from steadyrank.studies.stability.facets import FacetsResult
 from steadyrank.words import counted, interval, listed
 
 Results = Sequence[FacetsResult]
@@ -18,140 +19,98 @@ Results = Sequence[FacetsResult]
 FEW_JUDGES = 4
 """At most so many make the judges' variance hardly known."""
 
-WHOSE = {"topics": "topics", "judges": "the judges", "answers": "the answers", "rest": "the rest"}
-
 
 def findings(results: Results) -> list[Finding]:
     """What the measure that ranks the runs says."""
     result = results[0]
-    return [
-        _shares(result),
-        *_bought(result),
-        *_judges(result),
-        *_confounded(result),
-        *_negative(result),
-    ]
+    return [_shares(result), *_bought(result), *_judges(result), *_unknown(result)]
 
 
 def _shares(result: FacetsResult) -> Finding:
-    """Whose share of a difference is largest, and what an interval over topics alone misses."""
-    shares = result.difference_shares
-    most = max(shares, key=shares.__getitem__)
-    text = f"{shares[most]:.0%} of the variance of a difference of two systems is due to "
-    if shares["judges"] > 0.0:
-        most = "judges"
-        text = f"{shares['judges']:.0%} of the variance of a difference is due to "
-        short = f"; intervals over topics alone are {result.shortfall:.1f} times too short"
-    else:
-        short = ""
-    return Finding("facets.shares", f"{text}{WHOSE[most]}{short}.", dict(shares))
+    """The judges' share of a difference, else the largest; what topics alone leave out."""
+    shares, fixed = result.difference_shares, result.standard_error_fixed
+    most = "judges" if shares["judges"] > 0.0 else max(shares, key=shares.__getitem__)
+    text = f"{shares[most]:.0%} of the variance of a difference is due to {most}"
+    if most == "judges" and fixed > 0.0:
+        short = result.standard_error / fixed
+        text += f"; intervals over topics alone are {short:.1f} times too short"
+    return Finding("stability.shares", f"{text}.", dict(shares))
 
 
 def _bought(result: FacetsResult) -> Iterator[Finding]:
     """How a target is reached, or what no number of topics reaches."""
     g, plan = result.components, result.allocation
-    with_these = listed(size_words(g.sizes, result.facets)[1:])
+    these, least = result.size_words(" and ", all_=False), g.variance.get("system:judge", 0.0)
     if plan.target is None:
-        judged = g.variance.get("system:judge", 0.0)
-        if judged > 0.0:
-            least = math.sqrt(2.0 * judged / g.sizes.judges)
+        if least > 0.0:
+            least = math.sqrt(2.0 * least / g.sizes.judges)
             text = (
                 f"With {counted(g.sizes.judges, 'judge', form='g')}, no number of topics brings "
                 f"the standard error below {least:.3g} (now {result.standard_error:.3g})."
             )
-            yield Finding("facets.limit", text, {"standard_error": least})
+            yield Finding("stability.least", text, {"standard_error": least})
         return
     if plan.topics_needed is not None and math.isfinite(plan.topics_needed):
         needed = counted(plan.topics_needed, "topic", form=",")
-        text = f"A standard error of {plan.target:g} requires {needed} with {with_these}."
+        text = f"A standard error of {plan.target:g} requires {needed} with {these}."
     else:
         more = "" if plan.judges_needed is None else f": it takes {plan.judges_needed} judges"
-        text = f"With {with_these} no number of topics reaches {plan.target:g}{more}."
-    yield Finding("facets.target", text, {"target": plan.target, "topics": plan.topics_needed})
+        text = f"With {these} no number of topics reaches {plan.target:g}{more}."
+    yield Finding("stability.target", text, {"target": plan.target, "topics": plan.topics_needed})
     best = plan.cheapest
     if best is not None:
-        sizes = [counted(best.topics, "topic", form=",")]
-        sizes += [counted(best.answers, "answer")] if "answer" in result.facets else []
-        sizes += [counted(best.judges, "judge")] if "judge" in result.facets else []
+        sizes = [counted(getattr(best, f"{name}s"), name) for name in ("topic", *result.facets)]
         text = f"Cheapest for {plan.target:g}: {' × '.join(sizes)}, at a cost of {best.cost:,.4g}."
-        yield Finding("facets.cheapest", text, asdict(best))
-    elif plan.costs is not None:
-        text = f"No numbers of topics, answers and judges that were tried reach {plan.target:g}."
-        yield Finding("facets.cheapest", text)
+        yield Finding("stability.cheapest", text, asdict(best))
 
 
 def _judges(result: FacetsResult) -> Iterator[Finding]:
     """Who differs from all others, and how many independent judges they are worth."""
-    n = len(result.judges)
-    if n < 2:
-        return
-    odd = result.outlier
+    n, odd = len(result.judges), result.outlier
     if odd is not None:
         tau = f"{odd.tau.tau:.2f} {interval((odd.tau.low, odd.tau.high), '.2f')}"
         text = f"{odd.judge} orders the systems least like the other judges: tau {tau}."
-        yield Finding("facets.outlier", text, {"judge": odd.judge, "tau": odd.tau.tau})
+        yield Finding("stability.outlier", text, {"judge": odd.judge, "tau": odd.tau.tau})
     if n > 2:
         text = f"The {n} judges are worth {result.effective_judges:.1f} independent ones."
-        yield Finding("facets.effective", text, {"judges": result.effective_judges})
-    if n <= FEW_JUDGES:
+        yield Finding("stability.effective", text, {"judges": result.effective_judges})
+    if 1 < n <= FEW_JUDGES:
         more = judges_to_halve(n, result.confidence)
         text = f"{n} judges hardly show how judges vary: {more} would halve intervals over judges."
-        yield Finding("facets.few_judges", text, {"judges": n, "halving": more})
+        yield Finding("stability.few_judges", text, {"judges": n, "halving": more})
 
 
-def _confounded(result: FacetsResult) -> Iterator[Finding]:
-    held = {name: parts for name, parts in result.components.confounded.items() if len(parts) > 1}
-    asked = [f"{name} holds {listed(_others(name, parts))}" for name, parts in held.items()]
-    if asked:
-        text = f"Not separated: {'; '.join(asked)}."
-        yield Finding(
-            "facets.confounded", text, {name: list(parts) for name, parts in held.items()}
-        )
-    for name in result.components.unidentified:
-        text = f"The gaps leave no estimate of {name}."
-        yield Finding(f"facets.unidentified.{name}", text)
-
-
-def _others(name: str, parts: Sequence[str]) -> list[str]:
-    return [part for part in parts if part != name]
-
-
-def _negative(result: FacetsResult) -> Iterator[Finding]:
-    for name, value in result.components.raw.items():
+def _unknown(result: FacetsResult) -> Iterator[Finding]:
+    """What the layout does not separate or identify, and what came out negative."""
+    g = result.components
+    held = {name: [part for part in own if part != name] for name, own in g.confounded.items()}
+    if held:
+        said = "; ".join(f"{name} holds {listed(parts)}" for name, parts in held.items())
+        yield Finding("stability.confounded", f"Not separated: {said}.", held)
+    for name in g.unidentified:
+        yield Finding(f"stability.unidentified.{name}", f"The gaps leave no estimate of {name}.")
+    for name, value in g.raw.items():
         if value < 0.0:
             text = f"The {name} component came out as {value:.3g} and counts as 0: it is too small."
-            yield Finding(f"facets.negative.{name}", text, {"variance": value})
+            yield Finding(f"stability.below_zero.{name}", text, {"variance": value})
 
 
-def _component_rows(results: Results) -> list[dict[str, Any]]:
-    rows = []
+def _component_rows(results: Results) -> Iterator[dict[str, Any]]:
     for result in results:
         g = result.components
         weights = g.difference_weights(g.sizes)
-        total = g.total(weights)
+        total, spans = g.total(weights) or 1.0, g.intervals
         for name, value in g.variance.items():
-            part = weights.get(name, 0.0) * value
-            rows.append(
-                {
-                    "measure": result.measure,
-                    "component": name,
-                    "variance": value,
-                    "interval": g.intervals[name],
-                    "difference_share": part / total if total > 0.0 and name in weights else None,
-                }
-            )
-    return rows
+            share = weights[name] * value / total if name in weights else None
+            row = {"measure": result.measure, "component": name, "variance": value}
+            yield row | {"interval": spans[name], "difference_share": share}
 
 
-def _rank_words(row: dict[str, Any]) -> str:
-    low, high = row["rank_set"]
-    return f"{row['rank']} [{low}–{high}]"
-
-
-def judge_rows(result: FacetsResult) -> list[dict[str, Any]]:
+def _judge_rows(results: Results) -> list[dict[str, Any]]:
     """One dictionary per judge, with the ranks it gives, as in JSON."""
     return [
         {
+            "measure": result.measure,
             "judge": own.judge,
             "mean": own.mean,
             "agreement": own.agreement,
@@ -163,36 +122,24 @@ def judge_rows(result: FacetsResult) -> list[dict[str, Any]]:
                 for run, rank, places in zip(result.systems, own.rank, own.rank_set, strict=True)
             ],
         }
+        for result in results
         for own in result.judges
     ]
 
 
-def _judge_rows(results: Results) -> list[dict[str, Any]]:
-    return [{"measure": one.measure, **row} for one in results for row in judge_rows(one)]
-
-
 def _rank_rows(results: Results) -> list[dict[str, Any]]:
-    """One row per system: its rank and rank set by each judge, best by the median rank first."""
-    result = results[0]
-    by_judge = {row["judge"]: row["ranks"] for row in judge_rows(result)}
-    rows = [
-        {
-            "run": run,
-            **{judge: _rank_words(ranks[place]) for judge, ranks in by_judge.items()},
-            "median": sorted(ranks[place]["rank"] for ranks in by_judge.values())[
-                len(by_judge) // 2
-            ],
-        }
-        for place, run in enumerate(result.systems)
-    ]
-    return sorted(rows, key=lambda row: row["median"])
-
-
-def _design_rows(results: Results) -> list[dict[str, Any]]:
-    return [row for result in results for row in result.rows()]
+    """One row per system: its rank and rank set by each judge, best by the mean rank first."""
+    rows: dict[str, dict[str, Any]] = {run: {"run": run, "sum": 0} for run in results[0].systems}
+    for own in _judge_rows(results[:1]):
+        for each in own["ranks"]:
+            low, high = each["rank_set"]
+            rows[each["run"]][own["judge"]] = f"{each['rank']} [{low}–{high}]"
+            rows[each["run"]]["sum"] += each["rank"]
+    return sorted(rows.values(), key=lambda row: row["sum"])
 
 
 MEASURE = Col("measure", form="name", when=lambda results: len(results) > 1)
+SURE = "{confidence:.0%} interval"
 
 COMPONENTS = TableSpec(
     id="facets-components",
@@ -201,21 +148,21 @@ COMPONENTS = TableSpec(
         MEASURE,
         Col("component", form="name"),
         Col("variance", form=".5f"),
-        Col("interval", "{confidence:.0%} interval", ".5f"),
+        Col("interval", SURE, ".5f"),
         Col("difference_share", "of a difference", "percent"),
     ),
     caption=lambda results: results[0].caption(),
 )
 DESIGNS = TableSpec(
     id="facets-d-study",
-    rows=_design_rows,
+    rows=lambda results: [row for result in results for row in result.rows()],
     columns=(
         MEASURE,
         Col("topics", form="count"),
         Col("answers", form=".3g", when="varies"),
         Col("judges", form=".3g", when="varies"),
         Col("standard_error", "standard error", ".4f"),
-        Col("standard_error_interval", "{confidence:.0%} interval", ".4f"),
+        Col("standard_error_interval", SURE, ".4f"),
         Col("e_rho2", "E rho²", ".3f"),
         Col("phi", "Phi", ".3f"),
     ),
@@ -231,7 +178,7 @@ JUDGES = TableSpec(
         Col("mean", form=".3f"),
         Col("agreement", form=".3f", about="Lin's concordance with the others: quadratic kappa"),
         Col("tau", form=".3f", about="of the systems' means with those by all other judges"),
-        Col("tau_interval", "{confidence:.0%} interval", ".3f"),
+        Col("tau_interval", SURE, ".3f"),
         Col("outlier", form="yes", when="varies"),
     ),
     caption="Judges one by one: agreement beyond chance, tau with all others over topics.",
@@ -242,10 +189,7 @@ RANKS = TableSpec(
     when=lambda results: bool(results[0].judges) and len(results) == 1,
     columns=lambda results: (
         Col("run", "system", "name"),
-        *(
-            Col(own.judge, own.judge.replace("{", "{{").replace("}", "}}"), "name")
-            for own in results[0].judges
-        ),
+        *(Col(own.judge, literal(own.judge), "name") for own in results[0].judges),
     ),
     caption="Rank [rank set] of each system by each judge; sets are simultaneous for one judge.",
 )
@@ -257,47 +201,31 @@ def fields(results: Results) -> dict[str, Any]:
         return {"studies": [VIEW.json([result]) for result in results]}
     result = results[0]
     g = result.components
+    own = "measure facets difference_shares standard_error standard_error_interval "
+    own += "standard_error_fixed d_study effective_judges error_correlation confidence seed"
     return {
-        "measure": result.measure,
-        "facets": list(result.facets),
         "components": g.variance,
         "component_intervals": g.intervals,
         "components_raw": g.raw,
-        "difference_shares": result.difference_shares,
-        "standard_error": result.standard_error,
-        "standard_error_interval": result.standard_error_interval,
-        "standard_error_fixed": result.standard_error_fixed,
+        **picked(result, own),
         "allocation": asdict(result.allocation),
-        "confounded": {name: list(parts) for name, parts in g.confounded.items()},
-        "unidentified": list(g.unidentified),
-        "d_study": [row.row() for row in result.d_study],
-        "judges": judge_rows(result),
-        "effective_judges": result.effective_judges,
-        "error_correlation": result.error_correlation,
+        "judges": _judge_rows(results),
         "swap_shares": result.swaps,
-        "method": g.method,
-        "n_systems": g.n_systems,
-        "n_topics": g.sizes.topics,
-        "n_answers": g.sizes.answers,
-        "n_judges": g.sizes.judges,
-        "n_draws": g.sizes.draws,
-        "n_missing": g.n_missing,
-        "confidence": result.confidence,
+        **picked(g, "confounded unidentified method n_systems n_missing"),
+        **{f"n_{name}": number for name, number in asdict(g.sizes).items()},
     }
 
 
 def describe(results: Results) -> str:
     """The sentence for a paper."""
     result = results[0]
-    g = result.components
-    shares = {name: share for name, share in result.difference_shares.items() if share > 0.0}
-    parts = listed([f"{WHOSE[name]} {share:.0%}" for name, share in shares.items()])
-    sizes = " × ".join(size_words(g.sizes, result.facets))
+    shares = [f"{share:.0%} to {name}" for name, share in result.difference_shares.items() if share]
+    parts = listed(shares).replace("to rest", "to the rest")
     return (
-        f"We scored {counted(g.n_systems, 'system')} on {sizes} ({result.measure}). Of the "
-        f"variance of a difference of two systems, {parts}: the "
-        f"standard error of a difference is {result.standard_error:.3g} over topics, answers and "
-        f"judges, and {result.standard_error_fixed:.3g} over topics alone ({g.method})."
+        f"We scored {result.size_words()} by {result.measure}. The variance of a difference of two "
+        f"systems is due {parts}; its standard error is {result.standard_error:.3g} over topics, "
+        f"answers and judges, and {result.standard_error_fixed:.3g} over topics alone "
+        f"({result.components.method})."
     )
 
 

@@ -37,7 +37,7 @@ def swap_front(results: tuple[FacetsResult, ...], name: str, words: str) -> Fron
     if share is None:
         return Front()
     text = f"{words} {swap_words(share, len(results[0].systems), 'systems')}."
-    return Front(swap=Finding(f"facets.swap_{name}", text, {"share": share}))
+    return Front(swap=Finding(f"stability.swap_{name}", text, {"share": share}))
 
 
 def _front(results: tuple[FacetsResult, ...], findings: Findings) -> Front:

@@ -142,12 +142,6 @@ PLOTS = {
         "e_rho2": Plot(lambda r, ax: _draw_coefficient(r, ax, "e_rho2"), fixed(5.6, 4.0), WORDS),
         "phi": Plot(lambda r, ax: _draw_coefficient(r, ax, "phi"), fixed(5.6, 4.0), WORDS),
     },
-    "StabilityTable": {
-        "coefficients": Plot(
-            draw_table,
-            _table_size,
-            _table_words,
-        )
-    },
+    "StabilityTable": {"coefficients": Plot(draw_table, _table_size, _table_words)},
     "FacetsResult": {"shares": Plot(draw_shares, fixed(6.4, 1.9), SHARES_WORDS)},
 }
