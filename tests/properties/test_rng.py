@@ -175,7 +175,7 @@ ITERATORS = {"paper_comparisons"}
 def recorded_seed(result: Any) -> int:
     """The seed that a result says it was made with."""
     if isinstance(result, sr.Scores):
-        return result.meta["shard"]["seed"]
+        return result.meta.get("shard", result.meta)["seed"]
     if isinstance(result, dict):
         return result["seed"]
     if isinstance(result, pd.DataFrame):

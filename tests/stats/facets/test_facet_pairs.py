@@ -14,6 +14,7 @@ from steadyrank.stats.facets.components import Sizes, graded_components
 from steadyrank.stats.facets.judges import concordances, effective_judges, judge_figures, outlier_of
 from steadyrank.stats.facets.pairs import judge_tests, judged_mean_intervals
 from steadyrank.stats.judges.agreement import cohen_kappa
+from steadyrank.stats.pairs.result import all_pairs, family_pvalues
 
 PAIR = np.array([[0, 1]])
 
@@ -174,3 +175,19 @@ def test_the_judge_who_orders_otherwise_is_found():
     assert figures[0].rank.tolist() == [8, 7, 6, 5, 4, 3, 2, 1]
     assert (figures[0].rank_set[:, 0] <= figures[0].rank).all()
     assert outlier_of(figures[:2]) is None
+
+
+def test_a_family_takes_what_judges_add_by_all_systems():
+    rng = np.random.default_rng(9)
+    cells = rng.normal(size=(6, 40, 4)) + rng.normal(size=(6, 1, 4))
+    tests, fixed = judge_tests(cells, all_pairs(6))
+    v = graded_components(cells[:, :, None, :, None]).raw
+    added = 2 * v["system:judge"] / 4
+    np.testing.assert_allclose(tests.family_error**2, fixed**2 + added)
+    small = tests.standard_error < tests.family_error
+    assert small.any()
+    pvalues = family_pvalues(tests)
+    assert (pvalues >= tests.pvalue).all()
+    t = np.abs(tests.difference) / tests.family_error
+    df = tests.family_error**4 / (fixed**4 / 39 + added**2 / 15)
+    np.testing.assert_allclose(pvalues, np.maximum(tests.pvalue, 2 * stats.t.sf(t, df)))

@@ -27,7 +27,7 @@ def test_three_or_more_judges_are_a_sample(graded):
     assert (result.test, result.correction, result.judges_fixed) == ("mixed", "holm", False)
     assert (result.standard_error > result.standard_error_fixed).all()
     assert result.row_word == "system"
-    assert "5 are a sample" in said(result)["compare.judges"]
+    assert "The 5 judges are a sample" in said(result)["compare.judges"]
     assert "random topics and judges" in result.caption()
     outside = (result.interval[:, 0] > 0) | (result.interval[:, 1] < 0)
     assert (outside == result.significant).all()

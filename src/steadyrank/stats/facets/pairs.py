@@ -3,14 +3,13 @@
 The differences of a pair, topic by judge, are delta + u_topic + g_judge + e: a mean difference has
 variance (MS_t + MS_g - MS_e) / (n L), with Satterthwaite's degrees of freedom, or Kenward and
 Roger's with few judges; by restricted maximum likelihood where grades are missing. With judges
-fixed it is the paired t test of the topics' means over judges. In a family of many pairs some have
-a small error by chance, the more so the fewer judges there are: decisions about all pairs also take
-the error that all systems together have.
+fixed it is the paired t test of the topics' means over judges. In a family of many pairs the judges
+of some seem to agree by chance, the more so the fewer they are: decisions about all pairs take what
+judges add by all systems together, where that is more.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -42,9 +41,13 @@ def judge_tests(cells: np.ndarray, pairs: np.ndarray) -> tuple[PairTests, np.nda
     """
     rows = [_tested(cells[a] - cells[b]) for a, b in pairs.tolist()]
     n, difference, error, df, statistic, pvalue, flag, fixed = zip(*rows, strict=True)
-    common, common_df = common_error(cells)
+    judged, free = common_judges(cells)
+    topics, sizes = np.array(fixed) ** 2, np.array(n)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        total = topics + judged
+        family_df = total**2 / (topics**2 / (sizes - 1.0) + judged**2 / free)
     tests = PairTests(
-        n=np.array(n),
+        n=sizes,
         difference=np.array(difference),
         statistic=np.array(statistic),
         pvalue=np.array(pvalue),
@@ -52,34 +55,28 @@ def judge_tests(cells: np.ndarray, pairs: np.ndarray) -> tuple[PairTests, np.nda
         method=METHOD,
         standard_error=np.array(error),
         df=np.array(df),
-        common_error=common,
-        common_df=common_df,
+        family_error=np.sqrt(total),
+        family_df=family_df,
     )
     return tests, np.array(fixed)
 
 
-def common_error(cells: np.ndarray) -> tuple[float, float]:
-    """Standard error of any difference with one variance for all systems, and its df.
+def common_judges(cells: np.ndarray) -> tuple[float, float]:
+    """What judges add to the variance of any difference, by all systems together, and its df.
 
-    2 (MS_st + MS_sg - MS_stg) / (n L), mean squares of systems × topics, systems × judges and the
-    rest, none below the last; with Satterthwaite's degrees of freedom. Missing grades count as
-    the system's mean, the topic's and judge's own level taken out.
+    2 (MS_sg - MS_stg) / (n L), at least 0, with (m - 1)(L - 1) degrees of freedom. Missing grades
+    count as the system's mean, the topic's and judge's own level taken out.
     """
     rest = cells - mean_of_present(np.moveaxis(cells, 0, -1))
     means = mean_of_present(rest.reshape(len(rest), -1))[:, None, None]
     rest = np.where(np.isnan(rest), means, rest)
-    rest = rest - rest.mean(axis=0)
-    centred = rest - rest.mean(axis=(1, 2), keepdims=True)
-    topic, judge, error = sums_of_squares(centred, CROSSED)
+    rest = rest - rest.mean(axis=0) - rest.mean(axis=(1, 2), keepdims=True)
+    _, judge, error = (float(ss.sum()) for ss in sums_of_squares(rest, CROSSED))
     m, n, k = cells.shape
-    free = np.array([n - 1, k - 1, (n - 1) * (k - 1)]) * (m - 1.0)
-    if not free.all():
-        return np.nan, np.nan
-    own = float(error.sum() / free[2])
-    squares = np.array([max(topic.sum() / free[0], own), max(judge.sum() / free[1], own), own])
-    total = squares[0] + squares[1] - own
-    spread = float((squares**2 / free).sum())
-    return math.sqrt(2.0 * total / (n * k)), total**2 / spread if spread > 0.0 else np.nan
+    if min(n, k) < 2:
+        return 0.0, np.nan
+    free = (m - 1.0) * (k - 1.0)
+    return max(0.0, 2.0 * (judge - error / (n - 1.0)) / (free * n * k)), free
 
 
 def judged_mean_intervals(cells: np.ndarray, level: float) -> np.ndarray:

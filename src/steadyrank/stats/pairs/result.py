@@ -40,24 +40,21 @@ class PairTests:
     standard_error: np.ndarray | None = None
     df: np.ndarray | None = None
     """Of each difference, with its standard error: of tests by a model, which have their own."""
-    common_error: float | None = None
-    """Standard error of any difference, all rows together, where a model has one: a family of
-    decisions takes it, with `common_df`, wherever a pair's own says more."""
-    common_df: float = np.nan
+    family_error: np.ndarray | None = None
+    """Standard errors that a family of decisions takes, where a pair's own may be small by chance,
+    with `family_df`."""
+    family_df: np.ndarray | None = None
     direction: np.ndarray | None = None
     """1 where the test speaks for the first run, -1 for the second; else that of `difference`."""
 
 
 def family_pvalues(tests: PairTests) -> np.ndarray:
-    """p-values that are corrected: each pair's own, or by the common error where that says less.
-
-    Of many pairs some have a small standard error by chance, and few judges make that likely.
-    """
-    if tests.common_error is None:
+    """p-values that are corrected: each pair's own, or by the family's error where that is more."""
+    if tests.family_error is None or tests.family_df is None:
         return tests.pvalue
-    with np.errstate(divide="ignore"):
-        t = np.abs(tests.difference) / np.float64(tests.common_error)
-    return np.fmax(tests.pvalue, 2.0 * stdtr(tests.common_df, -t) + 0.0 * tests.pvalue)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.abs(tests.difference) / tests.family_error
+    return np.asarray(np.fmax(tests.pvalue, 2.0 * stdtr(tests.family_df, -t)))
 
 
 def all_pairs(n_runs: int) -> np.ndarray:

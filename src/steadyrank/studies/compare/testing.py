@@ -541,9 +541,9 @@ def _model_limits(tests: PairTests, level: float) -> np.ndarray:
     assert tests.standard_error is not None  # t tests and those by a model have both
     with np.errstate(invalid="ignore"):
         half_width = stdtrit(tests.df, 1.0 - 0.5 * level) * tests.standard_error
-        if tests.common_error is not None:
-            common = stdtrit(tests.common_df, 1.0 - 0.5 * level) * tests.common_error
-            half_width = np.maximum(half_width, common)
+        if tests.family_error is not None:
+            family = stdtrit(tests.family_df, 1.0 - 0.5 * level) * tests.family_error
+            half_width = np.fmax(half_width, family)
     half_width = np.where(tests.standard_error == 0.0, 0.0, half_width)
     return np.stack([tests.difference - half_width, tests.difference + half_width], axis=1)
 

@@ -199,9 +199,9 @@ def judged(result: CompareResult) -> Finding:
         few = f": {FEWEST_JUDGES} or more count as a sample" if n < FEWEST_JUDGES else ""
         text = f"About these {number_word(n)} judges alone, not about others{few}."
         return Finding("compare.judges", text, values)
-    text = f"About other judges, too: {n} are a sample"
+    text = f"The {n} judges are a sample of judges"
     if values["ratio"] is not None:
-        text += f"; errors are {values['ratio']:.1f} times those over topics"
+        text += f": errors are {values['ratio']:.1f} times those over topics"
     if n <= FEW_JUDGES:
         text += f"; {judges_to_halve(n, 1 - result.alpha)} judges would halve intervals"
     return Finding("compare.judges", f"{text}.", values)
