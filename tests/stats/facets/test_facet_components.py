@@ -1,4 +1,4 @@
-"""Components of graded answers: lme4, the likelihood written out, statsmodels, textbook equations."""
+"""Components of graded answers: lme4, the likelihood written out, statsmodels, a textbook."""
 
 from __future__ import annotations
 
@@ -142,7 +142,8 @@ def test_judges_of_other_topics_leave_nothing_of_topic_by_judge():
     for topic in range(12):
         scores[:, topic, 0, topic % 3, 0] = rng.normal(size=5)
     found = graded_components(scores)
-    assert "topic:judge" in found.unidentified and "system:topic" in found.unidentified
+    assert "topic:judge" in found.unidentified
+    assert "system:topic" in found.unidentified
     assert set(found.variance) == {"system", "topic", "judge", "system:judge", "residual"}
 
 

@@ -81,7 +81,7 @@ def test_intervals_of_means_hold_judges_for_a_sample():
 def components(**sizes):
     rng = np.random.default_rng(7)
     shape = (6, 20, sizes.get("answers", 1), sizes.get("judges", 1), sizes.get("draws", 1))
-    parts = ((6, 1, 1, shape[3], 1), (6, 20, 1, 1, 1), shape[:3] + (1, 1), (6, 20, 1, shape[3], 1))
+    parts = ((6, 1, 1, shape[3], 1), (6, 20, 1, 1, 1), (*shape[:3], 1, 1), (6, 20, 1, shape[3], 1))
     return graded_components(sum(rng.normal(size=part) for part in parts) + rng.normal(size=shape))
 
 
