@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -191,3 +192,14 @@ def test_a_family_takes_what_judges_add_by_all_systems():
     t = np.abs(tests.difference) / tests.family_error
     df = tests.family_error**4 / (fixed**4 / 39 + added**2 / 15)
     np.testing.assert_allclose(pvalues, np.maximum(tests.pvalue, 2 * stats.t.sf(t, df)))
+
+
+@pytest.mark.parametrize("stability", [design.e_rho2, design.phi])
+def test_topics_for_a_level_are_the_fewest(stability):
+    scores = np.random.default_rng(3).normal(size=(6, 20, 2, 3, 1))
+    g = graded_components(scores + 0.1 * np.arange(6)[:, None, None, None, None])
+    most = stability(g, replace(g.sizes, topics=math.inf))
+    n = design.topics_for_level(g, 0.9 * most, stability)
+    below, reached = (stability(g, replace(g.sizes, topics=k)) for k in (n - 1, n))
+    assert below < 0.9 * most <= reached
+    assert design.topics_for_level(g, 1.01 * most, stability) == math.inf

@@ -9,7 +9,7 @@ reaches.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from scipy.special import stdtrit
@@ -23,6 +23,8 @@ PARTS = {"system:topic": "topics", "answer": "answers", "system:judge": "judges"
 
 MOST_ANSWERS, MOST_JUDGES = 20, 200
 """Numbers that an allocation tries."""
+
+Stability = Callable[[GradedComponents, Sizes], float]
 
 PRICED = ("topic", "answer", "judge")
 
@@ -92,6 +94,18 @@ def phi(g: GradedComponents, at: Sizes) -> float:
 def _stability(g: GradedComponents, error: float) -> float:
     signal = g.variance["system"]
     return signal / (signal + error) if signal + error > 0.0 else 0.0
+
+
+def topics_for_level(g: GradedComponents, level: float, stability: Stability) -> float:
+    """The fewest topics with which E rho² or Phi reaches a level, all else as it is."""
+
+    def error(n: float) -> float:
+        value = stability(g, replace(g.sizes, topics=n))
+        return math.inf if value <= 0.0 else 1.0 / value - 1.0
+
+    once, limit = error(1.0), error(math.inf)
+    room = 1.0 / level - 1.0 - limit
+    return max(1, math.ceil((once - limit) / room * (1 - 1e-12))) if room > 0.0 else math.inf
 
 
 def topics_for(g: GradedComponents, at: Sizes, target: float) -> float:

@@ -9,7 +9,7 @@ the number of rows.
 Effects are eliminated in two steps, both by Woodbury's (s I + Z v Z')^-1 = (I - Z (s/v + Z'Z)^-1
 Z') / s. First those of the term with the most groups, such as the cells of systems and topics: no
 row is in two of its groups, so Z'Z is diagonal and there is nothing to factor, nor is the square
-matrix of its effects ever made. Then those of all others, the core, by one Cholesky factor. Where the
+matrix of its effects ever made. Then those of all others, the core, by one Cholesky factor. If the
 largest term's groups lie within those of another, such as cells within topics, its effects are
 eliminated in the same way before the core, for the deviance alone: samplers ask often for it.
 """
@@ -215,13 +215,19 @@ def _solved(tables: RowTables, variances: np.ndarray, *, whole: bool) -> _Solved
     own = variances[tables.largest] if tables.n_terms else 0.0
     weighted = np.sqrt(own / scale)[:, None] * tables.totals
     reduced = (tables.gram - weighted.T @ weighted) / residual
+    log_det = tables.n * np.log(residual) + np.log(scale / residual).sum()
     root = np.sqrt(variances[tables.core_term])
+    return _core_eliminated(reduced, root, log_det, 0 if whole else c)
+
+
+def _core_eliminated(reduced: np.ndarray, root: np.ndarray, log_det: float, first: int) -> _Solved:
+    """What is left without the core, with the lever of the columns from the `first` on."""
+    c = len(root)
     dense = np.outer(root, root) * reduced[:c, :c]
     dense[np.diag_indices(c)] += 1.0
     lower = np.linalg.cholesky(dense)
-    lever = _forward(lower, root[:, None] * reduced[:c, 0 if whole else c :])
-    outer = lever[:, c * whole :]
-    log_det = tables.n * np.log(residual) + np.log(scale / residual).sum()
+    lever = _forward(lower, root[:, None] * reduced[:c, first:])
+    outer = lever[:, c - first :]
     return _Solved(
         products=reduced[c:, c:] - outer.T @ outer,
         log_det=float(log_det + 2.0 * np.log(np.diag(lower)).sum()),
@@ -256,19 +262,7 @@ def _without_middle(tables: RowTables, variances: np.ndarray) -> _Solved:
     reduced -= across.T @ ((variances[tables.middle] / spread)[:, None] * across)
     log_det = tables.n * np.log(residual) + np.log(scale / residual).sum() + np.log(spread).sum()
     root = np.sqrt(variances[tables.core_term[~own]])
-    c = len(root)
-    dense = np.outer(root, root) * reduced[:c, :c]
-    dense[np.diag_indices(c)] += 1.0
-    lower = np.linalg.cholesky(dense)
-    outer = _forward(lower, root[:, None] * reduced[:c, c:])
-    return _Solved(
-        products=reduced[c:, c:] - outer.T @ outer,
-        log_det=float(log_det + 2.0 * np.log(np.diag(lower)).sum()),
-        reduced=reduced,
-        root=root,
-        lower=lower,
-        lever=outer,
-    )
+    return _core_eliminated(reduced, root, log_det, len(root))
 
 
 def _forward(lower: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -9,12 +9,15 @@ from typing import Any
 
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
-from steadyrank.stats.facets.design import judges_to_halve
+from steadyrank.stats.facets.design import e_rho2, judges_to_halve, phi, topics_for_level
 from steadyrank.studies.stability.facets import FacetsResult
 from steadyrank.words import counted, interval, listed
 
 Results = Sequence[FacetsResult]
 """One per measure, the one that ranks the runs first."""
+
+LEVELS, BOTH = (0.8, 0.9, 0.95), (e_rho2, phi)
+"""Stability that topics are found for."""
 
 FEW_JUDGES = 4
 """At most so many make the judges' variance hardly known."""
@@ -204,6 +207,12 @@ def fields(results: Results) -> dict[str, Any]:
     own = "measure facets difference_shares standard_error standard_error_interval "
     own += "standard_error_fixed d_study effective_judges error_correlation confidence seed"
     return {
+        "variance": g.variance,
+        **{key: result.d_study[0][key] for key in ("e_rho2", "phi")},
+        "topics_needed": [
+            {"level": level} | {one.__name__: topics_for_level(g, level, one) for one in BOTH}
+            for level in LEVELS
+        ],
         "components": g.variance,
         "component_intervals": g.intervals,
         "components_raw": g.raw,
