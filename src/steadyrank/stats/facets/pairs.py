@@ -25,7 +25,7 @@ from steadyrank.stats.mixed.two_way import (
     means_and_errors,
     two_way_difference,
 )
-from steadyrank.stats.pairs.result import TOO_FEW, PairTests
+from steadyrank.stats.pairs.result import TOO_FEW, PairTests, model_tests
 
 FEWEST_JUDGES = 3
 """That count as a sample of judges unless told otherwise: with two, a 95 % interval covered .87 to
@@ -40,25 +40,13 @@ def judge_tests(cells: np.ndarray, pairs: np.ndarray) -> tuple[PairTests, np.nda
     And the standard errors with judges fixed. NaN where fewer than two topics or judges are shared.
     """
     rows = [_tested(cells[a] - cells[b]) for a, b in pairs.tolist()]
-    n, difference, error, df, statistic, pvalue, flag, fixed = zip(*rows, strict=True)
+    n, fixed = (np.array([row[place] for row in rows]) for place in (0, -1))
     judged, free = common_judges(cells)
-    topics, sizes = np.array(fixed) ** 2, np.array(n)
+    total = fixed**2 + judged
     with np.errstate(divide="ignore", invalid="ignore"):
-        total = topics + judged
-        family_df = total**2 / (topics**2 / (sizes - 1.0) + judged**2 / free)
-    tests = PairTests(
-        n=sizes,
-        difference=np.array(difference),
-        statistic=np.array(statistic),
-        pvalue=np.array(pvalue),
-        flag=np.array(flag, dtype=object),
-        method=METHOD,
-        standard_error=np.array(error),
-        df=np.array(df),
-        family_error=np.sqrt(total),
-        family_df=family_df,
-    )
-    return tests, np.array(fixed)
+        df = total**2 / (fixed**4 / (n - 1.0) + judged**2 / free)
+    own = (row[:-1] for row in rows)
+    return model_tests(own, METHOD, family_error=np.sqrt(total), family_df=df), fixed
 
 
 def common_judges(cells: np.ndarray) -> tuple[float, float]:

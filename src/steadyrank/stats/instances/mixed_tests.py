@@ -32,7 +32,7 @@ from steadyrank.stats.mixed.two_way import (
     nested_difference,
     two_way_difference,
 )
-from steadyrank.stats.pairs.result import TOO_FEW, PairTests
+from steadyrank.stats.pairs.result import TOO_FEW, PairTests, model_tests
 from steadyrank.stats.run_means import mean_intervals
 
 INSTANCE, TOPIC, SYSTEM_TOPIC = "instance", "topic", "system_topic"
@@ -335,17 +335,7 @@ def system_tests(scores: Scores, measure: str, groups: Groups, pairs: np.ndarray
             continue
         a, b = ((names[place], groups[names[place]]) for place in (first, second))
         rows.append((n, *_tested(pair_of(scores, measure, a=a, b=b))))
-    n_shared, difference, error, df, statistic, pvalue, flag = zip(*rows, strict=True)
-    return PairTests(
-        n=np.array(n_shared),
-        difference=np.array(difference),
-        statistic=np.array(statistic),
-        pvalue=np.array(pvalue),
-        flag=np.array(flag, dtype=object),
-        method=METHOD,
-        standard_error=np.array(error),
-        df=np.array(df),
-    )
+    return model_tests(rows, METHOD)
 
 
 def _tested(pair: SystemPair) -> tuple[float, float, float, float, float, str]:

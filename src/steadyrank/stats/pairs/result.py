@@ -6,7 +6,9 @@ array [pair, 2]; the difference of a pair is always first minus second.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import stdtr
@@ -46,6 +48,22 @@ class PairTests:
     family_df: np.ndarray | None = None
     direction: np.ndarray | None = None
     """1 where the test speaks for the first run, -1 for the second; else that of `difference`."""
+
+
+def model_tests(rows: Iterable[tuple[Any, ...]], method: str, **more: Any) -> PairTests:
+    """Of rows of topics, difference, standard error, df, t, p and flag, one per pair."""
+    n, difference, error, df, statistic, pvalue, flag = map(np.array, zip(*rows, strict=True))
+    return PairTests(
+        n=n,
+        difference=difference,
+        statistic=statistic,
+        pvalue=pvalue,
+        flag=flag.astype(object),
+        method=method,
+        standard_error=error,
+        df=df,
+        **more,
+    )
 
 
 def family_pvalues(tests: PairTests) -> np.ndarray:
