@@ -173,14 +173,13 @@ def _by_judges(inputs: Inputs, output: Output, judges: dict[str, str]) -> Scores
     """The runs by each judge: those of --judge, and QRELS if the first file holds judgments."""
     from steadyrank.data.facets import scores_by_judges
     from steadyrank.data.read.qrels import judgments_of
-    from steadyrank.errors import FormatError
 
     files = inputs.files
     try:
         judgments_of(files[0] if files else "")
         judges = named_files("--judge", [files[0]]) | judges
         runs = files[1:]
-    except FormatError:
+    except InputError:  # of runs, which are not judgments
         runs = files
     if len(judges) < 2 or not runs:
         raise InputError("judges as a facet require runs, and judgments of at least two judges")
