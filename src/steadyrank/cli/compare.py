@@ -121,8 +121,9 @@ def command(
 
     Takes QRELS RUN... or --scores FILE, and one measure or several: the table has runs down and
     measures across, with marks of significance. The tests generalise to other topics, not to other
-    documents or judgments; to other instances only with one row per system. Clusters of topics are
-    resampled as a whole, and topic weights make the means weighted ones.
+    documents or judgments; to other instances only with one row per system, and to other judges
+    where three or more graded (--judge twice, or a column judge of --scores). Clusters of topics
+    are resampled as a whole, and topic weights make the means weighted ones.
     """
     opt.check_level("--alpha", options["alpha"])
     in_segments = options["by"] not in (None, "run", "system")

@@ -30,6 +30,11 @@ def test_components_are_those_of_lme4(place):
     assert found.variance.keys() == expected.keys()
     for name, value in expected.items():
         assert found.variance[name] == pytest.approx(value, abs=TOLERANCE)
+    names = (*(name for name in expected if name != "residual"), "residual")
+    likelihood = FacetLikelihood(scores_of(case), names)
+    point = likelihood.point(np.array([expected[name] for name in names]), True)
+    assert -0.5 * point.value == pytest.approx(EXPECTED["log_likelihood"][place], abs=1e-8)
+    assert point.estimates[0] == pytest.approx(EXPECTED["mean"][place], abs=1e-6)
     is_balanced = "balanced" in case["name"]
     assert found.method.startswith("expected" if is_balanced else "restricted")
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steadyrank.compute.blas import one_blas_thread
+from steadyrank.compute.memory import check_memory
 from steadyrank.compute.random import Rng
 from steadyrank.errors import InputError
 from steadyrank.stats.anova.parts import sums_of_squares
@@ -217,6 +218,10 @@ def _by_likelihood(
 ) -> tuple[dict[str, float], np.ndarray]:
     """The components of largest likelihood, and draws as if the layout were complete."""
     names = (*(name for name in terms if name != "residual"), "residual")
+    m, n, *places = values.shape
+    room = 24 * m * n * (math.prod(places) ** 2 + 2 * places[1] ** 2)
+    many = f"components of {places[1]} judges who graded different answers"
+    check_memory(room, many, "keep the judges with the most grades")
     spread = float(np.nanstd(values)) or 1.0
     centred = (values - np.nanmean(values)) / spread
     with one_blas_thread():
