@@ -704,6 +704,7 @@ NO_STUDY = {
             "equivalence_intervals",
             "error_rates",
             "paper_comparisons",
+            "simulated_facets",
             "simulated_track",
             "single_instance_shares",
         ),

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtr
 
 NO_DIFFERENCE, ZERO_VARIANCE, TOO_FEW = "no_difference", "zero_variance", "too_few_topics"
 """Flags of degenerate pairs: identical runs (p = 1), a constant difference (p = 0), n < 2."""
@@ -70,6 +69,8 @@ def family_pvalues(tests: PairTests) -> np.ndarray:
     """p-values that are corrected: each pair's own, or by the family's error where that is more."""
     if tests.family_error is None or tests.family_df is None:
         return tests.pvalue
+    from scipy.special import stdtr  # which evaluate, that has results too, need not wait for
+
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.abs(tests.difference) / tests.family_error
     return np.asarray(np.fmax(tests.pvalue, 2.0 * stdtr(tests.family_df, -t)))
