@@ -167,11 +167,13 @@ def _check_pairs(scores: Scores, baseline: str | None, quiet: bool) -> None:
 
 def _other_answer(scores: Scores, audit: bool, output: Output, options: dict[str, Any]) -> None:
     """Which measures tell runs apart, or which tests hold their level."""
+    from steadyrank.data.facets import averaged_facets
     from steadyrank.studies.compare.audit import audit_tests
     from steadyrank.studies.compare.audit_view import POWER, audit_text
     from steadyrank.studies.compare.power import DEFAULT_TEST, discriminative_power
     from steadyrank.studies.compare.study import compare
 
+    scores = averaged_facets(scores)
     question = "--audit" if audit else "--discriminative-power"
     of_family = ("correction", "baseline") if audit else ()
     for name in OWN_OPTIONS:
