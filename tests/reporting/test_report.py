@@ -540,3 +540,18 @@ def test_the_leaderboard_is_filtered_by_team_and_by_type_of_run(tmp_path, drawn_
         assert tuple(board.header[column] for column in board.filter_by) == columns
         text = (tmp_path / "r.html").read_text("utf-8")
         assert text.count("<option>manual</option>") == ("type" in columns)
+
+
+@pytest.mark.filterwarnings("ignore:The 20 topics come in")
+def test_judges_and_answers_have_their_bars(tmp_path, drawn_nowhere):
+    scores = sr.simulated_facets(n_systems=4, n_topics=20, n_judges=3, n_answers=2, rng=1)
+    result = sr.report(scores=scores, out=tmp_path / "r.html", n_samples=20)
+    bars = {bar.about: bar.share for bar in result.page.first.bars}
+    shares = result.results["graders"][0].swaps
+    assert bars.keys() == {"Other judges", "Other answers", "Other topics"}
+    assert (bars["Other judges"], bars["Other answers"]) == (shares["judges"], shares["answers"])
+    assert result.results["compare"][0].test == "mixed"
+    clustered = scores.with_topic_info(cluster=[f"c{i // 2}" for i in range(20)])
+    again = sr.report(scores=clustered, out=tmp_path / "r.html", n_samples=20)
+    compared = again.results["compare"][0]
+    assert (compared.judges_fixed, compared.n_clusters) == (True, 10)

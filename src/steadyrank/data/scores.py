@@ -314,9 +314,9 @@ def scores_from_cells(
         # Facets are made of scores, and scores may come with facets.
         from steadyrank.data.facets import faceted_runs
 
-        given = [[str(name).strip() for name in column] for column in (runs, topics)]
-        runs, info = faceted_runs(given[0], given[1], facets)
-        topics = given[1]
+        bare = [[str(name).strip() for name in own] for own in (runs, topics, *facets.values())]
+        runs, info = faceted_runs(bare[0], bare[1], dict(zip(facets, bare[2:], strict=True)))
+        topics = bare[1]
     codes: list[np.ndarray] = []
     labels: list[tuple[str, ...]] = []
     for column in (measures, runs, topics):

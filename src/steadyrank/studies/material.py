@@ -155,7 +155,9 @@ class Material:
             return self.compared
         chosen, graded = set(self.compared.runs), self.graded
         of_run = zip(graded.runs, graded.run_info["system"], strict=True)
-        return graded.select(runs=[run for run, system in of_run if system in chosen])
+        runs = [run for run, system in of_run if system in chosen]
+        graded = graded.select(runs=runs, topics=self.scores.topics)
+        return graded.with_topic_info(**self.scores.topic_info)
 
     def n_levels(self, facet: str) -> int:
         """How many judges, answers or draws there are; 1 where scores have no such facet."""

@@ -19,12 +19,14 @@ from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
 def _run(job: Job) -> tuple[CompareResult, ...]:
     """One result per measure, the measure that ranks the runs first."""
     scores, progress = job.material.compared_graded, job.machine.progress("measures compared")
-    given = job.material.settings
+    given, has_judges = job.material.settings, job.material.n_levels("judge") > 1
     settings = CompareSettings(
         test=cast(Test, given.test),
         correction=cast("Correction | None", given.correction),
         baseline=given.baseline,
         alpha=given.alpha,
+        # The model with judges random has no clusters of topics.
+        fixed=("judge",) if has_judges and "cluster" in scores.topic_info else (),
         jobs=job.machine.jobs,
         seed=seed_from(given.seed),
     )
