@@ -109,6 +109,7 @@ RESULTS = {
     "judged": 'sr.judges(wide.runs, people, {"model": model}, kin="^team1-", n_samples=1000)',
     "stable": 'sr.stability(scores, measure="AP")',
     "stable_early": 'sr.stability(scores, measure="P@10")',
+    "graded": "sr.stability(sr.simulated_facets(n_answers=3, rng=2))",
 }
 """What is drawn more than once, in the order in which it is made."""
 
@@ -577,6 +578,12 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "What power do topics give?",
         "Power rises with topics, fastest for the measure with the smallest variance.",
         'sr.plot(planned.curve("topics"))',
+    ),
+    ("FacetsResult", "shares"): Entry(
+        "Whose share of a difference of two systems is it: topics, judges or answers?",
+        "Three quarters of the variance of a difference are the judges': more topics would shrink "
+        "the blue part, and not the orange one.",
+        "sr.plot(graded)",
     ),
     ("StabilityResult", "coefficients"): Entry(
         "How stable is this collection, and with how many topics is it stable enough?",

@@ -9,7 +9,17 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from bench.coverage import close, datasets, drivers, holes, instances, judges, scores, variances
+from bench.coverage import (
+    close,
+    datasets,
+    drivers,
+    graded,
+    holes,
+    instances,
+    judges,
+    scores,
+    variances,
+)
 from bench.coverage.claims import Claim, Experiment
 
 EXPERIMENTS: dict[str, Experiment] = (
@@ -17,6 +27,7 @@ EXPERIMENTS: dict[str, Experiment] = (
     | close.EXPERIMENTS
     | datasets.EXPERIMENTS
     | drivers.EXPERIMENTS
+    | graded.EXPERIMENTS
     | holes.EXPERIMENTS
     | instances.EXPERIMENTS
     | judges.EXPERIMENTS
@@ -52,6 +63,8 @@ NO_CLAIM: dict[str, str] = {
     "pools leave_out topics_needed_range": "the fewest and the most by a trial",
     "stability leave_one_out e_rho2": "the smallest and the largest without one system",
     "stability leave_one_out phi": "the smallest and the largest without one system",
+    "stability judges tau_interval": "as that of `judges`, which is measured",
+    "stability judges ranks rank_set": "as those of `compare`, which are measured",
     "topics pairs predictive_limit": "the predictive rate with infinitely many topics in the "
     "second experiment",
 }

@@ -37,6 +37,7 @@ from steadyrank.studies.judges.view import VIEW as JUDGES
 from steadyrank.studies.plan.view import VIEW as PLAN
 from steadyrank.studies.pools.view import VIEW as POOLS
 from steadyrank.studies.simulate.view import VIEW as SIMULATE
+from steadyrank.studies.stability.facets_view import VIEW as FACETS
 from steadyrank.studies.stability.view import VIEW as STABILITY
 from steadyrank.studies.topics.view import VIEW as TOPICS
 
@@ -146,6 +147,12 @@ class Case:
     """How far figures may be off, relatively, when sums are cut elsewhere: 0 is not at all."""
     listed: bool = True
     """Whether its JSON lists runs or pairs of them in the order in which they came."""
+
+
+def _by_judges(scores: sr.Scores) -> sr.Scores:
+    """Scores whose runs are grades of systems by the assessors."""
+    systems = [run[:5] for run in scores.runs]
+    return scores.with_run_info(system=systems, judge=scores.run_info["assessor"])
 
 
 def told_fields(result: Any) -> Json:
@@ -494,6 +501,21 @@ CASES: dict[str, Case] = {
             ("a crossed facet", "assessor", True),
         )
     },
+    "stability, judges": Case(
+        study="stability",
+        told=lambda result: FACETS.json([result]),
+        listed=False,
+        rounded=1e-9,
+        call=lambda data, **how: sr.stability(_by_judges(data.scores), measure="AP", rng=3, **how),
+    ),
+    "compare, judges": Case(
+        study="compare",
+        told=lambda result: compare_fields([result]) | {"pairs": result.rows()},
+        rounded=1e-9,
+        call=lambda data, **how: sr.compare(
+            _by_judges(data.scores), measure="AP", fixed="judge", n_samples=300, rng=3, **how
+        ),
+    ),
     "plan": Case(
         study="plan",
         told=PLAN.fields,
@@ -695,6 +717,7 @@ NO_STUDY = {
             "equivalence_intervals",
             "error_rates",
             "paper_comparisons",
+            "simulated_facets",
             "simulated_track",
             "single_instance_shares",
         ),

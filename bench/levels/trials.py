@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from bench.levels import clusters, gates, null_data
+from bench.levels import clusters, gates, graded, null_data
 from bench.levels import pvalues as run
 from steadyrank.compute.random import block_stream
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
@@ -840,6 +840,52 @@ SEGMENTS = Section(
     ),
 )
 
+GRADED_SIZES = (20, 100, 200)
+GRADED = Section(
+    title="Judges as a sample: two equal systems that each judge graded on each topic",
+    draws=graded.DRAWS,
+    tests=(
+        LevelTest(
+            name="mixed, judges random",
+            offered=("Difference.pvalue",),
+            rejects=graded.judges_random,
+            data=tuple(graded.DRAWS),
+            sizes=GRADED_SIZES,
+        ),
+        LevelTest(
+            name="mixed, judges random, grades missing",
+            offered=("Difference.pvalue",),
+            cost=40,
+            rejects=run.one_by_one(graded.with_gaps),
+            data=("3 judges", "5 judges"),
+            sizes=(20, 100),
+        ),
+        LevelTest(
+            name="t, over topics alone",
+            offered=("CompareResult.pvalue",),
+            rejects=graded.over_topics,
+            data=tuple(graded.DRAWS),
+            sizes=GRADED_SIZES,
+            paper=True,
+        ),
+    ),
+)
+
+GRADED_FAMILY = Section(
+    title="Judges as a sample: all pairs of 8 equal systems, any false claim at all",
+    draws=graded.FAMILIES,
+    tests=(
+        LevelTest(
+            name="mixed, judges random, holm",
+            offered=("CompareResult.pvalue_adjusted",),
+            cost=40,
+            rejects=run.one_by_one(graded.any_pair),
+            data=tuple(graded.FAMILIES),
+            sizes=(20, 100),
+        ),
+    ),
+)
+
 SECTIONS = (
     PAIRS,
     UNPAIRED,
@@ -854,6 +900,8 @@ SECTIONS = (
     MARGIN_TABLE,
     SWEEP,
     JUDGES,
+    GRADED,
+    GRADED_FAMILY,
     GATE,
     *GATE_FURTHER,
     CLUSTERS,

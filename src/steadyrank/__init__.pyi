@@ -19,6 +19,7 @@ from steadyrank.data.run import Run as Run
 from steadyrank.data.run import run_from_dict as run_from_dict
 from steadyrank.data.scores import Scores as Scores
 from steadyrank.data.scores import join_scores as join_scores
+from steadyrank.data.track.facets import simulated_facets as simulated_facets
 from steadyrank.data.track.model import TrackModel as TrackModel
 from steadyrank.data.track.model import TrueMeans as TrueMeans
 from steadyrank.data.track.model import true_means as true_means
@@ -95,6 +96,7 @@ from steadyrank.studies.pools.study import pools as pools
 from steadyrank.studies.simulate.study import SimulatePart as SimulatePart
 from steadyrank.studies.simulate.study import SimulateResult as SimulateResult
 from steadyrank.studies.simulate.study import simulate as simulate
+from steadyrank.studies.stability.facets import FacetsResult as FacetsResult
 from steadyrank.studies.stability.study import StabilityResult as StabilityResult
 from steadyrank.studies.stability.study import stability as stability
 from steadyrank.studies.topics.result import TopicsResult as TopicsResult

@@ -20,6 +20,7 @@ READING = {
     "--run-info",
     "--team-from",
     "--system-from",
+    "--facet-from",
     "--collection",
     "--datasets",
     "--subset",

@@ -92,6 +92,7 @@ def results(scores, tmp_path_factory):
             sr.plan(scores, minimum_difference=0.2, systems=3),
             sr.pools(runs, qrels, measures="AP", n_trials=2, team_from="(.*)", pool_depth=3),
             sr.stability(scores, measure="AP"),
+            sr.stability(sr.simulated_facets(n_systems=4, n_topics=12, n_judges=3)),
             sr.judges(scores, {f"{NASTY}j": scores}, measure="AP", n_samples=50),
             sr.datasets(leaderboard(), n_samples=50),
             sr.holes(runs, qrels, measure="P@5", n_samples=20),

@@ -166,6 +166,7 @@ CALLS: dict[str, Call] = {
     "reproduce": lambda rng, _: sr.reproduce("lin2005", n_samples=5, budget="small", rng=rng),
     "shard": _shard,
     "simulate": _on_runs("simulate", n_samples=40),
+    "simulated_facets": lambda rng, _: sr.simulated_facets(n_systems=3, n_topics=5, rng=rng),
     "simulated_track": _track,
     "single_instance_shares": lambda rng, _: papers.single_instance_shares(
         means=[0.5], spreads=[0.2], n_topics=10, n_instances=5, n_trials=5, rng=rng
@@ -184,7 +185,7 @@ ITERATORS = {"paper_comparisons"}
 def recorded_seed(result: Any) -> int:
     """The seed that a result says it was made with."""
     if isinstance(result, sr.Scores):
-        return result.meta["shard"]["seed"]
+        return result.meta.get("shard", result.meta)["seed"]
     if isinstance(result, dict):
         return result["seed"]
     if isinstance(result, pd.DataFrame):

@@ -38,6 +38,8 @@ ALL_CASES = (
     "datasets",
     "track",
     "instances and judges",
+    "graded",
+    "two judges",
     "demo",
 )
 
@@ -111,6 +113,14 @@ def options(case: str) -> dict[str, Any]:
             "judges": judges,
             "measures": ["AP", "P@5"],
         }
+    if case == "graded":
+        return {
+            "scores": sr.simulated_facets(
+                n_systems=6, n_topics=30, n_judges=4, n_answers=2, missing=0.02, rng=1
+            )
+        }
+    if case == "two judges":
+        return {"scores": sr.simulated_facets(n_systems=3, n_topics=20, n_judges=2, rng=2)}
     if case == "datasets":
         return {"datasets": leaderboard()}
     if case.startswith("systems"):

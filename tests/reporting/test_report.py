@@ -116,10 +116,13 @@ def section(result, study):
 
 def test_every_study_has_its_section_with_answer_figures_and_tables(whole):
     result, content = whole
-    assert set(result.left_out) == {"datasets"}, "it takes a table of its own"
+    unasked = {"datasets", "graders", "answers"}
+    assert set(result.left_out) == unasked, "they take tables of their own"
     assert set(result.results) == {"evaluate", *STUDIES}
     assert [each.id for each in result.page.sections] == [
-        study.name for study in registry.studies_by_place()
+        study.name
+        for study in registry.studies_by_place()
+        if study.name not in ("graders", "answers")  # which take grades
     ]
     for each in result.page.sections:
         if each.id == "datasets":
@@ -279,7 +282,8 @@ def test_scores_alone_give_what_they_can_and_say_why_not(scores, tmp_path, drawn
     assert set(result.results) == {"evaluate", "compare", "stability", "plan", "topics", "agree"}
     why = {each.id: each.why_not for each in result.page.sections if each.why_not}
     assert why.items() <= result.left_out.items()
-    assert set(result.left_out) - set(why) == {"systems"}, "which no command asks for"
+    unasked = {"systems", "graders", "answers"}
+    assert set(result.left_out) - set(why) == unasked, "which no command asks for"
     assert why["simulate"] == "requires runs; a table of scores was given"
     assert "there are no files" in why["check"]
     assert why["pools"] == "requires the runs and the judgments; a table of scores was given"
@@ -540,3 +544,18 @@ def test_the_leaderboard_is_filtered_by_team_and_by_type_of_run(tmp_path, drawn_
         assert tuple(board.header[column] for column in board.filter_by) == columns
         text = (tmp_path / "r.html").read_text("utf-8")
         assert text.count("<option>manual</option>") == ("type" in columns)
+
+
+@pytest.mark.filterwarnings("ignore:The 20 topics come in")
+def test_judges_and_answers_have_their_bars(tmp_path, drawn_nowhere):
+    scores = sr.simulated_facets(n_systems=4, n_topics=20, n_judges=3, n_answers=2, rng=1)
+    result = sr.report(scores=scores, out=tmp_path / "r.html", n_samples=20)
+    bars = {bar.about: bar.share for bar in result.page.first.bars}
+    shares = result.results["graders"][0].swaps
+    assert bars.keys() == {"Other judges", "Other answers", "Other topics"}
+    assert (bars["Other judges"], bars["Other answers"]) == (shares["judges"], shares["answers"])
+    assert result.results["compare"][0].test == "mixed"
+    clustered = scores.with_topic_info(cluster=[f"c{i // 2}" for i in range(20)])
+    again = sr.report(scores=clustered, out=tmp_path / "r.html", n_samples=20)
+    compared = again.results["compare"][0]
+    assert (compared.judges_fixed, compared.n_clusters) == (True, 10)

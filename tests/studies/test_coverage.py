@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -133,6 +134,8 @@ SHOWN: tuple[tuple[str, ...], ...] = (
         "99",
     ),
     ("stability", *TRACK, "-m", "AP", "--judge", "same={data}/qrels.txt"),
+    ("stability", "--scores", "{data}/graded.csv", "--target", "1", "--cost", "topic=1"),
+    ("compare", "--scores", "{data}/graded.csv"),
 )
 """Commands whose results have all that their JSON can have; nothing in them comes in twos."""
 
@@ -150,6 +153,11 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = [f"team{t}-s{c},team{t},{c}" for t in range(1, 6) for c in range(1, 4)]
     table = [f"r{i},{'' if i == 3 else 0.1},0.2{i},0.{i}3,0.1{i},0.{i}" for i in range(5)]
     (folder / "leaderboard.csv").write_text("\n".join(["run,a,b,c,d,e", *table]) + "\n")
+    grades = [
+        f"grade,s{s},t{t},j{j},{(7 * s + 5 * t + 3 * j + s * t * j) % 11}"
+        for s, t, j in product(range(4), range(9), range(3))
+    ]
+    (folder / "graded.csv").write_text("\n".join(["measure,run,topic,judge,value", *grades]) + "\n")
     (folder / "copies.csv").write_text("\n".join(["run,system,copy", *rows]) + "\n")
     return folder
 

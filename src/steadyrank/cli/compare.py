@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.inputs import Inputs, load_scores, scores_options
+from steadyrank.cli.inputs import (
+    Inputs,
+    facet_from_option,
+    judge_option,
+    load_graded,
+    scores_options,
+)
 from steadyrank.cli.output import Output, emit, tell
 from steadyrank.errors import InputError
 
@@ -38,6 +46,11 @@ test_options = opt.options(
         "--by run|system|COLUMN": "Show one row per run, or per system with its runs as instances "
         "[default: system where --system-from or --run-info name a system with several runs]; or "
         "compare the runs in the segments by this column of --topic-info, too.",
+        "--fixed [judge]": (
+            "Compare for these judges alone [default: three or more judges are a sample, fewer are "
+            "fixed].",
+            {"type": click.Choice(["judge"])},
+        ),
         "--interval [t|percentile|bca|studentized]": "Compute intervals of the differences this "
         "way [default: the test's own, simultaneous].",
         "--samples n_samples 1.. = 10000": "Draw this many samples in resampling tests and in "
@@ -79,11 +92,24 @@ showing_options = opt.together(
     opt.digits_option,
 )
 
-OWN_OPTIONS = ("correction", "family", "baseline", "by", "interval", "topic_info", "cluster_from")
+OWN_OPTIONS = (
+    "correction",
+    "family",
+    "baseline",
+    "by",
+    "fixed",
+    "interval",
+    "topic_info",
+    "cluster_from",
+)
 
 
 @subcommand("compare")
 @scores_options
+@judge_option(
+    "Evaluate the runs by these judgments, too: judges are then a facet; repeat for more."
+)
+@facet_from_option
 @test_options
 @opt.topic_options
 @other_questions
@@ -97,20 +123,23 @@ def command(
     plot_kind: str | None,
     show: tuple[str, ...],
     underline_second: bool,
+    judge_files: tuple[str, ...],
+    facet_from: str | None,
     **options: Any,
 ) -> None:
     """Compare runs by paired tests, corrected for multiple comparisons.
 
     Takes QRELS RUN... or --scores FILE, and one measure or several: the table has runs down and
     measures across, with marks of significance. The tests generalise to other topics, not to other
-    documents or judgments; to other instances only with one row per system. Clusters of topics are
-    resampled as a whole, and topic weights make the means weighted ones.
+    documents or judgments; to other instances only with one row per system, and to other judges
+    where three or more graded (--judge twice, or a column judge of --scores). Clusters of topics
+    are resampled as a whole, and topic weights make the means weighted ones.
     """
     opt.check_level("--alpha", options["alpha"])
     in_segments = options["by"] not in (None, "run", "system")
     if plot_kind == "segments" and not in_segments:
         raise InputError("--plot-kind segments draws those of --by COLUMN: name a column")
-    scores = load_scores(inputs, output)
+    scores = load_graded(inputs, output, judge_files, facet_from)
     options |= {"jobs": output.jobs, "rng": output.seed}
     if audit or discriminative_power:
         if plot_kind is not None or show or underline_second:
@@ -120,7 +149,7 @@ def command(
     from steadyrank.studies.compare.study import compare
     from steadyrank.studies.compare.view import compare_text, pairs_text
 
-    options["test"] = options["test"] or "t"
+    options |= {"test": options["test"] or "t", "fixed": options["fixed"] or ()}
     _check_pairs(scores, options["baseline"], output.quiet)
     with output.progress("blocks of samples") as progress:
         result = compare(scores, progress=progress, **options)
@@ -148,11 +177,13 @@ def _check_pairs(scores: Scores, baseline: str | None, quiet: bool) -> None:
 
 def _other_answer(scores: Scores, audit: bool, output: Output, options: dict[str, Any]) -> None:
     """Which measures tell runs apart, or which tests hold their level."""
+    from steadyrank.data.facets import averaged_facets
     from steadyrank.studies.compare.audit import audit_tests
     from steadyrank.studies.compare.audit_view import POWER, audit_text
     from steadyrank.studies.compare.power import DEFAULT_TEST, discriminative_power
     from steadyrank.studies.compare.study import compare
 
+    scores = averaged_facets(scores)
     question = "--audit" if audit else "--discriminative-power"
     of_family = ("correction", "baseline") if audit else ()
     for name in OWN_OPTIONS:

@@ -80,9 +80,10 @@ def _scores(inputs: Inputs, output: Output, **topics: Any) -> Scores:
     if inputs.has_scores:
         if output.format == "trec_eval":
             raise InputError("--format trec_eval counts documents: give QRELS RUN..., not scores")
+        from steadyrank.data.facets import averaged_facets
         from steadyrank.data.read.run_info import describe_topics
 
-        return describe_topics(load_scores(inputs, output), **topics)
+        return describe_topics(averaged_facets(load_scores(inputs, output)), **topics)
     if output.format == "trec_eval" and inputs.reading["no_relevant"] == "skip":
         raise InputError("trec_eval skips no judged topics: omit --no-relevant skip")
     qrels, runs = qrels_and_runs(inputs.files)

@@ -167,6 +167,7 @@ def _sides(
             raise InputError(f"{what}, got {len(files)} files")
         *qrels, baseline, candidate = files
         return baseline, candidate, qrels[0] if qrels else None
+    from steadyrank.data.facets import averaged_facets
     from steadyrank.data.read.run_info import describe_scores
     from steadyrank.data.read.score_files import read_scores
 
@@ -177,7 +178,7 @@ def _sides(
         return *scores_files, None
     if len(files) != 2:
         raise InputError(f"with --scores give the names BASELINE CANDIDATE, got {len(files)}")
-    scores = describe_scores(read_scores(scores_files), **about)
+    scores = describe_scores(averaged_facets(read_scores(scores_files)), **about)
     return _named(scores, files[0]), _named(scores, files[1]), None
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -164,6 +166,79 @@ def tell_of_default(scores: Scores) -> None:
         first = " first" if len(scores.measures) > 1 else ""
         note = f"{scores.measures[0]}{first}, as the judgments are graded; -m names other measures"
         click.get_current_context().meta.setdefault(NOTES, []).append(note)
+
+
+def judge_option(help: str) -> opt.Decorator:
+    """--judge NAME=QRELS, as often as there are judges; QRELS alone is named by its file."""
+    return opt.options({"--judge judge_files [NAME=]QRELS ...": help})
+
+
+facet_from_option = opt.reading_options_of(
+    {
+        "--facet-from REGEX": (
+            "Find judge, answer, draw and system in the runs' names by groups of these names, such "
+            "as '_(?P<judge>[^_]+)$'.",
+            opt.ONCE,
+        )
+    }
+)
+
+
+def load_graded(
+    inputs: Inputs, output: Output, judge_files: Sequence[str], facet_from: str | None
+) -> Scores:
+    """The scores with judges and answers, from names of runs or from several judgments."""
+    if not judge_files:
+        scores = load_scores(inputs, output)
+    elif inputs.has_scores:
+        raise InputError("--judge evaluates runs: scores have a column judge instead")
+    else:
+        scores = _by_judges(inputs, output, named_files("--judge", judge_files))
+    if facet_from is None:
+        return scores
+    from steadyrank.data.facets import facets_from_names
+
+    return facets_from_names(scores, facet_from)
+
+
+def _by_judges(inputs: Inputs, output: Output, judges: dict[str, str]) -> Scores:
+    """The runs by each judge: those of --judge, and QRELS if the first file holds judgments."""
+    from steadyrank.data.facets import scores_by_judges
+    from steadyrank.data.read.qrels import judgments_of
+
+    files = inputs.files
+    try:
+        judgments_of(files[0] if files else "")
+        judges = named_files("--judge", [files[0]]) | judges
+        runs = files[1:]
+    except InputError:  # of runs, which are not judgments
+        runs = files
+    if len(judges) < 2 or not runs:
+        raise InputError("judges as a facet require runs, and judgments of at least two judges")
+    made = {
+        name: load_scores(replace(inputs, files=(path, *runs)), output)
+        for name, path in judges.items()
+    }
+    return scores_by_judges(made)
+
+
+def named_files(option: str, values: Sequence[str]) -> dict[str, str]:
+    """NAME=FILE, as often as the option was given; FILE alone is named by itself.
+
+    >>> named_files("--judge", ["gpt=a.qrels", "runs/people.txt.gz"])
+    {'gpt': 'a.qrels', 'people': 'runs/people.txt.gz'}
+    """
+    files: dict[str, str] = {}
+    for value in values:
+        name, is_named, path = value.partition("=")
+        if not is_named or os.path.isfile(value):  # noqa: PTH113 (False for a name that is too long)
+            name, path = Path(value).name.partition(".")[0], value
+        if not name or not path:
+            raise InputError(f"{option} {value}: write NAME=FILE")
+        if name in files:
+            raise InputError(f"{option}: two judges are named {name!r}")
+        files[name] = path
+    return files
 
 
 def run_study(

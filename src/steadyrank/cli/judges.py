@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.inputs import Inputs, qrels_and_runs, score_files, scores_options
+from steadyrank.cli.inputs import (
+    Inputs,
+    judge_option,
+    named_files,
+    qrels_and_runs,
+    score_files,
+    scores_options,
+)
 from steadyrank.cli.output import Output, tell_if_compiling
 from steadyrank.errors import InputError
 
 if TYPE_CHECKING:
     from steadyrank.studies.judges.result import JudgesResult
-
-
-def named_files(option: str, values: Sequence[str]) -> dict[str, str]:
-    """NAME=FILE, as often as the option was given; FILE alone is named by itself.
-
-    >>> named_files("--judge", ["gpt=a.qrels", "runs/people.txt.gz"])
-    {'gpt': 'a.qrels', 'people': 'runs/people.txt.gz'}
-    """
-    files: dict[str, str] = {}
-    for value in values:
-        name, is_named, path = value.partition("=")
-        if not is_named or os.path.isfile(value):  # noqa: PTH113 (False for a name that is too long)
-            name, path = Path(value).name.partition(".")[0], value
-        if not name or not path:
-            raise InputError(f"{option} {value}: write NAME=FILE")
-        if name in files:
-            raise InputError(f"{option}: two judges are named {name!r}")
-        files[name] = path
-    return files
 
 
 def parse_grades(values: Sequence[str]) -> dict[Any, Any]:
@@ -57,11 +43,6 @@ def parse_grades(values: Sequence[str]) -> dict[Any, Any]:
             raise InputError(f"--judge-grades {value}: a grade is mapped twice: keep one")
         grades.update({judge: mapping} if judge else mapping)
     return grades
-
-
-def judge_option(help: str) -> opt.Decorator:
-    """--judge NAME=QRELS, as often as there are judges; QRELS alone is named by its file."""
-    return opt.options({"--judge judge_files [NAME=]QRELS ...": help})
 
 
 study_options = opt.together(

@@ -10,8 +10,14 @@ import click
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import OutputFile, same_command, subcommand
 from steadyrank.cli.compare import CORRECTIONS, TESTS
-from steadyrank.cli.inputs import Inputs, qrels_and_runs, score_files, scores_options
-from steadyrank.cli.judges import judge_option, named_files
+from steadyrank.cli.inputs import (
+    Inputs,
+    judge_option,
+    named_files,
+    qrels_and_runs,
+    score_files,
+    scores_options,
+)
 from steadyrank.cli.output import Output, bars, check_folders, emit, tell, tell_if_compiling
 from steadyrank.errors import InputError
 

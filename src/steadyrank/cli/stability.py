@@ -6,10 +6,31 @@ from typing import Any
 
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.inputs import Inputs, load_scores, scores_options
-from steadyrank.cli.judges import judge_option, named_files
+from steadyrank.cli.inputs import (
+    Inputs,
+    facet_from_option,
+    judge_option,
+    load_graded,
+    named_files,
+    scores_options,
+)
 from steadyrank.cli.output import Output
 from steadyrank.errors import InputError
+
+
+def _costs(ctx: Any, param: Any, value: str | None) -> dict[str, float] | None:
+    """NAME=X with commas between, as a dictionary."""
+    if value is None:
+        return None
+    try:
+        pairs = [part.split("=") for part in value.split(",") if part]
+        costs = {name.strip(): float(cost) for name, cost in pairs}
+    except ValueError:
+        raise InputError(
+            f"--cost {value}: write NAME=COST with commas between, such as topic=2,judge=.02"
+        ) from None
+    return costs
+
 
 study_options = opt.options(
     {
@@ -19,6 +40,16 @@ study_options = opt.options(
         "have, such as assessor; auto: the runs of a system are its instances; none.",
         "--instances n_instances K,K,…": "Estimate stability for these numbers of instances "
         "[default: 1,2,5,10].",
+        "--facets F,F,…": "Estimate components of judge, answer and draw [default: those of which "
+        "the scores have several].",
+        "--answers n_answers K,K,…": "Estimate standard errors for these numbers of answers.",
+        "--judges n_judges K,K,…": "Estimate standard errors for these numbers of judges.",
+        "--cost NAME=X,…": (
+            "Find the cheapest numbers, given the cost of one topic, of one answer of a system, "
+            "and of one grade by a judge, such as topic=2,answer=.01,judge=.02.",
+            {"callback": _costs},
+        ),
+        "--target E float": "Plan for this standard error of a difference of two systems.",
         "--confidence = 0.95": "Compute intervals at this level of confidence.",
         "--alpha (0,1) = 0.05": "Test at this level of significance which runs could be first.",
     }
@@ -27,32 +58,50 @@ study_options = opt.options(
 
 @subcommand("stability")
 @scores_options
+@judge_option(
+    "Rank the order of documents by this assessor's grades among the runs; of two or more, judges "
+    "are a facet."
+)
+@facet_from_option
 @study_options
-@judge_option("Rank the order of documents by another assessor's grades among the runs.")
-@opt.plot_option("coefficients against topics")
+@opt.plot_option("coefficients against topics, or shares of a difference,")
+@opt.describe_option
 @opt.digits_option
 @opt.output_options
-def command(inputs: Inputs, output: Output, judge_files: tuple[str, ...], **options: Any) -> None:
+def command(
+    inputs: Inputs,
+    output: Output,
+    judge_files: tuple[str, ...],
+    facet_from: str | None,
+    **options: Any,
+) -> None:
     """Decompose the variance of scores into systems, topics and the rest.
 
     Takes QRELS RUN... or --scores FILE. E rho² says how reliably the topics order systems like
     these, and Phi how reliably they measure them; both are shown for other numbers of topics, with
     the topics required for given levels. Where --run-info or --system-from say that runs are
     instances of systems, instances are a third facet, and both coefficients depend on their number
-    as well. CSV holds the coefficients by number of topics and instances. It also says whether
-    these topics can separate the runs that could be first.
+    as well; it also says whether these topics can separate the runs that could be first. Where
+    scores have judges or answers (columns of a long table, or --judge twice), the variance of a
+    difference of two systems is split into topics, judges, answers and the rest. CSV holds the
+    figures by number of topics and instances, or topics, answers and judges.
     """
     opt.check_level("--alpha", options["alpha"])
-    judges = named_files("--judge", judge_files)
-    if judges and inputs.has_scores:
+    assessor = named_files("--judge", judge_files) if len(judge_files) == 1 else {}
+    if assessor and inputs.has_scores:
         raise InputError("--judge requires QRELS RUN...: scores alone do not order documents")
-    scores = load_scores(inputs, output)
+    scores = load_graded(inputs, output, () if assessor else judge_files, facet_from)
+    from steadyrank.studies.stability import facets_view
+    from steadyrank.studies.stability.facets import FacetsResult
     from steadyrank.studies.stability.study import StabilityTable, stability
     from steadyrank.studies.stability.view import VIEW
 
-    options |= {"n_topics": options["n_topics"] or [], "rng": output.seed}
-    if judges:
-        options |= {"qrels": inputs.files[0], "judges": judges}
+    options |= {"n_topics": options["n_topics"] or [], "rng": output.seed, "jobs": output.jobs}
+    options |= {name: options[name] or () for name in ("n_answers", "n_judges")}
+    options |= {"facets": options["facets"] or None, "costs": options.pop("cost")}
+    if assessor:
+        options |= {"qrels": inputs.files[0], "judges": assessor}
     results = tuple(stability(scores, measure=name, **options) for name in scores.measures)
-    output.show(VIEW.text, results)
+    is_graded = isinstance(results[0], FacetsResult)
+    output.show((facets_view.VIEW if is_graded else VIEW).text, results)
     output.draw(results[0] if len(results) == 1 else StabilityTable(results=results))

@@ -335,16 +335,33 @@ def scores_from_cells(
     runs: Iterable[str],
     topics: Iterable[str],
     values: Iterable[float],
+    *,
+    facets: Mapping[str, Sequence[str]] | None = None,
     **options: Any,
 ) -> Scores:
-    """A cube from long columns; names keep their order of appearance, absent cells are NaN."""
+    """A cube from long columns; names keep their order of appearance, absent cells are NaN.
+
+    With `facets` (columns `judge`, `answer`, `draw`) a run is one of each (`data.facets`).
+    """
+    info: dict[str, dict[str, str]] = {}
+    if facets:
+        # Facets are made of scores, and scores may come with facets.
+        from steadyrank.data.facets import faceted_runs
+
+        bare = [[str(name).strip() for name in own] for own in (runs, topics, *facets.values())]
+        runs, info = faceted_runs(bare[0], bare[1], dict(zip(facets, bare[2:], strict=True)))
+        topics = bare[1]
     codes: list[np.ndarray] = []
     labels: list[tuple[str, ...]] = []
     for column in (measures, runs, topics):
         index: dict[str, int] = {}
         codes.append(np.array([index.setdefault(str(name), len(index)) for name in column], int))
         labels.append(tuple(index))
-    return scores_from_codes(labels, codes, np.fromiter(values, np.float64), **options)
+    scores = scores_from_codes(labels, codes, np.fromiter(values, np.float64), **options)
+    columns = dict.fromkeys(name for row in info.values() for name in row)
+    return scores.with_run_info(
+        **{name: [info[run][name] for run in scores.runs] for name in columns}
+    )
 
 
 def scores_from_codes(

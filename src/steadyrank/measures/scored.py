@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from steadyrank.data.facets import averaged_facets
 from steadyrank.data.interop.objects import as_scores
 from steadyrank.data.interop.tables import table_of
 from steadyrank.data.read.qrels import judgments_of
@@ -24,19 +25,24 @@ def scores_of(
     measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
     jobs: int | None = None,
+    has_facets: bool = False,
 ) -> Scores:
-    """The scores of these measures: `data` itself, or the evaluation of its runs by `qrels`."""
+    """The scores of these measures: `data` itself, or the evaluation of its runs by `qrels`.
+
+    Means over judges, answers and draws, unless the study `has_facets` of its own.
+    """
     if qrels is None:
         data = _written(data, measures)
     if isinstance(data, Scores):
+        held: Scores = data if has_facets else averaged_facets(data)
         if qrels is not None:
             raise InputError("give either scores, or runs and qrels, not both")
         if measures is None:
-            return data
+            return held
         names = [measures] if isinstance(measures, str | Measure) else measures
         if not isinstance(names, Iterable):
             raise InputError(f"expected a measure's name, got {measures!r}")
-        return data.select(measures=[str(name) for name in names])
+        return held.select(measures=[str(name) for name in names])
     if qrels is None:
         raise InputError("give scores, or runs and, second, qrels")
     if isinstance(data, Run) and isinstance(qrels, Run):

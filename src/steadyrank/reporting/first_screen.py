@@ -95,7 +95,7 @@ def _not_examined(findings: Findings, examined: Iterable[str]) -> str:
         if study.part.varies and study.name not in examined and study.name in findings.why_not
     ]
     if material.leaderboard is not None:
-        left = ", ".join(map(_lower, unknown))
+        left = ", ".join(_lower(study) for study in unknown if study.is_command)
         return f"Not examined: {left} (report QRELS RUN... on one collection)."
     named = ", ".join(text for study in unknown for text in _how_to_examine(study, material))
     return f"Not examined: {named}." if named else ""

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from steadyrank.data.facets import averaged_facets, facets_of
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.read.leaderboards import read_leaderboard
 from steadyrank.data.read.qrels import judgments_of
@@ -151,9 +152,11 @@ def _from_scores(
         if measures:
             read = read.select(measures=measures)
         read = scores_in_order(describe_scores(read, **settings.reading.about))
+        graded, read = read if facets_of(read) else None, averaged_facets(read)
         others = scores_of_judges(read, judges, read.measures[0])[1] if judges else []
     return Material(
         scores=read,
+        graded=graded,
         settings=settings,
         judge_scores={judge.name: judge.scores for judge in others},
         files=_hashed(files, settings),

@@ -116,6 +116,8 @@ class Material:
     """Their judgments, where they are known."""
     leaderboard: Leaderboard | None = None
     """Scores by dataset, where these were given; `scores` then has datasets for topics."""
+    graded: Scores | None = None
+    """The scores with their judges, answers and draws, of which `scores` are the means."""
     files: tuple[SourceFile, ...] = ()
     warnings: tuple[str, ...] = field(default=())
     """What was odd about the data, in sentences."""
@@ -146,6 +148,22 @@ class Material:
             chosen.add(self.scores.runs.index(self.settings.baseline))
         best = sorted(chosen)
         return self.scores.select(runs=[self.scores.runs[run] for run in best])
+
+    @property
+    def compared_graded(self) -> Scores:
+        """The same with judges and answers, where there are some."""
+        if self.graded is None:
+            return self.compared
+        chosen, graded = set(self.compared.runs), self.graded
+        of_run = zip(graded.runs, graded.run_info["system"], strict=True)
+        runs = [run for run, system in of_run if system in chosen]
+        graded = graded.select(runs=runs, topics=self.scores.topics)
+        return graded.with_topic_info(**self.scores.topic_info)
+
+    def n_levels(self, facet: str) -> int:
+        """How many judges, answers or draws there are; 1 where scores have no such facet."""
+        held = () if self.graded is None else self.graded.run_info.get(facet, ())
+        return max(1, len(set(held)))
 
     @property
     def compared_runs(self) -> Runs:

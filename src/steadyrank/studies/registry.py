@@ -85,6 +85,22 @@ STUDIES: tuple[Study, ...] = (
     ),
     Study("pools", "leave teams out, leave topics out: would the pilot say the same?", turn=12),
     Study("judges", "would other judges change it?", turn=14),
+    Study(
+        "graders",
+        "how much of a difference is due to the judges?",
+        turn=16,
+        folder="steadyrank.studies.stability",
+        section="judges_part",
+        is_command=False,
+    ),
+    Study(
+        "answers",
+        "how much of a difference is due to single answers?",
+        turn=17,
+        folder="steadyrank.studies.stability",
+        section="answers_part",
+        is_command=False,
+    ),
     Study("gate", "may this change ship? a candidate against a baseline", section=""),
     Study(
         "hardest",

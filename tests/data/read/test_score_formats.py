@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import steadyrank as sr
+from steadyrank.data.facets import averaged_facets
 from steadyrank.data.table_rules import is_summary
 
 GRADES = {"1": {"a": 1, "b": 0}, "2": {"a": 0, "c": 2}, "10": {"b": 1}}
@@ -191,13 +192,15 @@ def test_logs_of_inspect(tmp_path):
     path = tmp_path / "log.json"
     path.write_text(json.dumps(inspect_log("openai/x", ["C", "I", "P", 0.25, True])))
     scores = sr.read_scores(path)
-    assert (scores.measures, scores.runs) == (("match",), ("openai/x",))
-    assert scores.values[0, 0].tolist() == [1.0, 0.0, 0.5, 0.25, 1.0]
+    assert (scores.measures, scores.runs) == (("match",), ("openai/x/1", "openai/x/2"))
+    assert scores.run_info == {"system": ("openai/x",) * 2, "answer": ("1", "2")}
+    assert scores.values[0].tolist() == [[1.0, 0.0, 0.5, 0.25, 1.0]] * 2
+    assert averaged_facets(scores).runs == ("openai/x",)
     log = inspect_log("m", [{"f1": 0.5, "exact": 0}])
     log["samples"][1]["scores"]["match"]["value"] = {"f1": 1.0, "exact": 0}
     path.write_text(json.dumps(log, indent=2))
     expected = {("match/f1", "m", "0"): 0.75, ("match/exact", "m", "0"): 0.0}
-    assert values(sr.read_scores(path)) == expected
+    assert values(averaged_facets(sr.read_scores(path))) == expected
 
 
 def test_samples_of_lm_eval_harness(tmp_path):

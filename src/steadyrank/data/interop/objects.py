@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from steadyrank.data.facets import FACETS
 from steadyrank.data.ids import Ids, make_ids
 from steadyrank.data.interop.tables import (
     DOCUMENT_NAMES,
@@ -432,7 +433,9 @@ def _scores_of_table(table: Table, name: str | None) -> Scores:
     runs = [_given(name)] * len(topics) if run is None else _labels(table, run)
     column = table.find(_CELL_NAMES)
     where = f"{table.kind}, column {column!r}"
-    scores = _scores(measures, runs, topics, table.column(column), where)
+    held = {name: own for name in FACETS if (own := table.pick((name,))) is not None}
+    facets = {name: _labels(table, own, any_object=True) for name, own in held.items()}
+    scores = _scores(measures, runs, topics, table.column(column), where, facets)
     return scores if run is None else _renamed(scores, name)
 
 
@@ -461,7 +464,12 @@ def _scores_of_dict(source: Mapping[Any, Any], name: str | None) -> Scores:
 
 
 def _scores(
-    measures: Sequence[str], runs: Sequence[str], topics: Sequence[str], values: Any, where: str
+    measures: Sequence[str],
+    runs: Sequence[str],
+    topics: Sequence[str],
+    values: Any,
+    where: str,
+    facets: Mapping[str, Sequence[str]] | None = None,
 ) -> Scores:
     if not measures:
         raise InputError(f"{where}: empty: no scores")
@@ -470,7 +478,7 @@ def _scores(
     if len(infinite):
         row = int(infinite[0])
         raise InputError(f"{where}, row {row}: expected a score, got {numbers[row]}")
-    return scores_from_cells(measures, runs, topics, numbers)
+    return scores_from_cells(measures, runs, topics, numbers, facets=facets)
 
 
 def _given(name: str | None) -> str:

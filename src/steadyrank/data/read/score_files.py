@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from steadyrank.data.facets import FACETS, NESTED, facets_of
 from steadyrank.data.interop.objects import NO_MEASURE
 from steadyrank.data.interop.tables import one_column, pick_column
 from steadyrank.data.read.csv_files import MISSING, as_meant, check_widths, number, read_csv
@@ -130,22 +131,33 @@ def _named_apart(parts: Sequence[Scores]) -> Sequence[Scores]:
     """The parts, those of tools named by their files where runs of one name are not the same."""
     by_run: dict[str, list[int]] = {}
     for place, part in enumerate(parts):
-        if "tool" in part.meta and len(part.runs) == 1:
-            by_run.setdefault(part.runs[0], []).append(place)
+        if "tool" in part.meta and len(own := set(_systems(part))) == 1:
+            by_run.setdefault(own.pop(), []).append(place)
     others = [places for places in by_run.values() if not _agree([parts[i] for i in places])]
     named = {i: base_name(Path(parts[i].meta["source"])) for places in others for i in places}
     if others:
-        first = parts[others[0][0]].runs[0]
+        first = _systems(parts[others[0][0]])[0]
         warn(
             f"{counted(len(named), 'file')} hold different runs of the same name (first "
             f"{first!r}, of {named[others[0][0]]} and {named[others[0][1]]}): they are named "
             "by their files",
             stacklevel=5,
         )
-    return [
-        replace(part, runs=(named.get(i) or part.runs[0],)) if i in named else part
-        for i, part in enumerate(parts)
-    ]
+    return [_renamed(part, named[i]) if i in named else part for i, part in enumerate(parts)]
+
+
+def _systems(part: Scores) -> Sequence[str]:
+    """The name of each run without its facets."""
+    return part.run_info["system"] if facets_of(part) else part.runs
+
+
+def _renamed(part: Scores, name: str) -> Scores:
+    """The only run, or the only system whose answers the runs are, under another name."""
+    if not facets_of(part):
+        return replace(part, runs=(name,))
+    old = part.run_info["system"][0]
+    runs = tuple(name + run.removeprefix(old) for run in part.runs)
+    return replace(part, runs=runs).with_run_info(system=[name] * len(runs))
 
 
 def _agree(parts: Sequence[Scores]) -> bool:
@@ -201,7 +213,8 @@ def _long_columns(
     if any(pick_column(header, names) is None for names in LONG_ROLES.values()):
         return None
     found = {role: one_column(path, header, names, cells, 1) for role, names in LONG_ROLES.items()}
-    return {role: header.index(str(column)) for role, column in found.items()}
+    facets = {name: column for name in FACETS if (column := pick_column(header, (name,)))}
+    return {role: header.index(str(column)) for role, column in (found | facets).items()}
 
 
 def _read_long(path: Path, columns: dict[str, int], rows: Numbered) -> Scores:
@@ -211,16 +224,19 @@ def _read_long(path: Path, columns: dict[str, int], rows: Numbered) -> Scores:
             raise FormatError(path, f"expected {width} columns, got {len(fields)}", line)
     if not rows:
         raise FormatError(path, "empty: no scores")
-    names = [[fields[columns[axis]] for _, fields in rows] for axis in AXES]
-    for axis, column in zip(AXES, names, strict=True):
-        if "" in column:
+    named = [*AXES, *(name for name in FACETS if name in columns)]
+    names = [[fields[columns[axis]] for _, fields in rows] for axis in named]
+    for axis, column in zip(named, names, strict=True):
+        if "" in column and axis not in NESTED:
             line = rows[column.index("")][0]
             raise FormatError(path, f"expected the name of a {axis}, got an empty cell", line)
     place = columns["value"]
     values = [number(path, fields[place], line) for line, fields in rows]
-    measures, runs, topics = as_meant(names)
+    measures, runs, topics, *more = as_meant(names)
+    facets = dict(zip(named[len(AXES) :], more, strict=True))
+    meta = come_from(path)
     try:
-        return scores_from_cells(measures, runs, topics, values, meta=come_from(path))
+        return scores_from_cells(measures, runs, topics, values, facets=facets, meta=meta)
     except CellError as error:
         raise FormatError(path, str(error), rows[error.row][0]) from None
 
@@ -238,12 +254,33 @@ def _read_parquet(path: Path) -> Scores:
         labels = tuple(tuple(map(restored, names)) for names in labels)
     values = column_numbers(path, table, columns["value"])
     own = _own_metadata(path, table, dict(zip(AXES, map(len, labels), strict=True)))
+    if any(name in columns for name in FACETS):
+        return _faceted_parquet(path, table, columns, coded, values)
     try:
         scores = scores_from_codes(labels, codes, values, meta=own.get("meta", come_from(path)))
     except CellError as error:
         raise FormatError(path, str(error), error.row + 1) from None
     info = {key: own.get(key, {}) for key in INFO}
     return replace(scores, **info)
+
+
+def _faceted_parquet(
+    path: Path, table: Any, columns: dict[str, int], coded: Sequence[Any], values: np.ndarray
+) -> Scores:
+    """With columns of facets, the rows are named one by one."""
+    of_facets = {
+        name: coded_names(path, table, columns[name], name) for name in FACETS if name in columns
+    }
+    axes = [[names[code] for code in codes.tolist()] for names, codes in coded]
+    facets = {
+        name: [names[code] for code in codes.tolist()] for name, (names, codes) in of_facets.items()
+    }
+    try:
+        return scores_from_cells(
+            axes[0], axes[1], axes[2], values, facets=facets, meta=come_from(path)
+        )
+    except CellError as error:
+        raise FormatError(path, str(error), error.row + 1) from None
 
 
 def _own_metadata(path: Path, table: Any, sizes: Mapping[str, int]) -> dict[str, Any]:

@@ -13,12 +13,11 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-import numpy as np
-
+from steadyrank.data.facets import FACETS
 from steadyrank.data.interop.tables import one_column, twin_columns
 from steadyrank.data.read.columns import check_name
 from steadyrank.data.read.csv_files import is_missing, number
@@ -72,6 +71,8 @@ class Cell:
     topic: str
     value: float
     line: int | None
+    facets: Mapping[str, str] = field(default_factory=dict)
+    """Of data.facets: which answer it is, who judged it."""
 
 
 def scores_of_cells(
@@ -83,12 +84,14 @@ def scores_of_cells(
     """
     if not cells:
         raise FormatError(path, "empty: no scores of single topics")
+    there = dict.fromkeys(name for cell in cells for name in cell.facets)
     try:
         scores = scores_from_cells(
             [cell.measure for cell in cells],
             [cell.run or run for cell in cells],
             [f"{task}/{cell.topic}" if task else cell.topic for cell in cells],
             [cell.value for cell in cells],
+            facets={name: [cell.facets.get(name, "") for cell in cells] for name in there},
             meta={"source": str(path), "tool": tool},
         )
     except CellError as error:
@@ -276,14 +279,15 @@ def _tell_of_failures(path: Path, details: dict[str, Any], failures: Any) -> Non
 
 
 def _inspect(path: Path, log: dict[str, Any]) -> Iterator[Cell]:
-    """A topic per sample, a measure per scorer; epochs of a sample are averaged."""
+    """A topic per sample, a measure per scorer; epochs of a sample are answers."""
     samples = log.get("samples")
     if not isinstance(samples, list) or not samples:
         raise FormatError(
             path, "a log without samples: log the samples, or give the log that holds them"
         )
     model = log["eval"].get("model")
-    values: dict[tuple[str, str], list[float]] = {}
+    cells: list[Cell] = []
+    run = model if isinstance(model, str) else ""
     failed = 0
     for place, sample in enumerate(samples, start=1):
         where = f" in sample {place}"
@@ -295,8 +299,9 @@ def _inspect(path: Path, log: dict[str, Any]) -> Iterator[Cell]:
         for scorer, score in (scores if isinstance(scores, dict) else {}).items():
             verdict = score.get("value") if isinstance(score, dict) else None
             for measure, value in _verdicts(scorer, verdict):
-                cell = cell_value(path, value, None, where)
-                values.setdefault((measure, str(sample["id"])), []).append(cell)
+                number = cell_value(path, value, None, where)
+                epoch = {"answer": str(sample.get("epoch", ""))}
+                cells.append(Cell(measure, run, str(sample["id"]), number, None, epoch))
     if failed:
         tell(
             path, f"{failed} of {counted(len(samples), 'sample')} ended in an error: retry the log"
@@ -304,9 +309,21 @@ def _inspect(path: Path, log: dict[str, Any]) -> Iterator[Cell]:
     if log.get("status", "success") != "success":
         ended = f"ended with status {log['status']!r} after {counted(len(samples), 'sample')}"
         tell(path, f"the evaluation {ended}: retry the log")
-    run = model if isinstance(model, str) else ""
-    for (measure, topic), cells in values.items():
-        yield Cell(measure, run, topic, float(np.mean(cells)), None)
+    yield from _answers(cells)
+
+
+def _answers(cells: Sequence[Cell]) -> list[Cell]:
+    """Cells of one measure and topic told apart as answers, in their order; single ones as such."""
+    seen: dict[tuple[str, str, str], list[str]] = {}
+    numbered = []
+    for cell in cells:
+        given = seen.setdefault((cell.measure, cell.run, cell.topic), [])
+        label = cell.facets.get("answer", "")
+        given.append(label if label and label not in given else str(len(given) + 1))
+        numbered.append(replace(cell, facets={"answer": given[-1]}))
+    if all(len(given) == 1 for given in seen.values()):
+        return [replace(cell, facets={}) for cell in cells]
+    return numbered
 
 
 def _verdicts(scorer: str, verdict: Any) -> Iterator[tuple[str, Any]]:
@@ -336,7 +353,9 @@ def read_json_line_scores(path: Path, stream: BinaryIO) -> Scores:
     # lm-eval-harness says which model it was by the folder alone.
     named = _SAMPLES.fullmatch(base_name(path)) if samples else None
     run = path.absolute().parent.name if named else base_name(path)
-    if not samples:
+    if samples:
+        cells = _answers(cells)  # a document that was answered several times has as many lines
+    else:
         cells = [cell for cell in cells if cell.topic != SUMMARY]
     tool = "lm-eval-harness" if samples else "ir_measures"
     return scores_of_cells(path, cells, run=run, tool=tool, task=named[1] if named else "")
@@ -362,7 +381,10 @@ def _long_row(
     for role, name in (*named.items(), *((("run", run),) if run != "" else ())):
         check_name(path, role, name, line)
     value = cell_value(path, row[str(columns["value"])], line)
-    return Cell(str(named["measure"]), str(run), str(named["topic"]), value, line)
+    facets = {name: str(row[name]) for name in FACETS if row.get(name) is not None}
+    if "judge" in facets:
+        check_name(path, "judge", row["judge"], line)
+    return Cell(str(named["measure"]), str(run), str(named["topic"]), value, line, facets)
 
 
 def _sample(path: Path, row: dict[str, Any], line: int) -> list[Cell]:

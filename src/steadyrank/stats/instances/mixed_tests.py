@@ -17,8 +17,8 @@ import numpy as np
 from scipy import special
 
 from steadyrank.data.scores import Scores, mean_of_present
+from steadyrank.stats.facets.pairs import judged_mean_intervals
 from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
-from steadyrank.stats.instances.equivalence import t_limits
 from steadyrank.stats.instances.systems import Groups, System, SystemPair, pair_of, systems_of
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.mixed.fit import MixedFit, component_intervals, fit
@@ -33,7 +33,7 @@ from steadyrank.stats.mixed.two_way import (
     two_way_difference,
     unequal_difference,
 )
-from steadyrank.stats.pairs.result import TOO_FEW, PairTests
+from steadyrank.stats.pairs.result import TOO_FEW, PairTests, model_tests
 from steadyrank.stats.run_means import mean_intervals
 
 INSTANCE, TOPIC, SYSTEM_TOPIC = "instance", "topic", "system_topic"
@@ -339,17 +339,7 @@ def system_tests(scores: Scores, measure: str, groups: Groups, pairs: np.ndarray
             continue
         a, b = ((names[place], groups[names[place]]) for place in (first, second))
         rows.append((n, *_tested(pair_of(scores, measure, a=a, b=b))))
-    n_shared, difference, error, df, statistic, pvalue, flag = zip(*rows, strict=True)
-    return PairTests(
-        n=np.array(n_shared),
-        difference=np.array(difference),
-        statistic=np.array(statistic),
-        pvalue=np.array(pvalue),
-        flag=np.array(flag, dtype=object),
-        method=METHOD,
-        standard_error=np.array(error),
-        df=np.array(df),
-    )
+    return model_tests(rows, METHOD)
 
 
 def _tested(pair: SystemPair) -> tuple[float, float, float, float, float, str]:
@@ -383,11 +373,5 @@ def _mean_interval(scores: np.ndarray, level: float) -> tuple[float, float]:
     if len(scores) == 1:
         low, high = mean_intervals(scores, level)[0].tolist()
         return low, high
-    if not np.isnan(scores).any():
-        test = two_way_difference(scores)
-        return t_limits(test.estimate, test.standard_error, test.df, level)
-    instance, topic = (index.reshape(-1) for index in np.indices(scores.shape))
-    model = MixedModel(scores.reshape(-1), random={INSTANCE: instance, TOPIC: topic})
-    fitted = fit(model, df_method=default_df_method(len(scores)))
-    estimate, error = float(fitted.estimates[-1]), float(fitted.standard_errors[-1])
-    return t_limits(estimate, error, float(fitted.df[-1]), level)
+    low, high = judged_mean_intervals(scores.T[None], level)[0].tolist()
+    return low, high

@@ -122,28 +122,30 @@ class PivotalDraws:
     ) -> Interval:
         """Interval of E rho²; for normal effects, approximate."""
         draws = _coefficients(self.system, self.relative, n_topics, n_instances)
-        return _span(draws, self.components.e_rho2(n_topics, n_instances), confidence)
+        return central_span(draws, self.components.e_rho2(n_topics, n_instances), confidence)
 
     def phi_interval(
         self, n_topics: float, n_instances: float, confidence: float = 0.95
     ) -> Interval:
         """Interval of Phi; for normal effects, approximate."""
         draws = _coefficients(self.system, self.absolute, n_topics, n_instances)
-        return _span(draws, self.components.phi(n_topics, n_instances), confidence)
+        return central_span(draws, self.components.phi(n_topics, n_instances), confidence)
 
     def topics_for_e_rho2_interval(
         self, level: float, n_instances: float, confidence: float = 0.95
     ) -> Interval:
         """Interval of the topics that E rho² needs; infinite ends where no number may do."""
         draws = _topics_for(self.system, self.relative, level, n_instances)
-        return _span(draws, self.components.topics_for_e_rho2(level, n_instances), confidence)
+        return central_span(
+            draws, self.components.topics_for_e_rho2(level, n_instances), confidence
+        )
 
     def topics_for_phi_interval(
         self, level: float, n_instances: float, confidence: float = 0.95
     ) -> Interval:
         """Interval of the topics that Phi needs; infinite ends where no number may do."""
         draws = _topics_for(self.system, self.absolute, level, n_instances)
-        return _span(draws, self.components.topics_for_phi(level, n_instances), confidence)
+        return central_span(draws, self.components.topics_for_phi(level, n_instances), confidence)
 
 
 def nested_components(
@@ -244,19 +246,41 @@ def expected_mean_squares(design: FacetDesign, sizes: tuple[float, float, float]
     >>> expected_mean_squares("nested", (4, 10, 3))[0].tolist()
     [30.0, 0.0, 10.0, 3.0, 1.0]
     """
-    indices = [set(text) for text in _INDICES[design].values()]
-    count = dict(zip("sti", sizes, strict=True))
+    return mean_square_loads(list(_INDICES[design].values()), dict(zip("sti", sizes, strict=True)))
+
+
+def mean_square_loads(indices: Sequence[str], counts: Mapping[str, float]) -> np.ndarray:
+    """The same for components with these indices, of which there are so many levels.
+
+    >>> mean_square_loads(["s", "t", "st"], {"s": 4, "t": 10, "j": 3}).tolist()
+    [[30.0, 0.0, 3.0], [0.0, 12.0, 3.0], [0.0, 0.0, 3.0]]
+    """
     return np.array(
         [
             [
-                float(math.prod(count[index] for index in "sti" if index not in inner))
-                if outer <= inner
+                float(math.prod(counts[index] for index in counts if index not in inner))
+                if set(outer) <= set(inner)
                 else 0.0
                 for inner in indices
             ]
             for outer in indices
         ]
     )
+
+
+def pivotal_components(
+    loads: np.ndarray,
+    mean_squares: Mapping[str, float],
+    df: Mapping[str, int],
+    *,
+    n_draws: int = N_DRAWS,
+    rng: Rng = 0,
+) -> np.ndarray:
+    """Draws [component, draw] by the laws of the sums of squares; they may be negative."""
+    stream = block_stream(seed_from(rng), "pivotal", 0)
+    sums = np.array([mean_squares[name] * df[name] for name in df])
+    chances = stream.chisquare(np.array(list(df.values()))[:, None], (len(sums), n_draws))
+    return np.asarray(np.linalg.solve(loads, sums[:, None] / chances))
 
 
 def pivotal_draws(g: FacetComponents, *, n_draws: int = N_DRAWS, rng: Rng = 0) -> PivotalDraws:
@@ -267,11 +291,9 @@ def pivotal_draws(g: FacetComponents, *, n_draws: int = N_DRAWS, rng: Rng = 0) -
     some with unequal numbers of instances, 95 % intervals of both coefficients cover 94 to 96.5 %;
     with exponential effects, 73 to 80 %.
     """
-    stream = block_stream(seed_from(rng), "pivotal", 0)
-    sums = np.array([g.mean_squares[name] * df for name, df in g.df.items()])
-    chances = stream.chisquare(np.array(list(g.df.values()))[:, None], (len(sums), n_draws))
-    expected = expected_mean_squares(g.design, (g.n_systems, g.n_topics, g.n_instances))
-    drawn = dict(zip(g.df, np.linalg.solve(expected, sums[:, None] / chances), strict=True))
+    loads = expected_mean_squares(g.design, (g.n_systems, g.n_topics, g.n_instances))
+    draws = pivotal_components(loads, g.mean_squares, g.df, n_draws=n_draws, rng=rng)
+    drawn = dict(zip(g.df, draws, strict=True))
     relative, absolute = _error_parts(g.design, g.facet, drawn)
     return PivotalDraws(components=g, system=drawn["system"], relative=relative, absolute=absolute)
 
@@ -358,7 +380,7 @@ def _topics_for(system: Any, parts: ErrorParts, level: float, n_instances: float
     return np.where(enough, np.maximum(1.0, np.ceil(needed * (1.0 - 1e-12))), np.inf)
 
 
-def _span(draws: np.ndarray, estimate: float, confidence: float) -> Interval:
+def central_span(draws: np.ndarray, estimate: float, confidence: float) -> Interval:
     """The central interval of the draws, with the estimate in it."""
     tail = (1.0 - check_open_unit("confidence", confidence)) / 2.0
     last = len(draws) - 1

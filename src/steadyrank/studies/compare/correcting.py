@@ -19,7 +19,7 @@ from steadyrank.stats.instances.systems import Groups
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.stats.pairs.max_t import MaxT, could_be_first, max_t, max_t_level
-from steadyrank.stats.pairs.result import PairTests
+from steadyrank.stats.pairs.result import PairTests, family_pvalues
 from steadyrank.stats.pairs.topic_design import PLAIN, TopicDesign, Units, cluster_sums
 from steadyrank.stats.pairs.unit_max_t import unit_max_t
 from steadyrank.stats.run_means import adjusted_means
@@ -60,7 +60,7 @@ def default_correction(test: str, baseline: str | None, n_pairs: int) -> Correct
 
 def corrected_family(family: Sequence[Tested], settings: CompareSettings) -> list[Corrected]:
     """The correction over all tests of a family, one part per measure."""
-    pvalues = np.concatenate([one.tests.pvalue for one in family])
+    pvalues = np.concatenate([family_pvalues(one.tests) for one in family])
     chosen = settings.correction or default_correction(
         settings.test, settings.baseline, len(pvalues)
     )
@@ -127,7 +127,7 @@ def _first(
     if together is not None and settings.baseline is None:
         return together.first[place * n_rows : (place + 1) * n_rows]
     is_about_first = settings.baseline is None and settings.asks_for_first
-    if not is_about_first or one.groups is not None or one.segment is not None:
+    if not is_about_first or one.by_model or one.segment is not None:
         return None
     flips: Any = {"alpha": settings.alpha, **settings.resampling}
     if not one.design.is_plain:
@@ -218,6 +218,8 @@ class CompareSettings:
     seed: int = 0
     progress: Progress | None = None
     """Called with the numbers of finished and of all blocks of sign patterns of the correction."""
+    fixed: tuple[str, ...] = ()
+    """Facets that are no sample: only "judge"."""
     asks_for_first: bool = True
     """Whether to find out which runs could be the best, which takes flips under any test."""
 
@@ -225,6 +227,20 @@ class CompareSettings:
     def resampling(self) -> dict[str, Any]:
         """How resampling tests and intervals draw."""
         return {"n_samples": self.n_samples, "seed": self.seed, "jobs": self.jobs}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Judged:
+    """Scores of systems by several judges, and what these are for the tests."""
+
+    judges: tuple[str, ...]
+    cells: np.ndarray
+    """[system, topic, judge]."""
+    is_fixed: bool
+    """Whether tests are about these judges alone, and not about others."""
+    tests: PairTests
+    """Of topics and judges random; their standard errors stand beside those of fixed judges."""
+    fixed_error: np.ndarray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -246,7 +262,14 @@ class Tested:
     instances: np.ndarray | None = None
     """Scores [run, topic] of the systems' instances."""
     groups: Groups | None = None
+    judged: Judged | None = None
+    """What judges have graded, where there are several."""
     design: TopicDesign = PLAIN
+
+    @property
+    def by_model(self) -> bool:
+        """Whether a model with random instances or judges made the tests."""
+        return self.groups is not None or (self.judged is not None and not self.judged.is_fixed)
 
     @property
     def units(self) -> Units | None:

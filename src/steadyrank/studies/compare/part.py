@@ -18,13 +18,15 @@ from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
 
 def _run(job: Job) -> tuple[CompareResult, ...]:
     """One result per measure, the measure that ranks the runs first."""
-    scores, progress = job.material.compared, job.machine.progress("measures compared")
-    given = job.material.settings
+    scores, progress = job.material.compared_graded, job.machine.progress("measures compared")
+    given, has_judges = job.material.settings, job.material.n_levels("judge") > 1
     settings = CompareSettings(
         test=cast(Test, given.test),
         correction=cast("Correction | None", given.correction),
         baseline=given.baseline,
         alpha=given.alpha,
+        # The model with judges random has no clusters of topics.
+        fixed=("judge",) if has_judges and "cluster" in scores.topic_info else (),
         jobs=job.machine.jobs,
         seed=seed_from(given.seed),
     )
@@ -32,7 +34,8 @@ def _run(job: Job) -> tuple[CompareResult, ...]:
     for measure in scores.measures:
         # Segments are those of the measure that ranks the runs.
         by = given.by if given.by is not None and not results else "run"
-        results += compare_each(scores.select(measures=measure), settings, by=by)
+        rows = by if job.material.graded is None or by != "run" else None
+        results += compare_each(scores.select(measures=measure), settings, by=rows)
         if len(results) == 1:
             results = [audited(results[0], settings)]
         if progress is not None:

@@ -188,6 +188,14 @@ class CompareResult(Framed):
     """Of systems: how many runs each has. Then `runs` are systems, and tests are `mixed`."""
     instance_sd: np.ndarray = field(default_factory=lambda: np.empty(0))
     """Of systems: standard deviation of the means of the instances; NaN of a single run."""
+    judges: tuple[str, ...] = ()
+    """Those who graded; none where there are not several. Then `runs` are systems."""
+    judges_fixed: bool = False
+    """Whether tests are about these judges alone; else judges are random, and tests `mixed`."""
+    standard_error: np.ndarray | None = None
+    """Of each difference, topics and judges random, where there are several judges."""
+    standard_error_fixed: np.ndarray | None = None
+    """The same with judges fixed: over topics alone."""
     n_clusters: int | None = None
     """Of the topics; None where these are not clustered. Tests draw whole clusters then."""
     design_effect: float = math.nan
@@ -225,7 +233,7 @@ class CompareResult(Framed):
     @property
     def row_word(self) -> str:
         """What a row of the table is: a run, or a system with its instances."""
-        return "system" if self.n_instances else "run"
+        return "system" if self.n_instances or self.judges else "run"
 
     @property
     def family(self) -> str:
@@ -248,6 +256,8 @@ class CompareResult(Framed):
 
     def test_words(self) -> str:
         """The test, as captions name it, and its alternative."""
+        if self.test == "mixed" and self.judges:
+            return "mixed model with random topics and judges"
         if self.test in (*SIMULTANEOUS, "mixed"):
             return TESTS[self.test] + self._samples()
         sides = "one-sided" if "greater" in self.method else "two-sided"
@@ -294,6 +304,11 @@ class CompareResult(Framed):
             return counted(sizes[0], "instance") + " per system"
         return f"{sizes[0]} to {sizes[-1]} instances per system"
 
+    def judges_words(self) -> str:
+        """How many judges graded, and whether these are a sample."""
+        how = "fixed" if self.judges_fixed else "random"
+        return f"{counted(len(self.judges), 'judge')}, {how}"
+
     def row_name(self, row: int) -> str:
         """A name in a table; that it is the baseline, and of how many runs, where that varies."""
         said = ["baseline"] if self.runs[row] == self.baseline else []
@@ -327,6 +342,7 @@ class CompareResult(Framed):
         """What a table of this result must say: test, correction, alpha, n, seed, version."""
         dropped = f" ({self.n_dropped} dropped)" if self.n_dropped else ""
         more = f"; {self.instances_words()}" if self.n_instances else ""
+        more += f"; {self.judges_words()}" if self.judges else ""
         if not math.isnan(self.design_effect):
             more += f"; design effect {self.design_effect:.2f}"
         return (
@@ -410,7 +426,17 @@ class CompareResult(Framed):
             "smallest_difference": self.smallest_difference,
             "flag": self.flag,
             "fragility": carriers,
+            **self._errors(),
             **({} if self.binary is None else self.binary.pair_columns()),
+        }
+
+    def _errors(self) -> dict[str, np.ndarray]:
+        """Standard errors, where several judges make two of them."""
+        if self.standard_error is None or self.standard_error_fixed is None:
+            return {}
+        return {
+            "standard_error": self.standard_error,
+            "standard_error_fixed": self.standard_error_fixed,
         }
 
     def run_rows(self) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ statistically indistinguishable runs and the ranks that each run may have.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -15,12 +15,20 @@ import numpy as np
 
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
+from steadyrank.data.facets import FACETS, averaged_facets, facets_of
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.read.run_info import describe_topics
 from steadyrank.data.read.run_names import run_called
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores, of_some_weight, position
-from steadyrank.errors import InputError, check_count, check_number, unknown_column, unknown_name
+from steadyrank.errors import (
+    InputError,
+    check_choice,
+    check_count,
+    check_number,
+    unknown_column,
+    unknown_name,
+)
 from steadyrank.guesses import SAME_VALUES
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.names import Measure
@@ -39,7 +47,14 @@ from steadyrank.studies.compare.result import (
     Mode,
     Test,
 )
-from steadyrank.studies.compare.testing import check_segments, compared, topic_design, with_segments
+from steadyrank.studies.compare.testing import (
+    check_segments,
+    compared,
+    fixes_judges,
+    rows_of,
+    topic_design,
+    with_segments,
+)
 
 CLUSTERED_TESTS = ("t", "randomization", "bootstrap")
 """Those that clustered or weighted topics have."""
@@ -61,6 +76,7 @@ def compare(
     alpha: float = 0.05,
     baseline: str | None = None,
     by: str | None = None,
+    fixed: str | Sequence[str] = (),
     topic_info: PathLike | None = None,
     cluster_from: str | None = None,
     interval: IntervalKind | None = None,
@@ -106,6 +122,9 @@ def compare(
         "system" has one row per system, the runs of one (`run_info["system"]`) being its instances;
         "run" one row per run. By default "system" where a system has several runs. Any other name
         is a column of the topics' information: the runs are also compared in each of its segments.
+    fixed : str or sequence of str
+        "judge" makes tests about these judges alone. By default three or more judges, of scores
+        that have some (`run_info["judge"]`), are a sample of judges, and fewer are fixed.
     topic_info : path, optional
         What is known about the topics: a CSV with a column `topic` and any of `cluster`, `weight`
         and segments; beside `Scores.topic_info`, over which it takes precedence.
@@ -178,7 +197,8 @@ def compare(
     >>> len(result.pairs), result.correction, result.rank_set.tolist()
     (3, 'maxt', [[1, 1], [2, 3], [2, 3]])
     """
-    scores = scores_of(scores, qrels, measures if measure is None else str(measure), jobs=jobs)
+    asked = measures if measure is None else str(measure)
+    scores = scores_of(scores, qrels, asked, jobs=jobs, has_facets=True)
     settings = CompareSettings(
         test=SAME_VALUES["--test"].get(test, test),  # type: ignore[arg-type]
         correction=correction,
@@ -188,6 +208,7 @@ def compare(
         alternative=alternative,
         mode=mode,
         family=family,
+        fixed=(fixed,) if isinstance(fixed, str) else tuple(fixed),
         n_samples=n_samples,
         jobs=jobs,
         seed=seed_from(rng),
@@ -204,17 +225,21 @@ def compare_each(
     """One result per measure of the scores."""
     rows, column = _rows_and_segments(scores, by)
     scores = of_some_weight(scores)
-    groups = _systems(scores, rows)
-    if groups is not None:
+    scores, settings = _graded(scores, rows, column, settings)
+    groups = None if facets_of(scores) else _systems(scores, rows)
+    if settings.test == "mixed" and facets_of(scores):
+        pass  # the judges are what is random
+    elif groups is not None:
         settings = _by_system(settings)
         remedy = "then use instances, which takes them as instance factors"
         warn_about_structure(scores, groups, remedy=remedy)
     elif settings.test == "mixed":
         raise InputError("test mixed compares systems with several runs, not runs: use test t")
-    _check(scores, tuple(scores.runs if groups is None else groups), settings)
+    _check(scores, rows_of(scores, groups), settings)
     if not topic_design(scores).is_plain:
         has_gaps = bool(np.isnan(scores.values).any())
-        _check_clustered(settings, is_by_system=groups is not None, has_gaps=has_gaps)
+        by_model = settings.test == "mixed"
+        _check_clustered(settings, is_by_system=by_model, has_gaps=has_gaps)
     scores = scores_in_order(scores)
     results = compared(scores, scores.measures, settings, groups)
     if column is None:
@@ -232,6 +257,35 @@ def _rows_and_segments(scores: Scores, by: str | None) -> tuple[str | None, str 
     return "run", by
 
 
+def _graded(
+    scores: Scores, rows: str | None, column: str | None, settings: CompareSettings
+) -> tuple[Scores, CompareSettings]:
+    """Scores with judges, if there are several; means over answers and a single judge else.
+
+    Where the judges are a sample, the test is the one that holds for them.
+    """
+    for name in settings.fixed:
+        check_choice("facet that can be fixed", name, ("judge",))
+    facets = facets_of(scores)
+    n_judges = len(set(scores.run_info.get("judge", ()))) if "judge" in facets else 1
+    if rows == "run" and column is None:
+        # Every run by itself, whoever judged it, as asked.
+        return replace(scores, run_info=_without_facets(scores)), settings
+    if n_judges < 2:
+        if settings.fixed:
+            raise InputError("the scores have no several judges to be fixed: omit fixed")
+        return averaged_facets(scores), settings
+    if column is not None or fixes_judges(n_judges, settings):
+        if settings.test == "mixed":
+            raise InputError("test mixed takes judges as a sample: omit fixed, or use test t")
+        return (averaged_facets(scores) if column is not None else scores), settings
+    return scores, _by_model(settings, "three or more judges are a sample", 'fixed="judge"')
+
+
+def _without_facets(scores: Scores) -> dict[str, tuple[str, ...]]:
+    return {name: own for name, own in scores.run_info.items() if name not in FACETS}
+
+
 def _systems(scores: Scores, rows: str | None) -> Groups | None:
     """The systems and their runs; None where rows are runs."""
     is_by_system = rows == "system" or (rows is None and has_instances(scores))
@@ -240,13 +294,18 @@ def _systems(scores: Scores, rows: str | None) -> Groups | None:
 
 def _by_system(settings: CompareSettings) -> CompareSettings:
     """The settings with the one test that holds for systems whose runs are instances."""
+    return _by_model(settings, "systems with several runs have instances", 'by="run"')
+
+
+def _by_model(settings: CompareSettings, why: str, instead: str) -> CompareSettings:
+    """The settings with the mixed model, which is the one test that holds there."""
     if settings.test not in ("t", "mixed"):
         raise InputError(
-            f"test {settings.test} compares runs: systems with several runs are compared by a "
-            'mixed model (test mixed), or run by run with by="run"'
+            f"test {settings.test} compares runs: {why}, compared by a mixed model (test mixed); "
+            f"or take {instead}"
         )
     if settings.correction == "maxt" or settings.interval is not None:
-        raise InputError("systems with several runs have neither correction maxt nor interval=")
+        raise InputError(f"{why}, and have neither correction maxt nor interval=: take {instead}")
     return replace(settings, test="mixed")
 
 
@@ -299,8 +358,8 @@ def _check_clustered(settings: CompareSettings, *, is_by_system: bool, has_gaps:
     what = "clustered or weighted topics"
     if is_by_system:
         raise InputError(
-            f"systems with several runs are compared by a mixed model, which has no {what}: "
-            'compare run by run with by="run"'
+            f"systems with several runs or judges are compared by a mixed model, which has no "
+            f'{what}: compare run by run with by="run", or with fixed judges'
         )
     if settings.test not in CLUSTERED_TESTS:
         raise InputError(

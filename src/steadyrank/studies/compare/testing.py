@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
+from steadyrank.data.facets import FacetCube, averaged_facets, facet_cube, facets_of
 from steadyrank.data.order import order_by_name
 from steadyrank.data.scores import (
     Scores,
@@ -28,6 +29,7 @@ from steadyrank.data.scores import (
     weighted_mean,
 )
 from steadyrank.errors import InputError, warn
+from steadyrank.stats.facets.pairs import FEWEST_JUDGES, judge_tests, judged_mean_intervals
 from steadyrank.stats.instances.mixed_tests import (
     averaged,
     instance_sds,
@@ -65,6 +67,7 @@ from steadyrank.stats.segments import Interaction, segment_interaction
 from steadyrank.studies.compare.correcting import (
     CompareSettings,
     Corrected,
+    Judged,
     Tested,
     corrected_family,
 )
@@ -83,7 +86,7 @@ def compared(
     scores: Scores, measures: Sequence[str], settings: CompareSettings, groups: Groups | None = None
 ) -> list[CompareResult]:
     """One result per measure, of runs, or of systems as `groups` of runs; topics in order."""
-    names = tuple(scores.runs if groups is None else groups)
+    names = rows_of(scores, groups)
     pairs = _pairs(names, settings.baseline)
     tested = [_tested(scores, measure, names, pairs, settings, groups) for measure in measures]
     families = [tested] if settings.family == "all" else [[one] for one in tested]
@@ -92,6 +95,13 @@ def compared(
         for family in families
         for one, corrected in zip(family, corrected_family(family, settings), strict=True)
     ]
+
+
+def rows_of(scores: Scores, groups: Groups | None) -> tuple[str, ...]:
+    """What is compared: systems whose runs are instances, or answers and grades; or runs."""
+    if groups is not None:
+        return tuple(groups)
+    return averaged_facets(scores.select(measures=scores.measures[:1])).runs
 
 
 def compared_segments(
@@ -130,8 +140,13 @@ def _tested(
     settings: CompareSettings,
     groups: Groups | None,
 ) -> Tested:
-    every, design = scores.matrix(measure), topic_design(scores)
-    if groups is None:
+    cube = facet_cube(scores, measure) if facets_of(scores) else None
+    every = scores.matrix(measure) if cube is None else cube.matrix
+    design = topic_design(scores)
+    judged = None if cube is None else _judged(cube, pairs, settings)
+    if judged is not None and not judged.is_fixed:
+        used, matrix, tests = np.ones(every.shape[1], bool), every, judged.tests
+    elif groups is None:
         used = _used_topics(every, settings.test)
         matrix = np.ascontiguousarray(every[:, used]) if not used.all() else every
         tests = _run_test(matrix, pairs, names, design, settings)
@@ -154,8 +169,28 @@ def _tested(
         tests=tests,
         instances=None if groups is None else every,
         groups=groups,
+        judged=judged,
         design=design,
     )
+
+
+def _judged(cube: FacetCube, pairs: np.ndarray, settings: CompareSettings) -> Judged | None:
+    """What several judges graded: a sample of judges from three on, unless they are fixed."""
+    if len(cube.judges) < 2:
+        return None
+    tests, fixed_error = judge_tests(cube.cells, pairs)
+    return Judged(
+        judges=cube.judges,
+        cells=cube.cells,
+        is_fixed=fixes_judges(len(cube.judges), settings),
+        tests=tests,
+        fixed_error=fixed_error,
+    )
+
+
+def fixes_judges(n_judges: int, settings: CompareSettings) -> bool:
+    """Whether judges are no sample of judges: as asked, or as they are too few."""
+    return "judge" in settings.fixed or n_judges < FEWEST_JUDGES
 
 
 def _warn_if_unlinked(matrix: np.ndarray, names: Sequence[str]) -> None:
@@ -295,8 +330,9 @@ def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> Com
         topics=one.topics,
         scores=matrix,
         binary=None
-        if one.groups is not None or not one.design.is_plain or own is not None
+        if one.by_model or not one.design.is_plain or own is not None
         else binary_pairs(matrix, pairs, alpha=settings.alpha, correction=corrected.correction),
+        **_judge_figures(one.judged),
         **_design_figures(matrix, one.design),
         **_means(one, means, 1 - settings.alpha, own),
     )
@@ -309,6 +345,9 @@ def _means(one: Tested, means: np.ndarray, level: float, own: RunMoments | None)
         return {"mean_interval": own.intervals(level), "expected_mean": nothing}
     if not one.design.is_plain:
         return _robust_means(one, means, level)
+    if one.judged is not None and not one.judged.is_fixed:
+        limits = judged_mean_intervals(one.judged.cells, level)
+        return {"mean_interval": limits, "expected_mean": np.full(len(one.rows), np.nan)}
     if one.groups is None or one.instances is None:
         expected = expected_means(one.matrix)
         return {
@@ -320,6 +359,18 @@ def _means(one: Tested, means: np.ndarray, level: float, own: RunMoments | None)
         "expected_mean": np.full(len(one.rows), np.nan),
         "n_instances": tuple(len(places) for places in one.groups.values()),
         "instance_sd": instance_sds(one.instances, one.groups),
+    }
+
+
+def _judge_figures(judged: Judged | None) -> dict[str, Any]:
+    """Who judged, and standard errors of the differences with judges random and fixed."""
+    if judged is None:
+        return {}
+    return {
+        "judges": judged.judges,
+        "judges_fixed": judged.is_fixed,
+        "standard_error": judged.tests.standard_error,
+        "standard_error_fixed": judged.fixed_error,
     }
 
 
@@ -350,7 +401,7 @@ def _robust_means(one: Tested, means: np.ndarray, level: float) -> dict[str, Any
 
 def _smallest(one: Tested, sd: np.ndarray, level: float) -> np.ndarray:
     """What a paired t test would detect; of systems, whose instances vary too, it says nothing."""
-    if one.groups is not None:
+    if one.by_model:
         return np.full(len(sd), np.nan)
     if level <= 0.0:
         return np.full(len(sd), np.inf)
@@ -520,6 +571,9 @@ def _model_limits(tests: PairTests, level: float) -> np.ndarray:
     assert tests.standard_error is not None  # t tests and those by a model have both
     with np.errstate(invalid="ignore"):
         half_width = stdtrit(tests.df, 1.0 - 0.5 * level) * tests.standard_error
+        if tests.family_error is not None:
+            family = stdtrit(tests.family_df, 1.0 - 0.5 * level) * tests.family_error
+            half_width = np.fmax(half_width, family)
     half_width = np.where(tests.standard_error == 0.0, 0.0, half_width)
     return np.stack([tests.difference - half_width, tests.difference + half_width], axis=1)
 

@@ -90,7 +90,8 @@ def tested_words(result: CompareResult) -> str:
         if result.is_corrected
         else ""
     )
-    return f"{TESTS[result.test]}{corrected}"
+    name = result.test_words() if result.judges else TESTS[result.test]
+    return f"{name}{corrected}"
 
 
 def _add_comparison(panel: TwoRuns, result: CompareResult) -> None:

@@ -26,6 +26,8 @@ from steadyrank.present.view import (
     View,
     Words,
 )
+from steadyrank.stats.facets.design import judges_to_halve
+from steadyrank.stats.facets.pairs import FEWEST_JUDGES
 from steadyrank.stats.pairs.result import TOO_FEW, ZERO_VARIANCE
 from steadyrank.stats.run_means import best_first
 from steadyrank.stats.segments import FEWEST
@@ -56,6 +58,9 @@ MOST_PAIRS, TOP = 100, 10
 
 EXCEEDED = 0.08
 """Share of experiments with a false claim above which it is said, at level .05."""
+
+FEW_JUDGES = 4
+"""At most so many make intervals over judges wide."""
 
 MANY_COMPARISONS = 10
 """From so many on, t tests of all pairs exceeded their level on real scores made equal."""
@@ -158,6 +163,8 @@ def _against_words(result: CompareResult, better: int, worse: int) -> str:
 
 def cautions(result: CompareResult) -> Iterator[Finding]:
     """What makes decisions worth less than they look."""
+    if result.judges:
+        yield judged(result)
     if result.n_missing:
         yield Finding("compare.gaps", result.gaps(), {"n_missing": result.n_missing})
     audit = result.audit
@@ -178,6 +185,26 @@ def cautions(result: CompareResult) -> Iterator[Finding]:
     if is_holm and result.baseline is None and result.n_comparisons >= MANY_COMPARISONS:
         text = "Skewed differences make t tests of many pairs exceed alpha: --audit counts it."
         yield Finding("compare.skewness", text, {"n_comparisons": result.n_comparisons})
+
+
+def judged(result: CompareResult) -> Finding:
+    """Whether judges are a sample, and what that does to standard errors."""
+    n = len(result.judges)
+    values = {"judges": list(result.judges), "fixed": result.judges_fixed, "ratio": None}
+    if result.standard_error is not None and result.standard_error_fixed is not None:
+        known = result.standard_error_fixed > 0.0
+        ratios = result.standard_error[known] / result.standard_error_fixed[known]
+        values["ratio"] = float(np.nanmedian(ratios)) if len(ratios) else None
+    if result.judges_fixed:
+        few = f": {FEWEST_JUDGES} or more count as a sample" if n < FEWEST_JUDGES else ""
+        text = f"About these {number_word(n)} judges alone, not about others{few}."
+        return Finding("compare.judges", text, values)
+    text = f"The {n} judges are a sample of judges"
+    if values["ratio"] is not None:
+        text += f": errors are {values['ratio']:.1f} times those over topics"
+    if n <= FEW_JUDGES:
+        text += f"; {judges_to_halve(n, 1 - result.alpha)} judges would halve intervals"
+    return Finding("compare.judges", f"{text}.", values)
 
 
 def fragile(result: CompareResult) -> Iterator[Finding]:
@@ -353,6 +380,8 @@ ADJUSTED = Col(
 FIGURES = (
     Col("difference", form="change"),
     INTERVAL,
+    Col("standard_error", "s.e.", ".4f", "known", "topics and judges random"),
+    Col("standard_error_fixed", "s.e. fixed", ".4f", "known", "over topics, these judges"),
     PVALUE,
     ADJUSTED,
     Col("effect_size", "d", "+z.2f", about="mean difference over its standard deviation"),
@@ -553,6 +582,7 @@ def fields(results: Results) -> dict[str, Any]:
             "mode baseline family method interval_kind n_dropped n_samples seed "
             "comparison_alpha n_missing n_clusters design_effect effective_topics",
         ),
+        **({"judges": result.judges, "judges_fixed": result.judges_fixed} if result.judges else {}),
         "runs": result.run_rows(),
         **_segment_fields(result.segments),
     }

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from steadyrank.data.facets import averaged_facets
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.provenance import SETTINGS, check_alike, file_hashes, with_hashes
 from steadyrank.data.qrels import Qrels
@@ -171,10 +172,11 @@ def _is_same(baseline: Any, candidate: Any) -> bool:
 def _side(source: Any, reading: ReadingOptions, has_qrels: bool) -> _Side:
     """Scores or runs; several of a folder or a list are those of one system."""
     if isinstance(source, Scores):
+        source = averaged_facets(source)
         return _Side(name=_system_name(source), scores=source)
     is_path = isinstance(source, (str, os.PathLike))
     if is_path and _holds_scores(Path(source), has_qrels):
-        scores = read_scores(source)
+        scores = averaged_facets(read_scores(source))
         return _Side(name=_system_name(scores), scores=scores)
     if is_path and Path(source).is_dir():
         reading = {**reading, "name_from": "file"}
@@ -199,21 +201,11 @@ def _of_files(files: Sequence[Path]) -> Scores:
     """The scores of a run per file, as those of one system's runs."""
     parts = []
     for path in files:
-        scores = _answers_averaged(read_scores(path))
+        scores = averaged_facets(read_scores(path))
         if len(scores.runs) != 1:
             raise InputError(f"{path}: expected the scores of one run, got {len(scores.runs)}")
         parts.append(replace(scores, runs=(base_name(path),), run_info={}))
     return join_scores(*parts).with_run_info(system=["system"] * len(files))
-
-
-def _answers_averaged(scores: Scores) -> Scores:
-    """Repeated answers of one system have nothing in common but the topic: their means."""
-    if len(scores.runs) == 1 or "answer" not in scores.run_info:
-        return scores
-    systems = scores.run_info.get("system", ("",) * len(scores.runs))
-    if len(set(systems)) > 1:
-        return scores
-    return _mean_run(scores, systems[0] or scores.runs[0])
 
 
 def _mean_run(scores: Scores, name: str) -> Scores:
@@ -308,7 +300,7 @@ def _names(given: Sequence[_Side], chosen: Mapping[str, str]) -> list[str]:
 def _of_side(side: _Side, role: str, measures: Sequence[str], name: str) -> Scores:
     """The chosen measures of a run, or of the runs of one system."""
     assert side.scores is not None
-    scores = _answers_averaged(side.scores)
+    scores = side.scores
     systems = set(scores.run_info.get("system", scores.runs))
     if len(scores.runs) > 1 and len(systems) > 1:
         raise InputError(

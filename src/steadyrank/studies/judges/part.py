@@ -85,6 +85,6 @@ PART = part_of(
     why_not=_why_not,
     front=_front,
     varies="Other judges",
-    examine=lambda material: "--judge NAME=QRELS",
+    examine=lambda material: "" if material.n_levels("judge") > 1 else "--judge NAME=QRELS",
     of_two=_of_two,
 )

@@ -19,7 +19,7 @@ def _run(job: Job) -> tuple[StabilityResult, ...]:
     best: dict[str, Any] = {"alpha": settings.alpha if job.decided else None}
     if material.judge_qrels and has_expectation(parse_measure(material.measure)):
         best |= {"qrels": material.qrels, "judges": material.judge_qrels}
-    return tuple(
+    found = (
         stability(
             material.scores,
             measure=name,
@@ -30,6 +30,7 @@ def _run(job: Job) -> tuple[StabilityResult, ...]:
         )
         for name in material.scores.measures
     )
+    return tuple(one for one in found if isinstance(one, StabilityResult))
 
 
 PART = part_of(VIEW, run=_run, cost=lambda shape: Cost(fixed=0.02 * shape.n_measures, is_free=True))

@@ -7,12 +7,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steadyrank.present.figures import Plot
-from steadyrank.present.plot_style import QUIET, fixed, label, legend, look, panels
+from steadyrank.present.plot_style import (
+    COLOURS,
+    QUIET,
+    fixed,
+    label,
+    legend,
+    legend_above,
+    look,
+    panels,
+)
 from steadyrank.studies.stability.study import facet_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from steadyrank.studies.stability.facets import FacetsResult
     from steadyrank.studies.stability.study import StabilityResult, StabilityTable
 
 N_POINTS = 40
@@ -68,6 +78,58 @@ def _topics_shown(result: StabilityResult) -> np.ndarray:
     return np.union1d(np.round(np.geomspace(1, last, N_POINTS)).astype(int), asked)
 
 
+def draw_shares(result: FacetsResult | StabilityTable, ax: Axes) -> None:
+    """Shares of the variance of a difference, stacked, a bar for each measure."""
+    measures: Any = getattr(result, "results", (result,))
+    names = [one.measure for one in measures]
+    left = np.zeros(len(names))
+    for place, part in enumerate(SHARES):
+        share = np.array([one.difference_shares[part] for one in measures])
+        if share.any():
+            ax.barh(names, share, left=left, label=part, color=COLOURS[place], height=0.6)
+            for row, width in enumerate(share):
+                if width >= 0.06:
+                    middle = left[row] + width / 2.0
+                    ax.text(middle, row, f"{width:.0%}", ha="center", va="center", color="white")
+        left = left + share
+    ax.set_xlim(0, 1)
+    ax.invert_yaxis()
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    label(ax, x="share of the variance of a difference of two systems")
+    legend_above(ax, ncols=len(SHARES))
+
+
+def _is_graded(table: StabilityTable) -> bool:
+    return hasattr(table.results[0], "difference_shares")
+
+
+def draw_table(result: StabilityTable, ax: Axes) -> None:
+    """Of several measures: shares of graded answers, coefficients of other scores."""
+    (draw_shares if _is_graded(result) else draw_stability)(result, ax)
+
+
+def _table_size(table: StabilityTable) -> tuple[float, float]:
+    n = len(table.results)
+    return (6.4, 1.5 + 0.45 * n) if _is_graded(table) else (8.4, 3.4 * n + 0.4)
+
+
+def _table_words(table: StabilityTable) -> str:
+    n = len(table.results)
+    if _is_graded(table):
+        return f"Shares of the variance of a difference by {n} measures, a bar for each."
+    return (
+        "E rho² and Phi against the number of topics with intervals, a row of panels for each "
+        f"of {n} measures."
+    )
+
+
+SHARES = ("topics", "judges", "answers", "rest")
+
+SHARES_WORDS = (
+    "Shares of the variance of a difference in {measure}: topics {difference_shares[topics]:.0%}, "
+    "judges {difference_shares[judges]:.0%}, answers {difference_shares[answers]:.0%}."
+)
+
 WORDS = (
     "Stability of {measure} against the number of topics with an interval: with "
     "{coefficients[0].topics} topics E rho² is {coefficients[0].e_rho2:.2f} and Phi "
@@ -80,12 +142,6 @@ PLOTS = {
         "e_rho2": Plot(lambda r, ax: _draw_coefficient(r, ax, "e_rho2"), fixed(5.6, 4.0), WORDS),
         "phi": Plot(lambda r, ax: _draw_coefficient(r, ax, "phi"), fixed(5.6, 4.0), WORDS),
     },
-    "StabilityTable": {
-        "coefficients": Plot(
-            draw_stability,
-            lambda table: (8.4, 3.4 * len(table.results) + 0.4),
-            "E rho² and Phi against the number of topics with intervals, a row of panels for each "
-            "of {n_results} measures.",
-        )
-    },
+    "StabilityTable": {"coefficients": Plot(draw_table, _table_size, _table_words)},
+    "FacetsResult": {"shares": Plot(draw_shares, fixed(6.4, 1.9), SHARES_WORDS)},
 }

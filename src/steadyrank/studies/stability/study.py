@@ -13,6 +13,7 @@ from typing import Any
 
 from steadyrank._version import __version__
 from steadyrank.compute.random import Rng, seed_from
+from steadyrank.data.facets import averaged_facets, facets_of
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, measure_of
 from steadyrank.errors import InputError, check_number, warn
@@ -37,6 +38,7 @@ from steadyrank.studies.stability.components import (
     leave_one_out,
     study_components,
 )
+from steadyrank.studies.stability.facets import FacetsResult, study_facets
 from steadyrank.studies.stability.separation import (
     AssessorRank,
     Separation,
@@ -187,7 +189,7 @@ class StabilityResult(Framed):
 class StabilityTable:
     """What `stability` found on several measures, to draw it together."""
 
-    results: tuple[StabilityResult, ...]
+    results: tuple[StabilityResult | FacetsResult, ...]
 
 
 def facet_words(k: float, facet: str) -> str:
@@ -211,12 +213,18 @@ def stability(
     levels: Sequence[float] = LEVELS,
     facet: str = "auto",
     n_instances: Sequence[int] | None = None,
+    facets: Sequence[str] | None = None,
+    n_answers: Sequence[int] = (),
+    n_judges: Sequence[int] = (),
+    costs: Mapping[str, float] | None = None,
+    target: float | None = None,
     confidence: float = 0.95,
     judges: Mapping[str, Any] | None = None,
     alpha: float | None = 0.05,
     decided: Decided | None = None,
+    jobs: int | None = None,
     rng: Rng = 0,
-) -> StabilityResult:
+) -> StabilityResult | FacetsResult:
     """G-study and D-study of one measure, systems and topics crossed, with or without instances.
 
     E rho² = system / (system + residual / n): how well n topics keep the systems' order. Phi =
@@ -242,6 +250,15 @@ def stability(
         Phi's error also has assessor / k and topic_assessor / (n k).
     n_instances : sequence of int, optional
         Numbers of instances to look at; 1, 2, 5 and 10 unless given.
+    facets : sequence of str, optional
+        Those of `judge`, `answer` and `draw` that are components of their own; by default all
+        that the scores have several of. None of them, (), takes means over all.
+    n_answers, n_judges : sequence of int
+        Other numbers of answers and judges to look at, where these are facets.
+    costs : mapping, optional
+        Of one `topic`, one `answer` of a system and one grade by a `judge`.
+    target : float, optional
+        Standard error of a difference of two systems to plan for.
     confidence : float
         Of the intervals, which assume normal effects.
     judges : mapping, optional
@@ -252,13 +269,18 @@ def stability(
         omits `separation`.
     decided : result of `compare`, optional
         Decisions about all pairs of these runs to take for `separation` instead.
+    jobs : int, optional
+        Threads.
     rng : int, Generator or None
-        Seed of the draws behind intervals, where systems have instances, and of sign flips.
+        Seed of the draws behind intervals, where systems have instances or there are facets, and
+        of sign flips.
 
     Returns
     -------
-    StabilityResult
-        Variance components, E rho² and Phi with intervals, and the topics that each level requires.
+    StabilityResult or FacetsResult
+        Variance components, E rho² and Phi with intervals, and the topics that each level requires;
+        with `facets`, what a difference of two systems has of each component, its standard error,
+        and the judges one by one.
 
     Notes
     -----
@@ -290,11 +312,28 @@ def stability(
     seed = seed_from(rng)
     if judges and qrels is None:
         raise InputError("judges require qrels: scores alone do not order documents")
-    scores = scores_of(scores, None if judges and isinstance(scores, Scores) else qrels, measure)
+    judged = None if judges and isinstance(scores, Scores) else qrels
+    scores = scores_of(scores, judged, measure, has_facets=True)
     name = measure_of(scores, measure)
     scores = scores_in_order(scores, runs=True)
     check_open_unit("confidence", confidence)
     check_open_unit("alpha", 0.05 if alpha is None else alpha)
+    chosen = _chosen_facets(scores, facet) if facets is None else tuple(facets)
+    if chosen:
+        if judges:
+            raise InputError("these scores have judges or answers already: omit judges=")
+        others = {
+            f"n_{what}": [_check_size(what, size) for size in given]
+            for what, given in (("topics", n_topics), ("answers", n_answers), ("judges", n_judges))
+        }
+        asked_for: Any = {"costs": costs, "target": target, "jobs": jobs, **others}
+        return study_facets(scores, name, chosen, confidence=confidence, seed=seed, **asked_for)
+    if costs is not None or target is not None or n_answers or n_judges:
+        raise InputError(
+            "costs, targets and numbers of answers and judges require scores with judges or answers"
+        )
+    if facet == "auto":
+        scores = averaged_facets(scores)
     for level in levels:
         check_open_unit("level", check_number("level", level))
     sizes = [_check_size("topics", size) for size in n_topics]
@@ -326,6 +365,13 @@ def stability(
         assessors=assessor_ranks(scores, name, qrels, judges, alpha or 0.05) if judges else (),
         seed=seed,
     )
+
+
+def _chosen_facets(scores: Scores, facet: str) -> tuple[str, ...]:
+    """Those that the scores have several levels of, unless one facet is named instead."""
+    if facet != "auto":
+        return ()
+    return tuple(name for name in facets_of(scores) if len(set(scores.run_info[name])) > 1)
 
 
 def _check_size(what: str, size: Any) -> int:

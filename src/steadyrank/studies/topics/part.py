@@ -50,9 +50,11 @@ def _front(result: TopicsResult, findings: Findings) -> Front:
     has_order = np.abs(result.variances.difference) > SAME_MEAN
     share = float(mean_of_present(result.expected_reversal[has_order]))
     text = f"On {result.n_topics:,} other topics {swap_words(share, len(result.runs))}."
-    # Of systems with several runs, the first two runs are not what the page compares.
-    has_systems = has_instances(findings.material.scores)
-    tiles = [] if has_systems else _needed_tile(result, findings.material.settings.baseline)
+    # Of systems with several runs, the first two runs are not what the page compares, and with
+    # several judges topics alone may separate nothing.
+    material = findings.material
+    is_more = has_instances(material.scores) or material.n_levels("judge") > 1
+    tiles = [] if is_more else _needed_tile(result, findings.material.settings.baseline)
     return Front(swap=Finding("topics.swap", text, {"share": share}), tiles=tuple(tiles))
 
 

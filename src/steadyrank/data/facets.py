@@ -1,0 +1,223 @@
+"""Scores with more than systems and topics: judges, answers, draws, one run for each combination.
+
+A run of the cube is then one (system, judge, answer, draw), and `run_info` has these columns. An
+answer belongs to a system and a topic: the second answer to one topic has nothing to do with the
+second to another, so labels count within a topic only. Studies that know no facets work on means.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steadyrank.data.order import natural_key
+from steadyrank.data.scores import Scores, join_scores, mean_of_present
+from steadyrank.errors import InputError
+
+FACETS = ("judge", "answer", "draw")
+"""Columns of long tables, and of `run_info`."""
+
+NESTED = ("answer", "draw")
+"""Those whose labels count within a system and a topic; an empty answer is one, too."""
+
+MOST_STEPS, SETTLED = 200, 1e-12
+"""Of a fit with gaps."""
+
+Columns = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FacetCube:
+    """Scores of one measure by all facets; those that are not there have one level."""
+
+    systems: tuple[str, ...]
+    judges: tuple[str, ...]
+    topics: tuple[str, ...]
+    values: np.ndarray
+    """[system, topic, answer, judge, draw], NaN where missing."""
+
+    @property
+    def cells(self) -> np.ndarray:
+        """[system, topic, judge]: means over answers and draws."""
+        values = self.values.transpose(0, 1, 3, 2, 4)
+        return mean_of_present(values.reshape(*values.shape[:3], -1))
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """[system, topic]: means over all facets.
+
+        Where grades of a topic are missing, least-squares means of the model system + judge:
+        otherwise a system would gain by what a severe judge has not graded.
+        """
+        cells = self.cells
+        means = mean_of_present(cells)
+        gaps = np.isnan(cells).any(axis=(0, 2))
+        if gaps.any():
+            means[:, gaps] = _without_levels(cells[:, gaps])
+        return means
+
+
+def _without_levels(cells: np.ndarray) -> np.ndarray:
+    """Least-squares means [system, topic] of cells [system, topic, judge], topic by topic.
+
+    Systems and judges are fitted in turn until neither changes.
+    """
+    by_judge = np.moveaxis(cells, 0, -1)
+    level, means = np.zeros(by_judge.shape[:2]), mean_of_present(cells)
+    for _ in range(MOST_STEPS):
+        before = means
+        level = mean_of_present(by_judge - means.T[:, None, :])
+        means = mean_of_present(cells - level)
+        if np.nanmax(np.abs(means - before), initial=0.0) < SETTLED:
+            break
+    return np.asarray(means + mean_of_present(level))
+
+
+def facets_of(scores: Scores) -> tuple[str, ...]:
+    """The facets that the runs of these scores have.
+
+    >>> scores = Scores(measures=["m"], runs=["a/x", "a/y"], topics=["1"], values=[[[1.0], [2.0]]])
+    >>> facets_of(scores.with_run_info(system=["a", "a"], judge=["x", "y"]))
+    ('judge',)
+    """
+    info = scores.run_info
+    return tuple(name for name in FACETS if "system" in info and any(info.get(name, ())))
+
+
+def facet_cube(scores: Scores, measure: str, facets: Iterable[str] = FACETS) -> FacetCube:
+    """The scores of one measure by these facets; other columns tell nothing apart."""
+    n, chosen = len(scores.runs), [name for name in facets_of(scores) if name in set(facets)]
+    columns = {"system": _systems(scores)}
+    columns |= {name: scores.run_info[name] if name in chosen else ("",) * n for name in FACETS}
+    labels = {name: sorted(set(own), key=natural_key) for name, own in columns.items()}
+    labels["system"] = list(dict.fromkeys(columns["system"]))
+    places = {name: {label: i for i, label in enumerate(own)} for name, own in labels.items()}
+    order = ("system", "answer", "judge", "draw")
+    keys = np.array([[places[name][label] for label in columns[name]] for name in order])
+    _, first, counts = np.unique(keys, axis=1, return_index=True, return_counts=True)
+    if (counts > 1).any():
+        run = scores.runs[first[np.argmax(counts > 1)]]
+        raise InputError(
+            f"{run}: another run of its system has the same {' and '.join(chosen) or 'name'}: name "
+            "the column that distinguishes them (judge, answer or draw)"
+        )
+    values = np.full((*(len(labels[name]) for name in order), len(scores.topics)), np.nan)
+    values[tuple(keys)] = scores.matrix(measure)
+    return FacetCube(
+        systems=tuple(labels["system"]),
+        judges=tuple(labels["judge"]),
+        topics=scores.topics,
+        values=np.ascontiguousarray(values.transpose(0, 4, 1, 2, 3)),
+    )
+
+
+def _systems(scores: Scores) -> tuple[str, ...]:
+    """The system of each run, which is the run itself where none is named."""
+    named = scores.run_info.get("system", scores.runs)
+    return tuple(own or run for own, run in zip(named, scores.runs, strict=True))
+
+
+def averaged_facets(scores: Scores) -> Scores:
+    """The scores of the systems, means over all facets; scores without facets stay as they are.
+
+    >>> scores = Scores(measures=["m"], runs=["a/x", "a/y"], topics=["1"], values=[[[1.0], [2.0]]])
+    >>> averaged_facets(scores.with_run_info(system=["a", "a"], judge=["x", "y"])).values.tolist()
+    [[[1.5]]]
+    """
+    if not facets_of(scores):
+        return scores
+    cubes = [facet_cube(scores, measure) for measure in scores.measures]
+    last = dict(zip(_systems(scores), range(len(scores.runs)), strict=True))
+    kept = {
+        name: tuple(column[last[system]] for system in cubes[0].systems)
+        for name, column in scores.run_info.items()
+        if name not in (*FACETS, "system")
+    }
+    means = np.stack([cube.matrix for cube in cubes])
+    return replace(scores, runs=cubes[0].systems, values=means, run_info=kept)
+
+
+def faceted_runs(
+    runs: Sequence[str], topics: Sequence[str], columns: Columns
+) -> tuple[list[str], dict[str, dict[str, str]]]:
+    """Names of runs, one for each combination, and what `run_info` has to say about each.
+
+    Answers and draws that are numbered over all topics are numbered within each.
+
+    >>> faceted_runs(["a", "a"], ["1", "1"], {"judge": ["x", "y"]})[0]
+    ['a/x', 'a/y']
+    """
+    known: dict[str, Sequence[str]] = {"system": runs}
+    for name in FACETS:
+        if name in columns:
+            own, within = columns[name], list(zip(topics, *known.values(), strict=True))
+            known[name] = _numbered_within(own, within) if name in NESTED else own
+    combined = list(zip(*known.values(), strict=True))
+    info = {"/".join(parts): dict(zip(known, parts, strict=True)) for parts in set(combined)}
+    if len(info) < len(set(combined)):
+        raise InputError("two combinations of run and facets have the same name: rename the runs")
+    return ["/".join(parts) for parts in combined], info
+
+
+def _numbered_within(labels: Sequence[str], within: Sequence[tuple[str, ...]]) -> Sequence[str]:
+    """Labels as they are, or as numbers where more occur than any combination of `within` has."""
+    found: dict[tuple[str, ...], set[str]] = {}
+    for key, label in zip(within, labels, strict=True):
+        found.setdefault(key, set()).add(label)
+    every = set(labels)
+    if max(map(len, found.values()), default=0) == len(every) and "" not in every:
+        return labels
+    numbers = {
+        key: {label: str(i) for i, label in enumerate(sorted(own, key=natural_key), start=1)}
+        for key, own in found.items()
+    }
+    return [numbers[key][label] for key, label in zip(within, labels, strict=True)]
+
+
+def facets_from_names(scores: Scores, pattern: str) -> Scores:
+    """The scores with systems and facets from the named groups of a pattern in the runs' names.
+
+    Without a group `system` the system is the name without what the pattern matches.
+
+    >>> scores = Scores(measures=["m"], runs=["a_x", "a_y"], topics=["1"], values=[[[1.0], [2.0]]])
+    >>> facets_from_names(scores, "_(?P<judge>[xy])$").run_info
+    {'system': ('a', 'a'), 'judge': ('x', 'y')}
+    """
+    try:
+        compiled = re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise InputError(f"{pattern!r} is not a regular expression: {error}") from None
+    groups = set(compiled.groupindex)
+    if not groups & set(FACETS) or groups - {"system", *FACETS}:
+        raise InputError(
+            f"{pattern!r} must have named groups of judge, answer, draw and system, such as "
+            "'_(?P<judge>[^_]+)$'"
+        )
+    columns: dict[str, list[str]] = {"system": [], **{name: [] for name in groups}}
+    for run in scores.runs:
+        match = compiled.search(run)
+        if match is None:
+            raise InputError(f"{pattern!r} does not match the run {run!r}: it must match all runs")
+        found = {"system": run[: match.start()] + run[match.end() :], **match.groupdict("")}
+        for name, column in columns.items():
+            column.append(found[name])
+    return scores.with_run_info(**columns)
+
+
+def scores_by_judges(scores: Mapping[str, Scores]) -> Scores:
+    """One cube of the same runs by several judges, each with its scores.
+
+    >>> one = Scores(measures=["m"], runs=["a"], topics=["1"], values=[[[1.0]]])
+    >>> scores_by_judges({"x": one, "y": one}).runs
+    ('a/x', 'a/y')
+    """
+    parts = [
+        replace(own, runs=tuple(f"{run}/{judge}" for run in own.runs), meta={}).with_run_info(
+            system=_systems(own), judge=[judge] * len(own.runs)
+        )
+        for judge, own in scores.items()
+    ]
+    return join_scores(*parts)

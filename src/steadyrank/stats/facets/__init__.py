@@ -1,0 +1,1 @@
+"""Scores by judges and answers beside systems and topics: what varies, and what that leaves."""

@@ -1,0 +1,198 @@
+"""What a difference of two systems varies by, and what is best bought next.
+
+The variance of a difference is 2 (st/n + a/(nK) + sg/L + stg/(nL) + ag/(nKL) + e/(nKLR)), with n
+topics, K answers, L judges and R draws; what topics and judges do to all systems alike cancels.
+The judges' part sg/L does not fall with topics, so that there are targets which no number of topics
+reaches.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from scipy.special import stdtrit
+
+from steadyrank.errors import InputError, check_number
+from steadyrank.stats.facets.components import GradedComponents, Sizes
+from steadyrank.stats.interval import Interval
+
+PARTS = {"system:topic": "topics", "answer": "answers", "system:judge": "judges"}
+"""Whose share of a difference a component is; the rest falls with everything."""
+
+MOST_ANSWERS, MOST_JUDGES = 20, 200
+"""Numbers that an allocation tries."""
+
+Stability = Callable[[GradedComponents, Sizes], float]
+
+PRICED = ("topic", "answer", "judge")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Purchase:
+    """Numbers of topics, answers and judges, what they cost, and the standard error they give."""
+
+    topics: int
+    answers: int
+    judges: int
+    standard_error: float
+    cost: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allocation:
+    """What to buy next."""
+
+    doubled: dict[str, float]
+    """The standard error with twice the topics, answers or judges."""
+    target: float | None
+    """The standard error that is wanted."""
+    costs: dict[str, float] | None
+    topics_needed: float | None = None
+    """With these judges and answers; infinite where no number reaches the target."""
+    judges_needed: int | None = None
+    """The fewest with which some number of topics reaches the target."""
+    cheapest: Purchase | None = None
+    """By the costs, where some are given."""
+
+
+def standard_error(g: GradedComponents, at: Sizes, *, fixed: bool = False) -> float:
+    """Of the difference of two systems; with judges `fixed`, about these judges and no others."""
+    weights = g.difference_weights(at)
+    return math.sqrt(g.total(weights | ({"system:judge": 0.0} if fixed else {})))
+
+
+def standard_error_interval(g: GradedComponents, at: Sizes) -> Interval:
+    """The interval of the same, judges being a sample."""
+    return Interval(*map(math.sqrt, g.interval_of(g.difference_weights(at))))
+
+
+def difference_shares(g: GradedComponents, at: Sizes) -> dict[str, float]:
+    """Of the variance of a difference: what topics, judges and answers have, and the rest.
+
+    What is confounded counts for the first of its components: with one answer, topics have both.
+    """
+    weights = g.difference_weights(at)
+    shares = dict.fromkeys(("topics", "judges", "answers", "rest"), 0.0)
+    total = g.total(weights) or 1.0
+    for name, weight in weights.items():
+        shares[PARTS.get(g.first(name), "rest")] += weight * g.variance[name] / total
+    return shares
+
+
+def e_rho2(g: GradedComponents, at: Sizes) -> float:
+    """Relative stability: system / (system + what may change the order)."""
+    return _stability(g, 0.5 * g.total(g.difference_weights(at)))
+
+
+def phi(g: GradedComponents, at: Sizes) -> float:
+    """Absolute stability: system / (system + all that may change a mean score)."""
+    return _stability(g, g.total(g.mean_weights(at)))
+
+
+def _stability(g: GradedComponents, error: float) -> float:
+    signal = g.variance["system"]
+    return signal / (signal + error) if signal + error > 0.0 else 0.0
+
+
+def topics_for_level(g: GradedComponents, level: float, stability: Stability) -> float:
+    """The fewest topics with which E rho² or Phi reaches a level, all else as it is."""
+
+    def error(n: float) -> float:
+        value = stability(g, replace(g.sizes, topics=n))
+        return math.inf if value <= 0.0 else 1.0 / value - 1.0
+
+    once, limit = error(1.0), error(math.inf)
+    room = 1.0 / level - 1.0 - limit
+    return max(1, math.ceil((once - limit) / room * (1 - 1e-12))) if room > 0.0 else math.inf
+
+
+def topics_for(g: GradedComponents, at: Sizes, target: float) -> float:
+    """The fewest topics with this standard error, answers and judges as given; maybe infinite."""
+    once, limit = (standard_error(g, replace(at, topics=n)) ** 2 for n in (1, math.inf))
+    room = target**2 - limit
+    if room <= 0.0:
+        return math.inf
+    return max(1, math.ceil((once - limit) / room * (1.0 - 1e-12)))
+
+
+def allocation(
+    g: GradedComponents, *, target: float | None = None, costs: Mapping[str, float] | None = None
+) -> Allocation:
+    """What doubling each number buys, and how a target is reached, at the least cost if known.
+
+    `costs` are of one topic, of one answer of one system, and of one grade by one judge; n topics
+    with K answers of each of m systems and L judges cost n (topic + m K (answer + L judge)).
+    """
+    own, known = g.sizes, None if costs is None else _checked_costs(costs)
+    if target is not None and not check_number("target", target) > 0.0:
+        raise InputError(f"target must be a standard error above 0, got {target!r}")
+    # Of other numbers of answers and judges only data with several of them say something.
+    judges = range(1, MOST_JUDGES + 1) if "system:judge" in g.variance else ()
+    answers = range(1, MOST_ANSWERS + 1) if own.answers > 1 else ()
+    grown = ["topics", *(["answers"] if answers else []), *(["judges"] if judges else [])]
+    doubled = {
+        name: standard_error(g, replace(own, **{name: 2 * getattr(own, name)})) for name in grown
+    }
+    if target is None:
+        return Allocation(doubled=doubled, target=None, costs=known)
+    tried = [
+        replace(own, answers=k, judges=judged)
+        for k in answers or (round(own.answers),)
+        for judged in judges or (round(own.judges),)
+    ]
+    bought = [] if known is None else [_purchase(g, at, target, known) for at in tried]
+    enough = (k for k in judges if topics_for(g, replace(own, judges=k), target) < math.inf)
+    return Allocation(
+        doubled=doubled,
+        target=target,
+        costs=known,
+        topics_needed=topics_for(g, own, target),
+        judges_needed=next(enough, None),
+        cheapest=min(filter(None, bought), key=lambda one: one.cost, default=None),
+    )
+
+
+def _checked_costs(costs: Mapping[str, float]) -> dict[str, float]:
+    for name, cost in costs.items():
+        if name not in PRICED:
+            raise InputError(f"costs are of {', '.join(PRICED)}, got {name!r}")
+        if not check_number(f"cost of {name}", cost) >= 0.0:
+            raise InputError(f"the cost of {name} must be at least 0, got {cost!r}")
+    if not any(costs.values()):
+        raise InputError("all costs are 0: give some of topic, answer and judge a cost")
+    return {name: float(costs.get(name, 0.0)) for name in PRICED}
+
+
+def _purchase(
+    g: GradedComponents, at: Sizes, target: float, costs: Mapping[str, float]
+) -> Purchase | None:
+    """The fewest topics that reach the target, with their cost; None where no number does."""
+    n = max(2.0, topics_for(g, at, target))
+    if not math.isfinite(n):
+        return None
+    graded = at.answers * (costs["answer"] + at.judges * at.draws * costs["judge"])
+    return Purchase(
+        topics=int(n),
+        answers=int(at.answers),
+        judges=int(at.judges),
+        standard_error=standard_error(g, replace(at, topics=n)),
+        cost=n * (costs["topic"] + g.n_systems * graded),
+    )
+
+
+def judges_to_halve(n_judges: int, confidence: float = 0.95) -> int:
+    """Judges with which an interval over judges, t(L - 1) sqrt(sg / L), is half as wide.
+
+    >>> [judges_to_halve(n) for n in (2, 3, 5)]
+    [3, 5, 13]
+    """
+
+    def width(n: int) -> float:
+        return float(stdtrit(n - 1.0, 0.5 + 0.5 * confidence)) / math.sqrt(n)
+
+    n = n_judges
+    while width(n) > 0.5005 * width(n_judges):
+        n += 1
+    return n

@@ -1,0 +1,203 @@
+"""`stability` of graded answers: which share of a difference is the judges', and what to buy next.
+
+For anyone who grades the answers of systems by people or language models (the model is that of
+`steadyrank.stats.facets.components`). Components, what a difference of two systems has of each, the
+standard error for other numbers of topics, answers and judges, and the judges one by one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr
+
+from steadyrank._version import __version__
+from steadyrank.data.facets import FACETS, FacetCube, facet_cube, facets_of
+from steadyrank.data.scores import Scores
+from steadyrank.errors import InputError, check_choice
+from steadyrank.notebook import Framed, shown_by
+from steadyrank.stats.facets import design
+from steadyrank.stats.facets.components import GradedComponents, Sizes, graded_components
+from steadyrank.stats.facets.judges import JudgeFigures, effective_judges, judge_figures, outlier_of
+from steadyrank.stats.interval import Interval
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.run_means import adjusted_means
+from steadyrank.words import counted
+
+MOST_SYSTEMS = 300
+"""Whose ranks by each judge are found: their pairs are tested for every judge."""
+
+VARIED = {
+    "judges": ("system:judge", "system:topic:judge", "answer:judge", "residual"),
+    "answers": ("answer", "answer:judge", "residual"),
+}
+"""What a fresh draw of each changes of a difference."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by("studies.stability.facets_view:VIEW.text", listed=True)
+class FacetsResult(Framed):
+    """What `stability` found of scores with judges, answers or draws, on one measure.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> scores = sr.simulated_facets(n_systems=6, n_topics=40, n_judges=4, rng=1)
+    >>> result = sr.stability(scores, facets=["judge"])
+    >>> result.standard_error > result.standard_error_fixed
+    True
+    """
+
+    measure: str
+    facets: tuple[str, ...]
+    systems: tuple[str, ...]
+    components: GradedComponents
+    d_study: tuple[dict[str, Any], ...]
+    """For numbers of `topics`, `answers` and `judges`, those at hand first: `standard_error` of a
+    difference with its interval, `e_rho2` and `phi`."""
+    allocation: design.Allocation
+    judges: tuple[JudgeFigures, ...]
+    """One by one; none of a single judge."""
+    effective_judges: float
+    """Independent judges that these are worth; NaN of a single judge."""
+    swaps: dict[str, float]
+    """Expected share of the pairs that change their order with as many other judges, or answers."""
+    confidence: float
+    seed: int
+
+    @property
+    def difference_shares(self) -> dict[str, float]:
+        """Of the variance of a difference of two systems: topics, judges, answers, the rest."""
+        return design.difference_shares(self.components, self.components.sizes)
+
+    @property
+    def standard_error(self) -> float:
+        """Of a difference, topics, answers and judges being samples."""
+        return float(self.d_study[0]["standard_error"])
+
+    @property
+    def standard_error_interval(self) -> Interval:
+        """Its interval."""
+        return Interval(*self.d_study[0]["standard_error_interval"])
+
+    @property
+    def standard_error_fixed(self) -> float:
+        """The same about these judges and no others, as an interval over topics alone has it."""
+        return design.standard_error(self.components, self.components.sizes, fixed=True)
+
+    @property
+    def outlier(self) -> JudgeFigures | None:
+        """The judge who orders the systems least like the others, if topics show that."""
+        return outlier_of(self.judges)
+
+    @property
+    def error_correlation(self) -> float:
+        """rho of the judges' errors, with which L judges are worth L / (1 + (L - 1) rho)."""
+        n = len(self.judges)
+        return (n / self.effective_judges - 1.0) / (n - 1.0) if n > 1 else math.nan
+
+    def caption(self) -> str:
+        """What a table of this result must say: sizes, method, intervals, version."""
+        g = self.components
+        gaps = f", {g.n_missing:,} scores missing" if g.n_missing else ""
+        return (
+            f"{self.measure}, {self.size_words()}{gaps}, all random; {g.method}; "
+            f"{self.confidence:.0%} intervals; steadyrank {__version__}."
+        )
+
+    def size_words(self, separator: str = " × ", *, all_: bool = True) -> str:
+        """Numbers of judges, answers and draws, those of them that are facets, or of all."""
+        at = self.components.sizes
+        numbers = {"answer": at.answers, "judge": at.judges, "draw": at.draws}
+        numbers = {name: numbers[name] for name in numbers if name in self.facets}
+        if all_:
+            numbers = {"system": self.components.n_systems, "topic": at.topics} | numbers
+        return separator.join(counted(number, name, form=".3g") for name, number in numbers.items())
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dictionary per number of topics, answers and judges."""
+        return [{"measure": self.measure, **row} for row in self.d_study]
+
+
+def study_facets(
+    scores: Scores,
+    measure: str,
+    facets: Sequence[str],
+    *,
+    n_topics: Sequence[int] = (),
+    n_answers: Sequence[int] = (),
+    n_judges: Sequence[int] = (),
+    costs: Mapping[str, float] | None = None,
+    target: float | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
+    jobs: int | None = None,
+) -> FacetsResult:
+    """The result of one measure of scores with these facets."""
+    for name in facets:
+        check_choice("facet", name, FACETS)
+        if name not in facets_of(scores):
+            raise InputError(
+                f"the scores have no {name}s: give a long table with a column {name}, or find it "
+                f"in the runs' names (--facet-from '(?P<{name}>...)')"
+            )
+    cube = facet_cube(scores, measure, facets)
+    if not np.nanstd(cube.values) > 0.0:
+        raise InputError(f"{measure}: every score is the same: there is no variance to split")
+    g = graded_components(cube.values, confidence=confidence, rng=seed)
+    several, cells = len(cube.judges) > 1, cube.cells
+    how: Any = {"alpha": 1 - confidence, "seed": seed, "jobs": jobs}
+    own = g.sizes
+    judges = n_judges or (2 * own.judges, 4 * own.judges) if several else ()
+    answers = n_answers or (2 * own.answers,) if own.answers > 1 else ()
+    designs = [
+        replace(own, topics=n, answers=k, judges=count)
+        for count in dict.fromkeys((own.judges, *judges))
+        for k in dict.fromkeys((own.answers, *answers))
+        for n in dict.fromkeys((own.topics, *(n_topics or (2 * own.topics, 4 * own.topics))))
+    ]
+    small = several and len(cube.systems) <= MOST_SYSTEMS
+    return FacetsResult(
+        measure=measure,
+        facets=tuple(facets),
+        systems=cube.systems,
+        components=g,
+        d_study=tuple(_design_row(g, at) for at in designs),
+        allocation=design.allocation(g, target=target, costs=costs),
+        judges=judge_figures(cells, cube.judges, **how) if small else (),
+        effective_judges=effective_judges(cells) if several else math.nan,
+        swaps=dict(_swaps(g, cube)),
+        confidence=confidence,
+        seed=seed,
+    )
+
+
+def _design_row(g: GradedComponents, at: Sizes) -> dict[str, Any]:
+    return {
+        "topics": int(at.topics),
+        "answers": at.answers,
+        "judges": at.judges,
+        "standard_error": design.standard_error(g, at),
+        "standard_error_interval": design.standard_error_interval(g, at),
+        "e_rho2": design.e_rho2(g, at),
+        "phi": design.phi(g, at),
+    }
+
+
+def _swaps(g: GradedComponents, cube: FacetCube) -> Iterable[tuple[str, float]]:
+    """How many pairs a fresh draw of judges, or of answers, would turn, all else staying.
+
+    Two draws of what varies differ with twice its variance v: a pair with difference d turns with
+    probability Phi(-|d| / sqrt(2 v)).
+    """
+    means = adjusted_means(cube.matrix)
+    gaps = np.abs(np.diff(means[all_pairs(len(means))], axis=1))
+    weights = g.difference_weights(g.sizes)
+    for name, members in VARIED.items():
+        v = g.total({part: weights[part] for part in members if part in weights})
+        if getattr(g.sizes, name) > 1 and v > 0.0:
+            yield name, float(np.nanmean(ndtr(-gaps / math.sqrt(2.0 * v))))

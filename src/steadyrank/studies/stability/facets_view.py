@@ -1,0 +1,262 @@
+"""How `stability` of graded answers is shown: what it says, its tables and figure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from steadyrank.present.json import picked
+from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
+from steadyrank.stats.facets.design import e_rho2, judges_to_halve, phi, topics_for_level
+from steadyrank.studies.stability.facets import FacetsResult
+from steadyrank.words import counted, interval, listed
+
+Results = Sequence[FacetsResult]
+"""One per measure, the one that ranks the runs first."""
+
+LEVELS, BOTH = (0.8, 0.9, 0.95), (e_rho2, phi)
+"""Stability that topics are found for."""
+
+FEW_JUDGES = 4
+"""At most so many make the judges' variance hardly known."""
+
+
+def findings(results: Results) -> list[Finding]:
+    """What the measure that ranks the runs says."""
+    result = results[0]
+    return [_shares(result), *_bought(result), *_judges(result), *_unknown(result)]
+
+
+def _shares(result: FacetsResult) -> Finding:
+    """The judges' share of a difference, else the largest; what topics alone leave out."""
+    shares, fixed = result.difference_shares, result.standard_error_fixed
+    most = "judges" if shares["judges"] > 0.0 else max(shares, key=shares.__getitem__)
+    text = f"{shares[most]:.0%} of the variance of a difference is due to {most}"
+    if most == "judges" and fixed > 0.0:
+        short = result.standard_error / fixed
+        text += f"; intervals over topics alone are {short:.1f} times too short"
+    return Finding("stability.shares", f"{text}.", dict(shares))
+
+
+def _bought(result: FacetsResult) -> Iterator[Finding]:
+    """How a target is reached, or what no number of topics reaches."""
+    g, plan = result.components, result.allocation
+    these, least = result.size_words(" and ", all_=False), g.variance.get("system:judge", 0.0)
+    if plan.target is None:
+        if least > 0.0:
+            least = math.sqrt(2.0 * least / g.sizes.judges)
+            text = (
+                f"With {counted(g.sizes.judges, 'judge', form='g')}, no number of topics brings "
+                f"the standard error below {least:.3g} (now {result.standard_error:.3g})."
+            )
+            yield Finding("stability.least", text, {"standard_error": least})
+        return
+    if plan.topics_needed is not None and math.isfinite(plan.topics_needed):
+        needed = counted(plan.topics_needed, "topic", form=",")
+        text = f"A standard error of {plan.target:g} requires {needed} with {these}."
+    else:
+        more = "" if plan.judges_needed is None else f": it takes {plan.judges_needed} judges"
+        text = f"With {these} no number of topics reaches {plan.target:g}{more}."
+    yield Finding("stability.target", text, {"target": plan.target, "topics": plan.topics_needed})
+    best = plan.cheapest
+    if best is not None:
+        sizes = [counted(getattr(best, f"{name}s"), name) for name in ("topic", *result.facets)]
+        text = f"Cheapest for {plan.target:g}: {' × '.join(sizes)}, at a cost of {best.cost:,.4g}."
+        yield Finding("stability.cheapest", text, asdict(best))
+
+
+def _judges(result: FacetsResult) -> Iterator[Finding]:
+    """Who differs from all others, and how many independent judges they are worth."""
+    n, odd = len(result.judges), result.outlier
+    if odd is not None:
+        tau = f"{odd.tau.tau:.2f} {interval((odd.tau.low, odd.tau.high), '.2f')}"
+        text = f"{odd.judge} orders the systems least like the other judges: tau {tau}."
+        yield Finding("stability.outlier", text, {"judge": odd.judge, "tau": odd.tau.tau})
+    if n > 2:
+        text = f"The {n} judges are worth {result.effective_judges:.1f} independent ones."
+        yield Finding("stability.effective", text, {"judges": result.effective_judges})
+    if 1 < n <= FEW_JUDGES:
+        more = judges_to_halve(n, result.confidence)
+        text = f"{n} judges hardly show how judges vary: {more} would halve intervals over judges."
+        yield Finding("stability.few_judges", text, {"judges": n, "halving": more})
+
+
+def _unknown(result: FacetsResult) -> Iterator[Finding]:
+    """What the layout does not separate or identify, and what came out negative."""
+    g = result.components
+    held = {name: [part for part in own if part != name] for name, own in g.confounded.items()}
+    if held:
+        said = "; ".join(f"{name} holds {listed(parts)}" for name, parts in held.items())
+        yield Finding("stability.confounded", f"Not separated: {said}.", held)
+    for name in g.unidentified:
+        yield Finding(f"stability.unidentified.{name}", f"The gaps leave no estimate of {name}.")
+    for name, value in g.raw.items():
+        if value < 0.0:
+            text = f"The {name} component came out as {value:.3g} and counts as 0: it is too small."
+            yield Finding(f"stability.below_zero.{name}", text, {"variance": value})
+
+
+def _component_rows(results: Results) -> Iterator[dict[str, Any]]:
+    for result in results:
+        g = result.components
+        weights = g.difference_weights(g.sizes)
+        total, spans = g.total(weights) or 1.0, g.intervals
+        for name, value in g.variance.items():
+            share = weights[name] * value / total if name in weights else None
+            row = {"measure": result.measure, "component": name, "variance": value}
+            yield row | {"interval": spans[name], "difference_share": share}
+
+
+def _judge_rows(results: Results) -> list[dict[str, Any]]:
+    """One dictionary per judge, with the ranks it gives, as in JSON."""
+    return [
+        {
+            "measure": result.measure,
+            "judge": own.judge,
+            "mean": own.mean,
+            "agreement": own.agreement,
+            "tau": own.tau.tau,
+            "tau_interval": [own.tau.low, own.tau.high],
+            "outlier": own is result.outlier,
+            "ranks": [
+                {"run": run, "rank": int(rank), "rank_set": places.tolist()}
+                for run, rank, places in zip(result.systems, own.rank, own.rank_set, strict=True)
+            ],
+        }
+        for result in results
+        for own in result.judges
+    ]
+
+
+def _rank_rows(results: Results) -> list[dict[str, Any]]:
+    """One row per system: its rank and rank set by each judge, best by the mean rank first."""
+    rows: dict[str, dict[str, Any]] = {run: {"run": run, "sum": 0} for run in results[0].systems}
+    for own in _judge_rows(results[:1]):
+        for each in own["ranks"]:
+            low, high = each["rank_set"]
+            rows[each["run"]][own["judge"]] = f"{each['rank']} [{low}–{high}]"
+            rows[each["run"]]["sum"] += each["rank"]
+    return sorted(rows.values(), key=lambda row: row["sum"])
+
+
+MEASURE = Col("measure", form="name", when=lambda results: len(results) > 1)
+SURE = "{confidence:.0%} interval"
+
+COMPONENTS = TableSpec(
+    id="facets-components",
+    rows=_component_rows,
+    columns=(
+        MEASURE,
+        Col("component", form="name"),
+        Col("variance", form=".5f"),
+        Col("interval", SURE, ".5f"),
+        Col("difference_share", "of a difference", "percent"),
+    ),
+    caption=lambda results: results[0].caption(),
+)
+DESIGNS = TableSpec(
+    id="facets-d-study",
+    rows=lambda results: [row for result in results for row in result.rows()],
+    columns=(
+        MEASURE,
+        Col("topics", form="count"),
+        Col("answers", form=".3g", when="varies"),
+        Col("judges", form=".3g", when="varies"),
+        Col("standard_error", "standard error", ".4f"),
+        Col("standard_error_interval", SURE, ".4f"),
+        Col("e_rho2", "E rho²", ".3f"),
+        Col("phi", "Phi", ".3f"),
+    ),
+    caption="D-study: standard error of a difference for these numbers (docs/stability.md).",
+)
+JUDGES = TableSpec(
+    id="facets-judges",
+    rows=_judge_rows,
+    when=lambda results: bool(results[0].judges),
+    columns=(
+        MEASURE,
+        Col("judge", form="name"),
+        Col("mean", form=".3f"),
+        Col("agreement", form=".3f", about="Lin's concordance with the others: quadratic kappa"),
+        Col("tau", form=".3f", about="of the systems' means with those by all other judges"),
+        Col("tau_interval", SURE, ".3f"),
+        Col("outlier", form="yes", when="varies"),
+    ),
+    caption="Judges one by one: agreement beyond chance, tau with all others over topics.",
+)
+RANKS = TableSpec(
+    id="facets-ranks",
+    rows=_rank_rows,
+    when=lambda results: bool(results[0].judges) and len(results) == 1,
+    columns=lambda results: (
+        Col("run", "system", "name"),
+        *(Col(own.judge, literal(own.judge), "name") for own in results[0].judges),
+    ),
+    caption="Rank [rank set] of each system by each judge; sets are simultaneous for one judge.",
+)
+
+
+def fields(results: Results) -> dict[str, Any]:
+    """The promised keys of one measure; of several, a list of such objects."""
+    if len(results) > 1:
+        return {"studies": [VIEW.json([result]) for result in results]}
+    result = results[0]
+    g = result.components
+    own = "measure facets difference_shares standard_error standard_error_interval "
+    own += "standard_error_fixed d_study effective_judges error_correlation confidence seed"
+    return {
+        "variance": g.variance,
+        **{key: result.d_study[0][key] for key in ("e_rho2", "phi")},
+        "topics_needed": [
+            {"level": level} | {one.__name__: topics_for_level(g, level, one) for one in BOTH}
+            for level in LEVELS
+        ],
+        "components": g.variance,
+        "component_intervals": g.intervals,
+        "components_raw": g.raw,
+        **picked(result, own),
+        "allocation": asdict(result.allocation),
+        "judges": _judge_rows(results),
+        "swap_shares": result.swaps,
+        **picked(g, "confounded unidentified method n_systems n_missing"),
+        **{f"n_{name}": number for name, number in asdict(g.sizes).items()},
+    }
+
+
+def describe(results: Results) -> str:
+    """The sentence for a paper."""
+    result = results[0]
+    shares = [f"{share:.0%} to {name}" for name, share in result.difference_shares.items() if share]
+    parts = listed(shares).replace("to rest", "to the rest")
+    return (
+        f"We scored {result.size_words()} by {result.measure}. The variance of a difference of two "
+        f"systems is due {parts}; its standard error is {result.standard_error:.3g} over topics, "
+        f"answers and judges, and {result.standard_error_fixed:.3g} over topics alone "
+        f"({result.components.method})."
+    )
+
+
+VIEW = View(
+    words=Words(
+        title="Judges and answers",
+        question="How much of a difference is due to the judges and to single answers?",
+        means=(
+            "Topics, answers and judges count as samples of those that could have been taken. The "
+            "judges' share of a difference falls with more judges alone, not with more topics."
+        ),
+        means_not="Errors that all judges share are in no component: no other judge tells them.",
+    ),
+    findings=findings,
+    tables=(COMPONENTS, DESIGNS, JUDGES, RANKS),
+    csv="facets-d-study",
+    fields=fields,
+    describe=describe,
+    figure=FigureSpec(
+        id="facets-shares",
+        caption="Shares of the variance of a difference of two systems.",
+        kind="shares",
+        of=lambda results: results[0],
+    ),
+)

@@ -1,0 +1,94 @@
+"""`stability` of graded answers: what it finds of known components, and what it says."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import steadyrank as sr
+from steadyrank.errors import InputError
+from steadyrank.studies.stability.facets_view import VIEW, findings
+
+
+@pytest.fixture(scope="module")
+def result():
+    scores = sr.simulated_facets(n_systems=12, n_topics=150, n_judges=8, n_answers=3, rng=3)
+    return sr.stability(scores, costs={"topic": 2, "answer": 0.01, "judge": 0.02}, target=0.12)
+
+
+def test_components_are_near_the_truth(result):
+    truth = {"system:topic": 0.08, "answer": 0.03, "system:judge": 0.06, "topic:judge": 0.18}
+    for name, value in truth.items():
+        low, high = result.components.intervals[name]
+        assert low < result.components.variance[name] < high
+        assert result.components.variance[name] == pytest.approx(value, rel=0.35)
+
+
+def test_json_has_the_promised_keys(result):
+    found = json.loads(VIEW.text([result], "json"))
+    promised = "components difference_shares standard_error standard_error_fixed allocation judges"
+    assert set(promised.split()) <= found.keys()
+    assert set(found["difference_shares"]) == {"topics", "judges", "answers", "rest"}
+    assert sum(found["difference_shares"].values()) == pytest.approx(1)
+    assert found["standard_error"] > found["standard_error_fixed"]
+    cheapest = found["allocation"]["cheapest"]
+    assert cheapest["standard_error"] <= 0.12
+    assert {"topics", "answers", "judges", "cost"} <= cheapest.keys()
+    assert len(found["judges"]) == 8
+    assert found["confounded"] == {"residual": ["answer:judge", "residual"]}
+
+
+def test_no_number_of_topics_is_said():
+    scores = sr.simulated_facets(n_judges=3, n_topics=40, components={"system:judge": 0.2}, rng=5)
+    found = sr.stability(scores, target=0.05)
+    said = {finding.id: finding.text for finding in findings([found])}
+    assert "no number of topics reaches 0.05: it takes" in said["stability.target"]
+    assert "3 judges hardly show how judges vary: 5 would halve" in said["stability.few_judges"]
+    assert found.allocation.topics_needed == math.inf
+    assert json.loads(VIEW.text([found], "json"))["allocation"]["topics_needed"] is None
+
+
+def test_facets_are_found_and_can_be_chosen():
+    scores = sr.simulated_facets(n_judges=3, n_answers=2, n_topics=20, rng=1)
+    assert sr.stability(scores).facets == ("judge", "answer")
+    plain = sr.stability(scores, facets=[])
+    assert list(plain.components.variance) == ["system", "topic", "residual"]
+    with pytest.raises(InputError, match="another run of its system has the same judge"):
+        sr.stability(scores, facets=["judge"])
+    with pytest.raises(InputError, match="the scores have no draws"):
+        sr.stability(scores, facets=["draw"])
+    with pytest.raises(InputError, match="unknown facet 'assessor'"):
+        sr.stability(scores, facets=["assessor"])
+    with pytest.raises(InputError, match="require scores with judges or answers"):
+        sr.stability(plain_scores(), target=0.1)
+
+
+def plain_scores():
+    values = np.random.default_rng(0).random((1, 4, 10))
+    return sr.Scores(measures=["AP"], runs="abcd", topics=range(10), values=values)
+
+
+def test_answers_alone_are_the_answers_share():
+    scores = sr.simulated_facets(n_judges=1, n_answers=4, n_topics=60, rng=2)
+    found = sr.stability(scores)
+    assert found.difference_shares["judges"] == 0
+    assert found.difference_shares["answers"] > 0
+    assert found.standard_error == found.standard_error_fixed
+    assert found.judges == ()
+    assert set(found.swaps) == {"answers"}
+
+
+def test_the_figure_and_the_paragraph(result):
+    assert result.plot() is not None
+    assert "its standard error is" in VIEW.paragraph([result])
+
+
+def test_gaps_change_little():
+    whole = sr.simulated_facets(n_systems=8, n_topics=60, n_judges=5, rng=4)
+    gapped = sr.simulated_facets(n_systems=8, n_topics=60, n_judges=5, missing=0.05, rng=4)
+    one, other = sr.stability(whole), sr.stability(gapped)
+    assert other.components.method == "restricted maximum likelihood"
+    assert other.standard_error == pytest.approx(one.standard_error, rel=0.1)
