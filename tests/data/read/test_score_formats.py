@@ -270,3 +270,12 @@ def test_what_ntcireval_prints_is_read(write):
 def test_bad_lines_of_ntcireval_are_named(write, text, message):
     with pytest.raises(sr.FormatError, match=message):
         sr.read_scores(write("bm25.nev", text))
+
+
+def test_topics_across_are_told_of(tmp_path):
+    """Runs down and topics across, read the other way round, would be compared as topics."""
+    path = tmp_path / "ap.csv"
+    path.write_text("AP,401,402,403\nok8,.1,.2,.3\npir9,.2,.3,.4\n1,.2,.3,.4\n")
+    with pytest.warns(sr.SteadyrankWarning, match="if runs stand in rows, give runs_in_rows="):
+        assert sr.read_scores(path).runs == ("401", "402", "403")
+    assert sr.read_scores(path, runs_in_rows=True).runs == ("ok8", "pir9", "1")

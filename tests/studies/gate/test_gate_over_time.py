@@ -113,7 +113,7 @@ def test_a_history_is_shown(tmp_path):
     line = history_text(history, "line")
     assert line.startswith("3 gates since ")
     total = history.gates[-1]["measures"][0]["total"]
-    assert line.endswith(f" (3 pass): AP −{-total:.4f}, drift.\n")
+    assert line.endswith(f" (3 pass): AP −{-total:.4f}, drift downwards.\n")
     assert line.count("\n") == 1
     assert len(line) < 200
     text = str(history)

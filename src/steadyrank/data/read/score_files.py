@@ -328,6 +328,13 @@ def read_matrix(
             line = rows[down.index("")][0]
             raise FormatError(path, "expected a name in the first column, got an empty cell", line)
     across, down = as_meant([across, down])
+    numbered = sum(map(str.isdecimal, down))
+    if not runs_in_rows and all(map(str.isdecimal, across)) and numbered < len(down) / 2:
+        warn(
+            f"{path}: the columns are numbers, as topics are, and most rows are not: if runs stand "
+            "in rows, give runs_in_rows=",
+            stacklevel=5,
+        )
     runs, topics = (down, across) if runs_in_rows else (across, down)
     try:
         return Scores(

@@ -134,8 +134,9 @@ PART = Part(
     means=(
         "Runs are ordered by their mean over topics. Every two runs, or every run and the "
         "baseline, are compared by a paired test, corrected for all comparisons together; letters, "
-        "marks, intervals of differences and ranks all express these decisions. A run could be "
-        "first if no run is significantly better."
+        "marks, intervals of differences and ranks all express these decisions. Which runs could "
+        "be first is one test of each run against all others, which may exclude a run that no "
+        "single comparison excludes."
     ),
     means_not=(
         "Intervals of two means that overlap do not make two runs equal: topics are hard or "

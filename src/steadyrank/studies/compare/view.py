@@ -62,6 +62,9 @@ EXCEEDED = 0.08
 FEW_JUDGES = 4
 """At most so many make intervals over judges wide."""
 
+LARGER_ERROR = 1.2
+"""From so many times the error over topics on, judges are what intervals are wide by."""
+
 MANY_COMPARISONS = 10
 """From so many on, t tests of all pairs exceeded their level on real scores made equal."""
 
@@ -69,16 +72,15 @@ MANY_COMPARISONS = 10
 def findings(results: Results) -> list[Finding]:
     """What the measure that ranks the runs says."""
     result = results[0]
-    first_found, of_segments = first(result), segments(result)
-    has_baseline = result.baseline is not None
+    of_segments = segments(result)
     return [
         *([] if of_segments is None else [of_segments]),
-        *([] if has_baseline else [first_found]),
+        # Comparisons with a baseline are not about the first place.
+        *([] if result.baseline is not None else [first(result)]),
         significant(result),
         *cautions(result),
         *fragile(result),
         *_detectable(result),
-        *([first_found] if has_baseline else []),
     ]
 
 
@@ -200,9 +202,10 @@ def judged(result: CompareResult) -> Finding:
         text = f"About these {number_word(n)} judges alone, not about others{few}."
         return Finding("compare.judges", text, values)
     text = f"The {n} judges are a sample of judges"
-    if values["ratio"] is not None:
-        text += f": errors are {values['ratio']:.1f} times those over topics"
-    if n <= FEW_JUDGES:
+    ratio: Any = values["ratio"]
+    if ratio is not None:
+        text += f": errors are {ratio:.1f} times those over topics"
+    if n <= FEW_JUDGES and (ratio is None or ratio >= LARGER_ERROR):
         text += f"; {judges_to_halve(n, 1 - result.alpha)} judges would halve intervals"
     return Finding("compare.judges", f"{text}.", values)
 

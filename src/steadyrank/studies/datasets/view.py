@@ -326,9 +326,9 @@ VIEW = View(
         question="Would other datasets change it?",
         means=(
             "Every two runs are compared over the datasets, corrected for all pairs together; "
-            "ranks, the runs that could be first and significant differences all follow these "
-            "same decisions. They are about other datasets of this kind. A run could be first if "
-            "no run is significantly better."
+            "ranks and significant differences follow these same decisions. They are about other "
+            "datasets of this kind. Which runs could be first is one test of each run against all "
+            "others, which may exclude a run that no single comparison excludes."
         ),
         means_not=(
             "Datasets that were chosen are not a random sample, and datasets of the same type "

@@ -421,7 +421,7 @@ def _history_findings(history: GateHistory) -> list[Finding]:
     verdicts = ", ".join(f"{n} {verdict}" for verdict, n in ends.most_common())
     totals = [row for row in last["measures"] if row["total"] is not None]
     sums = "; ".join(f"{row['measure']} {signed(row['total'])}" for row in totals[:2])
-    drift = "drift" if history.drifted() else "no drift"
+    drift = "drift downwards" if history.drifted() else "no drift downwards"
     since = f"{counted(len(gates), 'gate')} since {gates[0]['date'][:10]}"
     text = f"{since} ({verdicts}): {sums}, {drift}."
     values = {

@@ -190,10 +190,11 @@ def _differences_caption(result: PlanResult) -> str:
     said = f"Topics by difference: {{}} t test of two systems, {_rates(result.demands)}"
     if not result.demands.paired:
         return f"{said.format('unpaired')}; topics are per system."
-    return (
-        f"{said.format('paired')}; the first two runs by their own variance, any two by the mean "
-        "pair's (docs/plan.md)."
-    )
+    by_pilot = all(plan.is_by_differences for plan in result.plans)
+    whose = "the mean pair's" if by_pilot else "the one requested"
+    has_first = any(row.runs is not None for row in result.differences)
+    own = "the first two runs by their own variance, " if has_first else ""
+    return f"{said.format('paired')}; {own}any two by {whose} (docs/plan.md)."
 
 
 DIFFERENCES = TableSpec(

@@ -61,11 +61,12 @@ def findings(results: Results) -> list[Finding]:
 
 def _separation(result: StabilityResult) -> list[Finding]:
     """Whether these topics separate the runs that could be first."""
-    found, topics = result.separation, counted(result.components.n_topics, "topic")
+    found = result.separation
     if found is None:
         return []
-    text = f"Only {found.runs[0]} could be first: {topics} separate the best run from all others."
+    text = f"Only {found.runs[0]} could be first, by one test of each run against all others."
     if found.n_pairs:
+        topics = counted(result.components.n_topics, "topic")
         text = (
             f"Of {counted(found.n_pairs, 'pair', form=',')} of {len(found.runs):,} runs that could "
             f"be first, {topics} could separate {found.n_separable or 'none'}"
