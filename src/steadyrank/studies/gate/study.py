@@ -30,10 +30,9 @@ from steadyrank.stats.pairs.fragility import carried
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW
 from steadyrank.stats.pairs.topic_design import MeanDifference, unseen_share
 from steadyrank.stats.planning.needed_topics import needed_topics
-from steadyrank.studies.gate.fits import Fit, Part, losses_of, make_parts, means_of
+from steadyrank.studies.gate.fits import Fit, Part, losses_of, make_parts, means_of, rebuilt_rows
 from steadyrank.studies.gate.history import add_to_history
 from steadyrank.studies.gate.inputs import Pair, read_pair
-from steadyrank.studies.gate.rebuild import rebuilt_rows
 from steadyrank.studies.gate.result import (
     SPARSE,
     GateFragility,
