@@ -75,7 +75,6 @@ def page_html(page: Page) -> str:
 
 
 def _environment(page: Page) -> Environment:
-    """What the template asks for, of one page."""
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
@@ -113,7 +112,6 @@ def _environment(page: Page) -> Environment:
 
 @functools.cache
 def _template() -> CodeType:
-    """The template, compiled once for all pages."""
     nothing = Page(title="", subtitle="", lead=(), sections=())
     return _environment(nothing).compile(_part("page.html.j2"))
 
@@ -193,7 +191,6 @@ def _track(row: BoardRow, n_ranks: int) -> Markup:
 
 
 def _share_bar(bar: Bar, largest: float, is_largest: bool) -> Markup:
-    """A share beside the largest."""
     from markupsafe import Markup
 
     width = 100 * bar.share / largest if largest > 0.0 else 0.0
@@ -259,7 +256,6 @@ def _fragment(link: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """As JavaScript's encodeURIComponent does it."""
     return quote(visible(text), safe="!'()*")
 
 

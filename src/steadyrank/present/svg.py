@@ -233,7 +233,6 @@ def _title(element: ElementTree.Element, text: str) -> None:
 
 
 def _lighten(element: ElementTree.Element) -> None:
-    """Shorter and with the page's colours, but the same to look at."""
     element.tag = element.tag.removeprefix(_SVG)
     attributes = element.attrib
     if _HREF in attributes:
@@ -490,7 +489,6 @@ _Corners = tuple[str, str, str, str]
 
 
 def _corners(path: str) -> _Corners | None:
-    """Left, top, right and bottom of a cell, if the path is one."""
     numbers = re.findall(r"-?[\d.]+", path)
     if len(numbers) != 10 or numbers[:2] != numbers[8:]:
         return None

@@ -225,7 +225,6 @@ def _leading(fronts: Fronts) -> Front:
 
 
 def _bars(fronts: Fronts) -> tuple[Bar, ...]:
-    """The shares that are known, the largest first."""
     made = [
         Bar(about=study.part.varies, share=share, text=_percent(share), link=study.name)
         for study in studies_by_turn()

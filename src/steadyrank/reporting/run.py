@@ -352,7 +352,6 @@ def report(
 
 
 def _shown(names: Mapping[str, str], scores: Scores) -> dict[str, str]:
-    """The runs' own names to those chosen for them."""
     chosen = chosen_names(names, runs_with_files(scores))
     return {run: name for run, name in zip(scores.runs, chosen, strict=True) if name is not None}
 
@@ -410,7 +409,6 @@ def check_target(out: PathLike) -> Path:
 
 
 def _terminal_lines(page: Page) -> list[str]:
-    """The first screen in a few lines."""
     first = page.first
     if first is None:
         return []

@@ -163,7 +163,6 @@ def _without_lonely(scores: Scores, places: Iterable[int]) -> Scores:
 
 
 def _is_swept(scores: Scores, places: Iterable[int]) -> bool:
-    """Whether these runs have several numeric settings."""
     column = scores.run_info.get(SWEEP) or [""] * len(scores.runs)
     try:
         return len({setting_number(SWEEP, column[p]) for p in places if column[p]}) > 1
@@ -331,7 +330,6 @@ def figure_9(
 
 
 def _middle_width(pvalues: pd.Series) -> float:
-    """Width of the interval that holds the middle 90%."""
     low, high = np.quantile(pvalues, 0.5 + np.array([-0.45, 0.45]))
     return float(high - low)
 

@@ -113,7 +113,6 @@ class MixedDifference(MeanDifference):
 
 
 def _mixed_difference(runs: tuple[np.ndarray, ...], reach: float) -> MeanDifference:
-    """Candidate less baseline, from scores [run, topic] of both."""
     there = [(~np.isnan(side)).any(axis=0) for side in runs]
     shared = there[0] & there[1]
     if shared.sum() < 2:

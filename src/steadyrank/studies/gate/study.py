@@ -250,7 +250,6 @@ def gate(
 
 
 def _margins(measures: Any, margin: float | None) -> dict[str, float]:
-    """The margin of each measure, or an error for one that has none."""
     measures = "each measure" if measures is None else measures
     if isinstance(measures, (str, Measure)):
         measures = [measures]
@@ -270,7 +269,6 @@ def _margins(measures: Any, margin: float | None) -> dict[str, float]:
 
 
 def _check_design(pair: Pair, *, rebuild: bool, sequential: bool, guard_breakage: bool) -> None:
-    """Refuse what no limits are known for."""
     with_design = {"cluster", "weight"} & set(pair.scores.topic_info)
     several = pair.varies and not rebuild
     if with_design and (several or sequential or rebuild):
