@@ -11,8 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from steadyrank.present import svg
-from steadyrank.present.svg import svg_text, tell
-from steadyrank.present.svg_size import shorten
+from steadyrank.present.svg import shorten, svg_text, tell
 
 SVG = "{http://www.w3.org/2000/svg}"
 HREF = "{http://www.w3.org/1999/xlink}href"

@@ -13,7 +13,7 @@ import pytest
 import steadyrank as sr
 from steadyrank.present.page import Tile
 from steadyrank.present.view import Finding
-from steadyrank.reporting.first_screen import first_screen, fronts_of, said_first
+from steadyrank.reporting.page import first_screen, fronts_of, said_first
 from steadyrank.stats.run_means import SAME_MEAN
 from steadyrank.studies.agree.part import swap_share as swapped_by_measures
 from steadyrank.studies.check.part import PART as CHECK

@@ -138,7 +138,6 @@ def _tell_notes(ctx: click.Context) -> None:
 
 
 def _texts(value: Any) -> list[str]:
-    """The texts that a parameter was given."""
     if isinstance(value, (list, tuple)):
         return [text for one in value for text in _texts(one)]
     return [value] if isinstance(value, str) else []
@@ -212,7 +211,6 @@ def _is_given(context: click.Context, parameter: click.Parameter) -> bool:
 
 
 def _spelled(parameter: click.Parameter, value: Any) -> list[str]:
-    """An option as it would be typed."""
     option = max(parameter.opts, key=len)
     if getattr(parameter, "is_flag", False):
         return [option] if value else []

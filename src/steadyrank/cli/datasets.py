@@ -107,7 +107,6 @@ def _sources(tables: tuple[str, ...], collections: tuple[str, ...]) -> Any:
 def _evaluated(
     files: dict[str, list[str]], measures: tuple[str, ...], reading: dict[str, Any], output: Output
 ) -> Any:
-    """The scores of every collection by one measure."""
     if len(measures) > 1:
         raise InputError(f"datasets ranks runs by a single measure, got {', '.join(measures)}")
     from steadyrank.measures.evaluate import evaluate

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import importlib.util
+import platform
+import time
+from typing import Any
+
+from steadyrank._version import __version__
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.options import output_options
 from steadyrank.cli.output import Output, emit
+from steadyrank.compute.executors import default_jobs
+from steadyrank.compute.kernel_cache import kernel_home
+from steadyrank.errors import MachineError
 
 
 @subcommand("doctor")
@@ -13,7 +23,6 @@ def command(output: Output) -> None:
     """Show what is installed and check that it computes correctly."""
     from steadyrank.present.json import to_json
     from steadyrank.present.table import Table, render, text_rows
-    from steadyrank.reporting.doctor import examine
 
     report = examine()
     if output.format == "json":
@@ -25,3 +34,62 @@ def command(output: Output) -> None:
         n_names=2,
     )
     output.show(render, table)
+
+
+_PACKAGES = ("numpy", "numba", "scipy", "pandas", "pyarrow", "matplotlib", "click", "rich")
+_EXTRAS = {"dask": "distributed", "gpu": "cupy", "ir": "ir_datasets"}
+
+
+def examine() -> dict[str, Any]:
+    """Versions, processors, where kernels are cached, extras, and the self-test."""
+    report: dict[str, Any] = {
+        "steadyrank": __version__,
+        "Python": platform.python_version(),
+        "system": platform.platform(),
+        "processors": default_jobs(),
+    }
+    report.update({name: importlib.metadata.version(name) for name in _PACKAGES})
+    for extra, package in _EXTRAS.items():
+        there = importlib.util.find_spec(package) is not None
+        report[f"extra [{extra}]"] = "installed" if there else "not installed"
+    report["GPU"] = _gpu()
+    nowhere = "none is writable: kernels are compiled at every start"
+    report["kernel cache"] = str(kernel_home() or nowhere)
+    report["document cache"] = _document_place()
+    started = time.perf_counter()
+    self_test()
+    report["self-test"] = f"passed in {time.perf_counter() - started:.1f} s"
+    return report
+
+
+def _gpu() -> str:
+    from steadyrank.compute.gpu import cupy
+
+    try:
+        properties = cupy().cuda.runtime.getDeviceProperties(0)
+    except MachineError as error:
+        return f"none ({error})"
+    return f"{properties['name'].decode()}, {properties['totalGlobalMem'] / 2**30:.0f} GiB"
+
+
+def _document_place() -> str:
+    from steadyrank.retrieval.builtin.collection import cache_folder
+
+    return str(
+        cache_folder() or "none: the built-in collection is read from its sources every time"
+    )
+
+
+def self_test() -> None:
+    """Score a ranking whose scores were worked out by hand."""
+    from steadyrank.data.qrels import qrels_from_dict
+    from steadyrank.data.run import run_from_dict
+    from steadyrank.measures.evaluate import evaluate
+
+    # Ranking d3 d1 d2 (d2 before d1 by score would be wrong: the tie goes to the later id).
+    qrels = qrels_from_dict({"1": {"d1": 1, "d2": 2, "d4": 1}})
+    run = run_from_dict({"1": {"d1": 1.0, "d2": 1.0, "d3": 2.0}}, name="self-test")
+    values = evaluate(run, qrels, ["AP", "P@2", "RR"]).values[:, 0, 0]
+    expected = [(1 / 2 + 2 / 3) / 3, 1 / 2, 1 / 2]
+    if any(abs(value - right) > 1e-12 for value, right in zip(values, expected, strict=True)):
+        raise MachineError(f"the self-test failed: got {values.tolist()}, expected {expected}")

@@ -118,7 +118,6 @@ def command(
 
 
 def _show_history(folder: str | None, files: tuple[str, ...], output: Output) -> None:
-    """The gates of a folder as table, figure and line."""
     if folder is None or files:
         raise InputError("--show shows what --history DIR recorded: give DIR, and no files")
     from steadyrank.studies.gate.history import read_history
@@ -155,7 +154,6 @@ def _margins(measures: tuple[str, ...]) -> dict[str, float | None]:
 def _sides(
     files: tuple[str, ...], scores_files: tuple[str, ...], about: dict[str, str | None]
 ) -> tuple[Any, Any, Any]:
-    """Baseline, candidate and judgments."""
     if any(about.values()) and not (scores_files and files):
         raise InputError(
             "--run-info and --system-from say which runs of --scores FILE the names BASELINE "

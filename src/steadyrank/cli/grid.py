@@ -72,7 +72,6 @@ def _maker(top: int) -> Maker:
 
 
 def _means(top: int, scores: Scores, digits: int) -> Table:
-    """The best runs, their components apart."""
     from dataclasses import replace
 
     from steadyrank.present.cells import name
@@ -94,7 +93,6 @@ def _means(top: int, scores: Scores, digits: int) -> Table:
 
 
 def _written(result: WrittenRuns) -> Table:
-    """How many components of each kind were combined."""
     from steadyrank.present.table import Table, text_rows
 
     levels = {name: dict.fromkeys(row[name] for row in result.run_info) for name in COMPONENTS}

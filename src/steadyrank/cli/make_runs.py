@@ -165,7 +165,6 @@ def _keep_scores(scores: Scores, scores_file: str) -> None:
 
 
 def _rows_of(scores: Scores) -> list[dict[str, Any]]:
-    """One dictionary per run: what is known of it, and its means."""
     means = scores.mean().T.tolist()
     return [
         {

@@ -149,7 +149,6 @@ WIDTHS = (1.0, 60.0)
 
 
 def _inches(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
-    """A width with its unit, in inches."""
     if value is None:
         return None
     match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(in|cm|mm|pt)\s*", value)

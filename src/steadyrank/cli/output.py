@@ -132,7 +132,6 @@ class Output:
             emit(text_of(result, self.format, **how, **self._looks()), self.path)
 
     def _looks(self) -> dict[str, Any]:
-        """Width and colour for a table: plain unless a person is looking."""
         if self.path is not None or sys.stdout is None or not sys.stdout.isatty():
             return {"width": None, "colour": False}
         return {"width": shutil.get_terminal_size().columns, "colour": True}

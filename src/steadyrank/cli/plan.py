@@ -106,7 +106,6 @@ def _check_page(page: str | None, output: Output) -> None:
 
 
 def _has_nothing(inputs: Inputs, demands: dict[str, Any]) -> bool:
-    """Whether neither pilot data nor a variance were given."""
     has_variance = demands["variance"] is not None or demands["difference_variance"] is not None
     return not (inputs.files or inputs.has_scores or has_variance)
 
@@ -173,7 +172,6 @@ def _named_variances(
 
 
 def _by_name(option: str, texts: tuple[str, ...]) -> float | dict[str, float] | None:
-    """One number for all measures, or one for each NAME=NUMBER."""
     if not texts:
         return None
     if len(texts) == 1 and split_assignment(texts[0])[1] is None:

@@ -33,7 +33,6 @@ def _paper(ctx: click.Context, param: click.Parameter, value: str | None) -> str
 
 
 def _listed(papers: Mapping[str, tuple[str, str]], form: str, **looks: Any) -> str:
-    """One line per paper, in any of the output formats."""
     from steadyrank.present.json import to_json
     from steadyrank.present.table import Table, render, text_rows
 

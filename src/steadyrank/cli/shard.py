@@ -119,7 +119,6 @@ def _maker() -> Maker:
 
 
 def _summary(scores: Scores, digits: int) -> Table:
-    """Means of each system's and rate's instances, and how far they spread."""
     import numpy as np
 
     from steadyrank.present.table import Table, text_rows
@@ -147,7 +146,6 @@ def _summary(scores: Scores, digits: int) -> Table:
 
 
 def _written(result: WrittenRuns) -> Table:
-    """How many runs there are of each system and rate."""
     from collections import Counter
 
     from steadyrank.present.table import Table, text_rows

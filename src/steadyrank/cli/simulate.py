@@ -37,7 +37,6 @@ def _word_or(number: type[int] | type[float], *words: str) -> Any:
 
 
 def _part(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
-    """I and N of I/N."""
     if value is None:
         return None
     try:

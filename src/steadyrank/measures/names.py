@@ -143,7 +143,6 @@ def _parsed(text: str) -> Measure:
 
 
 def _name_parts(text: str) -> tuple[str, str | None, str | None]:
-    """Name, what stands in parentheses, and cutoff."""
     match = re.fullmatch(r"\s*([^\s(@]+)\s*(?:\((.*)\))?\s*(?:@\s*([^\s@]+))?\s*", text, re.DOTALL)
     if match is None:
         raise InputError(f"{text!r} is not a measure's name: write it like nDCG@10 or AP(rel=2)")

@@ -92,7 +92,6 @@ def _score_dense(
 
 @functools.lru_cache(maxsize=64)
 def _loop(function: Function) -> Callable[..., None]:
-    """The loop over topics around a function, compiled if the function can be."""
     compiled = _compiled(function)
     if compiled is None:
         as_number = lambda ranked, judged: float(function(ranked, judged))  # noqa: E731

@@ -311,7 +311,6 @@ def _own_table(number: int, result: AgreeResult, coefficient: Coefficient, own: 
 
 
 def _effect_claims(result: AgreeResult, coefficient: Coefficient, own: Anova) -> Iterator[Claim]:
-    """The order and size of the effects."""
     names = ("measure_pair", "topic_size", "system_size")
     sizes = {name: own.source(name).omega_squared for name in names}
     pair, topics, systems = sizes.values()
@@ -496,5 +495,4 @@ def _tail(f: float, df: int, df_error: int) -> float:
 
 
 def _powers(f: float, line: Printed, error: Printed) -> list[float]:
-    """Observed power of a line, by both conventions."""
     return [observed_power(f, line.df, error.df, convention=by) for by in CONVENTIONS]

@@ -242,7 +242,6 @@ def _equation_8(results: Results) -> Iterator[Part]:
 
 
 def _known(level: TopicLevel) -> np.ndarray:
-    """[size]: whether enough pairs were in the level."""
     return np.asarray((level.count >= ENOUGH) & ~np.isnan(level.empirical))
 
 
@@ -266,7 +265,6 @@ def _rates_table(name: str, collection: str, known: pd.DataFrame) -> Table:
 
 
 def _rate_claims(name: str, known: pd.DataFrame) -> Iterator[Claim]:
-    """The three factors, in the experiment."""
     text = f"{name}: more topics, fewer reversals"
     yield share_claim(text, _falls(known, "level"), of="levels")
     text = f"{name}: larger differences, fewer reversals"

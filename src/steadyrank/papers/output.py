@@ -143,7 +143,6 @@ def _section(exhibit: Exhibit) -> Section:
 
 
 def _title(exhibit: Exhibit) -> str:
-    """As the paper calls it."""
     return exhibit.id.replace("-", " ").capitalize()
 
 

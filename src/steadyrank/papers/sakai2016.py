@@ -137,7 +137,6 @@ def sakai2016(data: PaperData, work: Work) -> Reproduction:
 
 
 def _measures(data: PaperData) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The measures to compute, and what exhibits call them."""
     if data.measures or data.qrels is None:
         return data.measures, data.measures
     gains = GAINS if int(data.qrels.grades.max(initial=0)) == 2 else ""
@@ -145,7 +144,6 @@ def _measures(data: PaperData) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _renamed(result: PoolsResult, names: Sequence[str]) -> PoolsResult:
-    """The same result with measures under their short names."""
     short = dict(zip(result.measures, names, strict=True))
     return replace(
         result,
@@ -417,7 +415,6 @@ def _cells_table(pools: PoolsResult, number: int, size: int) -> Table:
 
 
 def _widths(pools: PoolsResult, size: int) -> dict[str, list[float]]:
-    """Of the intervals by measure, a figure for each k."""
     widths: dict[str, list[float]] = {name: [] for name in pools.measures}
     for cell in pools.leave_out:
         if cell.pilot_topics == size and cell.k > 0:

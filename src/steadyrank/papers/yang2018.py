@@ -233,7 +233,6 @@ def _error_figure(results: Simulations) -> PageFigure:
 
 
 def _falls(results: Simulations) -> Claim:
-    """Of neighbouring bins the second has the lower rate."""
     steps, ends = [], []
     for model, result in results.items():
         rate = result.error_rate
@@ -302,7 +301,6 @@ def _columns(here: Mapping[Model, Printed], raw: float) -> Table:
 
 
 def _order_claims(one: Printed, two: Printed) -> Iterator[Claim]:
-    """BST before KDE in every row, and high rank correlations."""
     for name, a, b in zip(("KRCC", "PCT", "ED"), one, two, strict=True):
         larger = None if abs(a - b) < TOO_NEAR else a > b
         yield claim(f"{name} is larger for BST than for KDE.", larger, f"{a:.4f} and {b:.4f}")

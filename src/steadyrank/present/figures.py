@@ -97,7 +97,6 @@ def _folder_of(variable: str, below_home: str) -> Path:
 
 
 def _can_be_written(folder: Path) -> bool:
-    """Whether files can be put into a folder, made first if need be."""
     there = next((place for place in (folder, *folder.parents) if place.exists()), folder)
     return there.is_dir() and os.access(there, os.W_OK)
 

@@ -38,7 +38,6 @@ def heatmap(scores: Scores) -> str:
 
 
 def _column_bounds(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Smallest and largest value of each column, missing cells left out."""
     present = ~np.isnan(values)
     low = np.where(present, values, np.inf).min(axis=0, initial=np.inf)
     high = np.where(present, values, -np.inf).max(axis=0, initial=-np.inf)

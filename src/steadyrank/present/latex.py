@@ -105,7 +105,6 @@ def _latex_head(table: Table, column: int, is_marked: bool) -> str:
 
 
 def _latex_groups(table: Table, marked: set[int]) -> list[str]:
-    """The line above the header, with a rule below each group."""
     if not table.groups:
         return []
     place, column, cells, rules = table.n_names, table.n_names + 1, [""] * table.n_names, ""

@@ -14,7 +14,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from importlib.resources import files
 from itertools import takewhile
@@ -29,7 +29,6 @@ from steadyrank.data.write.csv import csv_line
 from steadyrank.errors import InputError
 from steadyrank.present.packing import packed_numbers
 from steadyrank.present.page import Bar, BoardRow, Page, PageFigure
-from steadyrank.present.page_words import explainer, hoverer, looker
 from steadyrank.present.pair_panel import packed
 from steadyrank.present.run_names import RunNames
 from steadyrank.present.slider import check_slider, data_of, sliders_of
@@ -76,7 +75,6 @@ def page_html(page: Page) -> str:
 
 
 def _environment(page: Page) -> Environment:
-    """What the template asks for, of one page."""
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
@@ -114,7 +112,6 @@ def _environment(page: Page) -> Environment:
 
 @functools.cache
 def _template() -> CodeType:
-    """The template, compiled once for all pages."""
     nothing = Page(title="", subtitle="", lead=(), sections=())
     return _environment(nothing).compile(_part("page.html.j2"))
 
@@ -194,7 +191,6 @@ def _track(row: BoardRow, n_ranks: int) -> Markup:
 
 
 def _share_bar(bar: Bar, largest: float, is_largest: bool) -> Markup:
-    """A share beside the largest."""
     from markupsafe import Markup
 
     width = 100 * bar.share / largest if largest > 0.0 else 0.0
@@ -260,7 +256,6 @@ def _fragment(link: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """As JavaScript's encodeURIComponent does it."""
     return quote(visible(text), safe="!'()*")
 
 
@@ -379,3 +374,75 @@ def _check_table(table: Table, ids: Mapping[str, int]) -> None:
             f"table {table.id!r}: its drilldown must have {len(table.rows)} rows of "
             f"{len(numbers.names)} values"
         )
+
+
+LONGEST_LINE = 24
+"""Characters of a cell that stay on one line."""
+
+
+def explainer(notes: Mapping[str, str], names: RunNames) -> Callable[[str, set[str]], Markup]:
+    """Texts with the first mention of each term marked up; `seen` holds those already met.
+
+    Names of runs are what the page shows for them, and hovering tells the whole name.
+    """
+    from markupsafe import Markup, escape
+
+    terms = sorted((term for term in notes if term), key=lambda term: (-len(term), term))
+    pattern = re.compile(
+        r"(?<![\w@-])(?:" + "|".join(map(_term_pattern, terms)) + r")(?![\w@-])"
+        if terms
+        else "(?!)"
+    )
+
+    def explained(text: str, seen: set[str]) -> Markup:
+        out = Markup()
+        for piece, name in names.parts(visible(text)):
+            whole = Markup('<span title="{}">{}</span>')
+            out += whole.format(name, piece) if name else with_terms(piece, seen)
+        return out
+
+    def with_terms(text: str, seen: set[str]) -> Markup:
+        end, out = 0, Markup()
+        for match in pattern.finditer(text):
+            term = terms[(match.lastindex or 1) - 1]
+            if term in seen:
+                continue
+            seen.add(term)
+            out += escape(text[end : match.start()])
+            out += Markup('<abbr title="{}" tabindex="0">{}</abbr>').format(
+                visible(notes[term]), match.group()
+            )
+            end = match.end()
+        return out + escape(text[end:])
+
+    return explained
+
+
+def _term_pattern(term: str) -> str:
+    """Words in any case and number; names and single letters as they are."""
+    is_word = term.islower() and len(term) > 2
+    return f"((?i:{re.escape(term)}s?))" if is_word else f"({re.escape(term)})"
+
+
+def hoverer(names: RunNames) -> Callable[[Cell], str]:
+    """What hovering over a cell tells: its own text, or the whole name that it stands for."""
+
+    def hover(cell: Cell) -> str:
+        if cell.hover or isinstance(cell.value, Real):
+            return cell.hover
+        return cell.text if cell.text in names.shown else ""
+
+    return hover
+
+
+def looker(names: RunNames) -> Callable[[Cell, bool], Markup]:
+    """Figures stand to the right; only long texts may break, so that rows stay lines."""
+    from markupsafe import Markup
+
+    def look(cell: Cell, is_number: bool) -> Markup:
+        is_long = len(names.cell(cell.text)) > LONGEST_LINE
+        is_a = {"n": is_number, "long": is_long, "name": is_long and cell.text in names.shown}
+        kinds = [kind for kind, holds in is_a.items() if holds]
+        return Markup(' class="{}"').format(" ".join(kinds)) if kinds else Markup()
+
+    return look

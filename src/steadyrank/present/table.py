@@ -325,7 +325,6 @@ def frame_table(result: Any) -> Table:
 
 
 def _plain_frame(result: Any) -> pd.DataFrame:
-    """The frame of a result, with what its index says in columns."""
     import pandas as pd
 
     frame: pd.DataFrame = result.to_frame()

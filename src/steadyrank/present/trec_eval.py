@@ -129,7 +129,6 @@ def _run_lines(
 
 
 def _turn(name: str) -> tuple[int, float, str]:
-    """The place of a measure in trec_eval's output."""
     match = re.fullmatch(r"(\w+?)_([\d.]+)", name)
     base, cutoff = (match[1], float(match[2])) if match else (name, 0.0)
     return (_ORDER.index(base), cutoff, "") if base in _ORDER else (len(_ORDER), 0.0, name)

@@ -10,6 +10,7 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -20,17 +21,17 @@ from steadyrank.data.facets import averaged_facets, facets_of
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.read.leaderboards import read_leaderboard
 from steadyrank.data.read.qrels import judgments_of
-from steadyrank.data.read.run_info import describe_scores
+from steadyrank.data.read.run_info import describe_scores, describe_topics
 from steadyrank.data.read.runs import Runs
 from steadyrank.data.read.score_files import read_scores
 from steadyrank.data.read.streams import digest_of, is_readable, size_of
-from steadyrank.data.scores import Scores, check_scores
+from steadyrank.data.scores import Scores, check_scores, cluster_codes, topic_column
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_column
 from steadyrank.measures.check import check
 from steadyrank.measures.evaluate import evaluate
-from steadyrank.reporting.topic_information import with_topic_information
 from steadyrank.studies.judge_scores import evaluate_judge, scores_of_judges
 from steadyrank.studies.material import Machine, Material, Settings, SourceFile
+from steadyrank.words import counted
 
 
 def read_material(
@@ -242,3 +243,35 @@ def kept_warnings() -> Iterator[list[str]]:
             )
         elif str(warning.message) not in kept:
             kept.append(str(warning.message))
+
+
+def with_topic_information(material: Material) -> Material:
+    """The material with what its settings say about the topics, and what a reader must know."""
+    settings = material.settings
+    scores = describe_topics(
+        material.scores, topic_info=settings.topic_info, cluster_from=settings.cluster_from
+    )
+    if settings.by is not None:
+        topic_column(scores, settings.by)
+    scores, notes = _without_weights(scores)
+    codes = cluster_codes(scores)
+    if codes is not None:
+        clusters = counted(int(codes.max(initial=-1)) + 1, "cluster")
+        notes.append(
+            f"The {counted(len(scores.topics), 'topic')} come in {clusters}: the sections on "
+            "pairs of runs, other topics and planning account for them; all others treat "
+            "topics as independent."
+        )
+    return replace(material, scores=scores, warnings=(*material.warnings, *notes))
+
+
+def _without_weights(scores: Scores) -> tuple[Scores, list[str]]:
+    """Means of a page are one kind of mean: those over topics that count the same."""
+    if "weight" not in scores.topic_info:
+        return scores, []
+    kept = {key: column for key, column in scores.topic_info.items() if key != "weight"}
+    note = (
+        "The topics have weights, which a report does not use: in its means all topics count "
+        "the same. compare, topics and gate compute weighted means."
+    )
+    return replace(scores, topic_info=kept), [note]

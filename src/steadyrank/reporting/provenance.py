@@ -182,7 +182,6 @@ def _source(source: Any, otherwise: str) -> str:
 
 
 def _slashed(path: str | os.PathLike[str]) -> str:
-    """A path that can be read on any system."""
     return str(path).replace(os.sep, "/")
 
 

@@ -2,7 +2,8 @@
 
 For anyone who has runs and judgments, or scores, and an hour or two minutes: all studies that the
 data support, on one page that needs nothing else, with the answer first. The same data, settings
-and budget give the same page, byte for byte.
+and budget give the same page, byte for byte. The error of a study for which the data are not
+sufficient becomes the page's reason for leaving it out; its warnings go to its section.
 """
 
 from __future__ import annotations
@@ -33,15 +34,24 @@ from steadyrank.present.page_html import page_html
 from steadyrank.present.run_names import RunNames, run_names
 from steadyrank.present.table import Table, render, text_rows
 from steadyrank.present.view import Finding, findings_json
-from steadyrank.reporting.budget import DEFAULT_BUDGET, Budget, make_plan, parse_budget
-from steadyrank.reporting.inputs import read_material, source_file
+from steadyrank.reporting.budget import DEFAULT_BUDGET, Budget, ReportPlan, make_plan, parse_budget
+from steadyrank.reporting.inputs import kept_warnings, read_material, source_file
 from steadyrank.reporting.page import make_page
 from steadyrank.reporting.provenance import library_call, with_names_alone, without_folders
-from steadyrank.reporting.studies import run_studies, shape_of, why_not
 from steadyrank.stats.inputs import check_counts, check_open_unit
 from steadyrank.stats.instances.equivalence import check_delta
+from steadyrank.stats.pairs.decisions import Decided
 from steadyrank.stats.planning.demands import check_positive
-from steadyrank.studies.material import Machine, Settings, Told
+from steadyrank.studies.material import (
+    Machine,
+    Material,
+    Settings,
+    Told,
+    named_systems,
+    named_teams,
+)
+from steadyrank.studies.part import Findings, Job, Shape
+from steadyrank.studies.registry import studies_by_turn
 from steadyrank.words import by_number
 
 TITLE = "How far can you trust this leaderboard?"
@@ -342,7 +352,6 @@ def report(
 
 
 def _shown(names: Mapping[str, str], scores: Scores) -> dict[str, str]:
-    """The runs' own names to those chosen for them."""
     chosen = chosen_names(names, runs_with_files(scores))
     return {run: name for run, name in zip(scores.runs, chosen, strict=True) if name is not None}
 
@@ -400,7 +409,6 @@ def check_target(out: PathLike) -> Path:
 
 
 def _terminal_lines(page: Page) -> list[str]:
-    """The first screen in a few lines."""
     first = page.first
     if first is None:
         return []
@@ -415,3 +423,76 @@ def _terminal_lines(page: Page) -> list[str]:
         *([" ".join(tiles)] if tiles else []),
         *([first.not_examined] if first.not_examined else []),
     ]
+
+
+def why_not(material: Material) -> dict[str, str]:
+    """Of each study that the data do not support, what it lacks."""
+    works_on = f"{material.unit}s"
+    reasons = {
+        study.name: study.part.why_not(material)
+        if study.part.works_on == works_on
+        else _other_scores(study.part.works_on)
+        for study in studies_by_turn()
+    }
+    return {study: reason for study, reason in reasons.items() if reason}
+
+
+def _other_scores(works_on: str) -> str:
+    if works_on == "topics":
+        return "requires scores per topic; a table of scores per dataset was given"
+    return "requires scores on several datasets: give a table of them with --datasets FILE"
+
+
+def shape_of(material: Material) -> Shape:
+    """How large the data are."""
+    scores = material.scores
+    documents = material.check.runs if material.check else ()
+    return Shape(
+        n_runs=len(scores.runs),
+        n_topics=len(scores.topics),
+        n_measures=len(scores.measures),
+        n_documents=sum(run.topics * run.deepest for run in documents),
+        n_teams=len(named_teams(scores)),
+        n_systems=len(named_systems(scores)),
+    )
+
+
+def run_studies(
+    material: Material, planned: ReportPlan, why_not: Mapping[str, str], machine: Machine
+) -> Findings:
+    """Run what was planned; keep results, reasons and warnings apart."""
+    results: dict[str, Any] = {}
+    reasons = dict(why_not) | {
+        name: study.why_not for name, study in planned.studies.items() if study.why_not
+    }
+    warned: dict[str, tuple[str, ...]] = {}
+    # What was odd about the data stands in the first section that has to be there.
+    odd, known = material.warnings, set(material.warnings)
+    decided: Decided | None = None
+    for study in studies_by_turn():
+        name, part = study.name, study.part
+        if not planned.runs(name):
+            continue
+        machine.progress(name)
+        n_samples = planned.samples(name)
+        job = Job(material=material, machine=machine, n_samples=n_samples, decided=decided)
+        with kept_warnings() as raised:
+            try:
+                result = part.run(job)
+            except InputError as error:
+                if part.is_required or _is_of_the_user(error, machine):
+                    raise
+                reasons[name] = str(error)
+                continue
+        if result is not None:
+            results[name] = result
+        decided = part.decides(result) if part.decides else decided
+        about, odd = (odd, ()) if part.is_required else ((), odd)
+        warned[name] = (*about, *(warning for warning in raised if warning not in known))
+    return Findings(material=material, results=results, why_not=reasons, warnings=warned)
+
+
+def _is_of_the_user(error: InputError, machine: Machine) -> bool:
+    """Whether it is about where to work, not about the data."""
+    places = [str(place) for place in (machine.store, machine.scheduler) if place is not None]
+    return any(place in str(error) for place in places)

@@ -54,7 +54,6 @@ def read_csv(path: Path, *, delimiter: str | None = None) -> Iterator[tuple[int,
 
 
 def _delimiter(line: str) -> str:
-    """What separates the cells of a line."""
     bare = _QUOTED_PART.sub("", line)
     return next((d for d in _DELIMITERS if d in bare), ",")
 

@@ -92,7 +92,6 @@ def column_names(path: Path, stream: BinaryIO) -> list[str]:
 def _opened(
     path: Path, stream: BinaryIO, choose: Callable[[list[str]], list[str]]
 ) -> tuple[Any, list[str], list[str]]:
-    """The file, the columns to read, and those of them that hold text."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -132,7 +131,6 @@ def _check_rows(path: Path, file: Any, columns: list[str]) -> None:
 
 
 def _texts(file: Any, columns: list[str]) -> list[str]:
-    """The columns of text."""
     import pyarrow as pa
 
     return [

@@ -499,7 +499,6 @@ def _named_apart(sources: tuple[Source, ...], reading: Reading) -> tuple[Source,
 
 
 def _name_and_file(source: Source, by_tag: bool) -> tuple[str, Path | None]:
-    """What a run would be called, and its file."""
     if isinstance(source.given, Path):
         tag = source.name or (first_name(source.given) if by_tag else "")
         return tag or base_name(source.given), source.given

@@ -112,7 +112,6 @@ def read_scores(
 
 
 def _joined(parts: Sequence[Scores]) -> Scores:
-    """The scores of several files as one cube."""
     if len(parts) == 1:
         return parts[0]
     numbered = [part.meta.get("numbered") for part in parts]

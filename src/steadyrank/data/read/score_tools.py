@@ -172,7 +172,6 @@ def _name(cells: list[Cell], first: int, run: str) -> None:
 
 
 def _roles(path: Path, fields: list[str], line: int, tool: Tool) -> tuple[str, str, str]:
-    """Measure, topic and value of a line."""
     roles = ("measure", "topic", "value")
     if tool != "trec_eval":
         roles = ("topic", "measure", "value")
@@ -271,7 +270,6 @@ def _rank_eval(path: Path, details: dict[str, Any], measure: str | None) -> Iter
 
 
 def _tell_of_failures(path: Path, details: dict[str, Any], failures: Any) -> None:
-    """Say how many requests have no score, as they failed."""
     if isinstance(failures, dict) and failures:
         there = counted(len(details.keys() | failures.keys()), "request")
         first = next(iter(failures))
@@ -362,7 +360,6 @@ def read_json_line_scores(path: Path, stream: BinaryIO) -> Scores:
 
 
 def _long_columns(path: Path, row: dict[str, Any], line: int) -> dict[str, str | None]:
-    """Which column of a row holds what; a run may be missing."""
     columns = {
         role: one_column(path, row, names, row.get, line) for role, names in LONG_ROLES.items()
     }

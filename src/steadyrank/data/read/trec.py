@@ -455,7 +455,6 @@ def _members(block: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _plain(text: str) -> str:
-    """A value without its quotes, or without the comment behind it."""
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
         return text[1:-1]

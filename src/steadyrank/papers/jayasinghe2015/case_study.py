@@ -19,12 +19,7 @@ from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError
 from steadyrank.papers.data import INSTANCE_MEASURES, SWEEP, PaperData, quietly
 from steadyrank.papers.jayasinghe2015.pitfalls import instance_spread, topic_spread
-from steadyrank.papers.jayasinghe2015.plots import (
-    draw_agreement,
-    draw_contradictions,
-    draw_descending,
-    draw_pools,
-)
+from steadyrank.papers.jayasinghe2015.plots import drawn_by
 from steadyrank.papers.model import (
     Claim,
     Part,
@@ -36,9 +31,16 @@ from steadyrank.papers.model import (
     page_table,
     result_figure,
 )
+from steadyrank.present import plot_style as style
 from steadyrank.present.page import PageFigure
 from steadyrank.present.table import Table
 from steadyrank.stats.instances.systems import Groups, setting_number, systems_of
+from steadyrank.studies.instances.pool_plots import (
+    agreement_on,
+    contradictions_on,
+    descending_on,
+    pools_on,
+)
 from steadyrank.studies.instances.pools import (
     METHODS,
     contradictions,
@@ -163,7 +165,6 @@ def _without_lonely(scores: Scores, places: Iterable[int]) -> Scores:
 
 
 def _is_swept(scores: Scores, places: Iterable[int]) -> bool:
-    """Whether these runs have several numeric settings."""
     column = scores.run_info.get(SWEEP) or [""] * len(scores.runs)
     try:
         return len({setting_number(SWEEP, column[p]) for p in places if column[p]}) > 1
@@ -236,7 +237,9 @@ def figure_7(table: InstancesTable) -> Iterator[Part]:
         "right, and worse, to the left, than a baseline."
     )
     for place, at in enumerate(ALPHAS):
-        drawn = draw_contradictions(counts[counts["alpha"] == at])
+        shown = counts[counts["alpha"] == at]
+        size = 6.0, style.rows_height(len(shown), least=1.6, each=0.32)
+        drawn = drawn_by(contradictions_on, shown, size)
         yield page_figure(f"figure-7-{place}", f"{caption}, level {at:g}", drawn, alt=alt)
     loose = counts[counts["alpha"] == ALPHAS[0]]
     both = counts[["worse", "better"]].to_numpy().reshape(len(samples), -1)
@@ -310,7 +313,7 @@ def figure_9(
         name, comparison = _named(table)[k]
         pair = (comparison.pair.a.scores, comparison.pair.b.scores[0])
         found = pool_pvalues(*pair, sizes=sizes, n_pools=number, rng=seed, jobs=jobs)
-        drawn = draw_pools(found, test="mixed_paper")
+        drawn = drawn_by(pools_on, found, test="mixed_paper")
         yield page_figure(f"figure-9-{k}", f"p of pools, {name}", drawn, alt=alt)
         spread = found.groupby("instances").agg(_middle_width)
         widths.append(spread["mixed_paper"].to_numpy())
@@ -331,7 +334,6 @@ def figure_9(
 
 
 def _middle_width(pvalues: pd.Series) -> float:
-    """Width of the interval that holds the middle 90%."""
     low, high = np.quantile(pvalues, 0.5 + np.array([-0.45, 0.45]))
     return float(high - low)
 
@@ -365,7 +367,7 @@ def figure_10(pvalues: Mapping[str, pd.DataFrame]) -> Iterator[Part]:
             f"The p-values of {len(METHODS)} tests on {len(tested):,} comparisons, each from the "
             "largest down."
         )
-        yield page_figure(f"figure-10-{k}", caption, draw_descending(tested), alt=alt)
+        yield page_figure(f"figure-10-{k}", caption, drawn_by(descending_on, tested), alt=alt)
     header = ("", *(method.replace("_", " ") for method in METHODS))
     caption = "Share of comparisons with p < 0.05"
     yield page_table("figure-10-data", caption, header, shares.itertuples(), digits=3)
@@ -405,7 +407,7 @@ def agreement_figure(name: str, caption: str, pvalues: pd.DataFrame) -> PageFigu
         f"The p-values of two tests on {len(pvalues):,} comparisons against each other, with a "
         "diagonal."
     )
-    return page_figure(name, caption, draw_agreement(pvalues), alt=alt)
+    return page_figure(name, caption, drawn_by(agreement_on, pvalues, (4.6, 4.4)), alt=alt)
 
 
 def _agreement(pvalues: pd.DataFrame, second: str) -> tuple[float, float, float]:

@@ -155,7 +155,6 @@ def _simulated(effort: Effort, seed: int, jobs: int | None) -> Iterator[Exhibit]
 def _observed(
     chosen: InstanceData, effort: Effort, seed: int, jobs: int | None
 ) -> Iterator[Exhibit]:
-    """The case study, on the systems at hand."""
     options: dict[str, Any] = {
         "delta": DELTA,
         "n_samples": effort.resamples,

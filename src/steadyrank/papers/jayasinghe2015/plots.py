@@ -1,7 +1,11 @@
-"""Figures 2, 3, 4, 7, 9, 10 and 11 of Jayasinghe et al. (IP&M 2015), drawn from frames."""
+"""Figures 2 and 3 of Jayasinghe et al. (IP&M 2015), drawn from frames.
+
+Figures 4, 7 and 9 to 11 are drawn as those of `instances` are.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -9,12 +13,6 @@ import pandas as pd
 from steadyrank.papers.model import blank_figure
 from steadyrank.present import plot_style as style
 from steadyrank.present.svg import tell
-from steadyrank.studies.instances.pool_plots import (
-    agreement_on,
-    contradictions_on,
-    descending_on,
-    pools_on,
-)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,31 +51,13 @@ def draw_intervals(intervals: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_agreement(
-    pvalues: pd.DataFrame, *, first: str = "mixed_paper", second: str = "bootstrap"
+def drawn_by(
+    draw: Callable[..., None],
+    frame: pd.DataFrame,
+    size: tuple[float, float] = (5.6, 4.0),
+    **options: Any,
 ) -> Figure:
-    """p-values of two tests against each other: Figures 4 and 11."""
-    figure, ax = blank_figure(4.6, 4.4)
-    agreement_on(ax, pvalues, first=first, second=second)
-    return figure
-
-
-def draw_descending(pvalues: pd.DataFrame) -> Figure:
-    """Each test's p-values from the largest down: Figure 10."""
-    figure, ax = blank_figure(5.6, 4.0)
-    descending_on(ax, pvalues)
-    return figure
-
-
-def draw_contradictions(counts: pd.DataFrame) -> Figure:
-    """Instances significantly better and worse than the baseline at one level: Figure 7."""
-    figure, ax = blank_figure(6.0, style.rows_height(len(counts), least=1.6, each=0.32))
-    contradictions_on(ax, counts)
-    return figure
-
-
-def draw_pools(pools: pd.DataFrame, *, test: str) -> Figure:
-    """p-values of resampled pools against their number of instances: Figure 9."""
-    figure, ax = blank_figure(5.6, 4.0)
-    pools_on(ax, pools, test=test)
+    """A frame on a figure of its own, by a function that draws on axes."""
+    figure, ax = blank_figure(*size)
+    draw(ax, frame, **options)
     return figure

@@ -162,7 +162,6 @@ def builtin_instances(*, depth: int = 1000) -> tuple[Run, ...]:
 
 
 def _partitions() -> Iterator[Partition]:
-    """The shards of each instance, which all systems share."""
     vectors = make_vectors(builtin_counts(), without=stop_words("lucene"))
     for number in range(N_INSTANCES):
         yield topical_shards(

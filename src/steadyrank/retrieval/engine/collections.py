@@ -211,7 +211,6 @@ def _file_documents(
 
 
 def _reader(first: Path, folder: Path | None) -> Callable[[Path], Iterator[_SourceDocument]]:
-    """How to read files like `first`."""
     with open_bytes(first) as stream:
         head = stream.read(4096).removeprefix(_BOM)
     if head.lstrip().startswith(b"{"):
@@ -284,7 +283,6 @@ def _sgml_documents(path: Path) -> Iterator[_SourceDocument]:
 
 
 def _sgml_document(content: bytes, path: Path, line: int) -> tuple[str, str]:
-    """Id and text of a document, from behind its `<DOC>`."""
     closed = _CLOSE_DOC.search(content)
     if closed is None:
         raise FormatError(path, "this <DOC> has no </DOC>: the file was cut", line)

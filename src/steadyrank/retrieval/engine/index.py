@@ -134,7 +134,6 @@ def _is_stopped(words: tuple[str, ...], stopped: frozenset[str]) -> np.ndarray:
 
 
 def _is_asked(asked: list[list[tuple[int, int]]], used: UnitMap) -> np.ndarray:
-    """Whether a topic still has a unit after stopping."""
     mask = np.zeros(len(used.units), np.bool_)
     mask[[unit for query in asked for unit, _ in query]] = True
     return mask
@@ -143,7 +142,6 @@ def _is_asked(asked: list[list[tuple[int, int]]], used: UnitMap) -> np.ndarray:
 def _postings(
     counts: WordCounts, used: UnitMap, is_stopped: np.ndarray, is_asked: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Postings of the units asked for; the others have none."""
     kept = is_asked[used.unit] & ~is_stopped[used.word]
     unit, word, times = used.unit[kept], used.word[kept], used.times[kept]
     word_starts, by_word, word_count = words_first(counts)

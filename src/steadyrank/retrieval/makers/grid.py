@@ -222,7 +222,6 @@ def _prepare(
     models: str | Model | Iterable[str | Model] = tuple(MODELS),
     **options: Unpack[MakingOptions],
 ) -> tuple[_Components, Making]:
-    """Check everything that can be checked before the work begins."""
     stops, units = _listed(stop_lists), _units(lexical)
     several = [models] if isinstance(models, (str, Model)) else models
     parsed = [parse_model(model) for model in several]
@@ -307,7 +306,6 @@ def _plan(components: _Components, making: Making, evaluation: Evaluation | None
 
 
 def _make(plan: _Plan, task: Task) -> Made:
-    """The runs of one index by all models that are asked for."""
     stop_list, unit = task.what
     index = build_index(plan.counts, plan.topics, stop_list=stop_list, unit=unit)
     models = dict(zip(task.runs, plan.models, strict=True))

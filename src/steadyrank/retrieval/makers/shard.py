@@ -362,7 +362,6 @@ def _prepare(
     rng: Rng = 0,
     **options: Any,
 ) -> tuple[_System, Making]:
-    """Check everything that can be checked before the work begins."""
     seed = seed_from(rng)
     if isinstance(options.get("top_shards"), Mapping):
         raise InputError(_ONE_NUMBER)

@@ -82,7 +82,6 @@ def paired_t(scores: np.ndarray, pairs: np.ndarray, design: TopicDesign = PLAIN)
 
 
 def _t_words(df: np.ndarray, design: TopicDesign) -> str:
-    """The test and how its variance is estimated."""
     if design.is_plain:
         return "Student's paired t"
     kind = "cluster-robust t" if design.clusters is not None else "t of weighted means"

@@ -184,7 +184,6 @@ def _critical_range(ranges: np.ndarray, alpha: float, mode: str) -> float:
 
 
 def _complete(matrix: np.ndarray) -> tuple[np.ndarray, int]:
-    """The topics without a missing score, and how many were dropped."""
     present = ~np.isnan(matrix).any(axis=0)
     return matrix[:, present], int((~present).sum())
 
@@ -224,7 +223,6 @@ def _differences(
 def _sampled_ranges(
     complete: np.ndarray, n_samples: int, seed: int, jobs: int | None
 ) -> np.ndarray:
-    """Largest minus smallest run mean of each sample."""
     # Topic means cancel from every range; without them less is lost to rounding.
     by_topic = np.ascontiguousarray((complete - complete.mean(axis=0)).T)
 

@@ -81,7 +81,6 @@ def swap_share(scores: Scores) -> float:
 
 
 def _differences(scores: Scores, measure: str) -> np.ndarray:
-    """Of the means of all pairs of runs."""
     means = adjusted_means(scores.matrix(measure))
     a, b = all_pairs(len(means)).T
     return np.asarray(means[a] - means[b])

@@ -191,7 +191,6 @@ def draw_measures(result: AgreeResult, ax: Axes) -> None:
 
 
 def _draw_tree(ax: Axes, linkage: np.ndarray, n: int) -> None:
-    """The dendrogram above its leaves; heights are 1 - tau."""
     from scipy.cluster.hierarchy import dendrogram
 
     tree = dendrogram(linkage, no_plot=True)

@@ -243,7 +243,6 @@ class AgreeResult(Framed):
 
 
 def _first_and_last(sizes: tuple[int, ...]) -> str:
-    """Sizes for a caption, of many the first two and the last."""
     shown = [*sizes[:2], "…", sizes[-1]] if len(sizes) > 4 else sizes
     return ", ".join(map(str, shown))
 

@@ -170,7 +170,6 @@ def _with_all_data(result: AgreeResult, rows: Sequence[Row]) -> list[dict[str, A
 
 
 def _notes(result: AgreeResult) -> list[str]:
-    """What the tests or the intervals of the table are."""
     if result.anova is None:
         return []
     note = "No tests: all samples share topics and systems (docs/agree.md)."

@@ -11,7 +11,6 @@ from steadyrank.words import number_word
 
 
 def _front(result: CheckResult, findings: Findings) -> Front:
-    """That something about the files would make results wrong."""
     wrong = [found for found in result.findings if found.level == "wrong"]
     if not wrong:
         return Front()

@@ -124,7 +124,6 @@ def _verdict_words(
 
 
 def _pair(result: CompareResult, a: int, b: int) -> int:
-    """Which of the pairs two rows are."""
     return int(np.flatnonzero((np.sort(result.pairs, axis=1) == sorted((a, b))).all(axis=1))[0])
 
 

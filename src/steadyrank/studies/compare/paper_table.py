@@ -87,7 +87,6 @@ def paper_table(
 
 
 def _checked(show: Sequence[str], first: CompareResult) -> tuple[str, ...]:
-    """What has columns of its own, in their order."""
     for item in show:
         check_choice("figure to show", item, get_args(Show))
         if item in ("p", "d") and first.baseline is None:
@@ -107,7 +106,6 @@ def _names(first: CompareResult, letters: dict[int, str], row: int) -> list[Cell
 
 
 def _extra(first: CompareResult, shown: Sequence[str]) -> list[str]:
-    """The header of each column beside a mean."""
     level = f"{1 - first.alpha:.0%} interval"
     difference = [] if first.baseline is None else ["difference"]
     words = {"interval": [*difference, level], "p": ["p"], "d": ["d"]}

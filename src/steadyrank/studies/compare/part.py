@@ -56,7 +56,6 @@ def _front(results: Results, findings: Findings) -> Front:
 
 
 def _tests(results: Results, findings: Findings) -> list[Finding]:
-    """By which tests all decisions were made."""
     result = results[0]
     text = f"{tested_words(result)}; alpha {result.alpha:g}."
     text = f"{text[0].upper()}{text[1:]}"

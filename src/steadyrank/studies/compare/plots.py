@@ -155,7 +155,6 @@ def _mean_text(result: CompareResult, against: _Against, row: int) -> str:
 
 
 def _draw_bars(result: CompareResult, against: _Against, ax: Axes) -> None:
-    """Topics of one pair from the largest gain to the largest loss."""
     gaps = result.scores[against.others[0]] - result.scores[against.reference]
     shared = np.flatnonzero(~np.isnan(gaps))
     order = shared[np.argsort(-gaps[shared], kind="stable")]

@@ -96,7 +96,6 @@ def _rows(result: CompareResult) -> list[dict[str, Any]]:
 
 
 def _names(rows: list[dict[str, Any]], longest: int) -> list[str]:
-    """The segments, and which pair where there are several."""
     if len({(row["a"], row["b"]) for row in rows}) == 1:
         return [row["segment"] for row in rows]
     half = max(6, longest // 2 - 1)
@@ -191,7 +190,6 @@ def _reference(table: CompareTable) -> str:
 
 
 def _draw_beside(table: CompareTable, ax: Axes, draw: Callable[..., None], **options: Any) -> None:
-    """One panel per measure, each with its own axes."""
     figure: Any = ax.get_figure()
     across = 2 if figure.get_figwidth() >= 2 * NARROW_PANEL else 1
     several = style.panels(ax, len(table.results), across=across, sharey=False)

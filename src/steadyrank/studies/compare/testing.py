@@ -54,7 +54,7 @@ from steadyrank.stats.pairs.topic_design import (
     mean_difference,
 )
 from steadyrank.stats.pairs.tukey import randomized_tukey, tukey_hsd
-from steadyrank.stats.pairs.two_sample import RunMoments, run_moments, two_sample_effects, welch
+from steadyrank.stats.pairs.two_sample import run_moments, two_sample_effects, welch
 from steadyrank.stats.planning.design import smallest_difference
 from steadyrank.stats.run_means import (
     adjusted_means,
@@ -267,20 +267,13 @@ def _tukey_by_name(
 
 def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> CompareResult:
     """Decisions, and all that follows from them."""
-    matrix, pairs, tests, own = one.matrix, one.pairs, one.tests, None
-    if settings.test == "welch":
-        own = run_moments(matrix)
-    means = adjusted_means(matrix, one.design.weights) if own is None else own.mean
+    matrix, pairs, tests = one.matrix, one.pairs, one.tests
+    figures = (_unpaired if settings.test == "welch" else _paired)(one, corrected, settings.alpha)
+    means = figures["mean"]
     claimed = decisions.claims(tests, pairs, corrected.adjusted, means, settings.alpha)
     limits, kind = pair_intervals(one, corrected, settings)
     if settings.interval is None:
         limits = decisions.agreeing_intervals(limits, claimed)
-    weights = one.design.weights
-    effects = (
-        effect_sizes(matrix, pairs, weights=weights)
-        if own is None
-        else two_sample_effects(matrix, pairs)
-    )
     wins = decisions.beaten(len(means), pairs, claimed)
     ranks = decisions.rank_sets(wins)
     return CompareResult(
@@ -299,7 +292,6 @@ def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> Com
         seed=settings.seed,
         pairs=pairs,
         n=tests.n,
-        pair_means=_pair_means(matrix, pairs, weights) if own is None else means[pairs],
         difference=tests.difference,
         interval=limits,
         interval_kind=kind,
@@ -308,41 +300,60 @@ def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> Com
         pvalue=tests.pvalue,
         pvalue_adjusted=corrected.adjusted,
         significant=claimed != 0,
-        effects=effects,
-        smallest_difference=_smallest(one, effects.sd, corrected.level)
-        if own is None
-        else np.full(len(pairs), np.nan),
         flag=_flags(tests, corrected.adjusted, claimed, settings.alpha),
-        mean=means,
         rank=ranks_of(means),
         rank_set=ranks,
         could_be_first=(ranks[:, 0] == 1) & (True if corrected.first is None else corrected.first),
         tier=decisions.tiers(wins, means),
         letters=_letters(wins, means) if settings.baseline is None else (),
         design=one.design,
-        fragility=fragility(matrix, pairs, weights, one.design.clusters)
-        if own is None
-        else np.full(len(pairs), NO_LEAD),
         n_comparisons=corrected.n_comparisons,
         n_measures=corrected.n_measures,
         segment=one.segment,
         n_segments=corrected.n_segments,
         topics=one.topics,
         scores=matrix,
-        binary=None
-        if one.by_model or not one.design.is_plain or own is not None
-        else binary_pairs(matrix, pairs, alpha=settings.alpha, correction=corrected.correction),
         **_judge_figures(one.judged),
         **_design_figures(matrix, one.design),
-        **_means(one, means, 1 - settings.alpha, own),
+        **figures,
     )
 
 
-def _means(one: Tested, means: np.ndarray, level: float, own: RunMoments | None) -> dict[str, Any]:
+def _paired(one: Tested, corrected: Corrected, alpha: float) -> dict[str, Any]:
+    """What follows from topics that runs share."""
+    matrix, pairs, design = one.matrix, one.pairs, one.design
+    means = adjusted_means(matrix, design.weights)
+    effects = effect_sizes(matrix, pairs, weights=design.weights)
+    binary = None
+    if design.is_plain and not one.by_model:
+        binary = binary_pairs(matrix, pairs, alpha=alpha, correction=corrected.correction)
+    return {
+        "mean": means,
+        "pair_means": _pair_means(matrix, pairs, design.weights),
+        "effects": effects,
+        "smallest_difference": _smallest(one, effects.sd, corrected.level),
+        "fragility": fragility(matrix, pairs, design.weights, design.clusters),
+        "binary": binary,
+        **_means(one, means, 1 - alpha),
+    }
+
+
+def _unpaired(one: Tested, corrected: Corrected, alpha: float) -> dict[str, Any]:
+    """What is known where each run has topics of its own: no lead on a topic, no joint model."""
+    own, pairs = run_moments(one.matrix), one.pairs
+    return {
+        "mean": own.mean,
+        "pair_means": own.mean[pairs],
+        "effects": two_sample_effects(one.matrix, pairs),
+        "smallest_difference": np.full(len(pairs), np.nan),
+        "fragility": np.full(len(pairs), NO_LEAD),
+        "mean_interval": own.intervals(1 - alpha),
+        "expected_mean": np.full(len(own.mean), np.nan),
+    }
+
+
+def _means(one: Tested, means: np.ndarray, level: float) -> dict[str, Any]:
     """Intervals and expectations of the means; of systems, how far their instances lie apart."""
-    if own is not None:
-        nothing = np.full(len(means), np.nan)
-        return {"mean_interval": own.intervals(level), "expected_mean": nothing}
     if not one.design.is_plain:
         return _robust_means(one, means, level)
     if one.judged is not None and not one.judged.is_fixed:

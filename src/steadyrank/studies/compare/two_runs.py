@@ -141,7 +141,6 @@ def _add_comparison(panel: TwoRuns, result: CompareResult) -> None:
 
 
 def _decision(result: CompareResult, place: int, sign: float) -> str:
-    """Which sentence is true of a pair, its better run first."""
     if place < 0:
         return "untested"
     ahead = sign * result.difference[place]

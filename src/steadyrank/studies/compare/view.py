@@ -334,7 +334,6 @@ def _against_caption(results: Results) -> str:
 
 
 def _words_of_figures(result: CompareResult, marks: str, omitted: str = "") -> str:
-    """What a caption says about the figures of pairs."""
     sentences = [
         f"{marks} significant." if marks else "",
         f"Intervals: {result.interval_kind}.",

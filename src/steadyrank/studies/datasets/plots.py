@@ -26,12 +26,10 @@ FEW = 30
 
 
 def _first(rows: Any, top: int) -> Any:
-    """The rows that a figure names: all of few, else the first."""
     return rows if len(rows) <= max(top, FEW if top == TOP else top) else rows[:top]
 
 
 def _rest_words(result: DatasetsResult, rows: list[int]) -> list[str]:
-    """What is not drawn, counted."""
     rest = [i for i in result.order if i not in set(rows)]
     if not rest:
         return []

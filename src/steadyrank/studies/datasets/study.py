@@ -484,7 +484,6 @@ def influences(
 def _values_of(
     values: np.ndarray, used: Leaderboard, kept: np.ndarray, aggregate: Aggregate
 ) -> np.ndarray:
-    """Values of the runs over some of the datasets."""
     if np.isnan(values).any():
         return adjusted_means(values)
     if aggregate != "mean-of-types":

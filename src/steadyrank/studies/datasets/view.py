@@ -128,7 +128,6 @@ def _pair_findings(pair: DatasetPair | None) -> list[Finding]:
 
 
 def _needed(pair: DatasetPair) -> str:
-    """How many datasets would settle it."""
     low, high = pair.datasets_needed_interval
     if math.isnan(low) or math.isinf(low):
         return "no number of datasets would settle it"

@@ -120,7 +120,6 @@ def levels_of(scores: Scores) -> set[Any]:
 
 
 def _topic_rows(scores: Scores) -> list[dict[str, Any]]:
-    """Every score, and the means at the end."""
     columns = scores.values.reshape(-1, len(scores.topics))
     figures = np.column_stack([columns, scores.mean().ravel()]).T.tolist()
     return [

@@ -3,25 +3,33 @@
 Four ways lead from scores to limits: paired differences with Student's law and Hall's correction;
 the same with one more topic that broke; the mixed model where a side has several runs; and bets,
 whose limits hold at every look.
+
+A rebuild needs none: the topics are the same in all builds, and the mean of a further one lies
+within m ± t s sqrt(1 + 1/K) of the mean m and the standard deviation s of K builds' means with
+probability 1 - alpha, if these are close to normal (a prediction interval of K - 1 degrees of
+freedom).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import stdtr, stdtrit
 
 from steadyrank.data.scores import cluster_codes, topic_column, topic_weights
+from steadyrank.errors import InputError
 from steadyrank.stats.instances.mixed_tests import system_difference
 from steadyrank.stats.instances.systems import System, SystemPair
+from steadyrank.stats.interval import Interval
 from steadyrank.stats.mixed.two_way import ONE_TOPIC
 from steadyrank.stats.pairs.betting import sequential_difference
-from steadyrank.stats.pairs.result import TOO_FEW
+from steadyrank.stats.pairs.result import CONSTANT, TOO_FEW
 from steadyrank.stats.pairs.topic_design import MeanDifference, mean_difference, reach_of
 from steadyrank.studies.gate.inputs import ROLES, Pair
-from steadyrank.studies.gate.result import TopicLoss
+from steadyrank.studies.gate.result import GateRow, TopicLoss
 
 MOST_LOSSES = 10
 """Topics that are named per row."""
@@ -105,7 +113,6 @@ class MixedDifference(MeanDifference):
 
 
 def _mixed_difference(runs: tuple[np.ndarray, ...], reach: float) -> MeanDifference:
-    """Candidate less baseline, from scores [run, topic] of both."""
     there = [(~np.isnan(side)).any(axis=0) for side in runs]
     shared = there[0] & there[1]
     if shared.sum() < 2:
@@ -199,3 +206,46 @@ def losses_of(part: Part) -> tuple[TopicLoss, ...]:
     first, second = part.scores[:, worst].tolist()
     names = [part.topics[place] for place in worst]
     return tuple(map(TopicLoss, names, first, second, change[worst].tolist()))
+
+
+def rebuilt_rows(parts: Sequence[Part], alpha: float) -> list[GateRow]:
+    """A row per measure and segment; each at its share of alpha, by Bonferroni."""
+    return [_row(part, alpha / len(parts), len(parts)) for part in parts]
+
+
+def _row(part: Part, level: float, n_rows: int) -> GateRow:
+    both = ~np.isnan(np.concatenate(part.runs)).any(axis=0)
+    if not both.any():
+        raise InputError(
+            f"{part.measure}: no topic has a score in every build: complete the builds"
+        )
+    builds, (new,) = (side[:, both].mean(axis=1) for side in part.runs)
+    n, mean = len(builds), float(builds.mean())
+    error = float(builds.std(ddof=1)) * math.sqrt(1.0 + 1.0 / n)
+    if np.ptp(builds) <= CONSTANT:  # rounding alone
+        error = 0.0
+    difference = float(new) - mean
+    tolerance = error * float(stdtrit(n - 1, 1.0 - 0.5 * level))
+    pvalue = float(abs(difference) <= CONSTANT)
+    if error > 0.0:
+        pvalue = min(1.0, n_rows * 2.0 * float(stdtr(n - 1, -abs(difference) / error)))
+    is_within = abs(difference) <= max(tolerance, CONSTANT)
+    n_topics = int(both.sum())
+    return GateRow(
+        measure=part.measure,
+        margin=tolerance,
+        segment=part.segment,
+        n_topics=n_topics,
+        n_clusters=n_topics,
+        effective_topics=float(n_topics),
+        design_effect=1.0,
+        baseline=mean,
+        candidate=float(new),
+        difference=difference,
+        interval=Interval(-tolerance, tolerance),
+        pvalue_pass=math.nan,
+        pvalue_fail=pvalue,
+        verdict="pass" if is_within else "fail",
+        losses=losses_of(part),
+        method="rebuild",
+    )

@@ -192,13 +192,11 @@ def _side(source: Any, reading: ReadingOptions, has_qrels: bool) -> _Side:
 
 
 def _system_name(scores: Scores) -> str:
-    """The system of several runs, where it is one."""
     systems = set(scores.run_info.get("system", ())) - {""}
     return systems.pop() if len(scores.runs) > 1 and len(systems) == 1 else scores.runs[0]
 
 
 def _of_files(files: Sequence[Path]) -> Scores:
-    """The scores of a run per file, as those of one system's runs."""
     parts = []
     for path in files:
         scores = averaged_facets(read_scores(path))
@@ -314,7 +312,6 @@ def _of_side(side: _Side, role: str, measures: Sequence[str], name: str) -> Scor
 
 
 def _check_topics(baseline: Scores, candidate: Scores, missing: str) -> None:
-    """Refuse two that are not about the same topics."""
     for role, own, other in (("candidate", candidate, baseline), ("baseline", baseline, candidate)):
         known = set(own.topics)
         lacking = [topic for topic in other.topics if topic not in known]

@@ -30,10 +30,9 @@ from steadyrank.stats.pairs.fragility import carried
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW
 from steadyrank.stats.pairs.topic_design import MeanDifference, unseen_share
 from steadyrank.stats.planning.needed_topics import needed_topics
-from steadyrank.studies.gate.fits import Fit, Part, losses_of, make_parts, means_of
+from steadyrank.studies.gate.fits import Fit, Part, losses_of, make_parts, means_of, rebuilt_rows
 from steadyrank.studies.gate.history import add_to_history
 from steadyrank.studies.gate.inputs import Pair, read_pair
-from steadyrank.studies.gate.rebuild import rebuilt_rows
 from steadyrank.studies.gate.result import (
     SPARSE,
     GateFragility,
@@ -251,7 +250,6 @@ def gate(
 
 
 def _margins(measures: Any, margin: float | None) -> dict[str, float]:
-    """The margin of each measure, or an error for one that has none."""
     measures = "each measure" if measures is None else measures
     if isinstance(measures, (str, Measure)):
         measures = [measures]
@@ -271,7 +269,6 @@ def _margins(measures: Any, margin: float | None) -> dict[str, float]:
 
 
 def _check_design(pair: Pair, *, rebuild: bool, sequential: bool, guard_breakage: bool) -> None:
-    """Refuse what no limits are known for."""
     with_design = {"cluster", "weight"} & set(pair.scores.topic_info)
     several = pair.varies and not rebuild
     if with_design and (several or sequential or rebuild):

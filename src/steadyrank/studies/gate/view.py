@@ -104,7 +104,6 @@ def _deciding(result: GateResult) -> list[GateRow]:
 
 
 def _slack(row: GateRow) -> float:
-    """From the lower limit to the margin."""
     return math.inf if math.isnan(row.interval.low) else row.interval.low + row.margin
 
 
@@ -201,7 +200,6 @@ def _drift(result: GateResult) -> list[Finding]:
 
 
 def _served(result: GateResult) -> list[Finding]:
-    """Advice where many candidates were judged by the same topics."""
     history = result.history
     if history is None or history.n_candidates <= MANY_CANDIDATES:
         return []
@@ -211,7 +209,6 @@ def _served(result: GateResult) -> list[Finding]:
 
 
 def _decided(result: GateResult, rows: list[GateRow]) -> list[Finding]:
-    """After how many topics, where these are taken one after another."""
     if result.seed is None:
         return []
     taken = decided_after(result)

@@ -84,7 +84,6 @@ class Room(NamedTuple):
 
 @part
 def _longest(blocks):
-    """The most entries that a block has."""
     longest = 0
     for c in range(len(blocks) - 1):
         longest = max(longest, blocks[c + 1] - blocks[c])

@@ -110,7 +110,6 @@ def find_bounds(
 
 
 def _run_bounds(rankings: Rankings, measure: HoledMeasure) -> tuple[np.ndarray, np.ndarray]:
-    """Lowest and highest score [run, topic]."""
     if measure.family == "shared":
         return _ratio_run_bounds(rankings.lists, measure)
     if measure.family == "AP":

@@ -110,7 +110,6 @@ def _state(rankings: Rankings) -> _State:
 
 
 def _named(rankings: Rankings, measure: HoledMeasure, steps: np.ndarray) -> JudgmentFragility:
-    """The changes of one pair from its steps, rows and grades."""
     qrels = rankings.lists.qrels
     last = dict(zip(*steps.tolist(), strict=True))
     # A document that came back to its grade was not changed.

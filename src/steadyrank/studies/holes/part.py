@@ -38,7 +38,6 @@ def _why_not(material: Material) -> str:
 
 
 def _measure(material: Material) -> str | None:
-    """The first measure that has bounds."""
     for text in material.scores.measures:
         try:
             parse_holed(text, material.qrels.max_grade if material.qrels is not None else 1)
@@ -94,7 +93,6 @@ def reversed_by_judgments(holes: HolesResult) -> np.ndarray:
 
 
 def _beside(result: HolesResult, findings: Findings) -> list[Finding]:
-    """Who is first with imputed judgments, where that is another run."""
     if not result.n_samples or result.measure != findings.material.measure:
         return []
     scores = np.array([(row.score, row.imputed) for row in result.runs], float)

@@ -273,7 +273,6 @@ def fit_prior(training: PooledDocuments, evidence: Evidence, top_grade: int) -> 
 
 
 def _fit(x: np.ndarray, reached: np.ndarray, topic: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients, and a root of their covariance."""
     beta = np.zeros(x.shape[1])
     penalty = RIDGE * np.eye(len(beta))
     for _ in range(50):
@@ -376,7 +375,6 @@ def check_prior(
 
 
 def _failure(check: PriorCheck, judged: PooledDocuments, holes: PooledDocuments) -> str:
-    """Why the prior is refused; nothing where it passes."""
     deepest, middle = (
         int(judged.best_rank.max()),
         np.median(holes.best_rank) if len(holes[0]) else 0,
@@ -485,7 +483,6 @@ def _rank_place(pool: PooledDocuments) -> np.ndarray:
 
 
 def _log_loss(reach: np.ndarray, grade: np.ndarray) -> float:
-    """Mean of -log(chance of the grade that a document has)."""
     edges = np.concatenate([np.ones((len(reach), 1)), reach, np.zeros((len(reach), 1))], axis=1)
     rows = np.arange(len(reach))
     chance = edges[rows, grade] - edges[rows, grade + 1]

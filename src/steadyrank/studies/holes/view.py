@@ -87,7 +87,6 @@ def _decided(result: HolesResult) -> Finding:
 
 
 def _leader(result: HolesResult) -> list[Finding]:
-    """Whether the first could be another."""
     best = max(row.score for row in result.runs)
     leaders = [row.run for row in result.runs if row.score == best]
     rivals = sum(leaders[0] in (pair.a, pair.b) and not pair.decided for pair in result.pairs)
@@ -105,7 +104,6 @@ def _leader(result: HolesResult) -> list[Finding]:
 
 
 def _fragile(result: HolesResult) -> list[Finding]:
-    """How few grades the lead rests on."""
     pair = result.leader_pair
     if pair is None or pair.fragility is None:
         return []
@@ -138,7 +136,6 @@ def _changes(row: Mapping[str, Any]) -> Cell:
 
 
 def _open_pairs(result: HolesResult) -> list[dict[str, Any]]:
-    """Pairs that are undecided, largest difference first."""
     undecided = (row for row in _pair_rows(result) if not row["decided"])
     return sorted(undecided, key=lambda row: -abs(row["difference"]))
 

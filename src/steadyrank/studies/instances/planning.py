@@ -322,7 +322,6 @@ def _within_reach(plan: InstancePlan) -> float:
 
 
 def _answer(plan: InstancePlan) -> list[str]:
-    """What the plan takes, or that it cannot be had."""
     goal = f"power {plan.target:g}"
     claim = _claim_words(plan.test)
     if plan.topics is not None and plan.instances is not None:

@@ -146,12 +146,10 @@ def draw_spread(ax: Axes, spread: np.ndarray, topics: Sequence[str]) -> None:
 
 
 def _sweep(result: Result) -> str:
-    """The column that a sweep went over, or nothing."""
     return getattr(result, "sweep", None) or ""
 
 
 def _systems(result: Result) -> dict[str, System]:
-    """All systems of a result, by name, in their order."""
     pairs = [one.pair for one in comparisons_of(result)]
     return {system.name: system for pair in pairs for system in (pair.a, pair.b)}
 

@@ -54,7 +54,6 @@ def comparisons_of(result: Result) -> tuple[InstancesResult, ...]:
 
 
 def _against_runs(result: Result) -> list[AgainstRun]:
-    """The comparisons with a deterministic system."""
     found = []
     for one in comparisons_of(result):
         varied, single = one.pair.a, one.pair.b
@@ -205,10 +204,7 @@ POOL_KINDS = {
     ),
     "pools": Plot(
         draw_pools,
-        lambda r: (
-            4.2 + 3.2 * (len(comparisons_of(r)) > 1),
-            3.6 + 2.6 * (len(comparisons_of(r)) > 2),
-        ),
+        _panels_size,
         _words("Boxes of p-values of resampled pools against the number of instances in a pool"),
     ),
     "sorted": Plot(

@@ -344,7 +344,6 @@ class InstancesTable(Framed):
         )
 
     def _family_words(self) -> str:
-        """How decisions are corrected, and intervals."""
         if len(self.comparisons) == 1:
             return ""
         margin = {

@@ -208,7 +208,6 @@ def _check(scores: Scores, measure: str | None, settings: Settings) -> str:
 
 
 def _pairs(systems: Groups, a: str | None, b: str | None) -> list[tuple[Named, Named]]:
-    """The pairs that `a` and `b` ask for."""
     for name in (a, b):
         if name is not None:
             group_named(name, systems)

@@ -419,7 +419,6 @@ def _exact_rows(subject: Subject) -> list[dict[str, Any]]:
 
 
 def _pair_rows(subject: Subject, rows: Any) -> list[dict[str, Any]]:
-    """The comparisons of tables, with what columns show of them."""
     shown = []
     for one in _comparisons(subject):
         (low, high), hpd = one.interval, one.hpd or (None, None)

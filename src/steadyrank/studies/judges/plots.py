@@ -88,7 +88,6 @@ def draw_means(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> N
 
 
 def _by_kin(judge: JudgeResult, runs: Sequence[str] | np.ndarray) -> dict[str, np.ndarray]:
-    """Places of the runs, those that are kin to the judge apart."""
     is_kin = np.isin(runs, judge.kin.runs if judge.kin else ())
     kinds = {"runs": np.flatnonzero(~is_kin), "kin of the judge": np.flatnonzero(is_kin)}
     return {words: rows for words, rows in kinds.items() if len(rows)}

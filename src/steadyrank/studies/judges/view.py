@@ -123,7 +123,6 @@ def _corrected(result: JudgesResult, judge: JudgeResult) -> Said:
 
 
 def _different(n: int, total: int) -> str:
-    """Pairs that differ significantly."""
     if total == 1:
         return f"the two runs {'' if n else 'not '}significantly different"
     return f"{_none(n)} of {total:,} pairs significant"
@@ -134,7 +133,6 @@ def _none(n: int) -> str:
 
 
 def _kin(result: JudgesResult, judge: JudgeResult) -> Said:
-    """Whether the judge favours its kin, by a test over topics."""
     if judge.kin is None:
         return None
     kin, test = judge.kin, judge.kin.test
@@ -393,14 +391,12 @@ def _agreed(agreement: AgreementInterval | None) -> Cell:
 def _with_ends(
     value: float, ends: Sequence[float], form: str = ".3f", of_ends: str = ".2f"
 ) -> Cell:
-    """A figure and its interval."""
     if math.isnan(value):
         return Cell(MISSING)
     return Cell(f"{value:{form}} {interval(ends, of_ends)}", value)
 
 
 def _audit_rows(result: JudgesResult) -> list[dict[str, Any]]:
-    """What is known of some judge."""
     by_judge = [_audited(result, judge) for judge in result.judges]
     titles = dict.fromkeys(title for figures in by_judge for title in figures)
     rows: list[dict[str, Any]] = [

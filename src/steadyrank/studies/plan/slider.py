@@ -488,5 +488,4 @@ def _judging(demands: Demands, documents: float | None, minutes: float | None) -
 
 
 def _plain(value: float) -> float:
-    """Whole numbers without a decimal point."""
     return int(value) if float(value).is_integer() else float(np.round(value, 6))

@@ -240,7 +240,6 @@ def _method(method: Any, test: Any, systems: Any, *, paired: bool) -> Any:
 def _check_sources(
     scores: Scores | None, variance: Any, difference_variance: Any, demands: Demands
 ) -> None:
-    """One source of the variance, and one that the design can use."""
     if scores is not None and variance is not None:
         raise InputError("give either a variance or pilot data to estimate it from, not both")
     if difference_variance is not None and not demands.paired:

@@ -79,7 +79,6 @@ def _topics(result: PlanResult, plan: MeasurePlan) -> Finding:
 
 
 def _first_two(result: PlanResult) -> list[Finding]:
-    """Of the first measure."""
     if not result.differences or result.differences[0].runs is None:
         return []
     first = result.differences[0]
@@ -186,7 +185,6 @@ def _between(row: Row) -> Cell:
 
 
 def _differences_caption(result: PlanResult) -> str:
-    """What the topics are for."""
     said = f"Topics by difference: {{}} t test of two systems, {_rates(result.demands)}"
     if not result.demands.paired:
         return f"{said.format('unpaired')}; topics are per system."

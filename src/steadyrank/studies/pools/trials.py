@@ -238,7 +238,6 @@ def _joined(parts: Sequence[_RunPart], grades: np.ndarray) -> Entries:
 
 
 def _teams(names: Sequence[str], known: Sequence[str]) -> tuple[tuple[str, ...], np.ndarray]:
-    """The teams by name, and each run's; a run without a team is its own."""
     if not any(known):
         raise InputError(NO_TEAMS)
     alone = [name for name, team in zip(names, known, strict=True) if not team]

@@ -133,7 +133,6 @@ def check_simulated_measure(measure: Measure) -> None:
 
 
 def _lacking(name: str) -> str:
-    """What a simulated ranking lacks for a measure, in words."""
     if name in ("Bpref", "infAP", "Judged"):
         return "simulated documents are all judged"
     if name in ("NumRet", "SetP", "SetR", "SetF", "SetAP", "NumRel", "NumRelRet", "IPrec", "Rprec"):

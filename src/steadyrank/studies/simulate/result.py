@@ -349,5 +349,4 @@ def documents_share(result: SimulateResult, a: str, b: str) -> float | None:
 
 
 def _leaders(mean: np.ndarray) -> set[int]:
-    """Places of the runs that share the best mean."""
     return set(np.flatnonzero(mean == mean.max()).tolist())

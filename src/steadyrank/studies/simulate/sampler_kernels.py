@@ -178,13 +178,11 @@ def _outcome(half, table, law):
 
 @inlined
 def _law_of(rows, row):
-    """One of the laws that `Laws` holds."""
     return rows[row, 0], rows[row, 1], rows[row, 2]
 
 
 @inlined
 def _next_word(lanes, lane):
-    """The next random word of a sample's stream."""
     word = mixed_bits(lanes.keys[lane] + WORD(lanes.steps[lane]) * GOLDEN)
     lanes.steps[lane] += 1
     return word
@@ -198,7 +196,6 @@ def _number_below(word, n):
 
 @inlined
 def _add_to(sums, counts, row):
-    """Add a row of counts to sums."""
     for lane in range(SIDE_BY_SIDE):
         sums[lane] += counts[WORD(row) + WORD(lane)]
 

@@ -52,7 +52,6 @@ def findings(result: SimulateResult) -> list[Finding]:
 
 
 def _grades(result: SimulateResult) -> list[Finding]:
-    """That a binary version was simulated, where it was."""
     order, ids = result.graded_order, ("simulate.binary", "simulate.binary_leader")
     if order is None:
         return []
@@ -104,7 +103,6 @@ def _other_first(result: SimulateResult) -> list[Finding]:
 
 
 def _error_rate(result: SimulateResult) -> list[Finding]:
-    """How likely a pair of runs is in the other order elsewhere."""
     if result.prediction is None:
         rate = result.error_rate.overall
         often = "none of the" if rate == 0.0 else f"{rate:.1%} of"
@@ -127,7 +125,6 @@ def swap(result: SimulateResult) -> Finding | None:
 
 
 def _tests(result: SimulateResult) -> Finding:
-    """How the t test decides here and there."""
     agreement = f"{result.decision_agreement:.1%}"
     text = f"Uncorrected t tests decide as they do here in {agreement} of simulated comparisons."
     if len(result.runs) == 2:
@@ -423,7 +420,6 @@ VIEW = View(
 
 
 def _part_findings(result: SimulatePart) -> list[Finding]:
-    """What a part has done, and what is left to do."""
     share = f"part {result.part:,} of {result.n_parts:,}"
     done = f"{counted(result.n_computed, 'block', form=',')} computed, {result.n_kept:,} kept"
     left = f"{result.n_left:,} of {counted(result.n_blocks, 'block', form=',')} left"

@@ -65,7 +65,6 @@ def _draw_level(
 def _finish(
     result: TopicsResult, ax: Axes, chosen: Sequence[TopicLevel], kinds: Sequence[tuple[str, Any]]
 ) -> None:
-    """Axes, and a legend of the levels' colours and the lines' styles."""
     from matplotlib.lines import Line2D
 
     handles: list[Any] = [
@@ -154,7 +153,6 @@ def draw_pairs(result: TopicsResult, ax: Axes) -> None:
 
 
 def _chosen(result: TopicsResult) -> list[TopicLevel]:
-    """The usual levels, or the first that have anything to show."""
     usual = [result.levels[place] for place in SHOWN]
     full = [level for level in result.levels if level.count.any() or level.pairs]
     return [level for level in usual if level in full] or full[: len(SHOWN)]

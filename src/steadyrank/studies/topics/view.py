@@ -106,7 +106,6 @@ def _neighbour_rows(result: TopicsResult) -> list[dict[str, Any]]:
 
 
 def _against_baseline(result: TopicsResult, rows: Sequence[Row]) -> list[Row]:
-    """The best run first, and the baseline among them."""
     (mean,) = {row["mean_b"] for row in rows}
     own = {"a": f"{result.baseline} (baseline)", "mean_a": mean}
     return sorted([*rows, own], key=lambda row: -np.nan_to_num(row["mean_a"], nan=-np.inf))
