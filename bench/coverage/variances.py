@@ -19,13 +19,13 @@ from bench.coverage.worlds import (
     nested_components_of,
     scores_of,
 )
-from steadyrank.stats.planning.variance import pilot_variance, topics_for
-from steadyrank.stats.planning.variance_facets import (
+from steadyrank.stats.facets.components import (
     FacetComponents,
     crossed_components,
     nested_components,
     pivotal_draws,
 )
+from steadyrank.stats.planning.variance import pilot_variance, topics_for
 from steadyrank.studies.pools.trials import mean_and_interval
 
 DEMANDS = {"minimum_difference": 0.1, "systems": 10}
@@ -158,10 +158,10 @@ def _facet_ends(
     draws = pivotal_draws(found, n_draws=2000, rng=seed_of(rng))
     n, k = setting.topics, setting.instances
     limits = {
-        "e_rho2": draws.e_rho2_interval(n, k),
-        "phi": draws.phi_interval(n, k),
-        "e_rho2 topics": draws.topics_for_e_rho2_interval(STABLE, k),
-        "phi topics": draws.topics_for_phi_interval(STABLE, k),
+        "e_rho2": draws.interval("e_rho2", n, k),
+        "phi": draws.interval("phi", n, k),
+        "e_rho2 topics": draws.interval("topics_for_e_rho2", STABLE, k),
+        "phi topics": draws.interval("topics_for_phi", STABLE, k),
     }
     return {name: (*ends, truth[name]) for name, ends in limits.items()}
 

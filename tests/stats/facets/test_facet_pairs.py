@@ -105,8 +105,8 @@ def test_the_variance_of_a_difference_is_the_formula():
     assert sum(shares.values()) == pytest.approx(1)
     assert shares["judges"] == pytest.approx(2 * v["system:judge"] / own / expected)
     error = v["topic"] / n + v["judge"] / own + v["topic:judge"] / (n * own)
-    assert design.phi(g, at) == pytest.approx(v["system"] / (v["system"] + expected / 2 + error))
-    assert design.e_rho2(g, at) == pytest.approx(v["system"] / (v["system"] + expected / 2))
+    assert g.phi(at) == pytest.approx(v["system"] / (v["system"] + expected / 2 + error))
+    assert g.e_rho2(at) == pytest.approx(v["system"] / (v["system"] + expected / 2))
 
 
 def test_more_answers_buy_nothing_that_one_answer_shows():
@@ -194,12 +194,15 @@ def test_a_family_takes_what_judges_add_by_all_systems():
     np.testing.assert_allclose(pvalues, np.maximum(tests.pvalue, 2 * stats.t.sf(t, df)))
 
 
-@pytest.mark.parametrize("stability", [design.e_rho2, design.phi])
-def test_topics_for_a_level_are_the_fewest(stability):
-    scores = np.random.default_rng(3).normal(size=(6, 20, 2, 3, 1))
-    g = graded_components(scores + 0.1 * np.arange(6)[:, None, None, None, None])
-    most = stability(g, replace(g.sizes, topics=math.inf))
-    n = design.topics_for_level(g, 0.9 * most, stability)
-    below, reached = (stability(g, replace(g.sizes, topics=k)) for k in (n - 1, n))
+@pytest.mark.parametrize("name", ["e_rho2", "phi"])
+def test_topics_for_a_level_are_the_fewest(name):
+    # Judges who prefer different systems, so that topics alone reach less than 1.
+    rng = np.random.default_rng(3)
+    scores = rng.normal(size=(6, 20, 2, 3, 1)) + 0.3 * rng.normal(size=(6, 1, 1, 3, 1))
+    g = graded_components(scores + 0.2 * np.arange(6)[:, None, None, None, None])
+    stability, topics_for = getattr(g, name), getattr(g, f"topics_for_{name}")
+    most = stability(replace(g.sizes, topics=math.inf))
+    n = topics_for(0.9 * most, g.sizes)
+    below, reached = (stability(replace(g.sizes, topics=k)) for k in (n - 1, n))
     assert below < 0.9 * most <= reached
-    assert design.topics_for_level(g, 1.01 * most, stability) == math.inf
+    assert topics_for(1.01 * most, g.sizes) == math.inf

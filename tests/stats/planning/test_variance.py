@@ -204,10 +204,10 @@ def from_coefficients(e_rho2, phi, *, n_systems, n_topics):
 def test_intervals_of_gt4ireval():
     # gt4ireval (R), vignette: the best 30 systems of TREC-3 Ad hoc on 50 topics, 95 %.
     g = from_coefficients(0.93265, 0.78613, n_systems=30, n_topics=50)
-    assert g.e_rho2_interval(50) == pytest.approx((0.89311, 0.96287), abs=1.5e-5)
-    assert g.phi_interval(50) == pytest.approx((0.66141, 0.88039), abs=1.5e-5)
+    assert g.interval("e_rho2", 50) == pytest.approx((0.89311, 0.96287), abs=1.5e-5)
+    assert g.interval("phi", 50) == pytest.approx((0.66141, 0.88039), abs=1.5e-5)
     assert g.e_rho2(100) == pytest.approx(0.96515, abs=1e-5)
-    assert g.phi_interval(200) == pytest.approx((0.88654, 0.96715), abs=1.5e-5)
+    assert g.interval("phi", 200) == pytest.approx((0.88654, 0.96715), abs=1.5e-5)
     assert (g.topics_for_e_rho2(0.95), g.topics_for_phi(0.95)) == (69, 259)
     low, high = g.relative_ratio_interval()
     assert (topics_for(high, 0.95), topics_for(low, 0.95)) == (37, 114)
@@ -219,8 +219,8 @@ def test_intervals_of_gt4ireval():
 def test_intervals_of_brennan():
     # Brennan 2001, Table 6.5 as quoted by gt4ireval's tests: 10 × 12, 80 % intervals.
     g = from_coefficients(0.729, 0.672, n_systems=10, n_topics=12)
-    assert g.e_rho2_interval(12, 0.8) == pytest.approx((0.541, 0.876), abs=1.5e-3)
-    assert g.phi_interval(12, 0.8) == pytest.approx((0.457, 0.845), abs=1.5e-3)
+    assert g.interval("e_rho2", 12, confidence=0.8) == pytest.approx((0.541, 0.876), abs=1.5e-3)
+    assert g.interval("phi", 12, confidence=0.8) == pytest.approx((0.457, 0.845), abs=1.5e-3)
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_intervals_of_coefficients_cover_them(m, n, parts):
         g = VarianceComponents(
             mean_squares=squares, raw={}, variance={}, n_systems=m, n_topics=n, n_dropped=0
         )
-        for i, interval in enumerate((g.e_rho2_interval(n), g.phi_interval(n))):
+        for i, interval in enumerate((g.interval("e_rho2", n), g.interval("phi", n))):
             hits[i] += interval[0] <= truth[i] <= interval[1]
     assert abs(hits[0] / 2000 - 0.95) < 0.022
     assert 0.93 < hits[1] / 2000 < 0.985
@@ -273,15 +273,15 @@ def test_negative_components_count_as_none_and_are_kept():
     assert g.variance["topic"] == 0
     assert (g.e_rho2(8), g.phi(8)) == (0, 0)
     assert g.topics_for_e_rho2(0.5) == math.inf
-    assert g.e_rho2_interval(8) == (0, 0)
+    assert g.interval("e_rho2", 8) == (0, 0)
 
 
 def test_systems_that_differ_by_a_constant_need_one_topic_to_be_ordered():
     g = variance_components(np.add.outer([0.1, 0.2, 0.4], [0.0, 0.3, 0.1, 0.25]))
     assert g.mean_squares["residual"] == 0
-    assert (g.e_rho2(4), g.topics_for_e_rho2(0.99), g.e_rho2_interval(4)) == (1, 1, (1, 1))
+    assert (g.e_rho2(4), g.topics_for_e_rho2(0.99), g.interval("e_rho2", 4)) == (1, 1, (1, 1))
     assert 0 < g.phi(4) < 1
-    low, high = g.phi_interval(4)
+    low, high = g.interval("phi", 4)
     assert 0 <= low < g.phi(4) < high <= 1
 
 
@@ -292,9 +292,9 @@ def test_coefficients_stay_in_bounds_and_order(seed, m, n):
     scores = rng.random((m, n)) + rng.random() * rng.random((m, 1)) + rng.random() * rng.random(n)
     g = variance_components(scores)
     for size in (1, n, 10 * n):
-        low, high = g.e_rho2_interval(size)
+        low, high = g.interval("e_rho2", size)
         assert 0 <= low <= g.e_rho2(size) <= high <= 1 or g.variance["system"] == 0
-        least, most = g.phi_interval(size)
+        least, most = g.interval("phi", size)
         assert 0 <= least <= most <= high
         assert 0 <= g.phi(size) <= g.e_rho2(size) <= 1
     for level in (0.5, 0.95):

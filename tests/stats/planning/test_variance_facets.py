@@ -14,14 +14,15 @@ from hypothesis import strategies as st
 from statsmodels.stats.anova import anova_lm
 
 from steadyrank.errors import InputError
-from steadyrank.stats.planning.variance import variance_components
-from steadyrank.stats.planning.variance_facets import (
+from steadyrank.stats.facets.components import (
     FacetComponents,
     crossed_components,
-    expected_mean_squares,
+    facet_terms,
+    mean_square_loads,
     nested_components,
     pivotal_draws,
 )
+from steadyrank.stats.planning.variance import variance_components
 
 NESTED = ("system", "topic", "instance", "system_topic", "residual")
 CROSSED = (
@@ -104,8 +105,10 @@ def test_expected_mean_squares_as_tables_of_textbooks_have_them():
         [0, 0, 0, 0, 0, m, 1],
         [0, 0, 0, 0, 0, 0, 1],
     ]
-    np.testing.assert_array_equal(expected_mean_squares("nested", (m, n, k)), nested)
-    np.testing.assert_array_equal(expected_mean_squares("crossed", (m, n, k)), crossed)
+    for design, table in (("nested", nested), ("crossed", crossed)):
+        indices = list(facet_terms(design, "instance").values())
+        loads = mean_square_loads(indices, {"s": m, "t": n, "i": k})
+        np.testing.assert_array_equal(loads, table)
 
 
 def labels(design, sizes, systems=None):
@@ -268,8 +271,10 @@ def test_copies_of_runs_leave_the_closed_intervals_of_two_facets():
     for n in (5, 15, 60):
         assert copied.e_rho2(n, 7) == pytest.approx(plain.e_rho2(n))
         assert copied.phi(n, 1) == pytest.approx(plain.phi(n))
-        assert draws.e_rho2_interval(n, 2) == pytest.approx(plain.e_rho2_interval(n), abs=0.005)
-        assert draws.phi_interval(n, 2) == pytest.approx(plain.phi_interval(n), abs=0.02)
+        assert draws.interval("e_rho2", n, 2) == pytest.approx(
+            plain.interval("e_rho2", n), abs=0.005
+        )
+        assert draws.interval("phi", n, 2) == pytest.approx(plain.interval("phi", n), abs=0.02)
     for level in (0.8, 0.95):
         assert copied.topics_for_e_rho2(level, 1) == plain.topics_for_e_rho2(level)
         assert copied.topics_for_phi(level, 3) == plain.topics_for_phi(level)
@@ -309,9 +314,9 @@ def test_intervals_cover_the_coefficients(design, sizes, systems, variance):
         known = FacetComponents(**{**as_dict(g), "variance": truth})
         draws = pivotal_draws(g, n_draws=600, rng=seed)
         for i, at in enumerate([(n, g.n_instances), (100, 1)]):
-            low, high = draws.e_rho2_interval(*at)
+            low, high = draws.interval("e_rho2", *at)
             hits[i, 0] += low <= known.e_rho2(*at) <= high
-            low, high = draws.phi_interval(*at)
+            low, high = draws.interval("phi", *at)
             hits[i, 1] += low <= known.phi(*at) <= high
     assert hits.min() / 300 > 0.9
     assert hits.max() / 300 < 0.995
@@ -330,9 +335,9 @@ def test_coefficients_stay_in_bounds_and_grow(seed, m, n, k):
     for g in (crossed_components(cube), nested_components(flat, codes)):
         draws = pivotal_draws(g, n_draws=500)
         for topics, instances in product((1, n, 1000), (1, k)):
-            low, high = draws.e_rho2_interval(topics, instances)
+            low, high = draws.interval("e_rho2", topics, instances)
             assert 0 <= low <= g.e_rho2(topics, instances) <= high <= 1
-            low, high = draws.phi_interval(topics, instances)
+            low, high = draws.interval("phi", topics, instances)
             assert 0 <= low <= g.phi(topics, instances) <= high <= 1
             assert g.phi(topics, instances) <= g.e_rho2(topics, instances)
             assert g.e_rho2(topics, instances) <= g.e_rho2(topics + 1, instances)
@@ -343,7 +348,7 @@ def test_coefficients_stay_in_bounds_and_grow(seed, m, n, k):
             if math.isfinite(needed):
                 assert g.phi(needed, k) >= level * (1 - 1e-9)
                 assert needed == 1 or g.phi(needed - 1, k) < level
-            low, high = draws.topics_for_phi_interval(level, k)
+            low, high = draws.interval("topics_for_phi", level, k)
             assert 1 <= low <= needed <= high
 
 
@@ -356,10 +361,10 @@ def test_a_level_is_needed_by_as_many_topics_as_reach_it_surely():
         dict(zip(NESTED, (1, 1, 0.01, 0.3, 0.3), strict=True)),
     )
     draws = pivotal_draws(nested_components(scores, np.repeat(range(10), 4)), n_draws=2001)
-    low, high = draws.topics_for_e_rho2_interval(0.9, 4)
+    low, high = draws.interval("topics_for_e_rho2", 0.9, 4)
     assert 1 < low < high < math.inf
-    assert draws.e_rho2_interval(high, 4)[0] >= 0.9 > draws.e_rho2_interval(high - 1, 4)[0]
-    assert draws.e_rho2_interval(low, 4)[1] >= 0.9 > draws.e_rho2_interval(low - 1, 4)[1]
+    assert draws.interval("e_rho2", high, 4)[0] >= 0.9 > draws.interval("e_rho2", high - 1, 4)[0]
+    assert draws.interval("e_rho2", low, 4)[1] >= 0.9 > draws.interval("e_rho2", low - 1, 4)[1]
 
 
 def test_negative_components_are_kept_and_carried_as_none():
@@ -384,8 +389,12 @@ def test_a_seed_gives_the_same_draws_and_order_does_not_matter():
     rng = np.random.default_rng(10)
     scores, codes = rng.random((8, 6)), np.array([0, 0, 1, 1, 1, 2, 2, 2])
     g = nested_components(scores, codes)
-    assert pivotal_draws(g, rng=3).phi_interval(6, 2) == pivotal_draws(g, rng=3).phi_interval(6, 2)
-    assert pivotal_draws(g, rng=3).phi_interval(6, 2) != pivotal_draws(g, rng=4).phi_interval(6, 2)
+    assert pivotal_draws(g, rng=3).interval("phi", 6, 2) == pivotal_draws(g, rng=3).interval(
+        "phi", 6, 2
+    )
+    assert pivotal_draws(g, rng=3).interval("phi", 6, 2) != pivotal_draws(g, rng=4).interval(
+        "phi", 6, 2
+    )
     shuffled = rng.permutation(8)
     again = nested_components(scores[shuffled][:, ::-1], codes[shuffled])
     assert again.raw == pytest.approx(g.raw)

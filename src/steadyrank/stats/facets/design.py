@@ -9,7 +9,7 @@ reaches.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from scipy.special import stdtrit
@@ -23,8 +23,6 @@ PARTS = {"system:topic": "topics", "answer": "answers", "system:judge": "judges"
 
 MOST_ANSWERS, MOST_JUDGES = 20, 200
 """Numbers that an allocation tries."""
-
-Stability = Callable[[GradedComponents, Sizes], float]
 
 PRICED = ("topic", "answer", "judge")
 
@@ -79,33 +77,6 @@ def difference_shares(g: GradedComponents, at: Sizes) -> dict[str, float]:
     for name, weight in weights.items():
         shares[PARTS.get(g.first(name), "rest")] += weight * g.variance[name] / total
     return shares
-
-
-def e_rho2(g: GradedComponents, at: Sizes) -> float:
-    """Relative stability: system / (system + what may change the order)."""
-    return _stability(g, 0.5 * g.total(g.difference_weights(at)))
-
-
-def phi(g: GradedComponents, at: Sizes) -> float:
-    """Absolute stability: system / (system + all that may change a mean score)."""
-    return _stability(g, g.total(g.mean_weights(at)))
-
-
-def _stability(g: GradedComponents, error: float) -> float:
-    signal = g.variance["system"]
-    return signal / (signal + error) if signal + error > 0.0 else 0.0
-
-
-def topics_for_level(g: GradedComponents, level: float, stability: Stability) -> float:
-    """The fewest topics with which E rho² or Phi reaches a level, all else as it is."""
-
-    def error(n: float) -> float:
-        value = stability(g, replace(g.sizes, topics=n))
-        return math.inf if value <= 0.0 else 1.0 / value - 1.0
-
-    once, limit = error(1.0), error(math.inf)
-    room = 1.0 / level - 1.0 - limit
-    return max(1, math.ceil((once - limit) / room * (1 - 1e-12))) if room > 0.0 else math.inf
 
 
 def topics_for(g: GradedComponents, at: Sizes, target: float) -> float:

@@ -163,15 +163,18 @@ class VarianceComponents:
         """The smallest number of topics with Phi >= level; infinite where there is none."""
         return topics_for(self._absolute_ratio(), level)
 
-    def e_rho2_interval(self, n_topics: float, confidence: float = 0.95) -> Interval:
-        """Feldt's interval, exact for normal effects of systems and residuals."""
-        low, high = self.relative_ratio_interval(confidence)
-        return Interval(_coefficient(low, n_topics), _coefficient(high, n_topics))
+    def interval(self, name: str, at: float, *, confidence: float = 0.95) -> Interval:
+        """Of e_rho2 or phi of `at` topics, or topics_for_e_rho2 or topics_for_phi of level `at`.
 
-    def phi_interval(self, n_topics: float, confidence: float = 0.95) -> Interval:
-        """Approximate interval of Arteaga, Jeyaratnam and Franklin, for normal effects."""
-        low, high = self.absolute_ratio_interval(confidence)
-        return Interval(_coefficient(low, n_topics), _coefficient(high, n_topics))
+        Feldt's for E rho², exact for normal effects; that of Arteaga, Jeyaratnam and Franklin for
+        Phi, approximate.
+        """
+        is_relative = name.endswith("e_rho2")
+        ratios = self.relative_ratio_interval if is_relative else self.absolute_ratio_interval
+        low, high = ratios(confidence)
+        if name.startswith("topics_for"):  # the larger the ratio of variances, the fewer topics
+            return Interval(topics_for(high, at), topics_for(low, at))
+        return Interval(_coefficient(low, at), _coefficient(high, at))
 
     def relative_ratio_interval(self, confidence: float = 0.95) -> Interval:
         """Interval of system / residual variance.

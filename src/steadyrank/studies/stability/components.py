@@ -18,16 +18,16 @@ import numpy as np
 
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError, unknown_name
+from steadyrank.stats.facets.components import (
+    FacetComponents,
+    crossed_components,
+    nested_components,
+)
 from steadyrank.stats.instances.systems import Groups, systems_of
 from steadyrank.stats.planning.variance import (
     VarianceComponents,
     components_without_each,
     variance_components,
-)
-from steadyrank.stats.planning.variance_facets import (
-    FacetComponents,
-    crossed_components,
-    nested_components,
 )
 
 COMPONENT_NAMES = ("system", "topic", "residual")

@@ -183,8 +183,8 @@ def _design_row(g: GradedComponents, at: Sizes) -> dict[str, Any]:
         "judges": at.judges,
         "standard_error": design.standard_error(g, at),
         "standard_error_interval": design.standard_error_interval(g, at),
-        "e_rho2": design.e_rho2(g, at),
-        "phi": design.phi(g, at),
+        "e_rho2": g.e_rho2(at),
+        "phi": g.phi(at),
     }
 
 

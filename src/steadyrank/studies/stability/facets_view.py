@@ -9,14 +9,14 @@ from typing import Any
 
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
-from steadyrank.stats.facets.design import e_rho2, judges_to_halve, phi, topics_for_level
+from steadyrank.stats.facets.design import judges_to_halve
 from steadyrank.studies.stability.facets import FacetsResult
 from steadyrank.words import counted, interval, listed
 
 Results = Sequence[FacetsResult]
 """One per measure, the one that ranks the runs first."""
 
-LEVELS, BOTH = (0.8, 0.9, 0.95), (e_rho2, phi)
+LEVELS = (0.8, 0.9, 0.95)
 """Stability that topics are found for."""
 
 FEW_JUDGES = 4
@@ -210,7 +210,11 @@ def fields(results: Results) -> dict[str, Any]:
         "variance": g.variance,
         **{key: result.d_study[0][key] for key in ("e_rho2", "phi")},
         "topics_needed": [
-            {"level": level} | {one.__name__: topics_for_level(g, level, one) for one in BOTH}
+            {
+                "level": level,
+                "e_rho2": g.topics_for_e_rho2(level, g.sizes),
+                "phi": g.topics_for_phi(level, g.sizes),
+            }
             for level in LEVELS
         ],
         "components": g.variance,

@@ -20,16 +20,11 @@ from steadyrank.errors import InputError, check_number, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.scored import scores_of
 from steadyrank.notebook import Framed, shown_by
+from steadyrank.stats.facets.components import N_DRAWS, FacetComponents, PivotalDraws, pivotal_draws
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.decisions import Decided
-from steadyrank.stats.planning.variance import VarianceComponents, topics_for
-from steadyrank.stats.planning.variance_facets import (
-    N_DRAWS,
-    FacetComponents,
-    PivotalDraws,
-    pivotal_draws,
-)
+from steadyrank.stats.planning.variance import VarianceComponents
 from steadyrank.studies.stability.components import (
     Components,
     LeadingGroup,
@@ -406,44 +401,27 @@ def _interval_source(g: Components, seed: int) -> VarianceComponents | PivotalDr
     return pivotal_draws(g, rng=seed) if isinstance(g, FacetComponents) else g
 
 
-def _coefficients(
-    known: VarianceComponents | PivotalDraws, n_topics: int, n_instances: Any, confidence: float
-) -> Coefficients:
-    # The same methods, with a number of instances where there are any.
-    if isinstance(known, PivotalDraws):
-        g, at = known.components, {"n_topics": n_topics, "n_instances": n_instances}
-    else:
-        g, at = known, {"n_topics": n_topics}  # type: ignore[assignment]
-    return Coefficients(
-        topics=n_topics,
-        instances=n_instances,
-        e_rho2=g.e_rho2(**at),
-        e_rho2_interval=known.e_rho2_interval(**at, confidence=confidence),
-        phi=g.phi(**at),
-        phi_interval=known.phi_interval(**at, confidence=confidence),
-    )
+def _both(
+    known: VarianceComponents | PivotalDraws,
+    prefix: str,
+    first: float,
+    n_instances: Any,
+    confidence: float,
+) -> dict[str, Any]:
+    """Both coefficients of so many topics, or the topics they need for a level, with intervals."""
+    g = known.components if isinstance(known, PivotalDraws) else known
+    at: Any = (first,) if n_instances is None else (first, n_instances)
+    figures: dict[str, Any] = {"instances": n_instances}
+    for name in ("e_rho2", "phi"):
+        figures[name] = getattr(g, prefix + name)(*at)
+        figures[f"{name}_interval"] = known.interval(prefix + name, *at, confidence=confidence)
+    return figures
 
 
-def _topics_needed(
-    known: VarianceComponents | PivotalDraws, level: float, n_instances: Any, confidence: float
-) -> TopicsNeeded:
-    if isinstance(known, VarianceComponents):
-        # The larger the ratio of variances, the fewer topics: limits change places.
-        relative = known.relative_ratio_interval(confidence)
-        absolute = known.absolute_ratio_interval(confidence)
-        return TopicsNeeded(
-            level=level,
-            e_rho2=known.topics_for_e_rho2(level),
-            e_rho2_interval=Interval(*(topics_for(end, level) for end in relative[::-1])),
-            phi=known.topics_for_phi(level),
-            phi_interval=Interval(*(topics_for(end, level) for end in absolute[::-1])),
-        )
-    g = known.components
-    return TopicsNeeded(
-        level=level,
-        instances=n_instances,
-        e_rho2=g.topics_for_e_rho2(level, n_instances),
-        e_rho2_interval=known.topics_for_e_rho2_interval(level, n_instances, confidence),
-        phi=g.topics_for_phi(level, n_instances),
-        phi_interval=known.topics_for_phi_interval(level, n_instances, confidence),
-    )
+def _coefficients(known: Any, n_topics: int, n_instances: Any, confidence: float) -> Coefficients:
+    return Coefficients(topics=n_topics, **_both(known, "", n_topics, n_instances, confidence))
+
+
+def _topics_needed(known: Any, level: float, n_instances: Any, confidence: float) -> TopicsNeeded:
+    figures = _both(known, "topics_for_", level, n_instances, confidence)
+    return TopicsNeeded(level=level, **figures)

@@ -9,7 +9,7 @@ from typing import Any
 
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words
-from steadyrank.stats.planning.variance_facets import FacetComponents
+from steadyrank.stats.facets.components import FacetComponents
 from steadyrank.studies.stability.separation import POWER
 from steadyrank.studies.stability.study import StabilityResult, facet_words
 from steadyrank.words import counted, interval
