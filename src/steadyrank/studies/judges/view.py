@@ -109,7 +109,8 @@ def _corrected(result: JudgesResult, judge: JudgeResult) -> Said:
     n, total = int(judge.corrected.significant.sum()), len(result.pairs)
     by_people = int(result.human.significant.sum())
     if not judge.n_judge_topics:
-        text = f"There is nothing to correct; people find {_different(by_people, total)}."
+        found = _different(by_people, total)
+        text = f"People judged every topic: nothing to correct; they find {found}."
     elif judge.weight.value == 0.0:
         text = f"{judge.judge} adds nothing (lambda 0): people find {_different(by_people, total)}."
     else:
