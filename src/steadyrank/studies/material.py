@@ -150,6 +150,12 @@ class Material:
         return self.scores.select(runs=[self.scores.runs[run] for run in best])
 
     @property
+    def more_than_topics(self) -> str:
+        """Why a study that counts topics alone would say too much; nothing without facets."""
+        graded = "judges or answers add error that topics do not reduce: see stability --facets"
+        return "" if self.graded is None else graded
+
+    @property
     def compared_graded(self) -> Scores:
         """The same with judges and answers, where there are some."""
         if self.graded is None:

@@ -35,4 +35,5 @@ PART = part_of(
     run=_run,
     cost=lambda shape: Cost(fixed=shape.n_measures * (0.05 + 8e-8 * shape.n_runs**2), is_free=True),
     sliders=_sliders,
+    why_not=lambda material: material.more_than_topics,
 )

@@ -6,7 +6,6 @@ from typing import Any
 
 from steadyrank.measures.names import parse_measure
 from steadyrank.measures.tie_orders import has_expectation
-from steadyrank.studies.material import Material
 from steadyrank.studies.part import Cost, Job, part_of
 from steadyrank.studies.stability.study import StabilityResult, stability
 from steadyrank.studies.stability.view import VIEW
@@ -34,14 +33,9 @@ def _run(job: Job) -> tuple[StabilityResult, ...]:
     return tuple(one for one in found if isinstance(one, StabilityResult))
 
 
-def _why_not(material: Material) -> str:
-    graded = "the scores have judges or answers, whose variance `stability --facets` splits"
-    return graded if material.graded is not None else ""
-
-
 PART = part_of(
     VIEW,
     run=_run,
     cost=lambda shape: Cost(fixed=0.02 * shape.n_measures, is_free=True),
-    why_not=_why_not,
+    why_not=lambda material: material.more_than_topics,
 )
