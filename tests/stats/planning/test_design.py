@@ -354,3 +354,11 @@ def test_rates_that_make_no_sense(alpha, beta, message):
         design.topics_for_range(0.1, 0.1, alpha=alpha, beta=beta)
     with pytest.raises(InputError, match=message):
         design.smallest_range(0.1, 10, alpha=alpha, beta=beta)
+
+
+def test_powers_that_round_to_one_are_refused():
+    for beta in (1e-300, 1e-10):
+        with pytest.raises(InputError, match="beta must be at least 1e-09, got"):
+            design.check_rates(0.05, beta)
+    design.check_rates(0.05, 1e-9)
+    assert design.noncentrality_for_power(1 - 1e-9, 4, 45) < 200

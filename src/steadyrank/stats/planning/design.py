@@ -24,6 +24,9 @@ from steadyrank.stats.inputs import check_open_unit
 MOST_TOPICS = 10**15
 """Larger sets are refused: whole numbers beyond 2^53 are not told apart in floating point."""
 
+SMALLEST_BETA = 1e-9
+"""Powers nearer to 1 are not computed to enough digits."""
+
 MOST_STEPS = 300
 """Of a search that takes ten; halving a bracket so often leaves nothing of it."""
 
@@ -508,6 +511,8 @@ def check_rates(alpha: float, beta: float) -> None:
     """Both between 0 and 1, and a power above the level, which any test has without data."""
     check_open_unit("alpha", alpha)
     check_open_unit("beta", beta)
+    if beta < SMALLEST_BETA:
+        raise InputError(f"beta must be at least {SMALLEST_BETA}, got {beta!r}")
     if 1.0 - beta <= alpha:
         raise InputError(
             f"beta {beta:g} means a power of {1.0 - beta:g}, no more than alpha {alpha:g}: "
