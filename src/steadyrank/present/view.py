@@ -250,8 +250,6 @@ def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = F
     caption = asked(spec.caption, subject)
     if isinstance(spec.caption, str):
         caption = _filled(spec.caption, subject)
-    open_ends = cells.open_words(cell.text for row in shown[:most] for cell in row)
-    caption = " ".join(filter(None, [caption, open_ends]))
     if page:
         about = [_about(col, subject) for col in kept if col.about]
         caption = " ".join(filter(None, [caption, *about]))

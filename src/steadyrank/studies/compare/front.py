@@ -128,41 +128,32 @@ def _pair(result: CompareResult, a: int, b: int) -> int:
 
 
 def lead(result: CompareResult, study: str = "compare") -> Finding | None:
-    """The first two, or the baseline and the best other: means, difference, interval, decision."""
+    """The first two, or the baseline and the best other: means, difference and interval."""
     order = ranked(result)
     if len(order) < 2:
         return None
-    pivot = order[0] if result.baseline is None else result.runs.index(result.baseline)
-    others = [run for run in order if run != pivot]
-    # Of several that share the first place, the next below says more.
-    below = [run for run in others if result.mean[pivot] - result.mean[run] > SAME_MEAN]
-    nearest = below[0] if result.baseline is None and below else others[0]
-    a, b = sorted((pivot, nearest), key=order.index)
-    place = _pair(result, a, b)
-    sign = 1.0 if int(result.pairs[place, 0]) == a else -1.0
-    gap = sign * float(result.difference[place])
-    means = f"Mean {result.measure} {result.mean[a]:.3f} against {result.mean[b]:.3f}"
-    means += f" for {result.runs[b]}"
-    values = {"a": result.runs[a], "b": result.runs[b], "difference": gap}
+    if result.lead is not None:
+        first, second, gap, limits, is_significant, place = result.lead
+    else:
+        first = result.runs.index(str(result.baseline))
+        second = next(run for run in order if run != first)
+        first, second = sorted((first, second), key=order.index)
+        place = _pair(result, first, second)
+        sign = 1 if int(result.pairs[place, 0]) == first else -1
+        gap = sign * float(result.difference[place])
+        limits = sign * result.interval[place][::sign]
+        is_significant = bool(result.significant[place])
+    names = result.runs[first], result.runs[second]
+    means = f"{names[0]} {result.mean[first]:.3f}, {names[1]} {result.mean[second]:.3f}"
+    values = {"a": names[0], "b": names[1], "difference": gap}
     if result.flag[place] == TOO_FEW:
         return Finding(f"{study}.lead", f"{means}; they share too few topics to compare.", values)
-    ends = sorted(sign * float(end) for end in result.interval[place])
-    is_significant = bool(result.significant[place])
-    decided = "significant" if is_significant else "not significant"
-    family = result.n_comparisons
-    among = f" among {counted(family, 'comparison', form=',')}" if result.is_corrected else ""
     # The tested difference is on the topics that both have; means may be of more.
-    is_shared = abs(gap - (result.mean[a] - result.mean[b])) > SAME_MEAN
+    is_shared = abs(gap - (result.mean[first] - result.mean[second])) > SAME_MEAN
     on = "; shared topics" if is_shared else ":"
-    text = (
-        f"{means}{on} {typeset(f'{gap:+.3f}')} {signed_interval(ends, '+.3f').text}, "
-        f"{decided}{among}."
-    )
-    values |= {
-        "interval": ends,
-        "pvalue_adjusted": float(result.pvalue_adjusted[place]),
-        "significant": is_significant,
-    }
+    ends = limits.tolist()
+    text = f"{means}{on} {typeset(f'{gap:+.3f}')} {signed_interval(ends, '+.3f').text}."
+    values |= {"interval": ends, "significant": is_significant}
     return Finding(f"{study}.lead", text, values)
 
 
@@ -172,34 +163,28 @@ def _board(result: CompareResult, link: str, n_rows: int) -> Board:
     if result.baseline is not None and (own := result.runs.index(result.baseline)) not in shown:
         shown = [*shown[: ROWS - 1], own]
     decided = {} if result.baseline is None else against_baseline(result)
-    ranks = "ranks that it may have"
-    sure = f"{1 - result.alpha:.0%} simultaneous" if result.is_familywise else result.rank_words()
+    ranks = f"ranks that it may have, {result.rank_words()}"
     rows = f"{result.row_word}s"
     return Board(
         title="Leaderboard",
-        note=f"dot: rank; bar: {ranks}, {sure}",
+        note="" if decided else f"dot: rank; bar: {ranks}",
         measure=result.measure,
         rows=tuple(
             BoardRow(
                 rank=int(result.rank[run]),
                 name=result.runs[run],
                 score=f"{result.mean[run]:.3f}",
-                low=int(result.rank_set[run, 0]),
-                high=int(result.rank_set[run, 1]),
-                group=decided.get(run, _place_of(result, run)),
+                low=int(result.rank_set[run, 0] or result.rank[run]),
+                high=int(result.rank_set[run, 1] or result.rank[run]),
+                group=decided.get(run, str(result.tier[run])),
             )
             for run in shown
         ),
         n_ranks=len(result.runs),
-        group="against the baseline" if decided else "group" if result.letters else "tier",
+        group="against the baseline" if decided else "tier",
         link=link,
         more=f"All {n_rows:,} {rows}",
     )
-
-
-def _place_of(result: CompareResult, run: int) -> str:
-    """Letters, where there are few enough; else the tier."""
-    return result.letters[run] if result.letters else str(result.tier[run])
 
 
 def against_baseline(result: CompareResult) -> dict[int, str]:

@@ -11,7 +11,7 @@ from steadyrank.studies.compare.correcting import CompareSettings
 from steadyrank.studies.compare.front import beside_systems, front
 from steadyrank.studies.compare.result import CompareResult, Correction, Test
 from steadyrank.studies.compare.study import compare_each
-from steadyrank.studies.compare.two_runs import tested_words, two_runs
+from steadyrank.studies.compare.two_runs import two_runs
 from steadyrank.studies.compare.view import RUNS, VIEW, Results
 from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
 
@@ -57,7 +57,7 @@ def _front(results: Results, findings: Findings) -> Front:
 
 def _tests(results: Results, findings: Findings) -> list[Finding]:
     result = results[0]
-    text = f"{tested_words(result)}; alpha {result.alpha:g}."
+    text = f"{result.tested_words()}; alpha {result.alpha:g}."
     text = f"{text[0].upper()}{text[1:]}"
     values = {"test": result.test, "correction": result.correction, "alpha": result.alpha}
     return [Finding("compare.tests", text, values)]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from steadyrank.compute.executors import Progress
-from steadyrank.present.cells import signed
+from steadyrank.present.cells import signed, signed_interval
 from steadyrank.present.json import picked
 from steadyrank.present.table import Cell, Table, with_words
 from steadyrank.present.view import (
@@ -39,6 +39,7 @@ from steadyrank.words import (
     best_words,
     by_number,
     counted,
+    listed,
     number_word,
     pvalue_words,
     some,
@@ -50,14 +51,14 @@ Results = Sequence[CompareResult]
 MOST_NAMED = 2
 """Runs that a finding names."""
 
+LEVELS = "Rank, first and tier: each row's own comparisons; the rest: all pairs."
+"""Of which family a column is."""
+
 MOST_PRINTED = 45
 """Pairs that a command lists; of more it shows the leaderboard alone, or one row per segment."""
 
 MOST_PAIRS, TOP = 100, 10
 """Pairs that a page lists; of more those among the best runs, and the best run's with all."""
-
-EXCEEDED = 0.08
-"""Share of experiments with a false claim above which it is said, at level .05."""
 
 FEW_JUDGES = 4
 """At most so many make intervals over judges wide."""
@@ -78,6 +79,7 @@ def findings(results: Results) -> list[Finding]:
         # Comparisons with a baseline are not about the first place.
         *([] if result.baseline is not None else [first(result)]),
         significant(result),
+        *lead_of_all(result),
         *cautions(result),
         *fragile(result),
         *_detectable(result),
@@ -93,22 +95,44 @@ CITED = {
 
 
 def describe(results: Results | CompareResult | CompareTable) -> str:
-    """The paragraph for a paper, of one measure after the other."""
+    """The paragraph for a paper; what several measures have in common is said once."""
     if isinstance(results, (CompareResult, CompareTable)):
         results = results_of(results)
-    return " ".join(map(_described, results))
+    result = results[0]
+    cited = CITED.get(result.correction, "") if result.is_corrected else ""
+    per_measure = " per measure" if len(results) > 1 and result.n_measures == 1 else ""
+    method = ", ".join(filter(None, [result.test_words(), result.correction_words(per_measure)]))
+    by = listed([one.measure for one in results])
+    said = (
+        f"We compared {counted(len(result.runs), result.row_word)} by mean {by} on "
+        f"{result.topics_words()}: {method}{f' ({cited})' if cited else ''}, "
+        f"alpha {result.alpha:g}."
+    )
+    return " ".join([said, *map(_described, results)])
 
 
 def _described(result: CompareResult) -> str:
-    cited = CITED.get(result.correction, "") if result.is_corrected else ""
-    method = ", ".join(filter(None, [result.test_words(), result.correction_words()]))
     leader = result.order[0]
-    best = f" {first(result).text}" if result.baseline is None else ""
+    found = [
+        f"{result.runs[leader]} has the highest mean {result.measure} ({result.mean[leader]:.4f}).",
+        "" if result.lead is None else _lead_words(result),
+        "" if result.baseline is not None else first(result).text,
+        significant(result).text,
+    ]
+    return " ".join(filter(None, found))
+
+
+def _lead_words(result: CompareResult) -> str:
+    """By how much the best run leads the next, in figures."""
+    assert result.lead is not None
+    second, pair = result.lead.second, result.lead.pair
+    p, d = result.pvalue_adjusted[pair], abs(result.effects.paired_d[pair])
+    ends = signed_interval(result.lead.interval.tolist(), "+z.4f").text
+    sure = f"{1 - result.alpha:.0%} interval {ends}"
+    adjusted = "adjusted " if result.is_corrected else ""
     return (
-        f"We compared {counted(len(result.runs), result.row_word)} by mean {result.measure} on "
-        f"{result.topics_words()}: {method}{f' ({cited})' if cited else ''}, alpha "
-        f"{result.alpha:g}. {significant(result).text} {result.runs[leader]} has the highest mean "
-        f"({result.mean[leader]:.4f}).{best}"
+        f"It leads {result.runs[second]} ({result.mean[second]:.4f}) by "
+        f"{result.lead.difference:.4f} ({sure}; {adjusted}{pvalue_words(p)}, d = {d:.2f})."
     )
 
 
@@ -116,11 +140,19 @@ def first(result: CompareResult, most: int = MOST_NAMED) -> Finding:
     """Which runs could be the best; at most so many are named."""
     sure = f"With {1 - result.alpha:.0%} confidence" if result.is_familywise else "By these tests"
     names = [result.runs[run] for run in result.order if result.could_be_first[run]]
-    n_rank_one = int((result.rank_set[:, 0] == 1).sum())
-    text = best_words(
-        names, len(result.runs), sure, n_rank_one=n_rank_one, most=most, noun=result.row_word
-    )
-    return Finding("compare.first", text, {"runs": names, "n_rank_one": n_rank_one})
+    text = best_words(names, len(result.runs), sure, most=most, noun=result.row_word)
+    return Finding("compare.first", text, {"runs": names})
+
+
+def lead_of_all(result: CompareResult) -> Iterator[Finding]:
+    """That all pairs together do not separate the best two, where the next's own pairs do."""
+    lead = result.lead
+    if lead is None or not lead.significant or result.significant[lead.pair]:
+        return
+    ahead, behind = result.runs[lead.first], result.runs[lead.second]
+    among = counted(result.n_comparisons, "comparison", form=",")
+    text = f"Among all {among} {ahead} and {behind} do not differ significantly."
+    yield Finding("compare.lead_of_all", text, {"a": ahead, "b": behind})
 
 
 def significant(result: CompareResult) -> Finding:
@@ -169,13 +201,7 @@ def cautions(result: CompareResult) -> Iterator[Finding]:
         yield judged(result)
     if result.n_missing:
         yield Finding("compare.gaps", result.gaps(), {"n_missing": result.n_missing})
-    audit = result.audit
-    if audit is not None and audit.any_claim > EXCEEDED:
-        text = (
-            f"On these scores made equal, such tests claim something in {audit.any_claim:.0%} "
-            f"of experiments, not {audit.nominal:.0%}."
-        )
-        yield Finding("compare.audit", text, asdict(audit))
+    yield from _audited(result)
     if constant := int(((result.flag == ZERO_VARIANCE) & result.significant).sum()):
         differ = counted(constant, "pair differs", "pairs differ")
         text = f"{differ} by the same amount on every topic, which is significant however small."
@@ -187,6 +213,26 @@ def cautions(result: CompareResult) -> Iterator[Finding]:
     if is_holm and result.baseline is None and result.n_comparisons >= MANY_COMPARISONS:
         text = "Skewed differences make t tests of many pairs exceed alpha: --audit counts it."
         yield Finding("compare.skewness", text, {"n_comparisons": result.n_comparisons})
+
+
+def _audited(result: CompareResult) -> Iterator[Finding]:
+    """That such tests claim more on these scores than they promise, where they do."""
+    audit = result.audit
+    if audit is None:
+        return
+    wrong, tied = audit.observed, audit.tiers_equal
+    if wrong.exceeds(result.alpha):
+        text = (
+            f"Of {counted(round(wrong.claims), 'claim', form=',')} like these, about "
+            f"{wrong.false_claims:.2f} point the wrong way."
+        )
+        yield Finding("compare.audit", text, asdict(audit))
+    elif tied is not None and tied.exceeds(result.alpha):
+        text = (
+            f"If the runs of each tier were equal, such tests would still claim a difference "
+            f"within a tier in {tied.share:.0%} of experiments."
+        )
+        yield Finding("compare.audit", text, asdict(audit))
 
 
 def judged(result: CompareResult) -> Finding:
@@ -286,13 +332,13 @@ def _known(row: dict[str, Any]) -> dict[str, Any]:
 def _run_rows(results: Results) -> list[dict[str, Any]]:
     """The leaderboard; with a baseline, beside each run its pair."""
     result = results[0]
-    rows, different = result.run_rows(), result.n_different.tolist()
+    rows, better = result.run_rows(), result.n_better.tolist()
     pairs: dict[str, Any] = {} if result.baseline is None else {r["a"]: r for r in result.rows()}
     made = []
     for i in result.order:
         pair = pairs.get(result.runs[i])
         figures = {"interval": None} if pair is None else _known(pair)
-        own = {"run": result.row_name(i), "n_different": different[i]}
+        own = {"run": result.row_name(i), "n_better": better[i]}
         made.append({**rows[i], **figures, **own})
     return made
 
@@ -362,6 +408,11 @@ def _rank(row: Row) -> Cell:
     return Cell(f"{row['rank']} [{low}–{high}]", row["rank"])
 
 
+def _set(row: Row) -> Cell:
+    low, high = row["rank_set_simultaneous"]
+    return Cell(f"{low}–{high}", low)
+
+
 def _record(row: Row) -> Cell:
     return Cell("{wins}/{ties}/{losses}".format(**row) if "wins" in row else MISSING)
 
@@ -400,24 +451,28 @@ FIGURES = (
 )
 """Of a pair."""
 
+RANKS = (
+    RUN,
+    MEAN,
+    SD,
+    WILSON,
+    Col("rank", "rank ({sure})", _rank),
+    Col("could_be_first", form="yes", when="varies"),
+    Col("tier", form="count", when="varies"),
+    Col("n_better", "better than", "count", "varies", "of all pairs together"),
+    Col("group", "group", "name", "varies", "of all pairs together"),
+)
 RUNS = TableSpec(
     id="compare-runs",
     rows=_run_rows,
     when=lambda results: results[0].baseline is None,
-    columns=(
-        RUN,
-        MEAN,
-        SD,
-        WILSON,
-        Col("rank", "rank [set]", _rank),
-        Col("could_be_first", form="yes", when="varies"),
-        Col("n_different", "differs from", "count", "varies"),
-        Col("group", form="name", when="varies"),
-        Col("tier", form="count", when="varies", about="1: not significantly worse than the best"),
-    ),
+    columns=RANKS,
     best="mean",
-    caption=lambda results: f"{results[0].caption()} See docs/compare.md.",
+    caption=lambda results: f"{results[0].caption()} {LEVELS} See docs/compare.md.",
 )
+ALL_AT_ONCE = Col("rank_set_simultaneous", "all ranks at once", _set)
+"""Beside a run's own ranks, on request."""
+
 PAIRS = TableSpec(
     id="pairs",
     rows=_pair_rows,
@@ -579,9 +634,10 @@ def fields(results: Results) -> dict[str, Any]:
     return {
         **picked(result, "measure test correction alpha n_topics significant_share"),
         "pairs": _pairs_json(result),
+        "method": result.method_fields,
         **picked(
             result,
-            "mode baseline family method interval_kind n_dropped n_samples seed "
+            "mode baseline family interval_kind n_dropped n_samples seed "
             "comparison_alpha n_missing n_clusters design_effect effective_topics",
         ),
         **({"judges": result.judges, "judges_fixed": result.judges_fixed} if result.judges else {}),
@@ -685,6 +741,7 @@ def compare_text(
     label: str = LABEL,
     paper: bool | None = None,
     describe: bool = False,
+    simultaneous: bool = False,
     **looks: Any,
 ) -> str:
     """The result in one of the output formats.
@@ -697,7 +754,11 @@ def compare_text(
     if paper is None:
         paper = form != "table" or bool(show) or underline_second or len(results) > 1
     if not paper:
-        return VIEW.text(results, form, digits=digits, describe=describe, **looks)
+        view = VIEW
+        if simultaneous:
+            runs = replace(RUNS, columns=(*RANKS[:5], ALL_AT_ONCE, *RANKS[5:]))
+            view = replace(VIEW, tables=(runs, *VIEW.tables[1:]))
+        return view.text(results, form, digits=digits, describe=describe, **looks)
     said = findings(results)[:MOST_FINDINGS] if form == "table" else []
     table = paper_table(
         results, digits=digits, show=show, underline_second=underline_second, label=label

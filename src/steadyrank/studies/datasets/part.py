@@ -6,6 +6,7 @@ import numpy as np
 
 from steadyrank.data.scores import mean_of_present
 from steadyrank.errors import InputError
+from steadyrank.present.cells import signed_interval
 from steadyrank.present.page import Board, BoardRow, Tile
 from steadyrank.present.view import Finding
 from steadyrank.stats.pairs.max_t import USUAL, patterns_of
@@ -15,7 +16,7 @@ from steadyrank.studies.datasets.study import datasets
 from steadyrank.studies.datasets.view import VIEW, findings
 from steadyrank.studies.material import Material
 from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
-from steadyrank.words import by_number, count_or_share, counted, interval, size, swap_words, typeset
+from steadyrank.words import by_number, count_or_share, counted, size, swap_words, typeset
 
 
 def _run(job: Job) -> DatasetsResult:
@@ -67,25 +68,23 @@ def verdict(result: DatasetsResult) -> Finding:
     return Finding("datasets.verdict", f"{leader} {first}.", values)
 
 
-def _lead(result: DatasetsResult) -> Finding | None:
-    pair = result.pair
-    if pair is None:
-        return None
-    decided = "significant" if pair.significant else "not significant"
-    value = dict(zip(result.runs, result.value.tolist(), strict=True))
-    gap, ends = typeset(f"{pair.difference:+.3f}"), typeset(interval(pair.interval, "+.3f"))
+def _lead(result: DatasetsResult) -> Finding:
+    """The first two: their values, the difference and its interval."""
+    first, second, difference, limits, is_significant = result.lead
+    names, ends = (result.runs[first], result.runs[second]), limits.tolist()
+    gap = typeset(f"{difference:+.3f}")
     text = (
-        f"{result.aggregate_words.capitalize()} {value[pair.a]:.3f} against {value[pair.b]:.3f} "
-        f"for {pair.b}: {gap} {ends} alone, {decided} among {len(result.pairs):,} comparisons."
+        f"{names[0]} {result.value[first]:.3f}, {names[1]} {result.value[second]:.3f}: {gap} "
+        f"{signed_interval(ends, '+.3f').text}."
     )
-    values = {"a": pair.a, "b": pair.b, "difference": pair.difference, "interval": pair.interval}
-    return Finding("datasets.lead", text, values | {"significant": pair.significant})
+    values = {"a": names[0], "b": names[1], "difference": difference, "interval": ends}
+    return Finding("datasets.lead", text, values | {"significant": is_significant})
 
 
 def _board(result: DatasetsResult) -> Board:
     return Board(
         title="Leaderboard",
-        note=f"dot: rank; bar: ranks that it may have, {1 - result.alpha:.0%} simultaneous",
+        note=f"dot: rank; bar: ranks that it may have, {1 - result.alpha:.0%} confidence for each",
         measure=result.aggregate_words,
         rows=tuple(
             BoardRow(

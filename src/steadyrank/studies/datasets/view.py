@@ -37,8 +37,9 @@ def describe(result: DatasetsResult) -> str:
     return (
         f"We compared {total:,} runs by {AGGREGATES[result.aggregate]} over "
         f"{counted(len(result.datasets), 'dataset')}, all {len(result.pairs):,} pairs at once by "
-        f"studentized sign flips of {drawn} with a t that allows for skewness (stepdown, "
-        f"family-wise alpha {result.alpha:g}; Mogstad et al., 2024). "
+        f"studentized sign flips of {drawn}, paired t with skewness-corrected limits and a "
+        f"variance floor (max-t, stepdown, family-wise alpha {result.alpha:g}; Mogstad et al., "
+        f"2024). "
         f"{result.told_apart_share:.0%} of the pairs differ significantly. "
         f"{result.runs[leader]} has the highest value ({result.value[leader]:.4f}); with "
         f"{1 - result.alpha:.0%} confidence {best}."
@@ -68,9 +69,8 @@ def _cautions(result: DatasetsResult) -> list[Finding]:
 
 def _board_findings(result: DatasetsResult) -> list[Finding]:
     firsts, total = result.first_names(), len(result.runs)
-    n_rank_one = int((result.rank_set[:, 0] == 1).sum())
     text = best_words(firsts, total, f"With {1 - result.alpha:.0%} confidence", most=3)
-    values = {"runs": firsts, "n_rank_one": n_rank_one, "alpha": result.alpha}
+    values = {"runs": firsts, "alpha": result.alpha}
     said = [Finding("datasets.first", text, values)]
     if total > 2:
         near = total - 1 - result.adjacent_not_told_apart
