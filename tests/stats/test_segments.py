@@ -58,7 +58,7 @@ def test_adjusted_pvalues_are_those_of_all_sign_patterns():
     for r, s in itertools.product(range(3), range(3)):
         count = 2 * (largest >= abs(observed[r, s]) * (1 - 1e-9)).sum()
         assert test.pvalue[r, s] == pytest.approx((1 + count) / (1 + 2**15))
-    assert (test.exact, test.n_patterns, test.tested.tolist()) == (True, 2**14, [3, 7, 9])
+    assert (test.exact, test.n_patterns, test.tested.tolist()) == (True, 2**15, [3, 7, 9])
 
 
 def plain_fast(leads):

@@ -413,7 +413,7 @@ def _decide(observed: Observed, pairs: np.ndarray, leads: Leads, flips: Flips) -
         lead_width=np.array(
             [_lead_width(observed, pairs, ordered, place, walk, lead) for lead in leads]
         ).reshape(-1, 2),
-        n_patterns=taken.n_patterns if taken.exact else taken.n_patterns // 2,
+        n_patterns=taken.n_patterns,
         exact=taken.exact,
     )
 
@@ -765,8 +765,10 @@ class Taken(NamedTuple):
     """(1 + count) / (1 + patterns)."""
     kept: list[Any]
     """What was kept of each block, in order."""
-    n_patterns: int
+    total: int
     """Those that were taken and their negatives."""
+    n_patterns: int
+    """All there are, or those that were drawn."""
     exact: bool
 
 
@@ -796,7 +798,9 @@ def over_patterns(
         for counts, answer in stream_in_order(one_block, blocks, threads, progress=progress):
             total += counts
             kept.append(answer)
-    return Taken((1.0 + total) / (1.0 + 2 * n_taken), kept, 2 * n_taken, exact)
+    counted = 2 * n_taken
+    n_patterns = counted if exact else n_taken
+    return Taken((1.0 + total) / (1.0 + counted), kept, counted, n_patterns, exact)
 
 
 def patterns_of(n_topics: int, n_samples: int, n_pairs: int = 1) -> tuple[bool, int]:
