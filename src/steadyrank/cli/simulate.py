@@ -93,8 +93,10 @@ study_options = opt.together(
             **opt.ALPHA,
             "--bins n_bins N 2.. = 21": "Show error rates in N bins of the difference.",
             "--bin-width W float = 0.01": "Make these bins this wide, such as 1 for percentages.",
-            "--device [cpu|cuda] = cpu": "Sample on this device; both draw the same shared "
-            "documents, but use different random streams for independent ones.",
+            "--device = cpu": (
+                "Sample on this device.",
+                {"type": click.Choice(["cpu"]), "hidden": True},
+            ),
             **opt.STORE,
             "--part I/N": (
                 "Compute the I-th of N shares of the samples into --store DIR, and no result: for "

@@ -35,7 +35,7 @@ from steadyrank.words import counted
 NO_SPREAD = 1e-14
 """A variance of differences that is rounding."""
 
-Device = Literal["cpu", "cuda"]
+Device = Literal["cpu"]
 Documents = Literal["shared", "independent"]
 Mode = Literal["sound", "paper"]
 
