@@ -91,7 +91,11 @@ WITHOUT_OPTION = _by_guess(
 )
 """Options that are something else here, with what to write."""
 
-REMOVED = {"simulate --device cuda": "version 1.1 samples on the CPU: omit --device"}
+REMOVED = {
+    "simulate --model parametric": "use --model kde, or the default, which resamples documents",
+    "simulate --mixture": "use --model kde, or the default, which resamples documents",
+    "simulate --device cuda": "version 1.1 samples on the CPU: omit --device",
+}
 """Options of a command, or values of them, that were removed, and what to use."""
 
 NAMES = _by_guess(

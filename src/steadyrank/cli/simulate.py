@@ -66,8 +66,8 @@ study_options = opt.together(
                 },
             ),
             "--mode [sound|paper] = sound": "Use sound defaults, or the paper's.",
-            "--model [bootstrap|kde|parametric] = bootstrap": "Resample documents, or sample "
-            "scores from kernel densities or parametric laws of each run.",
+            "--model [bootstrap|kde] = bootstrap": "Resample documents, or sample scores from "
+            "kernel densities of each run.",
             "--samples n_samples 1.. = 10000": "Simulate this many collections.",
             "--depth retrieved|N": (
                 "Rank this many documents in a simulated ranking.",
@@ -82,8 +82,6 @@ study_options = opt.together(
             ),
             "--kernel [gaussian|epanechnikov|triangular|uniform] = gaussian": "Use this kernel; "
             "the bandwidth is its standard deviation.",
-            "--mixture [normal-exponential|gamma-normal] = gamma-normal": "Sample scores of "
-            "relevant documents from a normal law, others from an exponential or gamma law.",
             "--denominator [judged|sampled|poisson]": (
                 "Divide AP, R@k and nDCG of independent runs by this number of relevant documents.",
                 {"show_default": "poisson; judged with --mode paper"},

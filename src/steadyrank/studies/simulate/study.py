@@ -39,7 +39,6 @@ from steadyrank.studies.simulate.profiles import (
     Bandwidth,
     Depth,
     KernelName,
-    Mixture,
     Model,
     RunNotes,
     ScoreSource,
@@ -99,7 +98,6 @@ def simulate(
     depth: Depth | None = None,
     bandwidth: Bandwidth | float = "scott",
     kernel: KernelName = "gaussian",
-    mixture: Mixture = "gamma-normal",
     denominator: Denominator | None = None,
     score_source: ScoreSource = "score",
     alpha: float = 0.05,
@@ -147,8 +145,7 @@ def simulate(
         "sound" takes the depth "retrieved" and the denominator "poisson", "paper" independent
         documents and the paper's 1000 and "judged"; what is given takes precedence.
     model : str
-        Documents are drawn with replacement ("bootstrap"), or scores from kernel densities ("kde")
-        or from a `mixture` of two parametric laws ("parametric").
+        Documents are drawn with replacement ("bootstrap"), or scores from kernel densities ("kde").
     n_samples : int
         Simulated collections.
     depth : int or "retrieved", optional
@@ -159,9 +156,6 @@ def simulate(
         deviation whatever its shape.
     kernel : str
         Of the kernel densities: "gaussian", "epanechnikov", "triangular" or "uniform".
-    mixture : str
-        Scores of relevant documents are normal; those of others exponential ("normal-exponential")
-        or gamma ("gamma-normal"), fitted to each run and topic.
     denominator : str, optional
         The number of relevant documents that AP, R@k and nDCG of independent runs divide by:
         sampled + Poisson(R - retrieved) ("poisson"), max(R, sampled) ("judged"), or "sampled".
@@ -229,7 +223,7 @@ def simulate(
     _check_bins(n_bins, bin_width)
     documents = _documents(documents, mode, model, denominator)
     depth = DEFAULT_DEPTH[mode] if depth is None else depth
-    check_drawing(model, depth, bandwidth, kernel, mixture, score_source)
+    check_drawing(model, depth, bandwidth, kernel, score_source)
     to_read = read_runs(runs, **reading_options)
     judged = judgments_of(qrels)
     common: Any = {"depth": depth, "score_source": score_source, "jobs": jobs, "progress": reading}
@@ -254,7 +248,6 @@ def simulate(
             model=model,
             bandwidth=bandwidth,
             kernel=kernel,
-            mixture=mixture,
             graded=None if asked.is_itself(judged) else prepare(kept, judged.max_grade),
             **common,
         )
@@ -303,7 +296,6 @@ def simulate(
         depth=depth,
         bandwidth=bandwidth,
         kernel=kernel,
-        mixture=mixture,
         denominator=denominator,
         score_source=score_source,
         device=device,
