@@ -92,6 +92,14 @@ WITHOUT_OPTION = _by_guess(
 """Options that are something else here, with what to write."""
 
 REMOVED = {
+    **dict.fromkeys(
+        [
+            *(f"instances --{name}" for name in ("plan", "claim", "difference", "power")),
+            *(f"instances --{name}" for name in ("topics", "instances")),
+            *(f"instances --cost-per-{name}" for name in ("topic", "instance")),
+        ],
+        "use stability --topics N,N,… --instances M,M,…",
+    ),
     "simulate --model parametric": "use --model kde, or the default, which resamples documents",
     "simulate --mixture": "use --model kde, or the default, which resamples documents",
     "simulate --device cuda": "version 1.1 samples on the CPU: omit --device",
@@ -111,6 +119,7 @@ NAMES = _by_guess(
         "report": "autorank create_report",
         "datasets": "leaderboard mteb",
         "kendall_tau": "kendalltau kendall ktau",
+        "stability": "plan_instances InstancePlan",
         "plot": "plot_stats draw figure",
         "Measure": "metrics Metric available_measures",
         "register_measure": "define define_byquery",
