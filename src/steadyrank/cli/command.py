@@ -21,7 +21,7 @@ import click
 from steadyrank.cli.output import tell
 from steadyrank.compute.memory import check_address_space
 from steadyrank.errors import FormatError, InputError, SteadyrankWarning
-from steadyrank.guesses import OPTIONS, WITHOUT_OPTION, in_our_words
+from steadyrank.guesses import OPTIONS, WITHOUT_OPTION, in_our_words, removed
 
 HelpRecord = tuple[str, str]
 
@@ -57,6 +57,9 @@ class Command(click.Command):
         if replaced:
             told = ", ".join(f"{name} is {ours}" for name, ours in replaced.items())
             ctx.meta.setdefault(NOTES, []).append(f"{told} here")
+        answer = removed(str(self.name), args)
+        if answer is not None:
+            raise click.UsageError(answer, ctx)
         try:
             return super().parse_args(ctx, args)
         except BaseException as error:
