@@ -730,7 +730,6 @@ NO_STUDY = {
     "max_input": "sets a limit of the process",
     "plan_instances": "from variance components alone",
     "plot": "draws a result",
-    "planner_page": "shows a result of plan, or no data at all",
     "reproduce": "calls the other studies on a paper's data",
 }
 

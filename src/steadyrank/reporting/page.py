@@ -150,7 +150,6 @@ def make_section(study: Study, findings: Findings, body: Body) -> Section:
         means_not=part.means_not,
         figures=_drawn(list(body.figures)),
         tables=tuple(_cut(table, findings.material.settings.top) for table in body.tables),
-        sliders=body.sliders,
         warnings=tuple(findings.warnings.get(name, ())),
         is_open=part.is_open,
     )
