@@ -235,10 +235,8 @@ def _bars(fronts: Fronts) -> tuple[Bar, ...]:
 
 
 def _percent(share: float) -> str:
-    """As wide as the others, so that digits stand below digits."""
-    if share >= 0.0995:
-        return f"{share:.0%}"
-    return f"{share:.1%}" if share >= 0.0005 else "< 0.1%"
+    """Whole percents: forecasts are known to a point or two."""
+    return f"{share:.0%}" if share >= 0.005 else "< 1%"
 
 
 def _share(front: Front) -> float:
