@@ -729,7 +729,6 @@ NO_STUDY = {
     **dict.fromkeys(("parse_measure", "register_measure", "true_means"), "has no topics or runs"),
     "max_input": "sets a limit of the process",
     "plot": "draws a result",
-    "planner_page": "shows a result of plan, or no data at all",
     "reproduce": "calls the other studies on a paper's data",
 }
 

@@ -85,7 +85,6 @@ from steadyrank.studies.instances.study import InstancesTable as InstancesTable
 from steadyrank.studies.instances.study import instances as instances
 from steadyrank.studies.judges.result import JudgesResult as JudgesResult
 from steadyrank.studies.judges.study import judges as judges
-from steadyrank.studies.plan.planner_page import planner_page as planner_page
 from steadyrank.studies.plan.result import PlanResult as PlanResult
 from steadyrank.studies.plan.study import plan as plan
 from steadyrank.studies.plotting import plot as plot

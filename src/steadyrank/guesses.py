@@ -78,6 +78,7 @@ OPTIONS = _by_guess(
         "--beta, which is 1 - power": "--power",
         "--alpha": "--confidence --conf --level",
         "--quiet": "--no-progress",
+        "--plot": "--page",
     }
 )
 """Options, and those of ours that stand for them, with other values."""
@@ -120,7 +121,7 @@ NAMES = _by_guess(
         "datasets": "leaderboard mteb",
         "kendall_tau": "kendalltau kendall ktau",
         "stability": "plan_instances InstancePlan",
-        "plot": "plot_stats draw figure",
+        "plot": "plot_stats draw figure planner_page",
         "Measure": "metrics Metric available_measures",
         "register_measure": "define define_byquery",
         "parse_measure": "convert_trec_name parse_trec_measure",

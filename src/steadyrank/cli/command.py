@@ -182,7 +182,7 @@ subcommand = functools.partial(click.command, cls=Command, context_settings={"sh
 
 
 WITHOUT_EFFECT = (
-    *("form", "output", "jobs", "scheduler", "quiet", "store", "out", "force", "page", "card"),
+    *("form", "output", "jobs", "scheduler", "quiet", "store", "out", "force", "card"),
 )
 """Options that do not change the page, or only where it goes."""
 

@@ -150,7 +150,6 @@ def make_section(study: Study, findings: Findings, body: Body) -> Section:
         means_not=part.means_not,
         figures=_drawn(list(body.figures)),
         tables=tuple(_cut(table, findings.material.settings.top) for table in body.tables),
-        sliders=body.sliders,
         warnings=tuple(findings.warnings.get(name, ())),
         is_open=part.is_open,
     )
@@ -236,10 +235,8 @@ def _bars(fronts: Fronts) -> tuple[Bar, ...]:
 
 
 def _percent(share: float) -> str:
-    """As wide as the others, so that digits stand below digits."""
-    if share >= 0.0995:
-        return f"{share:.0%}"
-    return f"{share:.1%}" if share >= 0.0005 else "< 0.1%"
+    """Whole percents: forecasts are known to a point or two."""
+    return f"{share:.0%}" if share >= 0.005 else "< 1%"
 
 
 def _share(front: Front) -> float:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from steadyrank.present.page import Board, Tile
-from steadyrank.present.slider import PageSlider
 from steadyrank.present.table import Table
 from steadyrank.present.view import Finding, View, asked
 from steadyrank.stats.pairs.decisions import Decided
@@ -129,7 +128,6 @@ class Body:
     """What the first screen has said is left out of the section."""
     figures: tuple[Drawing, ...] = ()
     tables: tuple[Table, ...] = ()
-    sliders: tuple[PageSlider, ...] = ()
     notes: tuple[str, ...] = ()
     """Sentences that say more about what the answer means."""
 
@@ -168,7 +166,6 @@ def part_of(
     subject_of: Callable[[Any], Any] = lambda result: result,
     notes: Callable[[Any, Findings], Sequence[str]] = lambda result, findings: (),
     beside: Callable[[Any, Findings], Sequence[Finding]] = lambda subject, findings: (),
-    sliders: Callable[[Any, Findings], Sequence[PageSlider]] = lambda result, findings: (),
     tables: Sequence[str] = (),
     **more: Any,
 ) -> Part:
@@ -176,8 +173,7 @@ def part_of(
 
     `subject_of` makes the view's subject of what `run` returns; `notes` say what depends on all
     data of the report; `beside` are findings that follow from the rest of the page, and stand after
-    the first; `sliders` let a reader of the page choose numbers. `tables` are the ids of those that
-    its section shows, all unless given.
+    the first. `tables` are the ids of those that its section shows, all unless given.
     """
 
     def body(result: Any, findings: Findings) -> Body:
@@ -191,7 +187,6 @@ def part_of(
             if spec is None
             else (Drawing(spec.id, spec.caption, spec.of(subject), spec.kind, spec.options),),
             tables=tuple(view.made(subject, page=True, only=tables)),
-            sliders=tuple(sliders(result, findings)),
             notes=tuple(notes(result, findings)),
         )
 

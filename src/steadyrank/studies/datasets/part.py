@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from steadyrank.data.scores import mean_of_present
 from steadyrank.errors import InputError
 from steadyrank.present.cells import signed_interval
 from steadyrank.present.page import Board, BoardRow, Tile
 from steadyrank.present.view import Finding
 from steadyrank.stats.pairs.max_t import USUAL, patterns_of
-from steadyrank.stats.run_means import expected_means, kept_order, signs_of
+from steadyrank.stats.planning.swaps import swap_share
 from steadyrank.studies.datasets.result import DatasetsResult
 from steadyrank.studies.datasets.study import datasets
 from steadyrank.studies.datasets.view import VIEW, findings
 from steadyrank.studies.material import Material
 from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
-from steadyrank.words import by_number, count_or_share, counted, size, swap_words, typeset
+from steadyrank.words import (
+    by_number,
+    count_or_share,
+    counted,
+    roughly,
+    size,
+    swap_words,
+    typeset,
+)
 
 
 def _run(job: Job) -> DatasetsResult:
@@ -108,13 +115,9 @@ def _swap(result: DatasetsResult) -> Finding | None:
     """The share of pairs that as many other datasets would put the other way round."""
     if result.aggregate != "mean" or np.isnan(result.scores).any() or len(result.datasets) < 2:
         return None
-    above = kept_order(result.scores, result.pairs, expected_means(result.scores))
-    means = result.scores.mean(axis=1)
-    signs = signs_of(means[result.pairs[:, 0]] - means[result.pairs[:, 1]])
-    turned = np.where(signs > 0, 1.0 - above, above)[signs != 0.0]
-    share = float(mean_of_present(turned))
+    share = swap_share(result.scores)
     n = counted(len(result.datasets), "other dataset")
-    text = f"On {n} {swap_words(share, len(result.runs))}."
+    text = f"On {n} {swap_words(share, len(result.runs), said=roughly)}."
     return Finding("datasets.swap", text, {"share": share})
 
 
