@@ -373,7 +373,7 @@ def test_the_margin_figure_shows_the_numbers(systems):
         ((*PAIR, "--plan", "--claim", "different"), "give the difference that must be found"),
         ((*PAIR, "--plot", "x.gif"), "x.gif: a figure's name ends in .svg, .png or .pdf"),
         ((*PAIR, "--plot", "none/x.svg"), "make it first"),
-        ((*PAIR, "-o", "x.svg", "--plot", "x.svg"), "the figure would overwrite the result"),
+        ((*PAIR, "-o", "x.svg", "--plot", "x.svg"), "are the same file: name two files"),
         ((*PAIR, "-m", "RR"), "unknown measure 'RR'"),
     ],
 )

@@ -216,8 +216,6 @@ def check_files(output: str | None, plot: str | None) -> None:
     from steadyrank.present.figures import figure_format
 
     figure_format(plot)
-    if output is not None and Path(plot).absolute() == Path(output).absolute():
-        raise InputError(f"{plot}: the figure would overwrite the result: name two files")
 
 
 def emit(text: str | Iterable[str], path: str | None, *, exact: bool = False) -> None:

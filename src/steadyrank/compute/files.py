@@ -47,7 +47,7 @@ def whole_file(path: str | os.PathLike[str], *, new: bool = False) -> Iterator[P
     file, such as /dev/null, is written to as it is.
     """
     given = Path(path)
-    if _is_special(given):
+    if is_special(given):
         with _told_of(given):
             yield given
         return
@@ -138,7 +138,7 @@ def sweep(folder: str | os.PathLike[str]) -> None:
                 Path(entry.path).unlink()
 
 
-def _is_special(path: Path) -> bool:
+def is_special(path: Path) -> bool:
     """Whether a path is there but neither a file nor a folder: a device, a pipe.
 
     What has a name in /dev is written to as well: /dev/stdout may stand for a file that grows.
