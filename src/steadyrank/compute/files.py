@@ -16,6 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,17 @@ def check_writable(path: Path) -> None:
     """Refuse to replace a file that is read-only, be it for others alone: somebody meant it."""
     if path.is_file() and not (path.stat().st_mode & _WRITABLE and os.access(path, os.W_OK)):
         raise MachineError(f"{path}: the file is read-only: make it writable, or name another file")
+
+
+def source_date() -> datetime | None:
+    """The date that reproducible builds set, in UTC; None where they set none."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    try:
+        return datetime.fromtimestamp(int(epoch), UTC) if epoch else None
+    except (ValueError, OverflowError, OSError):
+        raise InputError(
+            f"SOURCE_DATE_EPOCH is {epoch!r}: give whole seconds since 1970, or unset it"
+        ) from None
 
 
 def check_still_there(folder: str | os.PathLike[str]) -> None:
