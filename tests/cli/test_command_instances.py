@@ -332,7 +332,7 @@ def test_the_margin_figure_shows_the_numbers(systems):
         ((*PAIR, "--power", ".9"), "--power was removed: use stability"),
         ((*PAIR, "--plot", "x.gif"), "x.gif: a figure's name ends in .svg, .png or .pdf"),
         ((*PAIR, "--plot", "none/x.svg"), "make it first"),
-        ((*PAIR, "-o", "x.svg", "--plot", "x.svg"), "the figure would overwrite the result"),
+        ((*PAIR, "-o", "x.svg", "--plot", "x.svg"), "are the same file: name two files"),
         ((*PAIR, "-m", "RR"), "unknown measure 'RR'"),
     ],
 )

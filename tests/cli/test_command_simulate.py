@@ -362,7 +362,7 @@ def test_a_document_twice_is_an_error_or_settled_by_an_option(capsys, files, tmp
         (["--plot", "figure.jpeg"], "a figure's name ends in .svg, .png or .pdf"),
         (["--plot", "nowhere/figure.svg"], "the folder nowhere does not exist"),
         (["-o", "nowhere/result.json"], "the folder nowhere does not exist"),
-        (["-o", "x.svg", "--plot", "./x.svg"], "the figure would overwrite the result"),
+        (["-o", "x.svg", "--plot", "./x.svg"], "are the same file: name two files"),
         (["more.run"], "more.run: no such file"),
     ],
 )

@@ -104,7 +104,7 @@ def command(
     that study possible. The findings are also printed, the most interesting first.
     """
     out, path = _places(out, output)
-    check_folders(out)
+    check_folders(out, options["card"])
     if not (
         force or out.lower().endswith(PAGES) or (Path(out).exists() and not Path(out).is_file())
     ):

@@ -23,6 +23,7 @@ from steadyrank.present import cells, json
 from steadyrank.present.latex import escape_latex
 from steadyrank.present.run_names import names_shown
 from steadyrank.present.table import Cell, Table, exact_csv, with_words
+from steadyrank.visible import escaped
 from steadyrank.words import filled
 
 Row = Mapping[str, Any]
@@ -182,7 +183,7 @@ class View:
 
     def described(self, text: str, subject: Any, form: str) -> str:
         """The text with the paragraph for a paper behind it."""
-        paragraph = names_shown().text(self.paragraph(subject))
+        paragraph = escaped(names_shown().text(self.paragraph(subject)))
         if form == "html":
             paragraph = f"<p>{escape(paragraph)}</p>"
         return f"{text}\n{escape_latex(paragraph) if form == 'latex' else paragraph}\n"

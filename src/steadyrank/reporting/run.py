@@ -254,6 +254,8 @@ def report(
     seed = seed_from(rng)
     names = reading_options.pop("names", None)
     target = check_target(out)
+    if card is not None and Path(card).suffix.lower() != ".png":
+        raise InputError(f"{card}: the name of a card ends in .png")
     if qrels is scores is datasets is None and may_be_scores(runs):
         runs, scores = None, runs
     to_read = None if runs is None else read_runs(runs, **reading_options)

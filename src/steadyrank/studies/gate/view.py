@@ -20,6 +20,7 @@ from steadyrank.studies.gate.result import (
     Unsure,
     row_json,
 )
+from steadyrank.visible import escaped
 from steadyrank.words import by_number, counted, level_words, listed, number_word, some
 
 ENOUGH = 300
@@ -361,6 +362,7 @@ def chat_line(result: GateResult) -> str:
 
 
 def _cut(text: str, most: int) -> str:
+    text = escaped(text)
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
@@ -465,5 +467,5 @@ HISTORY = View(
 def history_text(history: GateHistory, form: str, **looks: Any) -> str:
     """The view of a history in one of the formats, or its line."""
     if form == "line":
-        return f"{_history_findings(history)[0].text}\n"
+        return f"{escaped(_history_findings(history)[0].text)}\n"
     return HISTORY.text(history, form, **looks)
