@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import steadyrank as sr
 from steadyrank.data.read.qrels import judgments_of
+from steadyrank.measures.holes.bounds import find_bounds
+from steadyrank.measures.holes.lists import by_document, read_lists
+from steadyrank.measures.holes.measures import FAMILIES, make_rankings, parse_holed
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.studies.holes.bounds import find_bounds
-from steadyrank.studies.holes.lists import by_document, read_lists
-from steadyrank.studies.holes.measures import FAMILIES, make_rankings, parse_holed
 from steadyrank.studies.holes.view import VIEW
 
 _MEASURES = """
@@ -181,7 +181,7 @@ def test_few_holes_are_tried_and_many_are_not(monkeypatch, measure):
         rankings, qrels = small_case(rng, n_documents=8, length=7)
         _, exact = bounds_of(rankings, qrels, measure)
         with monkeypatch.context() as patch:
-            patch.setattr("steadyrank.studies.holes.bounds.MOST_WORK", 0.0)
+            patch.setattr("steadyrank.measures.holes.bounds.MOST_WORK", 0.0)
             _, outer = bounds_of(rankings, qrels, measure)
         assert exact.pair_is_exact.all()
         assert not outer.pair_is_exact.any()
@@ -197,7 +197,7 @@ def test_what_is_outer_is_said(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sr.SteadyrankWarning)
         exact = sr.holes(rankings, qrels, measure="AP")
-        monkeypatch.setattr("steadyrank.studies.holes.bounds.MOST_WORK", 0.0)
+        monkeypatch.setattr("steadyrank.measures.holes.bounds.MOST_WORK", 0.0)
         outer = sr.holes(rankings, qrels, measure="AP")
     assert (exact.bounds, exact.run_bounds) == ("exact", "exact")
     assert (outer.bounds, outer.run_bounds) == ("outer", "exact")

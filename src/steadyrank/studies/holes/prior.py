@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from steadyrank.data.order import places_by_name
-from steadyrank.studies.holes.lists import Lists
+from steadyrank.measures.holes.lists import Lists
 
 FEWEST_VOUCHING = 2
 """One run alone cannot vouch for its own documents."""

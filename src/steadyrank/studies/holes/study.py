@@ -22,17 +22,17 @@ from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.runs import ReadingOptions
 from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.arguments import data_first
+from steadyrank.measures.holes.bound_kernels import sum_changes
+from steadyrank.measures.holes.bounds import Bounds, find_bounds, ideal_by_judged
+from steadyrank.measures.holes.lists import Lists, Missing, by_document, joined_qrels, read_lists
+from steadyrank.measures.holes.measures import HoledMeasure, make_rankings, parse_holed
 from steadyrank.measures.names import Measure
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t
-from steadyrank.studies.holes.bound_kernels import sum_changes
-from steadyrank.studies.holes.bounds import Bounds, find_bounds, ideal_by_judged
 from steadyrank.studies.holes.completions import Completions, Rehearsal, draw_completions, rehearse
 from steadyrank.studies.holes.fragility import judgment_fragility
-from steadyrank.studies.holes.lists import Lists, Missing, by_document, joined_qrels, read_lists
-from steadyrank.studies.holes.measures import HoledMeasure, make_rankings, parse_holed
 from steadyrank.studies.holes.prior import Prior, check_prior, make_pool
 from steadyrank.studies.holes.result import (
     DECIDED,

@@ -59,10 +59,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steadyrank.compute.executors import map_in_order, workers
-from steadyrank.studies.holes import bound_kernels
-from steadyrank.studies.holes.bound_kernels import FewHoles, HoleWeights, Normaliser
-from steadyrank.studies.holes.lists import CellEntries, Lists
-from steadyrank.studies.holes.measures import HoledMeasure, Rankings
+from steadyrank.measures.holes import bound_kernels
+from steadyrank.measures.holes.bound_kernels import FewHoles, HoleWeights, Normaliser
+from steadyrank.measures.holes.lists import CellEntries, Lists
+from steadyrank.measures.holes.measures import HoledMeasure, Rankings
 
 PAIRS_A_TASK = 256
 
