@@ -79,14 +79,29 @@ def test_unsure(folder, capsys):
 def test_holes(folder, capsys):
     text = (folder / "old").read_text().replace(" d0 ", " unseen ")
     (folder / "new").write_text(text)
-    code, out, _ = call(capsys, "gate", "qrels", "old", "new", "-m", "P@5", "--margin", ".01")
+    words = ("gate", "qrels", "old", "new", "-m", "P@5", "--margin", ".01")
+    assert call(capsys, *words)[0] == 3, "as likely relevant as others, they do not make good"
+    words += ("--unjudged", "bounded")
+    code, out, _ = call(capsys, *words)
     assert code == 4
-    assert out.startswith("HOLES: unjudged documents could change the verdict")
+    text = "HOLES: P@5 −0.2000, but between −0.2000 and +0.0000 once 120 unjudged documents are"
+    assert out.startswith(text)
+    assert "Judge first: unseen (topic s" in out
     header, row = (out.splitlines()[k].split() for k in (-5, -3))
     assert row[header.index("unjudged") + 1] == "120", "behind both limits"
-    words = ("gate", "qrels", "old", "new", "-m", "P@5", "--margin", ".01")
-    assert call(capsys, *words, "--unjudged", "not-relevant")[0] == 3
-    assert call(capsys, *words, "--unsure", "pass")[0] == 0
+    told = json.loads(call(capsys, *words, "--format", "json")[1])["measures"][0]
+    assert (told["certain"], told["sweep"], len(told["judge_first"])) == (False, [], 10)
+    assert call(capsys, *words, "--on-holes", "fail")[0] == 3
+    for let in (("--on-holes", "pass"), ("--on-holes", "ask"), ("--unsure", "pass")):
+        assert call(capsys, *words, *let)[0] == 4, "significantly worse as observed"
+    # Where it is better as observed, holes may be let through.
+    words = ("gate", "qrels", "new", "old", *words[4:])
+    assert [call(capsys, *words, "--on-holes", way)[0] for way in ("pass", "fail", "ask")] == [
+        0,
+        3,
+        4,
+    ]
+    assert call(capsys, *words, "--unsure", "pass")[0] == 4
 
 
 def test_margins_of_their_own(folder, capsys):
@@ -158,18 +173,21 @@ def test_a_segment_fails_whatever_the_whole_says(folder, capsys, unsure):
 
 
 def test_holes_of_a_segment_are_no_skipped_test(folder, capsys):
-    """They make the gate exit with 4, unless --unsure pass lets them."""
+    """They make the gate exit with 4, unless --on-holes pass lets them."""
     text = (folder / "old").read_text().splitlines(keepends=True)
     half = [line.replace(" d0 ", " unseen ") if i >= 600 else line for i, line in enumerate(text)]
     (folder / "new").write_text("".join(half))
-    words = ["gate", "qrels", "old", "new", "-m", "P@5", "--margin", ".15", "--junit", "j.xml"]
-    words += ["--topic-info", "topics.csv", "--by", "kind"]
+    words = ["gate", "qrels", "new", "old", "-m", "P@5", "--margin", ".05", "--junit", "j.xml"]
+    words += ["--topic-info", "topics.csv", "--by", "kind", "--unjudged", "bounded"]
+    assert call(capsys, *words)[0] == 0, "nothing that they could be is a loss"
+    words[2:4] = ["old", "new"]
+    words[7] = ".15"
     assert call(capsys, *words)[0] == 4
     case = {case.get("name"): case for case in ET.parse(folder / "j.xml").getroot()}["P@5, tail"]
     assert case.find("failure").get("type") == "holes"
-    assert call(capsys, *words, "--unsure", "pass")[0] == 0
+    assert call(capsys, *words, "--on-holes", "pass")[0] == 4, "significantly worse as observed"
     case = {case.get("name"): case for case in ET.parse(folder / "j.xml").getroot()}["P@5, tail"]
-    assert case.find("skipped") is not None
+    assert case.find("skipped") is None
 
 
 def test_clusters_and_weights(folder, capsys):
@@ -386,7 +404,7 @@ def test_a_loss_that_unjudged_documents_could_make_good_is_a_hole_for_ap(folder,
     options = ("gate", "qrels", "old", "fresh", "-m", "AP=.02")
     code, out, _ = call(capsys, *options)
     assert (code, out.startswith("HOLES")) == (4, True)
-    assert "could change the verdict" in out
+    assert "It depends on how many are relevant: fail with 0%, " in out
     assert call(capsys, *options, "--unjudged", "not-relevant")[0] == 3
     # Unjudged documents that could only help leave the verdict.
     (folder / "help").write_text((folder / "old").read_text().replace(" d1 ", " x1 "))

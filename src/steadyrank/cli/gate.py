@@ -28,17 +28,19 @@ if TYPE_CHECKING:
         "--margin float": "Accept a loss of this much on measures without -m M=MARGIN.",
         "--by COLUMN": "Check the segments by this column of --topic-info, too.",
         **opt.ALPHA,
-        "--unjudged [auto|bounded|not-relevant] = auto": "Report holes where unjudged documents "
-        "could change the verdict, or count them as not relevant; auto does the latter where more "
-        "than half of the baseline's are unjudged.",
+        "--unjudged [auto|bounded|not-relevant] = auto": "Report holes where the verdict depends "
+        "on how likely unjudged documents are to be relevant (auto), where any grades of these "
+        "change it (bounded), or count them as not relevant.",
         "--guard-breakage": "Allow for one more topic at the lowest possible difference in the "
         "lower limits.",
         "--rebuild": "Ask whether CANDIDATE is the system of the folder BASELINE built again: no "
         "margin, but what its builds differ by.",
         "--sequential": "Take topics one after another in the random order of --seed, or of a "
         "column order of --topic-info, with limits that hold at every look.",
-        "--unsure [pass|fail]": "Exit as if the gate had passed or failed where the verdict is "
-        "undecided.",
+        "--unsure [pass|fail]": "Exit as if the gate had passed or failed where it cannot tell. A "
+        "candidate that is significantly worse never passes this way.",
+        "--on-holes [pass|fail|ask]": "Exit as if the gate had passed or failed where the verdict "
+        "is holes; ask exits 4, as without it.",
         "--history DIR": "Record this gate in DIR, and show how the differences recorded there add "
         "up.",
         "--show": "Show the gates recorded in --history DIR, without a new one.",
@@ -80,6 +82,7 @@ def command(
     files: tuple[str, ...],
     measures: tuple[str, ...],
     unsure: Any,
+    on_holes: Any,
     summary: str | None,
     junit: str | None,
     scores_files: tuple[str, ...],
@@ -110,11 +113,11 @@ def command(
     if summary is not None:
         emit(_earlier_steps(summary) + summary_markdown(result), summary)
     if junit is not None:
-        emit(junit_xml(result, unsure), junit)
+        emit(junit_xml(result, unsure, on_holes), junit)
     _draw_history(result, output.quiet)
     output.draw(result)
     output.show(gate_text, result)
-    click.get_current_context().exit(result.exit_code(unsure))
+    click.get_current_context().exit(result.exit_code(unsure, on_holes))
 
 
 def _show_history(folder: str | None, files: tuple[str, ...], output: Output) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -36,11 +36,10 @@ from steadyrank.data.scores import Scores, join_scores, mean_of_present
 from steadyrank.errors import InputError
 from steadyrank.measures.evaluate import evaluate
 from steadyrank.measures.names import parse_measures
-from steadyrank.measures.scoring import Recipe, find_judged_documents, prepare
-from steadyrank.measures.unjudged import DifferenceBounds, difference_bounds, unjudged_share
+from steadyrank.measures.scoring import find_judged_documents
+from steadyrank.studies.gate.result import ROLES
+from steadyrank.studies.gate.unjudged import MeasureHoles, find_holes
 from steadyrank.words import counted, some
-
-ROLES = ("baseline", "candidate")
 
 DEFAULT = "nDCG@10"
 """The measure where none is named, unless scores lack it and have one alone."""
@@ -54,10 +53,10 @@ class Pair:
     """Of systems that vary, the means over their runs."""
     sides: tuple[Scores, Scores]
     """All runs of either, on the same topics."""
-    bounds: Mapping[str, DifferenceBounds] = field(default_factory=dict)
-    """By measure, where they are known."""
-    unjudged: Mapping[str, float] = field(default_factory=dict)
-    """By measure, the unjudged share of what it sees of the baseline's ranking."""
+    holes: Mapping[str, MeasureHoles] = field(default_factory=dict)
+    """By measure, where both rankings are at hand."""
+    reversed_topics: frozenset[str] = frozenset()
+    """Where the candidate has the documents of the baseline from last to first."""
     is_ranking_lost: bool = False
     """Whether one of the two came as scores, and its ranking is not at hand."""
 
@@ -129,27 +128,33 @@ def read_pair(
     pair = Pair(scores=scores, sides=(first, second))
     if judged is None or pair.varies or ties != "trec_eval" or no_relevant != "zero":
         return pair
-    return _with_bounds(pair, given, judged, reading)
+    return _with_holes(pair, given, judged, reading)
 
 
-def _with_bounds(
-    pair: Pair, given: Sequence[_Side], judged: Qrels, reading: ReadingOptions
-) -> Pair:
+def _with_holes(pair: Pair, given: Sequence[_Side], judged: Qrels, reading: ReadingOptions) -> Pair:
     """The pair with what unjudged documents could do, where both rankings are at hand."""
     first, second = (
         side.runs[0] if side.runs else _kept_ranking(side.scores, reading) for side in given
     )
     if first is None or second is None:
         return replace(pair, is_ranking_lost=True)
-    measures = pair.scores.measures
-    recipes = {m: prepare(parse_measures(m)[0], judged.max_grade) for m in measures}
-    cutoffs = {recipe.cutoff for recipe in recipes.values()}
-    shares = {cutoff: unjudged_share(first, judged, cutoff) for cutoff in cutoffs}
     return replace(
         pair,
-        bounds=_bounds(first, second, judged, pair.scores, recipes),
-        unjudged={measure: shares[recipe.cutoff] for measure, recipe in recipes.items()},
+        holes=find_holes((first, second), judged, pair.scores),
+        reversed_topics=frozenset(_reversed(first, second)),
     )
+
+
+def _reversed(first: Run, second: Run) -> Iterator[str]:
+    documents = [
+        {topic: run.documents.hashes[a:b] for topic, a, b in zip(run.topics, *ends, strict=True)}
+        for run in (first, second)
+        for ends in [(run.blocks[:-1], run.blocks[1:])]
+    ]
+    for topic in documents[0].keys() & documents[1].keys():
+        ours, theirs = (own[topic] for own in documents)
+        if len(ours) > 1 and np.array_equal(ours, theirs[::-1]):
+            yield topic
 
 
 def _kept_ranking(scores: Scores | None, reading: ReadingOptions) -> Run | None:
@@ -340,15 +345,3 @@ def _side_by_side(baseline: Scores, candidate: Scores, names: Sequence[str]) -> 
         topic_info={**baseline.topic_info, **candidate.topic_info},
         meta=dict(zip(ROLES, map(with_hashes, (baseline.meta, candidate.meta)), strict=True)),
     )
-
-
-def _bounds(
-    baseline: Run, candidate: Run, qrels: Qrels, scores: Scores, recipes: Mapping[str, Recipe]
-) -> dict[str, DifferenceBounds]:
-    by_measure = {}
-    for measure, recipe in recipes.items():
-        first, second = scores.matrix(measure)
-        bounds = difference_bounds(baseline, candidate, qrels, recipe, second - first)
-        if bounds is not None:
-            by_measure[measure] = bounds
-    return by_measure
