@@ -180,7 +180,18 @@ def _sides(
     if len(files) != 2:
         raise InputError(f"with --scores give the names BASELINE CANDIDATE, got {len(files)}")
     scores = describe_scores(averaged_facets(read_scores(scores_files)), **about)
-    return _named(scores, files[0]), _named(scores, files[1]), None
+    first, second = _named(scores, files[0]), _named(scores, files[1])
+    # Topics that other runs of the file alone have are not lacking.
+    there = [
+        {
+            topic
+            for topic, cells in zip(side.topics, side.values.T, strict=True)
+            if (cells == cells).any()
+        }
+        for side in (first, second)
+    ]
+    topics = [topic for topic in scores.topics if topic in there[0] | there[1]]
+    return first.select(topics=topics), second.select(topics=topics), None
 
 
 def _named(scores: Scores, name: str) -> Scores:

@@ -300,7 +300,7 @@ def missing_option(*choices: str) -> Decorator:
     """--missing, of those `choices` that a command has, the first unless given."""
     skip = ", skip them" if "skip" in choices else ""
     typed = f"--missing [{'|'.join(choices)}] = {choices[0]}"
-    text = f"Score judged topics that a run lacks as 0{skip}, or stop with an error."
+    text = f"Score topics that a run lacks as 0{skip}, or stop with an error."
     return reading_options_of({typed: text})
 
 
@@ -354,6 +354,12 @@ def given_level(ctx: click.Context | None = None) -> int | None:
     """The grade of --rel, of the command that is being run; None where it is not given."""
     level: int | None = (ctx or click.get_current_context()).meta.get(LEVEL)
     return level
+
+
+def is_given(parameter: str) -> bool:
+    """Whether an option was typed, rather than left at its default."""
+    source = click.get_current_context().get_parameter_source(parameter)
+    return source not in (None, click.core.ParameterSource.DEFAULT)
 
 
 def at_given_level(measures: Iterable[str], ctx: click.Context | None = None) -> tuple[str, ...]:

@@ -292,3 +292,40 @@ def test_rebuilds_are_recognised_at_their_level():
 def test_bad_rebuilds(baseline, options, complaint):
     with pytest.raises(sr.InputError, match=complaint):
         sr.gate(baseline, scores_of(NEW, "b"), rebuild=True, **options)
+
+
+def written(path, values, topics=None):
+    names = [f"t{i}" for i in range(len(values))] if topics is None else topics
+    rows = [f"{t},{'' if np.isnan(v) else v}\n" for t, v in zip(names, values, strict=True)]
+    path.write_text(f"topic,{path.stem}\n" + "".join(rows))
+    return path
+
+
+@pytest.mark.filterwarnings("ignore::steadyrank.SteadyrankWarning")
+def test_empty_cells_and_absent_topics_are_zero_left_out_or_refused(tmp_path):
+    """30 of 100 topics of the candidate are empty, or not in its file at all."""
+    base = np.random.default_rng(3).uniform(0.3, 0.7, 100)
+    after = base + np.random.default_rng(4).normal(0.005, 0.01, 100)
+    gaps = np.where(np.arange(100) < 30, np.nan, after)
+    old = written(tmp_path / "old.csv", base)
+    names = [f"t{i}" for i in range(100)]
+    candidates = (
+        written(tmp_path / "new.csv", gaps),
+        written(tmp_path / "shorter.csv", after[30:], names[30:]),
+    )
+    common = {"measures": "score", "margin": 0.01}
+    for new in candidates:
+        with pytest.raises(sr.InputError, match="t0"):
+            sr.gate(old, new, **common)
+        zero = sr.gate(old, new, missing="zero", **common).measures[0]
+        assert (zero.n_topics, zero.verdict) == (100, "fail")
+        expected = np.mean(np.where(np.arange(100) < 30, 0, after) - base)
+        assert zero.difference == pytest.approx(expected)
+        skip = sr.gate(old, new, missing="skip", **common).measures[0]
+        assert (skip.n_topics, skip.verdict) == (70, "pass")
+        assert skip.difference == pytest.approx(np.mean((after - base)[30:]))
+    both = written(tmp_path / "both.csv", np.where(np.arange(100) < 30, np.nan, base))
+    with pytest.raises(
+        sr.InputError, match=r"none has a score on topic 't0' \(30 topics like that"
+    ):
+        sr.gate(both, candidates[0], **common)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ from steadyrank.data.read.streams import is_readable
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores, join_scores, mean_of_present
 from steadyrank.errors import InputError
-from steadyrank.measures.evaluate import evaluate
+from steadyrank.measures.evaluate import Missing, evaluate, with_missing
 from steadyrank.measures.names import parse_measures
 from steadyrank.measures.scoring import find_judged_documents
 from steadyrank.studies.gate.result import ROLES
@@ -95,7 +95,7 @@ def read_pair(
     measures: Sequence[str] | None,
     topic_info: PathLike | None,
     cluster_from: str | None,
-    missing: str,
+    missing: Missing,
     no_relevant: str,
     ties: str,
     jobs: int | None,
@@ -122,7 +122,7 @@ def read_pair(
     # With missing="error", a topic that only one has is refused below, whatever the scores say.
     alike = [key for key in SETTINGS if key != "missing" or missing != "error"]
     check_alike(first, second, [f"the {role}" for role in ROLES], alike)
-    _check_topics(first, second, missing)
+    first, second = _on_same_topics(first, second, missing)
     scores = _side_by_side(first, second, names)
     scores = describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)
     pair = Pair(scores=scores, sides=(first, second))
@@ -316,22 +316,54 @@ def _of_side(side: _Side, role: str, measures: Sequence[str], name: str) -> Scor
     return scores_in_order(chosen if len(chosen.runs) > 1 else replace(chosen, runs=(name,)))
 
 
-def _check_topics(baseline: Scores, candidate: Scores, missing: str) -> None:
-    for role, own, other in (("candidate", candidate, baseline), ("baseline", baseline, candidate)):
-        known = set(own.topics)
-        lacking = [topic for topic in other.topics if topic not in known]
-        if lacking:
-            who = counted(len(lacking), "topic")
-            raise InputError(f"the {role} lacks {who} of the other ({lacking[0]!r}): complete it")
-    absent = np.isnan(np.concatenate([baseline.values, candidate.values], axis=1)).sum(axis=1)
-    some_lack = (absent > 0) & (absent < len(baseline.runs) + len(candidate.runs))
-    if missing == "error" and some_lack.any():
-        topic = baseline.topics[int(np.argwhere(some_lack)[0][1])]
-        one = "one of the two has" if len(baseline.runs) + len(candidate.runs) == 2 else "some have"
-        raise InputError(
-            f"only {one} a score on topic {topic!r}: complete the other, or leave "
-            'such topics out with missing="skip"'
-        )
+def _on_same_topics(baseline: Scores, candidate: Scores, missing: Missing) -> tuple[Scores, Scores]:
+    """Both on the topics of either; what one lacks is 0, left out, or refused."""
+    sides = (baseline, candidate)
+    if baseline.topics != candidate.topics:
+        every = dict.fromkeys((*baseline.topics, *candidate.topics))
+        for role, side, other in zip(ROLES, sides, sides[::-1], strict=True):
+            lacking = len(every) - len(side.topics)
+            if missing == "error" and lacking:
+                topic = next(topic for topic in other.topics if topic not in set(side.topics))
+                raise InputError(
+                    f"the {role} lacks {counted(lacking, 'topic')} of the other ({topic!r}): "
+                    'complete it, or choose missing="zero" or missing="skip"'
+                )
+        baseline, candidate = _spread(baseline, every), _spread(candidate, every)
+    if missing == "error":
+        _check_complete(baseline, candidate)
+    if missing != "zero" or _leaves_out(baseline):
+        return baseline, candidate
+    return with_missing(baseline, missing), with_missing(candidate, missing)
+
+
+def _leaves_out(scores: Scores) -> bool:
+    """Whether topics without relevant documents were left out on purpose."""
+    return bool(scores.meta.get("settings", {}).get("no_relevant") == "skip")
+
+
+def _spread(scores: Scores, topics: Iterable[str]) -> Scores:
+    """The scores on more topics, without a value there."""
+    names = tuple(topics)
+    empty = np.full((len(scores.measures), len(scores.runs), len(names)), np.nan)
+    more = Scores(measures=scores.measures, runs=scores.runs, topics=names, values=empty)
+    return scores_in_order(replace(join_scores(scores, more), run_info=scores.run_info))
+
+
+def _check_complete(baseline: Scores, candidate: Scores) -> None:
+    absent = np.isnan(np.concatenate([baseline.values, candidate.values], axis=1))
+    if _leaves_out(baseline):
+        absent &= ~absent.all(axis=1, keepdims=True)
+    if not absent.any():
+        return
+    topic = baseline.topics[int(np.argwhere(absent.any(axis=1))[0][1])]
+    n_absent, n_runs = int(absent.any(axis=1).any(axis=0).sum()), absent.shape[1]
+    every = absent.all(axis=1).any()
+    who = "none has" if every else "only one of the two has" if n_runs == 2 else "only some have"
+    raise InputError(
+        f"{who} a score on topic {topic!r} ({counted(n_absent, 'topic')} like that): complete "
+        'them, or choose missing="zero" or missing="skip"'
+    )
 
 
 def _side_by_side(baseline: Scores, candidate: Scores, names: Sequence[str]) -> Scores:
