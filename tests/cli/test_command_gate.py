@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -439,3 +440,14 @@ def test_bad_options(folder, capsys, options, complaint):
     code, out, err = call(capsys, "gate", "qrels", "old", "same", *options)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert complaint in err
+
+
+def test_a_gate_whose_output_fails_does_not_count(folder, capsys):
+    """Nothing is recorded where the result cannot be written."""
+    if not Path("/dev/full").exists():
+        pytest.skip("needs a full disk")
+    options = ("--history", "kept", "--summary", "/dev/full")
+    assert gate(capsys, "same", *options)[0] != 0
+    assert not (folder / "kept/history.jsonl").exists()
+    assert gate(capsys, "same", "--history", "kept")[0] == 0
+    assert (folder / "kept/history.jsonl").read_text().count("\n") == 1

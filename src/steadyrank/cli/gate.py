@@ -109,14 +109,19 @@ def command(
     from steadyrank.studies.gate.view import gate_text, junit_xml, summary_markdown
 
     sides = _sides(files, scores_files, {"run_info": run_info, "system_from": system_from})
-    result = gate(*sides, measures=margins or None, jobs=output.jobs, rng=output.seed, **options)
-    if summary is not None:
-        emit(_earlier_steps(summary) + summary_markdown(result), summary)
-    if junit is not None:
-        emit(junit_xml(result, unsure, on_holes), junit)
-    _draw_history(result, output.quiet)
-    output.draw(result)
-    output.show(gate_text, result)
+
+    def publish(result: GateResult) -> None:
+        """Write all that is to be written: only then the gate counts in the history."""
+        if summary is not None:
+            emit(_earlier_steps(summary) + summary_markdown(result), summary)
+        if junit is not None:
+            emit(junit_xml(result, unsure, on_holes), junit)
+        _draw_history(result, output.quiet)
+        output.draw(result)
+        output.show(gate_text, result)
+
+    options |= {"jobs": output.jobs, "rng": output.seed, "publish": publish}
+    result = gate(*sides, measures=margins or None, **options)
     click.get_current_context().exit(result.exit_code(unsure, on_holes))
 
 

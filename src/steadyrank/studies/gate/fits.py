@@ -114,12 +114,12 @@ class Part:
 
     def _mixed(self) -> Fit:
         """Of systems that vary: topics and runs are both random."""
-        observed = _mixed_difference(self.runs, self.reach)
+        observed = mixed_difference(self.runs, self.reach)
         if not self.guards_breakage or observed.flag == TOO_FEW:
             return Fit(observed=observed, guarded=observed)
         ends = (np.full((len(self.runs[0]), 1), self.reach), np.zeros((len(self.runs[1]), 1)))
         broken = tuple(np.hstack(both) for both in zip(self.runs, ends, strict=True))
-        return Fit(observed=observed, guarded=_mixed_difference(broken, self.reach))
+        return Fit(observed=observed, guarded=mixed_difference(broken, self.reach))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +139,8 @@ class MixedDifference(MeanDifference):
         return 0.0
 
 
-def _mixed_difference(runs: tuple[np.ndarray, ...], reach: float) -> MeanDifference:
+def mixed_difference(runs: tuple[np.ndarray, ...], reach: float) -> MeanDifference:
+    """Second - first [run, topic]; topics and runs are both random."""
     there = [(~np.isnan(side)).any(axis=0) for side in runs]
     shared = there[0] & there[1]
     if shared.sum() < 2:

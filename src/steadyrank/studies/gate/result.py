@@ -244,10 +244,10 @@ class GateHistory(Framed):
         return f"{counted(len(self.gates), 'gate')} since {self.gates[0]['date']}"
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary per gate and measure."""
+        """One dictionary per gate and measure; `gate` is the verdict of the whole gate."""
         common = ("date", "baseline", "candidate", "sha256", "verdict")
         return [
-            {key: gate[key] for key in common} | row
+            {key: gate[key] for key in common} | row | {"gate": gate["verdict"]}
             for gate in self.gates
             for row in gate["measures"]
         ]

@@ -7,9 +7,10 @@ intervals: the candidate passes, fails, or the data are not sufficient to say.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack, get_args
 
@@ -39,7 +40,7 @@ from steadyrank.studies.gate.fits import (
     pvalues_of,
     rebuilt_rows,
 )
-from steadyrank.studies.gate.history import add_to_history
+from steadyrank.studies.gate.history import recorded
 from steadyrank.studies.gate.inputs import Pair, read_pair
 from steadyrank.studies.gate.result import GateFragility, GateResult, GateRow, Unjudged, Verdict
 from steadyrank.studies.gate.unjudged import Look, look_at
@@ -67,6 +68,7 @@ def gate(
     rebuild: bool = False,
     sequential: bool = False,
     history: PathLike | None = None,
+    publish: Callable[[GateResult], object] | None = None,
     topic_info: PathLike | None = None,
     cluster_from: str | None = None,
     missing: Missing = "error",
@@ -120,6 +122,8 @@ def gate(
         the gate may be repeated as topics are judged, and stopped when it is decided.
     history : path, optional
         A folder that keeps one line per gate, and the difference from its first baseline.
+    publish : callable, optional
+        Is given the result before it is kept in the history: if that raises, no gate is recorded.
     topic_info, cluster_from : optional
         As in `evaluate`. Clusters widen intervals, weights make means weighted.
     missing, no_relevant, ties : str
@@ -255,9 +259,12 @@ def gate(
         is_rebuild=rebuild,
         seed=seed if sequential else None,
     )
-    if history is None:
-        return result
-    return replace(result, history=add_to_history(history, pair.scores, result))
+    kept = contextlib.nullcontext() if history is None else recorded(history, pair, result)
+    with kept as gates:
+        result = replace(result, history=gates)
+        if publish is not None:
+            publish(result)
+    return result
 
 
 def _margins(measures: Any, margin: float | None) -> dict[str, float]:

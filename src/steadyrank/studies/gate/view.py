@@ -9,6 +9,8 @@ from dataclasses import replace
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
+import numpy as np
+
 from steadyrank.present.cells import name
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, Finding, TableSpec, View
@@ -477,9 +479,16 @@ def _history_findings(history: GateHistory) -> list[Finding]:
     return [*said, Finding("history.served", f"{served}{advice}.", {"n_candidates": n})]
 
 
+def _history_rows(history: GateHistory) -> list[dict[str, Any]]:
+    """Of a gate on several measures, the verdict of the whole stands once."""
+    rows = history.rows()
+    firsts = np.cumsum([0, *(len(gate["measures"]) for gate in history.gates)])[:-1]
+    return [row if n in firsts else {**row, "gate": ""} for n, row in enumerate(rows)]
+
+
 GATES = TableSpec(
     id="history",
-    rows=GateHistory.rows,
+    rows=_history_rows,
     columns=(
         Col("date", form=lambda row: name(row["date"][:16].replace("T", " "))),
         Col("candidate", form="name"),
@@ -489,6 +498,7 @@ GATES = TableSpec(
         Col("total", "since the first", "change"),
         Col("total_interval", "limits", "change"),
         Col("verdict", form="name"),
+        Col("gate", form="name", when=lambda history: len(history.gates[-1]["measures"]) > 1),
     ),
     caption="Differences from the gate's own baseline and from the first one; limits of the latter "
     "hold over all nights together.",
