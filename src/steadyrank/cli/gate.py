@@ -153,7 +153,7 @@ def _margins(measures: tuple[str, ...]) -> dict[str, float | None]:
         if name in margins:
             raise InputError(f"-m {name} is given twice: give it once")
         try:
-            margins[name] = None if text is None else float(text)
+            margins[name] = None if text is None else opt.decimal(text)
         except ValueError:
             raise InputError(f"-m {name}={text}: the margin must be a number") from None
     return margins
@@ -186,6 +186,8 @@ def _sides(
         raise InputError(f"with --scores give the names BASELINE CANDIDATE, got {len(files)}")
     scores = describe_scores(averaged_facets(read_scores(scores_files)), **about)
     first, second = _named(scores, files[0]), _named(scores, files[1])
+    if set(first.runs) & set(second.runs):
+        raise InputError("the candidate is one of the runs of the baseline: name another")
     # Topics that other runs of the file alone have are not lacking.
     there = [
         {

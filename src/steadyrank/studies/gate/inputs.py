@@ -19,7 +19,7 @@ from steadyrank.data.read.parquet import column_names
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.run_info import describe_topics
 from steadyrank.data.read.run_names import chosen_names, read_names, runs_with_files
-from steadyrank.data.read.runs import ReadingOptions, read_runs
+from steadyrank.data.read.runs import ReadingOptions, read_runs, split_name
 from steadyrank.data.read.score_files import read_scores
 from steadyrank.data.read.score_tools import is_log, printed_by
 from steadyrank.data.read.sources import (
@@ -104,6 +104,8 @@ def read_pair(
     """Both on the same topics, or an error that says why they cannot be compared."""
     if _is_same(baseline, candidate):
         raise InputError("the candidate and the baseline are the same run: name another")
+    if _is_among(candidate, baseline):
+        raise InputError("the candidate is one of the runs of the baseline: take it out of these")
     chosen = reading.pop("names", None)  # of both, where each is read by itself
     given = [_side(source, reading, qrels is not None) for source in (baseline, candidate)]
     if any(side.runs for side in given) and qrels is None:
@@ -170,8 +172,19 @@ def _kept_ranking(scores: Scores | None, reading: ReadingOptions) -> Run | None:
 
 def _is_same(baseline: Any, candidate: Any) -> bool:
     if isinstance(baseline, (str, os.PathLike)) and isinstance(candidate, (str, os.PathLike)):
-        return os.path.realpath(baseline) == os.path.realpath(candidate)
+        return os.path.realpath(_file(baseline)) == os.path.realpath(_file(candidate))
     return baseline is candidate
+
+
+def _file(source: PathLike) -> PathLike:
+    return split_name(source)[1] if isinstance(source, str) else source
+
+
+def _is_among(candidate: Any, baseline: Any) -> bool:
+    """Whether the candidate is one of several runs that the baseline is given as."""
+    if isinstance(baseline, (str, os.PathLike)) and Path(baseline).is_dir():
+        baseline = find_files(baseline)
+    return isinstance(baseline, (list, tuple)) and any(_is_same(run, candidate) for run in baseline)
 
 
 def _side(source: Any, reading: ReadingOptions, has_qrels: bool) -> _Side:
@@ -180,9 +193,10 @@ def _side(source: Any, reading: ReadingOptions, has_qrels: bool) -> _Side:
         source = averaged_facets(source)
         return _Side(name=_system_name(source), scores=source)
     is_path = isinstance(source, (str, os.PathLike))
-    if is_path and _holds_scores(Path(source), has_qrels):
-        scores = averaged_facets(read_scores(source))
-        return _Side(name=_system_name(scores), scores=scores)
+    called, file = split_name(source) if isinstance(source, str) else (None, source)
+    if is_path and _holds_scores(Path(file), has_qrels):
+        scores = averaged_facets(read_scores(file))
+        return _Side(name=called or _system_name(scores), scores=scores)
     if is_path and Path(source).is_dir():
         reading = {**reading, "name_from": "file"}
         files = find_files(source)
@@ -229,13 +243,26 @@ def _holds_scores(path: Path, has_qrels: bool) -> bool:
             return "measure" in column_names(path, stream)
         if kind == "text" and names_documents(stream):
             return False
-        if is_log(head_of(stream)) or (kind == "text" and printed_by(stream) is not None):
-            return True
-        head = head_of(stream)
+        head, tool = head_of(stream), printed_by(stream) if kind == "text" else None
+    if has_qrels and tool == "ir_measures" and not _names_measure(head):
+        return False  # a run of three columns: topic, document, score
+    if tool is not None or is_log(head):
+        return True
     if kind == "json lines" and (b'"measure"' in head or b'"metrics"' in head):
         return True
     is_ranking = kind == "text" and len(head.split(b"\n")[0].split()) == 6
     return base_name(path).endswith(".csv") or not (has_qrels or is_ranking)
+
+
+def _names_measure(head: bytes) -> bool:
+    """Whether the second column of a file is a measure, by its first line."""
+    lines = (line.split() for line in head.splitlines() if not line.startswith(b"#"))
+    name = next((fields[1] for fields in lines if len(fields) > 1), b"").decode("utf-8", "replace")
+    try:
+        parse_measures(name)
+    except InputError:
+        return False
+    return True
 
 
 def _only_measure(given: Sequence[_Side]) -> str:

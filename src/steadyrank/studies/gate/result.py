@@ -5,8 +5,9 @@ gates of a project over time.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
+from steadyrank.errors import check_choice
 from steadyrank.measures.holes.asking import Ask
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.interval import Interval
@@ -172,6 +173,9 @@ class GateResult(Framed):
         `unsure` makes "cannot tell" a pass or a fail, `on_holes` holes ("ask" leaves these);
         neither makes a pass of a candidate that is significantly worse on a measure left open.
         """
+        for what, way, ways in (("unsure", unsure, Unsure), ("on_holes", on_holes, OnHoles)):
+            if way is not None:
+                check_choice(f"value of {what}", way, get_args(ways))
         meant = {"cannot tell": unsure, "holes": on_holes}.get(self.verdict)
         if meant is None or meant == "ask" or (meant == "pass" and self._is_worse):
             return EXIT_CODES[self.verdict]

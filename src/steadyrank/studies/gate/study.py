@@ -220,6 +220,7 @@ def gate(
         reading=reading_options,
     )
     by_name = dict(zip(pair.scores.measures, margins.values(), strict=True))
+    _check_margins(pair, by_name)
     _check_design(pair, rebuild=rebuild, sequential=sequential, guard_breakage=guard_breakage)
     parts = make_parts(
         pair,
@@ -231,10 +232,11 @@ def gate(
     )
     if rebuild:
         rows = rebuilt_rows(parts, alpha)
+        _check_enough(rows, [row.n_topics for row in rows])
         draws = [float(row.n_topics) for row in rows]
     else:
         fits = [part.fit(part.scores[1] - part.scores[0]) for part in parts]
-        _check_enough(parts, fits)
+        _check_enough(parts, [fit.observed.n_topics for fit in fits])
         looks = look_at(parts, fits, pair.holes, unjudged=unjudged, alpha=alpha, seed=seed)
         rows = _rows(parts, fits, looks, alpha, pair)
         draws = [fit.observed.draws for fit in fits]
@@ -328,14 +330,24 @@ def _order(scores: Scores, seed: int) -> np.ndarray:
     return np.argsort(np.argsort(np.array(keys, object)))
 
 
-def _check_enough(parts: Sequence[Part], fits: Sequence[Fit]) -> None:
+def _check_enough(rows: Sequence[Part | GateRow], sizes: Sequence[int]) -> None:
     """Refuse a measure with too few topics; a segment with too few holds nothing up."""
-    for part, fit in zip(parts, fits, strict=True):
-        n = fit.observed.n_topics
-        if part.segment is None and n < FEWEST:
+    for row, n in zip(rows, sizes, strict=True):
+        if row.segment is None and n < FEWEST:
             raise InputError(
-                f"{part.measure}: both have scores on {counted(n, 'topic')}, and a gate requires "
+                f"{row.measure}: both have scores on {counted(n, 'topic')}, and a gate requires "
                 f"at least {FEWEST}: judge more topics"
+            )
+
+
+def _check_margins(pair: Pair, margins: Mapping[str, float]) -> None:
+    """Refuse a margin that no loss could exceed."""
+    for name, margin in margins.items():
+        values = pair.scores.matrix(name)
+        if margin >= 1.0 and not (values < 0.0).any() and not (values > 1.0).any():
+            raise InputError(
+                f"a margin of {margin:g} excludes no loss of {name}, which lies between 0 and 1: "
+                "give one below 1"
             )
 
 
