@@ -549,7 +549,7 @@ CASES: dict[str, Case] = {
                 ),
                 measure=measure,
             ),
-            cuts={"studies.holes.bounds.PAIRS_A_TASK": 3},
+            cuts={"measures.holes.bounds.PAIRS_A_TASK": 3},
             rounded=1e-9,
         )
         for measure in ("nDCG@20", "RBP")

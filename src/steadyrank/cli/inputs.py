@@ -133,6 +133,10 @@ def load_scores(inputs: Inputs, output: Output, default_measures: tuple[str, ...
         from steadyrank.data.read.run_info import describe_scores
 
         about = ("run_info", "team_from", "system_from")
+        if opt.is_given("missing"):
+            from steadyrank.measures.evaluate import with_missing
+
+            scores = with_missing(scores, inputs.reading["missing"])
         return describe_scores(scores, **{key: inputs.reading[key] for key in about})
     qrels, runs = qrels_and_runs(inputs.files)
     tell_if_compiling(output.quiet)

@@ -92,6 +92,8 @@ def locked(path: str | os.PathLike[str]) -> Iterator[None]:
 
     The file stays, empty. The system frees the lock of a process that dies.
     """
+    if Path(path).exists() and not Path(path).is_file():  # opening a pipe would wait for its reader
+        raise InputError(f"{path}: this must be a plain file that holds a lock: remove it")
     with open(path, "ab") as file:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX)

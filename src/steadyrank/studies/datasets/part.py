@@ -15,15 +15,7 @@ from steadyrank.studies.datasets.study import datasets
 from steadyrank.studies.datasets.view import VIEW, findings
 from steadyrank.studies.material import Material
 from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
-from steadyrank.words import (
-    by_number,
-    count_or_share,
-    counted,
-    roughly,
-    size,
-    swap_words,
-    typeset,
-)
+from steadyrank.words import by_number, count_or_share, counted, roughly, size, swap_words, typeset
 
 
 def _run(job: Job) -> DatasetsResult:
