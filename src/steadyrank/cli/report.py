@@ -32,7 +32,11 @@ report_options = opt.together(
             "--datasets TABLE": (
                 "Report on a leaderboard instead: scores of runs on several datasets.",
                 {"type": click.Path(exists=True, allow_dash=True)},
-            )
+            ),
+            "--drawn [datasets|types] = datasets": "Resample datasets of the leaderboard, or whole "
+            "types of them.",
+            "--aggregate [mean|mean-of-types|borda|wins] = mean": "Rank the runs of the "
+            "leaderboard by this.",
         }
     ),
     opt.options(

@@ -39,6 +39,22 @@ class Finding:
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """What a verdict rests on, said where another assumption would change it."""
+
+    finding: Finding
+    weight: float
+    """The share of the rows whose place at the top would change; above 1 where another row would
+    lead, or where nothing is known about the other assumption."""
+
+
+def weakest(assumptions: Iterable[Assumption | None]) -> Assumption | None:
+    """The one that changes the verdict most; of several the first."""
+    known = [one for one in assumptions if one is not None]
+    return max(known, key=lambda one: one.weight, default=None)
+
+
 Form = str | Callable[[Row], Cell]
 """How a cell is shown: "name"; "score", "plain" and "change" (as many decimals as `digits`);
 "percent", "pvalue", "count", "size", "yes"; a format of Python's; "row", for the one that the

@@ -182,8 +182,13 @@ def floor_of(scores: np.ndarray) -> float:
 
 def unit_floor(units: Units) -> float:
     """The same of units."""
-    errors = _spread_of_pairs(units, units.sums, all_pairs(len(units.sums)))[1]
+    errors = unit_errors(units, all_pairs(len(units.sums)))
     return variance_floor(np.square(errors) * units.n_draws)
+
+
+def unit_errors(units: Units, pairs: np.ndarray) -> np.ndarray:
+    """Standard errors of the differences of pairs, without a floor."""
+    return _spread_of_pairs(units, units.sums, pairs)[1]
 
 
 def unit_max_t(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 from steadyrank.compute.random import seed_from
 from steadyrank.present.view import Finding
+from steadyrank.studies.compare.assumptions import assumption
 from steadyrank.studies.compare.audit import audited
 from steadyrank.studies.compare.correcting import CompareSettings
 from steadyrank.studies.compare.front import beside_systems, front
@@ -52,7 +54,8 @@ def _front(results: Results, findings: Findings) -> Front:
     scores = findings.material.scores
     if "systems" in findings.results:  # the verdict is theirs
         return beside_systems(results[0])
-    return front(results[0], n_runs=len(scores.runs), study="compare", link="evaluate")
+    made = front(results[0], n_runs=len(scores.runs), study="compare", link="evaluate")
+    return replace(made, assumption=assumption(results))
 
 
 def _tests(results: Results, findings: Findings) -> list[Finding]:

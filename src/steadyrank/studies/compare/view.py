@@ -31,9 +31,11 @@ from steadyrank.stats.facets.pairs import FEWEST_JUDGES
 from steadyrank.stats.pairs.result import TOO_FEW, ZERO_VARIANCE
 from steadyrank.stats.run_means import best_first
 from steadyrank.stats.segments import FEWEST
+from steadyrank.studies.compare.assumptions import assumption
 from steadyrank.studies.compare.paper_table import BETTER, LABEL, WORSE, paper_caption, paper_table
 from steadyrank.studies.compare.result import CORRECTIONS, CompareResult, CompareTable, better_first
 from steadyrank.studies.compare.testing import Segments
+from steadyrank.studies.compare.verdict import significant
 from steadyrank.words import (
     MISSING,
     best_words,
@@ -74,11 +76,15 @@ def findings(results: Results) -> list[Finding]:
     """What the measure that ranks the runs says."""
     result = results[0]
     of_segments = segments(result)
+    rests_on = assumption(results)
+    leads = lead(result)
     return [
         *([] if of_segments is None else [of_segments]),
-        # Comparisons with a baseline are not about the first place.
-        *([] if result.baseline is not None else [first(result)]),
-        significant(result),
+        # With a baseline these are how many rows differ from it.
+        verdict(result),
+        *([] if leads is None else [leads]),
+        *([] if rests_on is None else [rests_on.finding]),
+        *([] if result.baseline is not None else [significant(result)]),
         *lead_of_all(result),
         *cautions(result),
         *fragile(result),
@@ -153,46 +159,6 @@ def lead_of_all(result: CompareResult) -> Iterator[Finding]:
     among = counted(result.n_comparisons, "comparison", form=",")
     text = f"Among all {among} {ahead} and {behind} do not differ significantly."
     yield Finding("compare.lead_of_all", text, {"a": ahead, "b": behind})
-
-
-def significant(result: CompareResult) -> Finding:
-    """How many pairs differ significantly; with a baseline, how many runs are better or worse."""
-    n_pairs, n = len(result.pairs), int(result.significant.sum())
-    alone = int((np.nan_to_num(result.pvalue, nan=1.0) <= result.alpha).sum())
-    values = {"n_significant": n, "n_pairs": n_pairs, "n_uncorrected": alone}
-    by, rows = f"significantly by mean {result.measure}", f"{result.row_word}s"
-    if result.baseline is not None:
-        better = int((result.difference[result.significant] > 0).sum())
-        values |= {"n_better": better, "n_worse": n - better}
-        text = _against_words(result, better, n - better)
-    elif n_pairs == 1:
-        text = f"The two {rows} {'differ' if n else 'do not differ'} {by}"
-    elif not n:
-        text = f"None of the {n_pairs:,} pairs differs {by}"
-    else:
-        verb = "differs" if n == 1 else "differ"
-        text = f"{n:,} of {n_pairs:,} pairs ({result.significant_share:.0%}) {verb} {by}"
-    more = f"; uncorrected, {alone:,}" if result.baseline is None and alone != n else ""
-    return Finding("compare.significant", f"{text}{more}.", values)
-
-
-def _against_words(result: CompareResult, better: int, worse: int) -> str:
-    by, others = f"by mean {result.measure}", len(result.pairs)
-    if others == 1:
-        name = result.runs[result.pairs[0, 0]]
-        decided = "is not significantly different from"
-        if better + worse:
-            decided = f"is significantly {'better' if better else 'worse'} than"
-        return f"{name} {decided} {result.baseline} {by}"
-    among = f"of the {number_word(others)} other {result.row_word}s"
-    if not better + worse:
-        return f"None {among} is significantly different from {result.baseline} {by}"
-    ahead, behind = (number_word(n) if n else "none" for n in (better, worse))
-    are = "are" if better > 1 else "is"
-    return (
-        f"{ahead.capitalize()} {among} {are} significantly better than {result.baseline} {by}, "
-        f"{behind} significantly worse"
-    )
 
 
 def cautions(result: CompareResult) -> Iterator[Finding]:

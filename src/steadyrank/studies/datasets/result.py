@@ -203,6 +203,11 @@ class DatasetsResult(Framed):
     """[run, 2]: the ranks that the decisions about all pairs leave to the runs, all at once."""
     lead: DatasetLead
     """The best run and the next."""
+    leaders: dict[Aggregate, str]
+    """The best run by each aggregate of complete scores."""
+    first_by_types: int | None
+    """How many runs could be first if whole types of datasets were resampled; None where these are
+    unknown, or resampled anyway."""
     next_ranks: NextRanks
     """Between which ranks each run lies on another dataset drawn alike."""
     fragility: DatasetFragility | None

@@ -240,6 +240,8 @@ def datasets(
         own=own,
         rank_set_simultaneous=decisions.rank_sets(wins),
         lead=_lead(family, pairs, own.could_be_first),
+        leaders=_leaders(used),
+        first_by_types=_first_by_types(used, columns, pairs, drawn, flips),
         next_ranks=next_ranks(used.values, alpha),
         fragility=_leader_fragility(used, columns, value),
         pairs=pairs,
@@ -267,6 +269,34 @@ def _lead(family: _Family, pairs: np.ndarray, could_be_first: np.ndarray) -> Dat
     significant = not could_be_first[second]
     agreed = decisions.agreeing_intervals(limits[None], np.array([int(significant)]), math.inf)[0]
     return DatasetLead(first, second, difference, agreed, significant)
+
+
+def _leaders(used: Leaderboard) -> dict[Aggregate, str]:
+    """The best run by each aggregate, where no score is missing."""
+    if np.isnan(used.values).any():
+        return {}
+    known: tuple[Aggregate, ...] = ("mean", "borda", *(["mean-of-types"] if used.types else []))
+    made = {name: columns_of(used.values, name, used.types) for name in known}
+    values = {name: columns.values @ columns.weight for name, columns in made.items()}
+    return {name: used.runs[in_order(value, used.runs)[0]] for name, value in values.items()}
+
+
+def _first_by_types(
+    used: Leaderboard, columns: AggregateColumns, pairs: np.ndarray, drawn: Drawn, flips: Flips
+) -> int | None:
+    """How many runs could be first for other types of datasets."""
+    if drawn not in ("datasets", "both") or len(set(used.types)) < 2:
+        return None
+    if np.isnan(columns.values).any():
+        return None
+    silent: Flips = {**flips, "progress": None}
+    family = _by_units(dataset_units(columns, used.types), pairs, silent)
+    order = in_order(family.value, used.runs)
+    claimed = decisions.own_claims(
+        family.direction, pairs, family.together.own, family.value, flips["alpha"]
+    )
+    own = decisions.own_decisions(pairs, claimed, family.value, order)
+    return int(own.could_be_first.sum())
 
 
 def _leader_fragility(
