@@ -35,7 +35,7 @@ from steadyrank.studies.compare.assumptions import assumption
 from steadyrank.studies.compare.paper_table import BETTER, LABEL, WORSE, paper_caption, paper_table
 from steadyrank.studies.compare.result import CORRECTIONS, CompareResult, CompareTable, better_first
 from steadyrank.studies.compare.testing import Segments
-from steadyrank.studies.compare.verdict import significant
+from steadyrank.studies.compare.verdict import lead, significant, verdict
 from steadyrank.words import (
     MISSING,
     best_words,

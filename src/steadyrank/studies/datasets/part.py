@@ -119,8 +119,8 @@ def _more_swaps(result: DatasetsResult) -> Iterator[tuple[str, Finding]]:
     others = columns_of(scores, other, result.types)
     share = _turned(result.pairs, value, others.values @ others.weight)
     text = f"By {BY[other]} {swap_words(share, m)}."
-    values = {"share": share, "aggregate": other}
-    yield "Another aggregate", Finding("datasets.swap_aggregate", text, values)
+    changed = Finding("datasets.swap_aggregate", text, {"share": share, "aggregate": other})
+    yield "Another aggregate", changed
     left = 1.0 - columns.weight
     without = (value[:, None] - columns.values * columns.weight) / left
     shares = [_turned(result.pairs, value, each) for each in without.T]

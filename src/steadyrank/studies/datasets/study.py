@@ -275,7 +275,8 @@ def _leaders(used: Leaderboard) -> dict[Aggregate, str]:
     """The best run by each aggregate, where no score is missing."""
     if np.isnan(used.values).any():
         return {}
-    known: tuple[Aggregate, ...] = ("mean", "borda", *(["mean-of-types"] if used.types else []))
+    known: list[Aggregate] = ["mean", "borda"]
+    known += ["mean-of-types"] if used.types else []
     made = {name: columns_of(used.values, name, used.types) for name in known}
     values = {name: columns.values @ columns.weight for name, columns in made.items()}
     return {name: used.runs[in_order(value, used.runs)[0]] for name, value in values.items()}
