@@ -279,8 +279,7 @@ def _decisions(
         known = [frozenset((runs[a], runs[b])) in shown for a, b in pairs.tolist()]
         return decided.comparison_alpha, np.array(known, bool)
     matrix, alpha, is_plain = drawn.matrix, draws["alpha"], drawn.design.is_trivial
-    is_family = comparisons is None and len(pairs) > 1 and len(pairs) == math.comb(len(runs), 2)
-    if is_family and is_plain and len(pairs) <= MOST_FLIPPED:
+    if comparisons is None and is_plain and len(pairs) <= MOST_FLIPPED:
         together = max_t(matrix, pairs, **draws)
         n = moments(matrix, pairs).n
         level = max_t_level(n, together.critical, alpha) or alpha / len(pairs)
