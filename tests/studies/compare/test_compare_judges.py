@@ -77,9 +77,19 @@ def test_what_does_not_go_together_is_refused(graded):
         sr.compare(graded, fixed="judge", test="mixed")
 
 
-def test_few_judges_say_how_many_it_takes():
-    scores = sr.simulated_facets(n_systems=3, n_topics=30, n_judges=3, rng=3)
-    assert "5 judges would halve intervals" in said(sr.compare(scores))["compare.judges"]
+def test_sentences_of_compare_and_stability_have_the_same_figures():
+    """1.0 said that 5 judges halve intervals, and in its D-study that 6 do not."""
+    scores = sr.simulated_facets(n_systems=6, n_topics=30, n_judges=3, rng=3)
+    result, study = sr.compare(scores), sr.stability(scores)
+    assert "Three judges carry little" in said(result)["compare.few_judges"]
+    ratio = study.standard_error / study.standard_error_fixed
+    rms = np.sqrt((result.standard_error**2).mean() / (result.standard_error_fixed**2).mean())
+    assert result.judges_ratio == pytest.approx(rms)
+    assert ratio == pytest.approx(rms)
+    assert f"errors are {ratio:.1f} times those over topics" in said(result)["compare.judges"]
+    more = next(row for row in study.d_study if row["judges"] == 6 and row["topics"] == 30)
+    narrower = 1 - more["standard_error"] / study.standard_error
+    assert f"6 judges would narrow intervals by {narrower:.0%}" in said(result)["compare.judges"]
 
 
 def test_gaps_and_a_baseline():

@@ -46,7 +46,10 @@ def test_no_number_of_topics_is_said():
     found = sr.stability(scores, target=0.05)
     said = {finding.id: finding.text for finding in findings([found])}
     assert "no number of topics reaches 0.05: it takes" in said["stability.target"]
-    assert "3 judges hardly show how judges vary: 5 would halve" in said["stability.few_judges"]
+    assert "Three judges carry little" in said["stability.few_judges"]
+    more, here = (row["standard_error"] for row in (found.d_study[3], found.d_study[0]))
+    assert found.d_study[3]["judges"] == 6
+    assert said["stability.more_judges"].endswith(f"narrow intervals by {1 - more / here:.0%}.")
     assert found.allocation.topics_needed == math.inf
     assert json.loads(VIEW.text([found], "json"))["allocation"]["topics_needed"] is None
 

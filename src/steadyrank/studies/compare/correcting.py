@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 
 from steadyrank.compute.executors import Progress
+from steadyrank.data.levels import Levels
 from steadyrank.errors import InputError, warn
+from steadyrank.stats.facets.pairs import JudgedDecisions, JudgedTests, judged_decisions
 from steadyrank.stats.instances.systems import Groups
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.stats.pairs.max_t import MaxT, could_be_first, max_t, max_t_level
-from steadyrank.stats.pairs.result import PairTests, family_pvalues
+from steadyrank.stats.pairs.result import PairTests
 from steadyrank.stats.pairs.topic_design import PLAIN, TopicDesign, Units, cluster_sums
 from steadyrank.stats.pairs.unit_max_t import unit_max_t
 from steadyrank.stats.run_means import adjusted_means
@@ -49,6 +51,8 @@ class Corrected:
     n_comparisons: int
     n_measures: int
     n_segments: int
+    judged: JudgedDecisions | None = None
+    """Of systems by judge: their decisions, limits and ranks."""
 
 
 def default_correction(test: str, baseline: str | None, n_pairs: int) -> Correction:
@@ -60,7 +64,7 @@ def default_correction(test: str, baseline: str | None, n_pairs: int) -> Correct
 
 def corrected_family(family: Sequence[Tested], settings: CompareSettings) -> list[Corrected]:
     """The correction over all tests of a family, one part per measure."""
-    pvalues = np.concatenate([family_pvalues(one.tests) for one in family])
+    pvalues = np.concatenate([one.tests.pvalue for one in family])
     chosen = settings.correction or default_correction(
         settings.test, settings.baseline, len(pvalues)
     )
@@ -88,10 +92,12 @@ def corrected_family(family: Sequence[Tested], settings: CompareSettings) -> lis
     n_segments = max(1, len(tested))
     ends = np.cumsum([len(one.pairs) for one in family])[:-1]
     parts = np.split(adjusted, ends)
+    judged = _judged(family, chosen, settings.alpha)
     return [
         Corrected(
             correction=chosen,
-            adjusted=part,
+            adjusted=part if own is None else own.pvalue_adjusted,
+            judged=own,
             level=level,
             together=together and _part_of(together, part, place, len(one.rows), ends),
             first=_first(one, part, place, together, settings),
@@ -99,8 +105,19 @@ def corrected_family(family: Sequence[Tested], settings: CompareSettings) -> lis
             n_measures=len({one.measure for one in family}),
             n_segments=n_segments,
         )
-        for place, (one, part) in enumerate(zip(family, parts, strict=True))
+        for place, (one, part, own) in enumerate(zip(family, parts, judged, strict=True))
     ]
+
+
+def _judged(
+    family: Sequence[Tested], correction: str, alpha: float
+) -> Sequence[JudgedDecisions | None]:
+    """The decisions of systems by judge; None where rows are compared by other tests."""
+    tests = [one.judged.tests for one in family if one.judged is not None and one.judged.decides]
+    if not tests:
+        return [None] * len(family)
+    means = [one.judged.levels.means for one in family if one.judged is not None]
+    return judged_decisions(tests, means, alpha, correction)
 
 
 def _part_of(together: MaxT, pvalue: np.ndarray, place: int, n_rows: int, ends: np.ndarray) -> MaxT:
@@ -236,11 +253,19 @@ class Judged:
     judges: tuple[str, ...]
     cells: np.ndarray
     """[system, topic, judge]."""
+    levels: Levels
     is_fixed: bool
     """Whether tests are about these judges alone, and not about others."""
-    tests: PairTests
-    """Of topics and judges random; their standard errors stand beside those of fixed judges."""
-    fixed_error: np.ndarray
+    decides: bool
+    """Whether `tests` decide; else those of the means over judges, which all judges graded."""
+    tests: JudgedTests
+    random: JudgedTests
+    """The same with judges random, whose errors stand beside those of fixed judges."""
+
+    @property
+    def scale(self) -> float:
+        """How far two grades lie apart at most: no difference of means is larger."""
+        return float(np.nanmax(self.cells) - np.nanmin(self.cells))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -262,6 +287,8 @@ class Tested:
     instances: np.ndarray | None = None
     """Scores [run, topic] of the systems' instances."""
     groups: Groups | None = None
+    judges: tuple[str, ...] = ()
+    """Who graded, where it is known."""
     judged: Judged | None = None
     """What judges have graded, where there are several."""
     design: TopicDesign = PLAIN
@@ -269,7 +296,7 @@ class Tested:
     @property
     def by_model(self) -> bool:
         """Whether a model with random instances or judges made the tests."""
-        return self.groups is not None or (self.judged is not None and not self.judged.is_fixed)
+        return self.groups is not None or (self.judged is not None and self.judged.decides)
 
     @property
     def units(self) -> Units | None:

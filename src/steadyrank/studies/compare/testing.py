@@ -29,7 +29,7 @@ from steadyrank.data.scores import (
     weighted_mean,
 )
 from steadyrank.errors import InputError, warn
-from steadyrank.stats.facets.pairs import FEWEST_JUDGES, judge_tests, judged_mean_intervals
+from steadyrank.stats.facets.pairs import FEWEST_JUDGES, judge_tests, level_intervals
 from steadyrank.stats.instances.mixed_tests import (
     averaged,
     instance_sds,
@@ -72,6 +72,7 @@ from steadyrank.studies.compare.correcting import (
     corrected_family,
 )
 from steadyrank.studies.compare.result import SIMULTANEOUS, CompareResult, IntervalKind
+from steadyrank.words import counted
 
 AGAINST_MEANS = "against_means"
 """Flag of a pair whose test speaks for the run with the lower mean: nothing is claimed."""
@@ -144,8 +145,10 @@ def _tested(
     every = scores.matrix(measure) if cube is None else cube.matrix
     design = topic_design(scores)
     judged = None if cube is None else _judged(cube, pairs, settings)
-    if judged is not None and not judged.is_fixed:
-        used, matrix, tests = np.ones(every.shape[1], bool), every, judged.tests
+    if judged is not None and judged.decides:
+        used, matrix = np.ones(every.shape[1], bool), every
+        tests = judged.tests.as_tests(every.shape[1])
+        _warn_if_not_shared(judged, names)
     elif groups is None:
         used = _used_topics(every, settings.test)
         matrix = np.ascontiguousarray(every[:, used]) if not used.all() else every
@@ -169,6 +172,7 @@ def _tested(
         tests=tests,
         instances=None if groups is None else every,
         groups=groups,
+        judges=() if cube is None else tuple(filter(None, cube.judges)),
         judged=judged,
         design=design,
     )
@@ -178,14 +182,29 @@ def _judged(cube: FacetCube, pairs: np.ndarray, settings: CompareSettings) -> Ju
     """What several judges graded: a sample of judges from three on, unless they are fixed."""
     if len(cube.judges) < 2:
         return None
-    tests, fixed_error = judge_tests(cube.cells, pairs)
+    is_fixed = fixes_judges(len(cube.judges), settings)
+    random = judge_tests(cube.levels, pairs)
     return Judged(
         judges=cube.judges,
         cells=cube.cells,
-        is_fixed=fixes_judges(len(cube.judges), settings),
-        tests=tests,
-        fixed_error=fixed_error,
+        levels=cube.levels,
+        is_fixed=is_fixed,
+        decides=settings.test == "mixed",
+        tests=judge_tests(cube.levels, pairs, is_fixed=True) if is_fixed else random,
+        random=random,
     )
+
+
+def _warn_if_not_shared(judged: Judged, names: Sequence[str]) -> None:
+    """Pairs that no judge compares are not tested, although others link them."""
+    lacking = np.flatnonzero(judged.tests.n_judges == 0)
+    if len(lacking):
+        a, b = (names[place] for place in judged.tests.pairs[lacking[0]])
+        warn(
+            f"{counted(len(lacking), 'pair')} of systems share no judge and are not compared "
+            f"(first {a} and {b}): have one judge grade both",
+            stacklevel=6,
+        )
 
 
 def fixes_judges(n_judges: int, settings: CompareSettings) -> bool:
@@ -271,11 +290,12 @@ def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> Com
     figures = (_unpaired if settings.test == "welch" else _paired)(one, corrected, settings.alpha)
     means = figures["mean"]
     claimed = decisions.claims(tests, pairs, corrected.adjusted, means, settings.alpha)
+    judged = None if settings.baseline is not None else corrected.judged
     limits, kind = pair_intervals(one, corrected, settings)
     if settings.interval is None:
         limits = decisions.agreeing_intervals(limits, claimed)
     wins = decisions.beaten(len(means), pairs, claimed)
-    ranks = decisions.rank_sets(wins)
+    ranks = decisions.rank_sets(wins) if judged is None else judged.rank_set
     return CompareResult(
         measure=one.measure,
         test=settings.test,
@@ -286,7 +306,6 @@ def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> Com
         runs=one.rows,
         n_topics=one.n_topics,
         n_dropped=one.n_dropped,
-        n_missing=int(np.isnan(matrix if one.instances is None else one.instances).sum()),
         method=_method(tests, corrected.together, settings.mode),
         n_samples=corrected.together.n_patterns if corrected.together else tests.n_samples,
         seed=settings.seed,
@@ -304,7 +323,7 @@ def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> Com
         rank=ranks_of(means),
         rank_set=ranks,
         could_be_first=(ranks[:, 0] == 1) & (True if corrected.first is None else corrected.first),
-        tier=decisions.tiers(wins, means),
+        tier=decisions.tiers(wins, means) if judged is None else judged.tier,
         letters=_letters(wins, means) if settings.baseline is None else (),
         design=one.design,
         n_comparisons=corrected.n_comparisons,
@@ -313,7 +332,10 @@ def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> Com
         n_segments=corrected.n_segments,
         topics=one.topics,
         scores=matrix,
-        **_judge_figures(one.judged),
+        **{
+            "n_missing": int(np.isnan(matrix if one.instances is None else one.instances).sum()),
+            **_judge_figures(one),
+        },
         **_design_figures(matrix, one.design),
         **figures,
     )
@@ -329,7 +351,9 @@ def _paired(one: Tested, corrected: Corrected, alpha: float) -> dict[str, Any]:
         binary = binary_pairs(matrix, pairs, alpha=alpha, correction=corrected.correction)
     return {
         "mean": means,
-        "pair_means": _pair_means(matrix, pairs, design.weights),
+        "pair_means": one.judged.tests.means
+        if one.judged is not None and one.judged.decides
+        else _pair_means(matrix, pairs, design.weights),
         "effects": effects,
         "smallest_difference": _smallest(one, effects.sd, corrected.level),
         "fragility": fragility(matrix, pairs, design.weights, design.clusters),
@@ -356,8 +380,10 @@ def _means(one: Tested, means: np.ndarray, level: float) -> dict[str, Any]:
     """Intervals and expectations of the means; of systems, how far their instances lie apart."""
     if not one.design.is_plain:
         return _robust_means(one, means, level)
-    if one.judged is not None and not one.judged.is_fixed:
-        limits = judged_mean_intervals(one.judged.cells, level)
+    if one.judged is not None and one.judged.decides:
+        limits = level_intervals(one.judged.levels, level, is_fixed=one.judged.is_fixed)
+        lowest, highest = np.nanmin(one.judged.cells), np.nanmax(one.judged.cells)
+        limits = np.clip(limits, lowest, highest)
         return {"mean_interval": limits, "expected_mean": np.full(len(one.rows), np.nan)}
     if one.groups is None or one.instances is None:
         expected = expected_means(one.matrix)
@@ -373,15 +399,26 @@ def _means(one: Tested, means: np.ndarray, level: float) -> dict[str, Any]:
     }
 
 
-def _judge_figures(judged: Judged | None) -> dict[str, Any]:
+def _judge_figures(one: Tested) -> dict[str, Any]:
     """Who judged, and standard errors of the differences with judges random and fixed."""
+    judged = one.judged
     if judged is None:
-        return {}
+        return {"judges": one.judges, "judges_fixed": bool(one.judges)}
+    shared = judged.tests.n_judges
+    lacking = judged.levels.additive.used & ~judged.levels.kept
     return {
         "judges": judged.judges,
         "judges_fixed": judged.is_fixed,
-        "standard_error": judged.tests.standard_error,
-        "standard_error_fixed": judged.fixed_error,
+        "n_missing": int(np.isnan(judged.cells).sum()),
+        "standard_error": judged.random.standard_error,
+        "standard_error_fixed": judged.random.standard_error_fixed,
+        "judges_narrow": judged.random.narrower(2 * len(judged.judges)),
+        "judges_ratio": judged.random.ratio,
+        "judges_lacking": {
+            one.rows[row]: [judged.judges[place] for place in np.flatnonzero(lacking[row])]
+            for row in np.flatnonzero(lacking.any(axis=1)).tolist()
+        },
+        "n_judges": shared,
     }
 
 
@@ -533,6 +570,12 @@ def pair_intervals(
     if settings.interval is not None:
         _warn_if_too_short(settings.interval, matrix.shape[1])
         return _asked_intervals(one, settings.interval, level, settings)
+    if corrected.judged is not None and one.judged is not None:
+        reach = np.minimum(corrected.judged.reach, one.judged.scale + np.abs(tests.difference))
+        limits = tests.difference[:, None] + reach[:, None] * [-1.0, 1.0]
+        limits = np.clip(limits, -one.judged.scale, one.judged.scale)
+        how = "fixed" if one.judged.is_fixed else "random"
+        return limits, f"judges {how}{_together(corrected.correction, corrected.n_comparisons)}"
     if corrected.together is not None:
         return _careful_limits(tests, corrected.together.reach), "simultaneous, max-t"
     if tests.half_width is not None:
@@ -582,9 +625,6 @@ def _model_limits(tests: PairTests, level: float) -> np.ndarray:
     assert tests.standard_error is not None  # t tests and those by a model have both
     with np.errstate(invalid="ignore"):
         half_width = stdtrit(tests.df, 1.0 - 0.5 * level) * tests.standard_error
-        if tests.family_error is not None:
-            family = stdtrit(tests.family_df, 1.0 - 0.5 * level) * tests.family_error
-            half_width = np.fmax(half_width, family)
     half_width = np.where(tests.standard_error == 0.0, 0.0, half_width)
     return np.stack([tests.difference - half_width, tests.difference + half_width], axis=1)
 

@@ -26,8 +26,7 @@ from steadyrank.present.view import (
     View,
     Words,
 )
-from steadyrank.stats.facets.design import judges_to_halve
-from steadyrank.stats.facets.pairs import FEWEST_JUDGES
+from steadyrank.stats.facets.pairs import CARRIED, CARRY_LITTLE, FEWEST_JUDGES, MORE_JUDGES
 from steadyrank.stats.pairs.result import TOO_FEW, ZERO_VARIANCE
 from steadyrank.stats.run_means import best_first
 from steadyrank.stats.segments import FEWEST
@@ -58,9 +57,6 @@ MOST_PAIRS, TOP = 100, 10
 
 EXCEEDED = 0.08
 """Share of experiments with a false claim above which it is said, at level .05."""
-
-FEW_JUDGES = 4
-"""At most so many make intervals over judges wide."""
 
 LARGER_ERROR = 1.2
 """From so many times the error over topics on, judges are what intervals are wide by."""
@@ -115,6 +111,7 @@ def _described(result: CompareResult) -> str:
 def first(result: CompareResult, most: int = MOST_NAMED) -> Finding:
     """Which runs could be the best; at most so many are named."""
     sure = f"With {1 - result.alpha:.0%} confidence" if result.is_familywise else "By these tests"
+    sure += result.by_judges
     names = [result.runs[run] for run in result.order if result.could_be_first[run]]
     n_rank_one = int((result.rank_set[:, 0] == 1).sum())
     text = best_words(
@@ -128,7 +125,7 @@ def significant(result: CompareResult) -> Finding:
     n_pairs, n = len(result.pairs), int(result.significant.sum())
     alone = int((np.nan_to_num(result.pvalue, nan=1.0) <= result.alpha).sum())
     values = {"n_significant": n, "n_pairs": n_pairs, "n_uncorrected": alone}
-    by, rows = f"significantly by mean {result.measure}", f"{result.row_word}s"
+    by, rows = f"significantly by mean {result.measure}{result.by_judges}", f"{result.row_word}s"
     if result.baseline is not None:
         better = int((result.difference[result.significant] > 0).sum())
         values |= {"n_better": better, "n_worse": n - better}
@@ -145,7 +142,7 @@ def significant(result: CompareResult) -> Finding:
 
 
 def _against_words(result: CompareResult, better: int, worse: int) -> str:
-    by, others = f"by mean {result.measure}", len(result.pairs)
+    by, others = f"by mean {result.measure}{result.by_judges}", len(result.pairs)
     if others == 1:
         name = result.runs[result.pairs[0, 0]]
         decided = "is not significantly different from"
@@ -166,7 +163,7 @@ def _against_words(result: CompareResult, better: int, worse: int) -> str:
 def cautions(result: CompareResult) -> Iterator[Finding]:
     """What makes decisions worth less than they look."""
     if result.judges:
-        yield judged(result)
+        yield from judged(result)
     if result.n_missing:
         yield Finding("compare.gaps", result.gaps(), {"n_missing": result.n_missing})
     audit = result.audit
@@ -189,25 +186,37 @@ def cautions(result: CompareResult) -> Iterator[Finding]:
         yield Finding("compare.skewness", text, {"n_comparisons": result.n_comparisons})
 
 
-def judged(result: CompareResult) -> Finding:
+def judged(result: CompareResult) -> Iterator[Finding]:
     """Whether judges are a sample, and what that does to standard errors."""
-    n = len(result.judges)
-    values = {"judges": list(result.judges), "fixed": result.judges_fixed, "ratio": None}
-    if result.standard_error is not None and result.standard_error_fixed is not None:
-        known = result.standard_error_fixed > 0.0
-        ratios = result.standard_error[known] / result.standard_error_fixed[known]
-        values["ratio"] = float(np.nanmedian(ratios)) if len(ratios) else None
-    if result.judges_fixed:
+    n, ratio, narrow = len(result.judges), result.judges_ratio, result.judges_narrow
+    names = list(result.judges)
+    values: dict[str, Any] = {"judges": names, "fixed": result.judges_fixed, "ratio": ratio}
+    if n == 1:
+        text = f"Whether other judges agree with {names[0]} is unknown: {MORE_JUDGES}."
+    elif result.judges_fixed:
         few = f": {FEWEST_JUDGES} or more count as a sample" if n < FEWEST_JUDGES else ""
         text = f"About these {number_word(n)} judges alone, not about others{few}."
-        return Finding("compare.judges", text, values)
-    text = f"The {n} judges are a sample of judges"
-    ratio: Any = values["ratio"]
-    if ratio is not None:
-        text += f": errors are {ratio:.1f} times those over topics"
-    if n <= FEW_JUDGES and (ratio is None or ratio >= LARGER_ERROR):
-        text += f"; {judges_to_halve(n, 1 - result.alpha)} judges would halve intervals"
-    return Finding("compare.judges", f"{text}.", values)
+    else:
+        text = f"The {n} judges are a sample of judges"
+        if not math.isnan(ratio):
+            text += f": errors are {ratio:.1f} times those over topics"
+        if ratio >= LARGER_ERROR:
+            values |= {"n_judges": 2 * n, "narrower": 1.0 - narrow}
+            text += f"; {2 * n} judges would narrow intervals by {1.0 - narrow:.0%}"
+        text += "."
+    yield Finding("compare.judges", text, values)
+    if not result.judges_fixed and n < CARRY_LITTLE:
+        text = f"{number_word(n).capitalize()} judges carry little: {CARRIED}."
+        yield Finding("compare.few_judges", text, {"judges": n})
+    alone = np.flatnonzero(result.n_judges == 1)
+    if len(alone) and n > 1:
+        text = f"{counted(len(alone), 'pair rests', 'pairs rest')} on one shared judge alone."
+        yield Finding("compare.one_judge", text, {"pairs": len(alone)})
+    if result.judges_lacking:
+        lacking = {name: None for own in result.judges_lacking.values() for name in own}
+        who = f"{some(list(result.judges_lacking), 2)} lack grades by {some(list(lacking), 2)}"
+        text = f"{who}: their pairs are by the judges that both share."
+        yield Finding("compare.lacking_judges", text, dict(result.judges_lacking))
 
 
 def fragile(result: CompareResult) -> Iterator[Finding]:
