@@ -125,7 +125,20 @@ def averaged_facets(scores: Scores) -> Scores:
         if name not in (*FACETS, "system")
     }
     means = np.stack([cube.matrix for cube in cubes])
-    return replace(scores, runs=cubes[0].systems, values=means, run_info=kept)
+    judges = [judge for judge in cubes[0].judges if judge]
+    meta = dict(scores.meta) | ({"judges": judges} if judges else {})
+    return replace(scores, runs=cubes[0].systems, values=means, run_info=kept, meta=meta)
+
+
+def judges_words(judges: Sequence[str]) -> str:
+    """Whose view means over these judges are, where no study counts judges as a sample.
+
+    >>> judges_words(["gpt"])
+    'by gpt alone: whether other judges agree is unknown'
+    """
+    if len(judges) == 1:
+        return f"by {judges[0]} alone: whether other judges agree is unknown"
+    return f"about the judges {some(judges, 3)} alone, not about others like them"
 
 
 def averaged_together(**sides: Scores) -> list[Scores]:
@@ -169,7 +182,8 @@ def averaged_together(**sides: Scores) -> list[Scores]:
         mean = means.select(runs=runs, topics=own.topics)
         about = {key: column for key, column in mean.run_info.items() if key != "side"}
         named = tuple(run.removeprefix(f"{name} ") for run in runs)
-        apart.append(replace(mean, runs=named, run_info=about, meta=own.meta))
+        meta = {**own.meta, "judges": mean.meta["judges"]}
+        apart.append(replace(mean, runs=named, run_info=about, meta=meta))
     return apart
 
 

@@ -62,7 +62,7 @@ def judge_figures(
             JudgeFigures(
                 judge=judge,
                 mean=float(np.nanmean(own)),
-                agreement=float(np.nanmean(np.delete(agreement[place], place))),
+                agreement=float(mean_of_present(np.delete(agreement[place], place))),
                 tau=bootstrap_tau_interval(own, others, confidence=1 - alpha, seed=seed, jobs=jobs),
                 rank=ranks_of(means),
                 rank_set=decisions.rank_sets(decisions.beaten(len(cells), pairs, claimed)),

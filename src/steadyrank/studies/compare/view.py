@@ -204,10 +204,9 @@ def judged(result: CompareResult) -> Iterator[Finding]:
             values |= {"n_judges": 2 * n, "narrower": 1.0 - narrow}
             text += f"; {2 * n} judges would narrow intervals by {1.0 - narrow:.0%}"
         text += "."
+        if n < CARRY_LITTLE:
+            text += f" {number_word(n).capitalize()} carry little: {CARRIED}."
     yield Finding("compare.judges", text, values)
-    if not result.judges_fixed and n < CARRY_LITTLE:
-        text = f"{number_word(n).capitalize()} judges carry little: {CARRIED}."
-        yield Finding("compare.few_judges", text, {"judges": n})
     alone = np.flatnonzero(result.n_judges == 1)
     if len(alone) and n > 1:
         text = f"{counted(len(alone), 'pair rests', 'pairs rest')} on one shared judge alone."

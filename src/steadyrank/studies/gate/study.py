@@ -240,6 +240,7 @@ def gate(
         rare_breakage=unseen_share(min(draws[: len(by_name)]), alpha),
         guards_breakage=guard_breakage,
         is_ranking_lost=pair.is_ranking_lost,
+        judges=pair.judges,
         n_runs=pair.n_runs,
         is_rebuild=rebuild,
         seed=seed if sequential else None,

@@ -158,6 +158,7 @@ def study_facets(
     cube = facet_cube(scores, measure, facets)
     if not np.nanstd(cube.values) > 0.0:
         raise InputError(f"{measure}: every score is the same: there is no variance to split")
+    means = adjusted_means(cube.matrix)  # which refuses what cannot be separated
     g = graded_components(cube.values, confidence=confidence, rng=seed)
     several, cells = len(cube.judges) > 1, cube.cells
     planned = _with_judges(g, cube) if several else g
@@ -183,7 +184,7 @@ def study_facets(
         allocation=design.allocation(planned, target=target, costs=costs),
         judges=judge_figures(cells, cube.judges, **how) if small else (),
         effective_judges=effective_judges(cells) if several else math.nan,
-        swaps=dict(_swaps(planned, cube)),
+        swaps=dict(_swaps(planned, means)),
         confidence=confidence,
         seed=seed,
     )
@@ -211,13 +212,12 @@ def _design_row(g: GradedComponents, at: Sizes) -> dict[str, Any]:
     }
 
 
-def _swaps(g: GradedComponents, cube: FacetCube) -> Iterable[tuple[str, float]]:
+def _swaps(g: GradedComponents, means: np.ndarray) -> Iterable[tuple[str, float]]:
     """How many pairs a fresh draw of judges, or of answers, would turn, all else staying.
 
     Two draws of what varies differ with twice its variance v: a pair with difference d turns with
     probability Phi(-|d| / sqrt(2 v)).
     """
-    means = adjusted_means(cube.matrix)
     gaps = np.abs(np.diff(means[all_pairs(len(means))], axis=1))
     weights = g.difference_weights(g.sizes)
     for name, members in VARIED.items():

@@ -24,7 +24,8 @@ LEVELS = (0.8, 0.9, 0.95)
 def findings(results: Results) -> list[Finding]:
     """What the measure that ranks the runs says."""
     result = results[0]
-    return [_shares(result), *_bought(result), *_judges(result), *_unknown(result)]
+    parts = (_few, _bought, _judges, _unknown)
+    return [_shares(result), *(finding for part in parts for finding in part(result))]
 
 
 def _shares(result: FacetsResult) -> Finding:
@@ -41,6 +42,21 @@ def _shares(result: FacetsResult) -> Finding:
         short = result.standard_error / fixed
         text += f"; intervals over topics alone are {short:.1f} times too short"
     return Finding("stability.shares", f"{text}.", dict(shares))
+
+
+def _few(result: FacetsResult) -> Iterator[Finding]:
+    """How little a handful of judges can carry."""
+    n = len(result.graders)
+    if 1 < n < CARRY_LITTLE:
+        half = 0.5 * result.standard_error
+        enough = (k for k in range(n, design.MOST_JUDGES) if _error(result, k) <= half)
+        text = f"{number_word(n).capitalize()} judges carry little: {CARRIED}."
+        yield Finding("stability.few_judges", text, {"judges": n, "halving": next(enough, None)})
+
+
+def _error(result: FacetsResult, n_judges: int) -> float:
+    g = result.planned
+    return design.standard_error(g, replace(g.sizes, judges=n_judges))
 
 
 def _bought(result: FacetsResult) -> Iterator[Finding]:
@@ -82,13 +98,9 @@ def _judges(result: FacetsResult) -> Iterator[Finding]:
         text = f"The {n} judges are worth {result.effective_judges:.1f} independent ones."
         yield Finding("stability.effective", text, {"judges": result.effective_judges})
     if n > 1:
-        g = result.planned
-        more = design.standard_error(g, replace(g.sizes, judges=2 * n)) / result.standard_error
+        more = _error(result, 2 * n) / result.standard_error
         text = f"{2 * n} judges would narrow intervals by {1.0 - more:.0%}."
         yield Finding("stability.more_judges", text, {"n_judges": 2 * n, "narrower": 1.0 - more})
-    if 1 < n < CARRY_LITTLE:
-        text = f"{number_word(n).capitalize()} judges carry little: {CARRIED}."
-        yield Finding("stability.few_judges", text, {"judges": n})
 
 
 def _unknown(result: FacetsResult) -> Iterator[Finding]:
