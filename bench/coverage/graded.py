@@ -74,7 +74,7 @@ def families(setting: Setting, full: bool) -> Trial:
     Confounded topics are graded by one judge for each system, mostly the same one; in the worlds
     with unequal judges half of the systems have four times the others' variance over judges.
     """
-    k, missing, confounded = map(int, LAYOUT.match(setting.more).groups())  # type: ignore[union-attr]
+    k, missing, confounded = map(int, LAYOUT.match(setting.more).groups())
     m, n = setting.systems, setting.topics
     spread = np.where(np.arange(m) < m // 2, UNEQUAL[setting.world], 1.0)
 
