@@ -19,7 +19,8 @@ from steadyrank.data.levels import levels_of
 from steadyrank.data.track.facets import COMPONENTS
 from steadyrank.stats.facets import design
 from steadyrank.stats.facets.components import graded_components
-from steadyrank.stats.facets.pairs import judge_tests, judged_decisions
+from steadyrank.stats.facets.pairs import judge_tests
+from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.stats.pairs.result import all_pairs
 
 WORLDS = {
@@ -97,14 +98,13 @@ def families(setting: Setting, full: bool) -> Trial:
         there &= ~one[None, :, None] | (np.arange(k) == grader[:, :, None])
         levels = levels_of(np.where(there, cells, np.nan))
         tests = judge_tests(levels, all_pairs(m))
-        decided = judged_decisions([tests], [levels.means], 0.05, "holm")[0]
+        adjusted = np.fmax(adjust(tests.pvalue, "holm"), tests.pvalue_own)
         half = stdtrit(tests.df, 0.975) * tests.standard_error
         some = int(rng.integers(len(half)))
-        middle = float(tests.difference[some])
-        most = float(np.nanmax(np.abs(tests.difference) / decided.reach))
+        middle, least = float(tests.difference[some]), float(np.nanmin(adjusted))
         return {
             "pair": (middle - half[some], middle + half[some], 0.0),
-            "family": (most - 1.0, most + 1.0, 0.0),
+            "family": (0.0, 1.0, 0.5 if least > 0.05 else 2.0),
         }
 
     return trial

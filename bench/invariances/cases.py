@@ -549,7 +549,7 @@ CASES: dict[str, Case] = {
                 ),
                 measure=measure,
             ),
-            cuts={"studies.holes.bounds.PAIRS_A_TASK": 3},
+            cuts={"measures.holes.bounds.PAIRS_A_TASK": 3},
             rounded=1e-9,
         )
         for measure in ("nDCG@20", "RBP")
@@ -728,9 +728,7 @@ NO_STUDY = {
     ),
     **dict.fromkeys(("parse_measure", "register_measure", "true_means"), "has no topics or runs"),
     "max_input": "sets a limit of the process",
-    "plan_instances": "from variance components alone",
     "plot": "draws a result",
-    "planner_page": "shows a result of plan, or no data at all",
     "reproduce": "calls the other studies on a paper's data",
 }
 

@@ -13,8 +13,9 @@ import numpy as np
 
 from bench.levels.pvalues import below
 from steadyrank.data.levels import levels_of
-from steadyrank.stats.facets.pairs import judge_tests, judged_decisions
+from steadyrank.stats.facets.pairs import judge_tests
 from steadyrank.stats.mixed.two_way import t_pvalues, two_way_pvalues
+from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.stats.pairs.result import all_pairs
 
 TOPIC, JUDGE, RESIDUAL = 0.22, 0.12, 0.97
@@ -77,10 +78,8 @@ FAMILIES = {f"{n} judges": partial(systems, n_judges=n) for n in (3, 5, 10)} | {
 
 def any_pair(cells: np.ndarray, seed: int) -> float:
     """The smallest p of all pairs, corrected by Holm as `compare` does."""
-    levels = levels_of(cells)
-    tests = judge_tests(levels, all_pairs(len(cells)))
-    decided = judged_decisions([tests], [levels.means], 0.05, "holm")[0]
-    return float(decided.pvalue_adjusted.min())
+    tests = judge_tests(levels_of(cells), all_pairs(len(cells)))
+    return float(np.fmax(adjust(tests.pvalue, "holm"), tests.pvalue_own).min())
 
 
 def over_topics(data: Any, levels: Sequence[float], seed: int) -> np.ndarray:

@@ -280,7 +280,7 @@ def test_the_last_verdict_counts_and_shares_stand_largest_first():
     assert [(bar.link, bar.text) for bar in screen.bars] == [
         ("simulate", "30%"),
         ("topics", "10%"),
-        ("holes", "< 0.1%"),
+        ("holes", "< 1%"),
     ]
     assert [one.id for one in said_first(fronts)] == [
         "datasets.verdict",

@@ -17,7 +17,7 @@ from steadyrank.studies.part import Findings
 from steadyrank.studies.simulate.part import PART as SIMULATE
 from steadyrank.studies.simulate.result import documents_share
 from steadyrank.studies.two_runs import TwoRuns
-from steadyrank.words import chance, counted, percent, some
+from steadyrank.words import chance, counted, roughly, some
 
 
 def scores_of(*means, noise=0.05, n_topics=30, names=None, measures=("AP",), seed=0):
@@ -97,7 +97,7 @@ def test_chances_say_of_what_they_are():
     topics = sr.topics(scores, n_trials=10)
     (reversal, *_) = topics.of_pair()
     assert reversal.values["expected_reversal"] == pytest.approx(topics.expected_reversal[0])
-    likely = percent(topics.expected_reversal[0])
+    likely = roughly(topics.expected_reversal[0])
     assert reversal.text == f"On 30 new topics, A falls below B with probability {likely}."
     for measure in ("AP", "P@10"):
         panel = panel_of(scores)

@@ -19,7 +19,7 @@ from written import WrittenPage, field_of, pair_of
 
 import steadyrank as sr
 from steadyrank.stats.run_means import SAME_MEAN
-from steadyrank.words import count_or_share, percent
+from steadyrank.words import count_or_share, roughly
 
 ALPHA = 0.05
 
@@ -168,7 +168,8 @@ def assert_bars_are_the_studies_own(made: Made, board: Rows) -> None:
     assert list(shares.values()) == sorted(shares.values(), reverse=True)
     assert [bar.is_largest for bar in made.page.bars] == [True] + [False] * (len(shares) - 1)
     for bar in made.page.bars:
-        assert bar.text == percent(shares[bar.link]).replace("less than", "<")
+        share = shares[bar.link]
+        assert bar.text == (f"{share:.0%}" if share >= 0.005 else "< 1%")
         assert bar.link in made.page.sections
         assert bar.about.lower() not in made.page.not_examined
     others = list(board[0])[list(board[0]).index("ranks") :]
@@ -280,7 +281,7 @@ def assert_the_panel_of_two_runs_agrees(page: WrittenPage, board: Rows) -> None:
         stated = re.findall(r"[\d,]+", row["topics needed"])
         assert list(map(digits, low)) == list(map(digits, stated[: len(low)]))
         reversed_here = field_of(panel, "reversed", pair)
-        assert reversed_here == percent(float(row["reversed"]))
+        assert reversed_here == roughly(float(row["reversed"]))
     for row in page.tables.get("documents-neighbours", ()):
         if row["same order"]:
             said = field_of(panel, "kept", pair_of(panel, row["better"], row["next"]))

@@ -141,6 +141,10 @@ def load_scores(
 
         about = ("run_info", "team_from", "system_from")
         scores = describe_scores(scores, **{key: inputs.reading[key] for key in about})
+        if opt.is_given("missing"):
+            from steadyrank.measures.evaluate import with_missing
+
+            scores = with_missing(scores, inputs.reading["missing"])
         if not counts_judges:
             note_judges(scores)
         return scores

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from steadyrank.present.page import Board, Tile
-from steadyrank.present.slider import PageSlider
 from steadyrank.present.table import Table
-from steadyrank.present.view import Finding, View, asked
+from steadyrank.present.view import Assumption, Finding, View, asked
 from steadyrank.stats.pairs.decisions import Decided
 from steadyrank.studies.material import MOST_COMPARED, Machine, Material
 from steadyrank.studies.two_runs import TwoRuns
@@ -129,7 +128,6 @@ class Body:
     """What the first screen has said is left out of the section."""
     figures: tuple[Drawing, ...] = ()
     tables: tuple[Table, ...] = ()
-    sliders: tuple[PageSlider, ...] = ()
     notes: tuple[str, ...] = ()
     """Sentences that say more about what the answer means."""
 
@@ -152,12 +150,21 @@ class Front:
     swap: Finding | None = None
     """Its value `share`: the pairs of runs to expect in another order in one fresh draw of what
     the study varies, everything else staying as it is."""
+    more_swaps: tuple[tuple[str, Finding], ...] = ()
+    """The same of other things that it varies, each with its name."""
+    assumption: Assumption | None = None
+    """What another assumption would change about the verdict, at most."""
     tiles: tuple[Tile, ...] = ()
+
+    @property
+    def swaps(self) -> list[Finding]:
+        """All of them."""
+        return [one for one in (self.swap, *(own for _, own in self.more_swaps)) if one is not None]
 
     @property
     def ids(self) -> set[str]:
         """Of all that it says."""
-        said = (self.verdict, self.line, self.swap, *self.cautions, *self.tiles)
+        said = (self.verdict, self.line, *self.swaps, *self.cautions, *self.tiles)
         return {one.id for one in said if one is not None}
 
 
@@ -168,7 +175,6 @@ def part_of(
     subject_of: Callable[[Any], Any] = lambda result: result,
     notes: Callable[[Any, Findings], Sequence[str]] = lambda result, findings: (),
     beside: Callable[[Any, Findings], Sequence[Finding]] = lambda subject, findings: (),
-    sliders: Callable[[Any, Findings], Sequence[PageSlider]] = lambda result, findings: (),
     tables: Sequence[str] = (),
     **more: Any,
 ) -> Part:
@@ -176,8 +182,7 @@ def part_of(
 
     `subject_of` makes the view's subject of what `run` returns; `notes` say what depends on all
     data of the report; `beside` are findings that follow from the rest of the page, and stand after
-    the first; `sliders` let a reader of the page choose numbers. `tables` are the ids of those that
-    its section shows, all unless given.
+    the first. `tables` are the ids of those that its section shows, all unless given.
     """
 
     def body(result: Any, findings: Findings) -> Body:
@@ -191,7 +196,6 @@ def part_of(
             if spec is None
             else (Drawing(spec.id, spec.caption, spec.of(subject), spec.kind, spec.options),),
             tables=tuple(view.made(subject, page=True, only=tables)),
-            sliders=tuple(sliders(result, findings)),
             notes=tuple(notes(result, findings)),
         )
 

@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import chi2
 
 import steadyrank as sr
+from steadyrank.cli import run
 from steadyrank.stats.planning import design
 from steadyrank.stats.planning.variance import pilot_variance, pooled_variance, variance_components
 from steadyrank.studies.plan.view import VIEW
@@ -436,3 +437,9 @@ def test_a_percentile_requires_pairs_of_a_pilot():
     one = sr.Scores(measures=["AP"], runs="a", topics="123", values=[[[0.1, 0.5, 0.2]]])
     with pytest.raises(sr.InputError, match="no two runs"):
         sr.plan(one, **asked)
+
+
+def test_the_removed_page_is_answered_with_the_plot(capsys):
+    arguments = ["plan", "--variance", "0.02", "--minimum-difference", "0.05", "--page", "x.html"]
+    assert run(arguments) == 2
+    assert "--page: did you mean --plot?" in capsys.readouterr().err

@@ -520,7 +520,7 @@ def _sources(runs: Any, reading: Reading) -> Iterator[Source]:
             yield Source(given=run, name=name, is_called=name is not None, reading=reading)
             continue
         if name is None and isinstance(run, str):
-            name, run = _split_name(run)
+            name, run = split_name(run)
         paths = find_files(run)
         if name is not None:
             if len(paths) > 1:
@@ -533,7 +533,7 @@ def _sources(runs: Any, reading: Reading) -> Iterator[Source]:
                 yield Source(given=path, reading=reading)
 
 
-def _split_name(text: str) -> tuple[str | None, str]:
+def split_name(text: str) -> tuple[str | None, str]:
     """NAME and FILE of NAME=FILE; no name where the whole is a file, or a glob that finds some."""
     name, _, file = text.partition("=")
     if not (name and file) or "/" in name or os.path.lexists(text):

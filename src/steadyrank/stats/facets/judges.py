@@ -19,7 +19,7 @@ from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.max_t import max_t
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.ranks.correlation import TauInterval, bootstrap_tau_interval
-from steadyrank.stats.run_means import adjusted_means, ranks_of
+from steadyrank.stats.run_means import adjusted_means, best_first, ranks_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -57,7 +57,9 @@ def judge_figures(
         means = adjusted_means(own)
         found = max_t(own, pairs, alpha=alpha, n_samples=n_samples, seed=seed, jobs=jobs)
         direction = np.sign(means[pairs[:, 0]] - means[pairs[:, 1]])
-        claimed = decisions.claims_of(direction, pairs, found.pvalue, means, alpha)
+        claimed = decisions.own_claims(direction, pairs, found.own, means, alpha)
+        order = best_first(means).tolist()
+        decided = decisions.own_decisions(pairs, claimed, means, order)
         figures.append(
             JudgeFigures(
                 judge=judge,
@@ -65,7 +67,7 @@ def judge_figures(
                 agreement=float(mean_of_present(np.delete(agreement[place], place))),
                 tau=bootstrap_tau_interval(own, others, confidence=1 - alpha, seed=seed, jobs=jobs),
                 rank=ranks_of(means),
-                rank_set=decisions.rank_sets(decisions.beaten(len(cells), pairs, claimed)),
+                rank_set=decided.rank_set,
             )
         )
     return tuple(figures)

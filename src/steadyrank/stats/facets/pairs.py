@@ -10,17 +10,14 @@ requires that the pair by itself shows it. On complete tables this is the analys
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import digamma, polygamma, stdtr, stdtrit
+from scipy.special import digamma, polygamma, stdtr
 
 from steadyrank.data.levels import Levels
 from steadyrank.stats.instances.equivalence import t_limits
-from steadyrank.stats.pairs.decisions import adjust, comparison_alpha
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, PairTests
-from steadyrank.stats.run_means import best_first
 
 FEWEST_JUDGES = 3
 """That count as a sample of judges unless told otherwise: with two, any false claim was made in .05
@@ -109,32 +106,10 @@ class JudgedTests:
             method=METHOD_FIXED if self.is_fixed else METHOD,
             standard_error=self.standard_error,
             df=self.df,
+            own_error=self.standard_error_own,
+            own_df=self.df_own,
+            own_pvalue=self.pvalue_own,
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class JudgedDecisions:
-    """What one correction makes of such tests: decisions, limits that agree with them, ranks."""
-
-    pvalue_adjusted: np.ndarray
-    """The larger of the corrected p and of the pair's own."""
-    significant: np.ndarray
-    level: np.ndarray
-    """Of each pair alone, at the step of the correction that decided it."""
-    reach: np.ndarray
-    """From the difference to either limit."""
-    own: np.ndarray
-    """[system, system]: in the family of the row's own pairs, 1 where the row's system is better
-    than the column's, -1 where it is worse, else 0. All that `significant` claims is in it."""
-
-    tier: np.ndarray
-    """A tier reaches down to the last system that its first does not beat in the lower's family."""
-
-    @property
-    def rank_set(self) -> np.ndarray:
-        """[system, 2]: the ranks that each system may have, for one system at a time."""
-        worse, better = (self.own < 0).sum(axis=1), (self.own > 0).sum(axis=1)
-        return np.stack([1 + worse, len(self.own) - better], axis=1)
 
 
 def judge_tests(levels: Levels, pairs: np.ndarray, *, is_fixed: bool = False) -> JudgedTests:
@@ -310,82 +285,6 @@ def _pvalues(difference: np.ndarray, variance: np.ndarray, df: np.ndarray) -> np
     # Without any variance a difference is beyond doubt, and none is none.
     t = np.where((variance == 0.0) & (difference == 0.0), 0.0, t)
     return np.asarray(2.0 * stdtr(df, -t))
-
-
-def judged_decisions(
-    family: Sequence[JudgedTests], means: Sequence[np.ndarray], alpha: float, correction: str
-) -> list[JudgedDecisions]:
-    """Decisions about all pairs of a family: of a measure, or of several corrected together.
-
-    Nothing is claimed against the order of the systems' `means`.
-    """
-    pvalues = np.concatenate([tests.pvalue for tests in family])
-    adjusted, level = _corrected(pvalues, correction, alpha)
-    ends = np.cumsum([len(tests.pairs) for tests in family])[:-1]
-    parts = zip(family, means, np.split(adjusted, ends), np.split(level, ends), strict=True)
-    return [_decided(*part, alpha, correction) for part in parts]
-
-
-def _decided(
-    tests: JudgedTests,
-    means: np.ndarray,
-    adjusted: np.ndarray,
-    level: np.ndarray,
-    alpha: float,
-    correction: str,
-) -> JudgedDecisions:
-    a, b = tests.pairs.T
-    direction = np.sign(tests.difference) * (
-        np.sign(tests.difference) == np.sign(means[a] - means[b])
-    )
-    with np.errstate(invalid="ignore"):
-        reach = stdtrit(tests.df, 1.0 - 0.5 * level) * tests.standard_error
-        own = stdtrit(tests.df_own, 1.0 - 0.5 * alpha) * tests.standard_error_own
-    adjusted = np.fmax(adjusted, tests.pvalue_own)
-    beats = np.zeros((len(means), len(means)), np.int8)
-    for system in range(len(means)):
-        mine = np.flatnonzero((a == system) | (b == system))
-        claimed = _corrected(tests.pvalue[mine], correction, alpha)[0] <= alpha
-        for pair in mine[claimed].tolist():
-            won = direction[pair] if a[pair] == system else -direction[pair]
-            beats[system, b[pair] if a[pair] == system else a[pair]] = won
-    return JudgedDecisions(
-        pvalue_adjusted=adjusted,
-        significant=(np.nan_to_num(adjusted, nan=1.0) <= alpha) & (np.nan_to_num(direction) != 0),
-        level=level,
-        reach=np.fmax(reach, own),
-        own=beats,
-        tier=_tiers(beats, means),
-    )
-
-
-def _tiers(own: np.ndarray, means: np.ndarray) -> np.ndarray:
-    order, tier, start = best_first(means), np.zeros(len(means), int), 0
-    while start < len(order):
-        last = start + int(np.flatnonzero(own[order[start:], order[start]] >= 0)[-1])
-        tier[order[start : last + 1]] = tier.max() + 1
-        start = last + 1
-    return tier
-
-
-def _corrected(pvalues: np.ndarray, correction: str, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-    """Adjusted p, and the level of each alone at the step that decided it.
-
-    Holm's steps: what Bonferroni's level rejects, then what that of the rest does, and so on. The
-    rest is decided at the last level.
-    """
-    adjusted = adjust(pvalues, correction)
-    if correction != "holm":
-        return adjusted, np.full(len(pvalues), comparison_alpha(pvalues, correction, alpha))
-    level, left = np.full(len(pvalues), np.nan), ~np.isnan(pvalues)
-    while left.any():
-        step = alpha / left.sum()
-        rejected = left & (pvalues <= step)
-        level[rejected if rejected.any() else left] = step
-        left &= ~rejected
-        if not rejected.any():
-            break
-    return adjusted, level
 
 
 def level_intervals(levels: Levels, confidence: float, *, is_fixed: bool = False) -> np.ndarray:

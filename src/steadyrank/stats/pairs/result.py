@@ -41,6 +41,11 @@ class PairTests:
     standard_error: np.ndarray | None = None
     df: np.ndarray | None = None
     """Of each difference, with its standard error: of tests by a model, which have their own."""
+    own_error: np.ndarray | None = None
+    """Where the error is learned from all rows: each pair's own, with `own_df` and `own_pvalue`,
+    which has to show a difference, too."""
+    own_df: np.ndarray | None = None
+    own_pvalue: np.ndarray | None = None
     direction: np.ndarray | None = None
     """1 where the test speaks for the first run, -1 for the second; else that of `difference`."""
 

@@ -96,16 +96,6 @@ class Demands:
             variance, n_topics, paired=self.paired, alpha=self.comparison_alpha
         )
 
-    def powers(self, ratios: np.ndarray, n_topics: float) -> np.ndarray:
-        """Exact power of that many topics for each ratio of a squared difference to the variance.
-
-        That of `power`, for many differences at once.
-        """
-        return design.f_powers(0.5 * n_topics * ratios, *self._df(n_topics), self.comparison_alpha)
-
-    def _df(self, n_topics: float) -> tuple[float, float]:
-        return self.systems - 1, design.error_df(n_topics, self.systems, self.paired)
-
     def _layout(self) -> dict[str, Any]:
         return {"systems": self.systems, "paired": self.paired}
 

@@ -98,46 +98,6 @@ def _tails(a: np.ndarray, b: float, x: float) -> np.ndarray:
     return np.concatenate([[first], first + (above - below) * added])
 
 
-NEGLIGIBLE = 1e-13
-"""Chance of missing below which the sum stops."""
-
-
-def f_powers(noncentrality: ArrayLike, df1: float, df2: float, alpha: float = 0.05) -> np.ndarray:
-    """Chances that an F test at level alpha rejects, given noncentralities [i].
-
-    1 - sum over j of Poisson(j; noncentrality / 2) times P(Beta(df1/2 + j, df2/2) <= x), x as in
-    `f_power`, from which it differs by less than 1e-10: the same sum, written as what a test
-    misses. All noncentralities share the tails of the central distribution, which are computed
-    once.
-
-    >>> f_powers([0.0, 15.65], 9, 990).round(4).tolist()
-    [0.05, 0.7959]
-    """
-    check_open_unit("alpha", alpha)
-    mean = 0.5 * np.asarray(noncentrality, np.float64)
-    missed = _missed(df1, df2, alpha, float(mean.max()))
-    j = np.arange(len(missed), dtype=np.float64)
-    log_weight = special.xlogy(j, mean[:, None]) - mean[:, None] - special.gammaln(j + 1.0)
-    return np.asarray(np.clip(1.0 - np.exp(log_weight) @ missed, 0.0, 1.0))
-
-
-def _missed(df1: float, df2: float, alpha: float, mean: float) -> np.ndarray:
-    """P(Beta(df1/2 + j, df2/2) <= x), as far as these or the Poisson law of that mean matter."""
-    last = math.ceil(mean + 9.0 * math.sqrt(mean) + 20.0)
-    size = 64
-    while size < last and _lower_tails(df1, df2, alpha, size)[-1] > NEGLIGIBLE:
-        size *= 2
-    return _lower_tails(df1, df2, alpha, size)[:last]
-
-
-@functools.lru_cache(maxsize=64)
-def _lower_tails(df1: float, df2: float, alpha: float, size: int) -> np.ndarray:
-    """The first of them: a search for a noncentrality asks for the same again and again."""
-    critical = 1.0 / float(special.fdtri(df2, df1, alpha))
-    x = df1 * critical / (df1 * critical + df2)
-    return np.asarray(special.betainc(0.5 * df1 + np.arange(size), 0.5 * df2, x))
-
-
 def noncentrality_for_power(
     power: float, df1: float, df2: float, alpha: float = 0.05, *, guess: float = 16.0
 ) -> float:

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from steadyrank.data.scores import mean_of_present
 from steadyrank.present.page import Tile
 from steadyrank.present.view import Finding
 from steadyrank.stats.instances.mixed_tests import has_instances
+from steadyrank.stats.planning.swaps import share_of
 from steadyrank.stats.run_means import SAME_MEAN
 from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
 from steadyrank.studies.topics.result import TopicsResult, needed_figure
 from steadyrank.studies.topics.study import default_sizes, topics
 from steadyrank.studies.topics.view import VIEW
-from steadyrank.studies.two_runs import TwoRuns, rate_texts, values_at
-from steadyrank.words import MISSING, at_least, size, swap_words
+from steadyrank.studies.two_runs import TwoRuns, forecast_texts, values_at
+from steadyrank.words import MISSING, at_least, roughly, size, swap_words
 
 
 def _cost(shape: Shape) -> Cost:
@@ -47,9 +45,9 @@ def _run(job: Job) -> TopicsResult:
 
 def _front(result: TopicsResult, findings: Findings) -> Front:
     """The share of pairs that other topics reverse, and the topics that separate the first two."""
-    has_order = np.abs(result.variances.difference) > SAME_MEAN
-    share = float(mean_of_present(result.expected_reversal[has_order]))
-    text = f"On {result.n_topics:,} other topics {swap_words(share, len(result.runs))}."
+    share = share_of(result.expected_reversal, result.variances.difference)
+    turned = swap_words(share, len(result.runs), said=roughly)
+    text = f"On {result.n_topics:,} other topics {turned}."
     # Of systems with several runs, the first two runs are not what the page compares, and with
     # several judges topics alone may separate nothing.
     material = findings.material
@@ -90,7 +88,7 @@ def _of_two(panel: TwoRuns, result: TopicsResult, findings: Findings) -> None:
         "On other topics",
         "{repeated}",
         repeated=[NO_ORDER if same else REVERSED for same in equal],
-        reversed=rate_texts(values_at(result.expected_reversal, place)),
+        reversed=forecast_texts(values_at(result.expected_reversal, place)),
     )
     panel.add(
         "Topics needed",

@@ -19,7 +19,7 @@ from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
 from steadyrank.stats.planning.needed_topics import NeededTopics
 from steadyrank.stats.planning.reversal import PairVariances
 from steadyrank.studies.topics.levels import Binning, TopicLevel
-from steadyrank.words import MISSING, at_least, counted, level_words, percent, size
+from steadyrank.words import MISSING, at_least, counted, level_words, roughly, size
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,8 +80,8 @@ class TopicsResult(Exhibit):
     predictive_limit: np.ndarray
     """The predictive rate of a second experiment with unlimited topics: none has a smaller one."""
     expected_reversal: np.ndarray
-    """The chance of a reversal, allowing for how the two were picked: by empirical Bayes over
-    all runs (`steadyrank.stats.run_means`); the predictive rate where there are two runs."""
+    """The chance that as many other topics turn a pair, by what all pairs of the table say together
+    (`steadyrank.stats.planning.swaps`)."""
     needed: NeededTopics
     """For a paired t test at `comparison_alpha` with power 1 - beta, with 95 % intervals."""
     significant: np.ndarray
@@ -131,7 +131,7 @@ class TopicsResult(Exhibit):
         if row["flag"] == ZERO_VARIANCE:
             text = f"{first} leads {second} by {abs(gap):.4f} on every topic: none reverse it."
             return [Finding("topics.reversal", text, values)]
-        chance = percent(row["expected_reversal"])
+        chance = roughly(row["expected_reversal"])
         text = f"On {n} new topics, {first} falls below {second} with probability {chance}."
         said = [Finding("topics.reversal", text, values)]
         if not row["significant"]:

@@ -54,7 +54,8 @@ from steadyrank.stats.planning.reversal import (
     pair_variances,
     predictive_rate,
 )
-from steadyrank.stats.run_means import adjusted_means, expected_means, kept_order
+from steadyrank.stats.planning.swaps import swap_chances
+from steadyrank.stats.run_means import adjusted_means
 from steadyrank.studies.topics.levels import Binning, count_splits, topic_levels
 from steadyrank.studies.topics.result import CONFIDENCE, TopicsResult
 from steadyrank.words import by_number
@@ -251,7 +252,7 @@ def topics(
         approximation=approximate_error_rate(difference, variance, size),
         predictive=predictive_rate(difference, variance, size),
         predictive_limit=predictive_rate(difference, variance, size, math.inf),
-        expected_reversal=_expected_reversal(drawn.drawn, pairs, difference),
+        expected_reversal=swap_chances(drawn.drawn, pairs),
         needed=clustered_needed(moments, drawn, alpha=level, beta=beta, confidence=CONFIDENCE),
         sizes=chosen,
         further_sizes=further,
@@ -284,15 +285,6 @@ def _decisions(
     if comparisons is not None:
         return alpha / comparisons, np.nan_to_num(tests.pvalue, nan=1.0) <= alpha / comparisons
     return alpha / len(pairs), np.nan_to_num(adjust(tests.pvalue), nan=1.0) <= alpha
-
-
-def _expected_reversal(matrix: np.ndarray, pairs: np.ndarray, difference: np.ndarray) -> np.ndarray:
-    """Chance that as many new topics put the two runs of a pair the other way round."""
-    above = kept_order(matrix, pairs, expected_means(matrix))
-    reversed_in = np.where(difference > 0.0, 1.0 - above, above)
-    reversed_in[difference == 0.0] = 0.5
-    reversed_in[np.isnan(difference)] = np.nan
-    return reversed_in
 
 
 def default_sizes(n_topics: int) -> tuple[int, ...]:

@@ -66,12 +66,19 @@ def _share(rate: float | None) -> Cell:
     return Cell("< 0.1%", rate) if 0.0 < rate < 0.001 else cells.percent(rate)
 
 
+def _forecast(row: Row) -> Cell:
+    rate = row.get("expected_reversal")
+    if rate is None or not 0.0 < rate < 0.005:
+        return Cell(MISSING) if rate is None else cells.number(rate, ".0%")
+    return Cell("< 1%", rate)
+
+
 REVERSED = Col(
     "expected_reversal",
     "reversed",
-    _rate("expected_reversal"),
-    about="the probability that a replication on as many other topics reverses the order, "
-    "corrected for how the two were selected among all runs",
+    _forecast,
+    about="about how probably a replication on as many other topics reverses the order, as far "
+    "as all pairs of the table tell; of the first two runs a little more often",
 )
 NEEDED = Col("topics_needed", "topics needed", needed_cell)
 ERROR_RATE = Col(
@@ -304,9 +311,9 @@ VIEW = View(
         title="Other topics",
         question="Would other topics change the table?",
         means=(
-            "The probability that a replication, on as many other topics from the same population, "
-            "reverses the order of two runs, given the difference that was observed. It allows for "
-            "how the two were selected: the best of many runs are partly the luckiest."
+            "About how probably a replication, on as many other topics from the same population, "
+            "reverses the order of two runs. It is calibrated on all pairs of the table; the best "
+            "of many runs are partly the luckiest, and swap a little more often than it says."
         ),
         means_not="This section says nothing about other documents or judgments.",
     ),
