@@ -21,6 +21,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from steadyrank.compute.memory import check_pairs
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.run import run_from_dict
@@ -38,6 +39,8 @@ from steadyrank.stats.planning.design import smallest_difference, topics_for_ran
 from steadyrank.stats.run_means import SAME_MEAN, adjusted_means, in_order
 
 POWER = 0.8
+PAIR_BYTES = 400
+"""Of memory for a pair of runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +93,7 @@ def _topics_needed(reached: float, n_topics: int, alpha: float) -> float:
 
 def decide(runs: tuple[str, ...], matrix: np.ndarray, alpha: float, seed: int) -> Decided:
     """Decisions about all pairs by studentized sign flips."""
+    check_pairs(len(runs), PAIR_BYTES)
     pairs, means = all_pairs(len(runs)), adjusted_means(matrix)
     found, together = moments(matrix, pairs), max_t(matrix, pairs, alpha=alpha, seed=seed)
     level = max_t_level(found.n, together.critical, alpha)
