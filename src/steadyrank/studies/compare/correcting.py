@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 
 from steadyrank.compute.executors import Progress
+from steadyrank.data.levels import Levels
 from steadyrank.errors import InputError, warn
+from steadyrank.stats.facets.pairs import JudgedTests
 from steadyrank.stats.instances.systems import Groups
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.stats.pairs.max_t import MaxT, floor_of, max_t, max_t_level, unit_floor, unit_max_t
-from steadyrank.stats.pairs.result import PairTests, family_pvalues
+from steadyrank.stats.pairs.result import PairTests
 from steadyrank.stats.pairs.topic_design import PLAIN, TopicDesign, Units, cluster_sums
 from steadyrank.stats.run_means import SAME_MEAN, in_order
 from steadyrank.studies.compare.result import (
@@ -66,7 +68,7 @@ def default_correction(test: str, n_pairs: int, mode: Mode) -> Correction:
 
 def corrected_family(family: Sequence[Tested], settings: CompareSettings) -> list[Corrected]:
     """The correction over all tests of a family, one part per measure."""
-    pvalues = np.concatenate([family_pvalues(one.tests) for one in family])
+    pvalues = np.concatenate([one.tests.pvalue for one in family])
     chosen = settings.correction or default_correction(settings.test, len(pvalues), settings.mode)
     if settings.correction is None and not all(one.is_flipped for one in family):
         chosen = "holm" if chosen == "maxt" else chosen
@@ -116,8 +118,9 @@ def _by_pvalues(
     ends = np.cumsum([len(one.pairs) for one in family])[:-1]
     parts = (np.split(each, ends) for each in (pvalues, adjust(pvalues, chosen), levels))
     for one, alone, adjusted, step_level in zip(family, *parts, strict=True):
+        also = one.tests.own_pvalue  # which has to show the difference, too
         yield {
-            "adjusted": adjusted,
+            "adjusted": adjusted if also is None else np.fmax(adjusted, also),
             "own": decisions.own_pvalues(alone, one.pairs, len(one.rows), chosen),
             "level": decisions.comparison_alpha(pvalues, assumed, settings.alpha),
             "step_level": step_level,
@@ -228,11 +231,19 @@ class Judged:
     judges: tuple[str, ...]
     cells: np.ndarray
     """[system, topic, judge]."""
+    levels: Levels
     is_fixed: bool
     """Whether tests are about these judges alone, and not about others."""
-    tests: PairTests
-    """Of topics and judges random; their standard errors stand beside those of fixed judges."""
-    fixed_error: np.ndarray
+    decides: bool
+    """Whether `tests` decide; else those of the means over judges, which all judges graded."""
+    tests: JudgedTests
+    random: JudgedTests
+    """The same with judges random, whose errors stand beside those of fixed judges."""
+
+    @property
+    def scale(self) -> float:
+        """How far two grades lie apart at most: no difference of means is larger."""
+        return float(np.nanmax(self.cells) - np.nanmin(self.cells))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -256,6 +267,8 @@ class Tested:
     instances: np.ndarray | None = None
     """Scores [run, topic] of the systems' instances."""
     groups: Groups | None = None
+    judges: tuple[str, ...] = ()
+    """Who graded, where it is known."""
     judged: Judged | None = None
     """What judges have graded, where there are several."""
     design: TopicDesign = PLAIN
@@ -278,7 +291,7 @@ class Tested:
     @property
     def by_model(self) -> bool:
         """Whether a model with random instances or judges made the tests."""
-        return self.groups is not None or (self.judged is not None and not self.judged.is_fixed)
+        return self.groups is not None or (self.judged is not None and self.judged.decides)
 
     @property
     def units(self) -> Units | None:

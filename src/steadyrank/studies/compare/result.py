@@ -12,6 +12,7 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank.errors import unknown_name
 from steadyrank.notebook import MOST_ROWS, Framed, frame_of, shown_by
+from steadyrank.stats.facets.pairs import FEWEST_JUDGES, METHOD, METHOD_FIXED
 from steadyrank.stats.pairs.decisions import OwnDecisions
 from steadyrank.stats.pairs.effects import EffectSizes
 from steadyrank.stats.pairs.family_audit import FamilyAudit
@@ -203,9 +204,17 @@ class CompareResult(Framed):
     instance_sd: np.ndarray = field(default_factory=lambda: np.empty(0))
     """Of systems: standard deviation of the means of the instances; NaN of a single run."""
     judges: tuple[str, ...] = ()
-    """Those who graded; none where there are not several. Then `runs` are systems."""
+    """Those who graded, where it is known. Then `runs` are systems."""
     judges_fixed: bool = False
     """Whether tests are about these judges alone; else judges are random, and tests `mixed`."""
+    judges_ratio: float = math.nan
+    """How many times the error over topics alone the error is with judges random."""
+    judges_narrow: float = math.nan
+    """Errors with twice as many judges, as a share of those here."""
+    judges_lacking: dict[str, list[str]] = field(default_factory=dict)
+    """By system, the judges who have not graded it: its pairs are by the others."""
+    n_judges: np.ndarray = field(default_factory=lambda: np.empty(0, int))
+    """Of each pair, the judges that both systems share, where there are several."""
     standard_error: np.ndarray | None = None
     """Of each difference, topics and judges random, where there are several judges."""
     standard_error_fixed: np.ndarray | None = None
@@ -304,7 +313,7 @@ class CompareResult(Framed):
     def test_words(self) -> str:
         """The test, as captions name it, and its alternative."""
         if self.test == "mixed" and self.judges:
-            return "mixed model with random topics and judges"
+            return METHOD_FIXED if self.judges_fixed else METHOD
         if self.test in (*SIMULTANEOUS, "mixed"):
             return TESTS[self.test] + self._samples()
         sides = "one-sided" if "greater" in self.method else "two-sided"
@@ -362,8 +371,16 @@ class CompareResult(Framed):
             return counted(sizes[0], "instance") + " per system"
         return f"{sizes[0]} to {sizes[-1]} instances per system"
 
+    @property
+    def by_judges(self) -> str:
+        """Whose view it is, where so few graded that it is nobody else's: " by gpt alone"."""
+        few = 0 < len(self.judges) < FEWEST_JUDGES
+        return f" by {listed(self.judges)} alone" if few else ""
+
     def judges_words(self) -> str:
         """How many judges graded, and whether these are a sample."""
+        if len(self.judges) == 1:
+            return f"judge {self.judges[0]} alone"
         how = "fixed" if self.judges_fixed else "random"
         return f"{counted(len(self.judges), 'judge')}, {how}"
 
@@ -382,7 +399,12 @@ class CompareResult(Framed):
         """What missing scores mean for ranks and tests; empty where none is missing."""
         if not self.n_missing:
             return ""
-        total = (sum(self.n_instances) or len(self.runs)) * self.n_topics
+        total = (sum(self.n_instances) or len(self.runs)) * self.n_topics * max(1, len(self.judges))
+        if len(self.judges) > 1:
+            return (
+                f"{self.n_missing:,} of {total:,} grades are missing: what a judge's level adds to "
+                "a system is estimated over all topics and removed."
+            )
         meant = f"{self.row_word}s are ranked by least-squares means, pairs tested on shared topics"
         if self.test == "welch":
             meant = "each run has topics of its own"

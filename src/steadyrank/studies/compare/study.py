@@ -15,7 +15,8 @@ import numpy as np
 
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
-from steadyrank.data.facets import FACETS, averaged_facets, facets_of
+from steadyrank.data.facets import FACETS, averaged_facets, facet_cube, facets_of
+from steadyrank.data.levels import is_uneven
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.read.run_info import describe_topics
 from steadyrank.data.read.run_names import run_called
@@ -28,6 +29,7 @@ from steadyrank.errors import (
     check_number,
     unknown_column,
     unknown_name,
+    warn,
 )
 from steadyrank.guesses import SAME_VALUES
 from steadyrank.measures.arguments import data_first
@@ -271,12 +273,20 @@ def _graded(
     if n_judges < 2:
         if settings.fixed:
             raise InputError("the scores have no several judges to be fixed: omit fixed")
+        is_known = "judge" in facets and settings.test != "mixed" and column is None
+        return (scores if is_known else averaged_facets(scores)), settings
+    is_fixed = fixes_judges(n_judges, settings)
+    if settings.test == "mixed" and (is_fixed or column is not None):
+        raise InputError("test mixed takes judges as a sample: omit fixed, or use test t")
+    if column is not None:
+        if not is_fixed:
+            warn("segments are compared for these judges alone, not for others like them")
         return averaged_facets(scores), settings
-    if column is not None or fixes_judges(n_judges, settings):
-        if settings.test == "mixed":
-            raise InputError("test mixed takes judges as a sample: omit fixed, or use test t")
-        return (averaged_facets(scores) if column is not None else scores), settings
-    return scores, _by_model(settings, "three or more judges are a sample", 'fixed="judge"')
+    if not is_fixed:
+        return scores, _by_model(settings, "three or more judges are a sample", 'fixed="judge"')
+    if any(is_uneven(facet_cube(scores, measure).cells) for measure in scores.measures):
+        return scores, _by_model(settings, "judges graded different answers", "complete grades")
+    return scores, settings
 
 
 def _without_facets(scores: Scores) -> dict[str, tuple[str, ...]]:

@@ -30,7 +30,7 @@ from steadyrank.data.scores import (
 )
 from steadyrank.errors import InputError, warn
 from steadyrank.measures.names import largest_difference
-from steadyrank.stats.facets.pairs import FEWEST_JUDGES, judge_tests, judged_mean_intervals
+from steadyrank.stats.facets.pairs import FEWEST_JUDGES, judge_tests, level_intervals
 from steadyrank.stats.instances.mixed_tests import (
     averaged,
     instance_sds,
@@ -43,7 +43,7 @@ from steadyrank.stats.pairs.decisions import compact_letters
 from steadyrank.stats.pairs.effects import effect_sizes
 from steadyrank.stats.pairs.fragility import NO_LEAD, fragility
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
-from steadyrank.stats.pairs.result import TOO_FEW, PairTests, all_pairs, family_pvalues, pairs_with
+from steadyrank.stats.pairs.result import TOO_FEW, PairTests, all_pairs, pairs_with
 from steadyrank.stats.pairs.tests import binary_pairs, differences, paired_t, sign_test, wilcoxon
 from steadyrank.stats.pairs.topic_design import (
     TopicDesign,
@@ -71,6 +71,7 @@ from steadyrank.studies.compare.correcting import (
     corrected_family,
 )
 from steadyrank.studies.compare.result import SIMULTANEOUS, CompareResult, Lead
+from steadyrank.words import counted
 
 AGAINST_MEANS = "against_means"
 """Flag of a pair whose test speaks for the run with the lower mean: nothing is claimed."""
@@ -143,8 +144,10 @@ def _tested(
     every = scores.matrix(measure) if cube is None else cube.matrix
     design = topic_design(scores)
     judged = None if cube is None else _judged(cube, pairs, settings)
-    if judged is not None and not judged.is_fixed:
-        used, matrix, tests = np.ones(every.shape[1], bool), every, judged.tests
+    if judged is not None and judged.decides:
+        used, matrix = np.ones(every.shape[1], bool), every
+        tests = judged.tests.as_tests(every.shape[1])
+        _warn_if_not_shared(judged, names)
     elif groups is None:
         used = _used_topics(every, settings.test)
         matrix = np.ascontiguousarray(every[:, used]) if not used.all() else every
@@ -171,6 +174,7 @@ def _tested(
         tests=tests,
         instances=None if groups is None else every,
         groups=groups,
+        judges=() if cube is None else tuple(filter(None, cube.judges)),
         judged=judged,
         design=design,
     )
@@ -180,14 +184,29 @@ def _judged(cube: FacetCube, pairs: np.ndarray, settings: CompareSettings) -> Ju
     """What several judges graded: a sample of judges from three on, unless they are fixed."""
     if len(cube.judges) < 2:
         return None
-    tests, fixed_error = judge_tests(cube.cells, pairs)
+    is_fixed = fixes_judges(len(cube.judges), settings)
+    random = judge_tests(cube.levels, pairs)
     return Judged(
         judges=cube.judges,
         cells=cube.cells,
-        is_fixed=fixes_judges(len(cube.judges), settings),
-        tests=tests,
-        fixed_error=fixed_error,
+        levels=cube.levels,
+        is_fixed=is_fixed,
+        decides=settings.test == "mixed",
+        tests=judge_tests(cube.levels, pairs, is_fixed=True) if is_fixed else random,
+        random=random,
     )
+
+
+def _warn_if_not_shared(judged: Judged, names: Sequence[str]) -> None:
+    """Pairs that no judge compares are not tested, although others link them."""
+    lacking = np.flatnonzero(judged.tests.n_judges == 0)
+    if len(lacking):
+        a, b = (names[place] for place in judged.tests.pairs[lacking[0]])
+        warn(
+            f"{counted(len(lacking), 'pair')} of systems share no judge and are not compared "
+            f"(first {a} and {b}): have one judge grade both",
+            stacklevel=6,
+        )
 
 
 def fixes_judges(n_judges: int, settings: CompareSettings) -> bool:
@@ -275,7 +294,7 @@ def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> Com
     direction = np.sign(tests.difference) if tests.direction is None else tests.direction
     own_claimed = decisions.own_claims(direction, pairs, corrected.own, means, settings.alpha)
     limits, kind = pair_intervals(one, corrected, claimed, settings)
-    most = largest_difference(one.measure, matrix)
+    most = largest_difference(one.measure, matrix) if one.judged is None else one.judged.scale
     wins = decisions.beaten(len(means), pairs, claimed)
     order = in_order(means, one.rows)
     own = decisions.own_decisions(pairs, own_claimed, means, order)
@@ -289,7 +308,6 @@ def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> Com
         runs=one.rows,
         n_topics=one.n_topics,
         n_dropped=one.n_dropped,
-        n_missing=int(np.isnan(matrix if one.instances is None else one.instances).sum()),
         method=_method(tests, corrected, settings.mode),
         n_samples=corrected.n_patterns or tests.n_samples,
         seed=settings.seed,
@@ -317,7 +335,10 @@ def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> Com
         n_segments=corrected.n_segments,
         topics=one.topics,
         scores=matrix,
-        **_judge_figures(one.judged),
+        **{
+            "n_missing": int(np.isnan(matrix if one.instances is None else one.instances).sum()),
+            **_judge_figures(one),
+        },
         **_design_figures(matrix, one.design),
         **figures,
     )
@@ -332,7 +353,9 @@ def _paired(one: Tested, corrected: Corrected, alpha: float) -> dict[str, Any]:
         binary = binary_pairs(matrix, pairs, alpha=alpha, correction=corrected.correction)
     return {
         "mean": means,
-        "pair_means": _pair_means(matrix, pairs, design.weights),
+        "pair_means": one.judged.tests.means
+        if one.judged is not None and one.judged.decides
+        else _pair_means(matrix, pairs, design.weights),
         "effects": effects,
         "smallest_difference": _smallest(one, effects.sd, corrected.level),
         "fragility": fragility(matrix, pairs, design.weights, design.clusters),
@@ -359,8 +382,10 @@ def _means(one: Tested, means: np.ndarray, level: float) -> dict[str, Any]:
     """Intervals and expectations of the means; of systems, how far their instances lie apart."""
     if not one.design.is_plain:
         return _robust_means(one, means, level)
-    if one.judged is not None and not one.judged.is_fixed:
-        limits = judged_mean_intervals(one.judged.cells, level)
+    if one.judged is not None and one.judged.decides:
+        limits = level_intervals(one.judged.levels, level, is_fixed=one.judged.is_fixed)
+        lowest, highest = np.nanmin(one.judged.cells), np.nanmax(one.judged.cells)
+        limits = np.clip(limits, lowest, highest)
         return {"mean_interval": limits, "expected_mean": np.full(len(one.rows), np.nan)}
     if one.groups is None or one.instances is None:
         expected = expected_means(one.matrix)
@@ -376,15 +401,26 @@ def _means(one: Tested, means: np.ndarray, level: float) -> dict[str, Any]:
     }
 
 
-def _judge_figures(judged: Judged | None) -> dict[str, Any]:
+def _judge_figures(one: Tested) -> dict[str, Any]:
     """Who judged, and standard errors of the differences with judges random and fixed."""
+    judged = one.judged
     if judged is None:
-        return {}
+        return {"judges": one.judges, "judges_fixed": bool(one.judges)}
+    shared = judged.tests.n_judges
+    lacking = judged.levels.additive.used & ~judged.levels.kept
     return {
         "judges": judged.judges,
         "judges_fixed": judged.is_fixed,
-        "standard_error": judged.tests.standard_error,
-        "standard_error_fixed": judged.fixed_error,
+        "n_missing": int(np.isnan(judged.cells).sum()),
+        "standard_error": judged.random.standard_error,
+        "standard_error_fixed": judged.random.standard_error_fixed,
+        "judges_narrow": judged.random.narrower(2 * len(judged.judges)),
+        "judges_ratio": judged.random.ratio,
+        "judges_lacking": {
+            one.rows[row]: [judged.judges[place] for place in np.flatnonzero(lacking[row])]
+            for row in np.flatnonzero(lacking.any(axis=1)).tolist()
+        },
+        "n_judges": shared,
     }
 
 
@@ -484,7 +520,7 @@ def _own_limits(
     """The limits of a pair at the level of the step that decides it among the pairs of a row."""
     members = np.flatnonzero((one.pairs == row).any(axis=1))
     if corrected.correction == "holm" and settings.test not in SIMULTANEOUS:
-        pvalues = family_pvalues(one.tests)[members]
+        pvalues = one.tests.pvalue[members]
         levels = decisions.step_levels(pvalues, "holm", settings.alpha)
         level = float(levels[members == pair][0])
     else:
@@ -585,6 +621,12 @@ def pair_intervals(
         places = np.flatnonzero(late & (corrected.step_level == level))
         stepped, side = _limits(one, places, float(level), settings)[0], (claimed[places] < 0) * 1
         limits[places, side] = stepped[np.arange(len(places)), side]
+    own_error, own_df = one.tests.own_error, one.tests.own_df
+    if own_error is not None and own_df is not None:
+        with np.errstate(invalid="ignore"):
+            half_width = stdtrit(own_df, 1.0 - 0.5 * settings.alpha) * own_error
+        limits[:, 0] = np.fmin(limits[:, 0], difference - half_width)
+        limits[:, 1] = np.fmax(limits[:, 1], difference + half_width)
     return limits, f"{words}{_together(corrected.correction, corrected.n_comparisons)}"
 
 
@@ -634,9 +676,6 @@ def _model_limits(tests: PairTests, places: np.ndarray, level: float) -> np.ndar
     difference, error = tests.difference[places], tests.standard_error[places]
     with np.errstate(invalid="ignore"):
         half_width = stdtrit(tests.df[places], 1.0 - 0.5 * level) * error
-        if tests.family_error is not None and tests.family_df is not None:
-            family = stdtrit(tests.family_df[places], 1.0 - 0.5 * level)
-            half_width = np.fmax(half_width, family * tests.family_error[places])
     half_width = np.where(error == 0.0, 0.0, half_width)
     return np.stack([difference - half_width, difference + half_width], axis=1)
 

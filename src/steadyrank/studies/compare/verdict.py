@@ -47,7 +47,7 @@ def verdict(result: CompareResult, n_runs: int = 0, study: str = "compare") -> F
 def _verdict_words(
     result: CompareResult, order: Sequence[int], best: Sequence[int], n_first: int, n_runs: int
 ) -> str:
-    names = [result.runs[run] for run in best]
+    names, by = [result.runs[run] for run in best], result.by_judges
     n, rows = len(order), f"{result.row_word}s"
     many = f"{n:,} {rows}"
     if n_runs > len(result.runs):
@@ -66,12 +66,12 @@ def _verdict_words(
     if n == 2:
         rival = result.runs[order[1]]
         if result.significant[_pair(result, order[0], order[1])]:
-            return f"{names[0]} is significantly better than {rival}"
-        return f"{names[0]} leads, but is not significantly better than {rival}"
+            return f"{names[0]} is significantly better than {rival}{by}"
+        return f"{names[0]} leads{by}, but is not significantly better than {rival}"
     if n_first == 1:
-        return f"{names[0]} leads; {sure} no other of the {many} could be first"
+        return f"{names[0]} leads{by}; {sure} no other of the {many} could be first"
     any_of = f"any of the {many} could be first"
-    return f"{names[0]} leads, but {any_of if n_first == n else first}"
+    return f"{names[0]} leads{by}, but {any_of if n_first == n else first}"
 
 
 def _pair(result: CompareResult, a: int, b: int) -> int:
@@ -113,7 +113,7 @@ def significant(result: CompareResult) -> Finding:
     n_pairs, n = len(result.pairs), int(result.significant.sum())
     alone = int((np.nan_to_num(result.pvalue, nan=1.0) <= result.alpha).sum())
     values = {"n_significant": n, "n_pairs": n_pairs, "n_uncorrected": alone}
-    by, rows = f"significantly by mean {result.measure}", f"{result.row_word}s"
+    by, rows = f"significantly by mean {result.measure}{result.by_judges}", f"{result.row_word}s"
     if result.baseline is not None:
         better = int((result.difference[result.significant] > 0).sum())
         values |= {"n_better": better, "n_worse": n - better}
@@ -131,7 +131,7 @@ def significant(result: CompareResult) -> Finding:
 
 def _against_words(result: CompareResult, better: int, worse: int) -> str:
     """How many rows are better than the baseline, and how many worse."""
-    by, n = f"by mean {result.measure}", len(result.pairs)
+    by, n = f"by mean {result.measure}{result.by_judges}", len(result.pairs)
     if n == 1:
         name = result.runs[result.pairs[0, 0]]
         decided = "is not significantly different from"

@@ -26,8 +26,6 @@ from steadyrank.present.view import (
     View,
     Words,
 )
-from steadyrank.stats.facets.design import judges_to_halve
-from steadyrank.stats.facets.pairs import FEWEST_JUDGES
 from steadyrank.stats.pairs.result import TOO_FEW, ZERO_VARIANCE
 from steadyrank.stats.run_means import best_first
 from steadyrank.stats.segments import FEWEST
@@ -36,16 +34,7 @@ from steadyrank.studies.compare.paper_table import BETTER, LABEL, WORSE, paper_c
 from steadyrank.studies.compare.result import CORRECTIONS, CompareResult, CompareTable, better_first
 from steadyrank.studies.compare.testing import Segments
 from steadyrank.studies.compare.verdict import lead, significant, verdict
-from steadyrank.words import (
-    MISSING,
-    best_words,
-    by_number,
-    counted,
-    listed,
-    number_word,
-    pvalue_words,
-    some,
-)
+from steadyrank.words import MISSING, best_words, by_number, counted, listed, pvalue_words, some
 
 Results = Sequence[CompareResult]
 """One per measure, the one that ranks the runs first."""
@@ -62,11 +51,6 @@ MOST_PRINTED = 45
 MOST_PAIRS, TOP = 100, 10
 """Pairs that a page lists; of more those among the best runs, and the best run's with all."""
 
-FEW_JUDGES = 4
-"""At most so many make intervals over judges wide."""
-
-LARGER_ERROR = 1.2
-"""From so many times the error over topics on, judges are what intervals are wide by."""
 
 MANY_COMPARISONS = 10
 """From so many on, t tests of all pairs exceeded their level on real scores made equal."""
@@ -145,6 +129,7 @@ def _lead_words(result: CompareResult) -> str:
 def first(result: CompareResult, most: int = MOST_NAMED) -> Finding:
     """Which runs could be the best; at most so many are named."""
     sure = f"With {1 - result.alpha:.0%} confidence" if result.is_familywise else "By these tests"
+    sure += result.by_judges
     names = [result.runs[run] for run in result.order if result.could_be_first[run]]
     text = best_words(names, len(result.runs), sure, most=most, noun=result.row_word)
     return Finding("compare.first", text, {"runs": names})
@@ -163,8 +148,7 @@ def lead_of_all(result: CompareResult) -> Iterator[Finding]:
 
 def cautions(result: CompareResult) -> Iterator[Finding]:
     """What makes decisions worth less than they look."""
-    if result.judges:
-        yield judged(result)
+    yield from judged(result)
     if result.n_missing:
         yield Finding("compare.gaps", result.gaps(), {"n_missing": result.n_missing})
     yield from _audited(result)
@@ -201,25 +185,18 @@ def _audited(result: CompareResult) -> Iterator[Finding]:
         yield Finding("compare.audit", text, asdict(audit))
 
 
-def judged(result: CompareResult) -> Finding:
-    """Whether judges are a sample, and what that does to standard errors."""
+def judged(result: CompareResult) -> Iterator[Finding]:
+    """Which pairs are about fewer judges than all."""
     n = len(result.judges)
-    values = {"judges": list(result.judges), "fixed": result.judges_fixed, "ratio": None}
-    if result.standard_error is not None and result.standard_error_fixed is not None:
-        known = result.standard_error_fixed > 0.0
-        ratios = result.standard_error[known] / result.standard_error_fixed[known]
-        values["ratio"] = float(np.nanmedian(ratios)) if len(ratios) else None
-    if result.judges_fixed:
-        few = f": {FEWEST_JUDGES} or more count as a sample" if n < FEWEST_JUDGES else ""
-        text = f"About these {number_word(n)} judges alone, not about others{few}."
-        return Finding("compare.judges", text, values)
-    text = f"The {n} judges are a sample of judges"
-    ratio: Any = values["ratio"]
-    if ratio is not None:
-        text += f": errors are {ratio:.1f} times those over topics"
-    if n <= FEW_JUDGES and (ratio is None or ratio >= LARGER_ERROR):
-        text += f"; {judges_to_halve(n, 1 - result.alpha)} judges would halve intervals"
-    return Finding("compare.judges", f"{text}.", values)
+    alone = np.flatnonzero(result.n_judges == 1)
+    if len(alone) and n > 1:
+        text = f"{counted(len(alone), 'pair rests', 'pairs rest')} on one shared judge alone."
+        yield Finding("compare.one_judge", text, {"pairs": len(alone)})
+    if result.judges_lacking:
+        lacking = {name: None for own in result.judges_lacking.values() for name in own}
+        who = f"{some(list(result.judges_lacking), 2)} lack grades by {some(list(lacking), 2)}"
+        text = f"{who}: their pairs are by the judges that both share."
+        yield Finding("compare.lacking_judges", text, dict(result.judges_lacking))
 
 
 def fragile(result: CompareResult) -> Iterator[Finding]:

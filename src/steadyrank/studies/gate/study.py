@@ -256,6 +256,7 @@ def gate(
         rare_breakage=unseen_share(min(draws[: len(by_name)]), alpha),
         guards_breakage=guard_breakage,
         is_ranking_lost=pair.is_ranking_lost,
+        judges=pair.judges,
         reversed_topics=pair.reversed_topics,
         n_runs=pair.n_runs,
         is_rebuild=rebuild,

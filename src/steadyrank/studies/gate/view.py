@@ -11,6 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
+from steadyrank.data.facets import judges_words
 from steadyrank.present.cells import name
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, Finding, TableSpec, View
@@ -41,8 +42,8 @@ SIGNS = {"pass": "✅", "fail": "❌", "cannot tell": "❔", "holes": "🕳️"}
 def findings(result: GateResult) -> list[Finding]:
     """The verdict, what has added up, what would settle it, and what no topic shows."""
     rows = _deciding(result)
-    said = [_verdict(result, rows), *_outlier(result), *_drift(result), *_served(result)]
-    said += [*_unjudged(result, rows), *_decided(result, rows)]
+    said = [_verdict(result, rows), *_judges(result), *_outlier(result)]
+    said += [*_drift(result), *_served(result), *_unjudged(result, rows), *_decided(result, rows)]
     if result.is_ranking_lost and result.unjudged != "not-relevant":
         text = "A ranking is not at hand: whether unjudged documents could change it is unknown."
         said.append(Finding("gate.ranking_lost", text))
@@ -198,7 +199,16 @@ def _verdict(result: GateResult, rows: list[GateRow]) -> Finding:
         "verdict": result.verdict,
         "n_rows": len(rows),
     }
-    return Finding("gate.verdict", f"{result.verdict.upper()}: {clause}{more}.", values)
+    by = f" (by {result.judges[0]} alone)" if len(result.judges) == 1 else ""
+    return Finding("gate.verdict", f"{result.verdict.upper()}: {clause}{more}{by}.", values)
+
+
+def _judges(result: GateResult) -> list[Finding]:
+    """Whose view the verdict is."""
+    if not result.judges:
+        return []
+    text = f"This is {judges_words(result.judges)}."
+    return [Finding("gate.judges", text, {"judges": list(result.judges)})]
 
 
 def signed(value: float, digits: int = 4) -> str:
@@ -361,6 +371,7 @@ def fields(result: GateResult) -> dict[str, Any]:
         **picked(result, "verdict alpha"),
         "sentence": _verdict(result, _deciding(result)).text,
         **picked(result, "baseline candidate n_topics n_clusters unjudged weighted=is_weighted"),
+        **({"judges": list(result.judges)} if result.judges else {}),
         **picked(result, "rare_breakage guard_breakage=guards_breakage rebuild=is_rebuild seed"),
         "runs_per_side": list(result.n_runs),
         "sequential": result.seed is not None,
