@@ -65,7 +65,7 @@ def findings(result: GateResult) -> list[Finding]:
 def _unjudged(result: GateResult, rows: list[GateRow]) -> list[Finding]:
     """What the verdict takes unjudged documents for, where it is not certain."""
     said = []
-    swept = [row for row in rows if row.sweep]
+    swept = [row for row in rows if row.sweep and row.n_unjudged]
     if swept and result.verdict == "holes":
         said.append(_turns(swept[0]))
     elif swept:
