@@ -138,12 +138,18 @@ def said(result):
 
 def test_a_fail_says_what_was_tested():
     """Being worse at all; more than the margin is an estimate unless the upper limit is beyond."""
-    for loss, told in ((0.025, "estimated, not shown"), (0.04, "shown")):
+    estimated = (
+        "worse; the estimated loss exceeds the margin of 0.02.",
+        "is estimated, not shown.",
+    )
+    beyond = ("worse, by more than the margin of 0.02.", "is shown.")
+    for loss, told, words in ((0.025, "gate.estimate", estimated), (0.04, "gate.beyond", beyond)):
         found = said(sr.gate(*pair(spread(400, -loss)), **COMMON))
-        assert list(found) == ["gate.verdict", "gate.fragility"]
+        assert list(found) == ["gate.verdict", told, "gate.fragility"]
         assert found["gate.verdict"].text.startswith(f"FAIL: AP −{loss:.4f}")
-        assert found["gate.verdict"].text.endswith(f": worse; a loss beyond 0.02 is {told}.")
+        assert found["gate.verdict"].text.endswith(f": {words[0]}")
         assert found["gate.verdict"].values["difference"] == pytest.approx(-loss)
+        assert found[told].text == f"A loss of more than 0.02 on AP {words[1]}"
 
 
 @pytest.mark.parametrize(
