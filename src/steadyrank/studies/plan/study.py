@@ -165,7 +165,7 @@ def plan(
     >>> pilot = sr.Scores(measures=["AP"], runs=["old", "new"], topics=topics, values=values)
     >>> first = plan(pilot, measure="AP", test="t").differences[0]
     >>> first.runs, first.topics
-    (('new', 'old'), 174)
+    (('new', 'old'), 179)
     """
     measures = _one_or_more(measure, measures)
     nothing = (minimum_difference, width, n_topics)

@@ -67,25 +67,21 @@ def describe(result: PlanResult) -> str:
 
 
 def _topics(result: PlanResult, plan: MeasurePlan) -> Finding:
-    demands, needed = result.demands, f"{size(plan.topics)} topics"
+    demands = result.demands
     aim = f"intervals of {plan.measure} differences {demands.width} wide"
     if demands.method != "interval":
         gap = f"{demands.minimum_difference:g} in {plan.measure}"
         # Of a family there is room for no more.
         gap = gap if demands.comparisons > 1 else f"a difference of {gap}"
         aim = f"{_rates(demands)} for {gap}"
-    text = f"{needed} will do: {aim}."
+    text = f"{size(plan.topics)} topics are required: {aim}."
     if plan.topics_assured is not None:
-        text = f"{_assured(plan.topics_assured, plan.topics)}: {aim}."
+        text = (
+            f"{size(plan.topics_assured)} topics will do with {ASSURANCE:.0%} assurance "
+            f"({size(plan.topics)} if the pilot's variance is exact): {aim}."
+        )
     keys = "measure topics topics_assured assurance topics_interval power"
     return Finding("plan.topics", text, picked(plan, keys))
-
-
-def _assured(n_assured: int, n_topics: int) -> str:
-    return (
-        f"{size(n_assured)} topics will do with {ASSURANCE:.0%} assurance "
-        f"({size(n_topics)} if the pilot's variance is exact)"
-    )
 
 
 def _first_two(result: PlanResult) -> list[Finding]:
