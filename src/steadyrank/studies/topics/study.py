@@ -411,8 +411,11 @@ def clustered_variances(
     robust = _per_topic(topics.matrix, pairs, topics.design)
     variance = np.where(moments.flag == "", robust, moments.variance)
     variance_a, variance_b = own[pairs[:, 0]], own[pairs[:, 1]]
+    by_cluster = pair_variances(topics.drawn, pairs)
     return replace(
         moments,
+        df=by_cluster.df,
+        skewness=by_cluster.skewness,
         variance_a=variance_a,
         variance_b=variance_b,
         covariance=0.5 * (variance_a + variance_b - variance),
@@ -431,7 +434,8 @@ def clustered_needed(
 ) -> NeededTopics:
     """Topics for a test of clusters: so many clusters, of the mean size that they have here."""
     sizes = np.where(moments.n > 0, moments.n, np.nan)
-    levels = {"alpha": alpha, "beta": beta, "confidence": confidence}
+    levels: dict[str, Any] = {"alpha": alpha, "beta": beta, "confidence": confidence}
+    levels |= {"variance_df": moments.df, "corrected": True}
     if topics.n_clusters is None:
         return needed_topics(moments.difference, moments.variance, sizes, **levels)
     per_cluster = topics.matrix.shape[1] / topics.n_clusters
@@ -442,4 +446,5 @@ def clustered_needed(
         topics=np.ceil(clusters.topics * per_cluster),
         low=np.ceil(clusters.low * per_cluster),
         high=np.ceil(clusters.high * per_cluster),
+        assured=np.ceil(clusters.assured * per_cluster),
     )
