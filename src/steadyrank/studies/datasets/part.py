@@ -8,13 +8,12 @@ from steadyrank.data.scores import mean_of_present
 from steadyrank.errors import InputError
 from steadyrank.present.page import Board, BoardRow, Tile
 from steadyrank.present.view import Finding
-from steadyrank.stats.pairs.max_t import USUAL, patterns_of
 from steadyrank.stats.run_means import expected_means, kept_order, signs_of
 from steadyrank.studies.datasets.result import DatasetsResult
 from steadyrank.studies.datasets.study import datasets
 from steadyrank.studies.datasets.view import VIEW, findings
 from steadyrank.studies.material import Material
-from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
+from steadyrank.studies.part import Findings, Front, Job, part_of
 from steadyrank.words import by_number, count_or_share, counted, interval, size, swap_words, typeset
 
 
@@ -30,12 +29,6 @@ def _why_not(material: Material) -> str:
     if material.leaderboard is None:
         return "scores on one collection: give a table of scores on several with --datasets"
     return ""
-
-
-def _cost(shape: Shape) -> Cost:
-    pairs = shape.n_runs * (shape.n_runs - 1) / 2
-    _, n_patterns = patterns_of(shape.n_topics, USUAL, int(pairs))
-    return Cost(fixed=1e-9 * n_patterns * 2.0 * pairs + 2e-6 * pairs, is_free=True)
 
 
 ROWS = 10
@@ -159,7 +152,6 @@ def _tiles(result: DatasetsResult) -> list[Tile]:
 PART = part_of(
     VIEW,
     run=_run,
-    cost=_cost,
     why_not=_why_not,
     works_on="datasets",
     is_required=True,

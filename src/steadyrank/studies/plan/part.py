@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steadyrank.present.slider import PageSlider
-from steadyrank.studies.part import Cost, Findings, Job, part_of
+from steadyrank.studies.part import Findings, Job, part_of
 from steadyrank.studies.plan.result import PlanResult
 from steadyrank.studies.plan.slider import COARSE_STEPS, plan_grid, plan_slider, tabulate
 from steadyrank.studies.plan.study import plan
@@ -30,10 +30,4 @@ def _sliders(result: PlanResult, findings: Findings) -> list[PageSlider]:
     return [plan_slider(grid, tabulate(grid), documents_per_topic=documents)]
 
 
-PART = part_of(
-    VIEW,
-    run=_run,
-    cost=lambda shape: Cost(fixed=shape.n_measures * (0.05 + 8e-8 * shape.n_runs**2), is_free=True),
-    sliders=_sliders,
-    why_not=lambda material: material.more_than_topics,
-)
+PART = part_of(VIEW, run=_run, sliders=_sliders, why_not=lambda material: material.more_than_topics)
