@@ -42,15 +42,8 @@ from steadyrank.stats.inputs import check_counts, check_open_unit
 from steadyrank.stats.instances.equivalence import check_delta
 from steadyrank.stats.pairs.decisions import Decided
 from steadyrank.stats.planning.demands import check_positive
-from steadyrank.studies.material import (
-    Machine,
-    Material,
-    Settings,
-    Told,
-    named_systems,
-    named_teams,
-)
-from steadyrank.studies.part import Findings, Job, Shape
+from steadyrank.studies.material import Machine, Material, Settings, Told
+from steadyrank.studies.part import Findings, Job
 from steadyrank.studies.registry import studies_by_turn
 from steadyrank.words import by_number
 
@@ -182,12 +175,10 @@ def report(
         Other judges, `{name: judgments}`, who judged the same topics and more; with `scores`, the
         `Scores` of each: as in `judges`.
     budget : str or float
-        A time such as "90s", "2m" or "1h": studies that draw samples draw as many as a cost model
-        allows, which depends only on the data and the budget, never on the speed of this machine.
-        It is therefore a plan and not a limit: a slow machine takes longer. Compiling kernels on
-        first use is not counted.
+        A time such as "90s", "2m" or "1h". Below a minute, or with very large data, studies draw
+        their fast number of samples, otherwise their full one. It is a plan and not a limit.
     n_samples : int, optional
-        Number of samples of every study, whatever the budget.
+        Number of samples of every study, but at most twice its full one.
     title : str, optional
         Title of the page.
     card : path, optional
@@ -327,7 +318,8 @@ def report(
         names_file = source_file("names of runs", Path(names))
         material = replace(material, files=(*material.files, names_file))
     lacking = why_not(material)
-    planned = make_plan(shape_of(material), budget=seconds, why_not=lacking, n_samples=n_samples)
+    size = len(material.scores.runs), len(material.scores.topics)
+    planned = make_plan(*size, budget=seconds, why_not=lacking, n_samples=n_samples)
     if announce is not None:
         for line in planned.lines():
             announce(line)
@@ -454,28 +446,12 @@ def _other_scores(works_on: str) -> str:
     return "requires scores on several datasets: give a table of them with --datasets FILE"
 
 
-def shape_of(material: Material) -> Shape:
-    """How large the data are."""
-    scores = material.scores
-    documents = material.check.runs if material.check else ()
-    return Shape(
-        n_runs=len(scores.runs),
-        n_topics=len(scores.topics),
-        n_measures=len(scores.measures),
-        n_documents=sum(run.topics * run.deepest for run in documents),
-        n_teams=len(named_teams(scores)),
-        n_systems=len(named_systems(scores)),
-    )
-
-
 def run_studies(
     material: Material, planned: ReportPlan, why_not: Mapping[str, str], machine: Machine
 ) -> Findings:
     """Run what was planned; keep results, reasons and warnings apart."""
     results: dict[str, Any] = {}
-    reasons = dict(why_not) | {
-        name: study.why_not for name, study in planned.studies.items() if study.why_not
-    }
+    reasons = dict(why_not)
     warned: dict[str, tuple[str, ...]] = {}
     # What was odd about the data stands in the first section that has to be there.
     odd, known = material.warnings, set(material.warnings)

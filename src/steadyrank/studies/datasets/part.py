@@ -11,7 +11,6 @@ from steadyrank.errors import InputError
 from steadyrank.present.page import Board, BoardRow, Tile
 from steadyrank.present.view import Finding
 from steadyrank.stats.datasets.aggregates import Aggregate, columns_of, dataset_units
-from steadyrank.stats.pairs.max_t import USUAL, patterns_of
 from steadyrank.stats.planning.swaps import unit_swap_share
 from steadyrank.stats.run_means import share_turned
 from steadyrank.studies.datasets.assumptions import BY, assumption
@@ -19,7 +18,7 @@ from steadyrank.studies.datasets.result import DatasetsResult, Drawn
 from steadyrank.studies.datasets.study import datasets
 from steadyrank.studies.datasets.view import VIEW, findings, lead, verdict
 from steadyrank.studies.material import Material
-from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
+from steadyrank.studies.part import Findings, Front, Job, part_of
 from steadyrank.words import by_number, count_or_share, counted, roughly, size, swap_words
 
 
@@ -43,12 +42,6 @@ def _why_not(material: Material) -> str:
     if material.leaderboard is None:
         return "scores on one collection: give a table of scores on several with --datasets"
     return ""
-
-
-def _cost(shape: Shape) -> Cost:
-    pairs = shape.n_runs * (shape.n_runs - 1) / 2
-    _, n_patterns = patterns_of(shape.n_topics, USUAL, int(pairs))
-    return Cost(fixed=1e-9 * n_patterns * 2.0 * pairs + 2e-6 * pairs, is_free=True)
 
 
 ROWS = 10
@@ -174,7 +167,6 @@ def _tiles(result: DatasetsResult) -> list[Tile]:
 PART = part_of(
     VIEW,
     run=_run,
-    cost=_cost,
     why_not=_why_not,
     works_on="datasets",
     is_required=True,
