@@ -150,15 +150,14 @@ def _tiles(result: DatasetsResult) -> list[Tile]:
             )
         )
     pair = result.pair
-    if pair is not None and not pair.significant and np.isfinite(pair.datasets_needed_interval[0]):
-        low, high = pair.datasets_needed_interval
-        needed = size(pair.datasets_needed) if np.isfinite(high) else f"≥ {size(low)}"
+    if pair is not None and not pair.significant and np.isfinite(pair.datasets_assured):
         made.append(
             Tile(
                 id="datasets.needed",
-                figure=needed,
-                text=f"datasets to separate first from second; there are {len(result.datasets)}",
-                values={"datasets_needed_interval": [low, high]},
+                figure=size(pair.datasets_assured),
+                text="datasets to separate first from second (80% assurance); there are "
+                f"{len(result.datasets)}",
+                values={"datasets_assured": pair.datasets_assured},
             )
         )
     return made
