@@ -114,7 +114,7 @@ def test_chosen_names_are_taken_as_they_are():
     names = run_names(["IDST 1", *TRACK[1:]], {"IDST 1": TRACK[0]})
     sentence = f"IDST 1 and {TRACK[2]}"
     assert names.text(sentence) == sentence
-    assert list(names.parts(sentence))[0] == ("IDST 1", TRACK[0])
+    assert next(names.parts(sentence)) == ("IDST 1", TRACK[0])
 
 
 SWAPPED = "a\tb\nb\ta\nc\tthe\n"
