@@ -309,7 +309,7 @@ def report(
         machine=machine,
     )
     own = material.own_names
-    if baseline not in material.scores.runs:
+    if baseline is not None and baseline not in material.scores.runs:
         baseline = {before: name for name, before in own.items()}.get(baseline, baseline)
     settings = replace(settings, baseline=run_called(baseline, material.scores))
     material = replace(material, settings=settings)
