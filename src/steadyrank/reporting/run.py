@@ -18,7 +18,7 @@ from typing import Any, Unpack
 from steadyrank._version import __version__
 from steadyrank.compute.files import check_still_there, write_whole
 from steadyrank.compute.random import Rng, seed_from
-from steadyrank.data.read.run_names import chosen_names, read_names, run_called, runs_with_files
+from steadyrank.data.read.run_names import run_called
 from steadyrank.data.read.runs import ReadingOptions, make_reading, read_runs
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
@@ -31,7 +31,7 @@ from steadyrank.present.card import card_png
 from steadyrank.present.json import to_json
 from steadyrank.present.page import Page
 from steadyrank.present.page_html import page_html
-from steadyrank.present.run_names import RunNames, run_names
+from steadyrank.present.run_names import run_names
 from steadyrank.present.table import Table, render, text_rows
 from steadyrank.present.view import Finding, findings_json
 from steadyrank.reporting.budget import DEFAULT_BUDGET, Budget, ReportPlan, make_plan, parse_budget
@@ -248,7 +248,7 @@ def report(
     'one measure only: name a second with -m'
     """
     seed = seed_from(rng)
-    names = reading_options.pop("names", None)
+    names = reading_options.get("names")
     target = check_target(out)
     if card is not None and Path(card).suffix.lower() != ".png":
         raise InputError(f"{card}: the name of a card ends in .png")
@@ -286,7 +286,6 @@ def report(
         jobs=jobs, scheduler=scheduler, store=None if store is None else Path(store), told=progress
     )
     named = _names(measures)
-    chosen = {} if names is None else read_names(names)
     call = command or library_call(
         runs,
         qrels,
@@ -309,11 +308,12 @@ def report(
         settings=settings,
         machine=machine,
     )
+    own = material.own_names
+    if baseline is not None and baseline not in material.scores.runs:
+        baseline = {before: name for name, before in own.items()}.get(baseline, baseline)
     settings = replace(settings, baseline=run_called(baseline, material.scores))
     material = replace(material, settings=settings)
-    shown = run_names(
-        material.scores.runs, _shown(chosen, material.scores), material.scores.measures
-    )
+    shown = run_names(material.scores.runs, own, material.scores.measures)
     if isinstance(names, (str, os.PathLike)):
         names_file = source_file("names of runs", Path(names))
         material = replace(material, files=(*material.files, names_file))
@@ -331,7 +331,6 @@ def report(
         planned, findings, title=title or TITLE, names=shown, command=again, machine=machine
     )
     page = replace(page, preview=card_png(page))
-    chosen_only = shown if chosen else RunNames()
     check_still_there(target.parent)
     if card is not None:
         write_whole(Path(card), page.preview)
@@ -342,7 +341,7 @@ def report(
         page=page,
         path=target,
         command=call,
-        findings=tuple(replace(one, text=chosen_only.text(one.text)) for one in said),
+        findings=tuple(said),
         results=findings.results,
         left_out=findings.why_not,
         n_samples={
@@ -352,11 +351,6 @@ def report(
         },
         seed=seed,
     )
-
-
-def _shown(names: Mapping[str, str], scores: Scores) -> dict[str, str]:
-    chosen = chosen_names(names, runs_with_files(scores))
-    return {run: name for run, name in zip(scores.runs, chosen, strict=True) if name is not None}
 
 
 def report_text(result: ReportResult, form: str, **looks: Any) -> str:

@@ -47,6 +47,9 @@ def _why_not(material: Material) -> str:
 ROWS = 10
 """Rows of the board."""
 
+MOST_DATASETS = 100_000
+"""From so many on, no number of datasets is shown."""
+
 
 def _front(result: DatasetsResult, others: Findings) -> Front:
     said = [f for f in findings(result) if f.id in ("datasets.gaps", "datasets.too_few")]
@@ -150,7 +153,8 @@ def _tiles(result: DatasetsResult) -> list[Tile]:
             )
         )
     pair = result.pair
-    if pair is not None and not pair.significant and np.isfinite(pair.datasets_assured):
+    # More than there will ever be say nothing.
+    if pair is not None and not pair.significant and pair.datasets_assured < MOST_DATASETS:
         made.append(
             Tile(
                 id="datasets.needed",
