@@ -131,7 +131,7 @@ def test_json_is_the_librarys_result(capsys, scores):
     )
     rows = [
         row | {"topics_needed_interval": list(row["topics_needed_interval"])}
-        for row in result.rows()
+        for row in result.told()
     ]
     assert shown["pairs"] == rows
     for level, expected in zip(shown["levels"], result.levels, strict=True):

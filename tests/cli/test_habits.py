@@ -16,6 +16,7 @@ from commanding import call
 import steadyrank as sr
 from steadyrank.cli import COMMANDS, group
 from steadyrank.stats.planning.needed_topics import needed_topics
+from steadyrank.stats.planning.variance import pair_df
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*no relevant document")
 
@@ -48,8 +49,14 @@ def test_a_pilot_alone_is_planned_for_its_first_two_runs_and_a_grid(capsys):
     first, *grid = shown["differences"]
     assert (first["a"], first["b"]) == tuple(scores.runs[run] for run in order[:2])
     assert first["difference"] == pytest.approx(apart.mean())
-    needed = needed_topics(apart.mean(), apart.var(ddof=1), len(apart))
-    assert first["topics"] == needed.topics
+    found = needed_topics(
+        apart.mean(),
+        apart.var(ddof=1),
+        len(apart),
+        variance_df=pair_df(apart[None])[0],
+        corrected=True,
+    )
+    assert (first["topics"], first["topics_assured"]) == (found.topics, found.assured)
     assert (shown["method"], shown["paired"], shown["given_topics"]) == ("ttest", True, 30)
     assert len(grid) >= 3
     for row in grid:
@@ -57,7 +64,7 @@ def test_a_pilot_alone_is_planned_for_its_first_two_runs_and_a_grid(capsys):
         assert (row["topics"], row["a"]) == (asked.topics, None)
         assert row["topics_interval"] == list(asked.topics_interval)
     assert shown["findings"][0]["id"] == "plan.first_two"
-    assert f"requires {first['topics']:,} topics" in shown["findings"][0]["text"]
+    assert f"{first['topics_assured']:,} topics will do" in shown["findings"][0]["text"]
 
 
 def test_csv_of_a_pilot_alone_has_a_row_per_difference(capsys):

@@ -121,7 +121,7 @@ def test_reversals_and_topics_are_those_of_topics(results, panel):
     topics = results["topics"]
     for a, b in every_pair(panel):
         one, other = (topics.runs.index(panel.names[run]) for run in (a, b))
-        (row,) = topics.rows([topics.pair(one, other)])
+        (row,) = topics.told([topics.pair(one, other)])
         p = panel.place(a, b)
         assert panel.fields["reversed"][p] == roughly(row["expected_reversal"])
         needed = panel.fields["needed"][p]

@@ -206,7 +206,7 @@ def assert_tiles_are_those_of_the_tables(made: Made, board: Rows) -> None:
         assert figure == count_or_share(found, n_pairs)
     result = made.result.results["compare"][0]
     smallest = made.finding("compare.detectable").values["difference"]
-    assert smallest == pytest.approx(float(np.nanmedian(result.smallest_difference)))
+    assert smallest == pytest.approx(float(np.sqrt(np.nanmean(result.smallest_difference**2))))
     first = neighbours(made.page)[0]
     for text, figure in tiles.items():
         if "the first place" in text:

@@ -138,9 +138,11 @@ def load_scores(
     if files is not None:
         scores = read_score_files(files, inputs)
         from steadyrank.data.read.run_info import describe_scores
+        from steadyrank.data.read.run_names import with_chosen_names
 
         about = ("run_info", "team_from", "system_from")
         scores = describe_scores(scores, **{key: inputs.reading[key] for key in about})
+        scores = with_chosen_names(scores, inputs.reading["names"])
         if opt.is_given("missing"):
             from steadyrank.measures.evaluate import with_missing
 
@@ -352,10 +354,4 @@ def read_score_files(files: dict[str, str] | tuple[str, ...], inputs: Inputs) ->
     if measures and scores.measures != (label or NO_MEASURE,):
         scores = scores.select(measures=list(measures))
     check_scores(scores.values)
-    if inputs.reading["names"] is None:
-        return scores
-    from steadyrank.data.read.run_names import chosen_names, read_names, runs_with_files
-
-    chosen = chosen_names(read_names(inputs.reading["names"]), runs_with_files(scores))
-    named = (name or run for name, run in zip(chosen, scores.runs, strict=True))
-    return replace(scores, runs=tuple(named))
+    return scores

@@ -412,7 +412,6 @@ PLANNING: Mapping[str, Help] = {
     "--minimum-difference D float": "Plan to show this difference between the best and the worst "
     "system, or between two.",
     "--systems M int": "Plan for an ANOVA of M systems.",
-    "--formula [exact|nagata] = exact": "Use exact distributions, or the published approximations.",
     "--paired/--unpaired": (
         "Plan a ttest or interval of systems on the same topics, or on different ones [default: "
         "paired].",

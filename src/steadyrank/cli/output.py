@@ -126,9 +126,12 @@ class Output:
         """Emit the text of a result in the format that was chosen."""
         how |= {"describe": True} if self.describe else {}
         how |= {} if self.digits is None else {"digits": self.digits}
+        from steadyrank.data.read.run_names import read_names
         from steadyrank.present.run_names import names_of, shown_as
 
-        with shown_as(names_of(result)):
+        chosen = click.get_current_context().params.get("names")
+        own = () if chosen is None else read_names(chosen).values()
+        with shown_as(names_of(result, own)):
             emit(text_of(result, self.format, **how, **self._looks()), self.path)
 
     def _looks(self) -> dict[str, Any]:

@@ -17,6 +17,9 @@ design_options = opt.options(
         "--method [anova|ttest|interval]": "Plan for one-way ANOVA of M systems, a t test or an "
         "interval of two [default: ttest of a pilot without --systems, else anova].",
         **opt.PLANNING,
+        "--formula [corrected|exact|nagata]": "Plan for the corrected t test of compare, for the "
+        "published tests by exact distributions, or by the published approximations [default: "
+        "corrected for paired t tests of pilot data, else exact].",
         "--difference-variance V|pilot|95%|twice": "Use this variance of paired differences per "
         "topic; pilot: the mean over the pilot's pairs of runs; 95%: that percentile of them; "
         "twice: two times the variance [default: pilot where it has pairs].",

@@ -46,8 +46,8 @@ report_options = opt.together(
                 {"type": OutputFile(), "show_default": PAGE},
             ),
             "--force": "Write the page also to a FILE of another kind.",
-            "--budget TIME = 2m": "Plan for this much time, such as 90s, 2m or 1h; more time means "
-            "more samples.",
+            "--budget TIME = 2m": "Plan for this much time, such as 45s or 2m; below a minute, "
+            "studies draw fewer samples.",
             "--samples n_samples N 2..": "Draw N samples in every study, whatever the budget.",
             "--title TEXT": "Give the page this title.",
             "--card FILE": (

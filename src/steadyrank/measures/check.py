@@ -198,10 +198,9 @@ def _check_run(run: Run, qrels: Qrels) -> tuple[RunCheck, list[CheckFinding]]:
         rank_like=is_rank_like(run),
     )
     found = [*_odd_reading(run), *_odd_topics(run, row, qrels), *_odd_scores(run, row)]
-    found += [
-        *_odd_documents(run, row, qrels),
-        *([("wrong", SCORES_RISE)] if run.scores_rise else []),
-    ]
+    found += _odd_documents(run, row, qrels)
+    if run.scores_rise:
+        found.append(("wrong", SCORES_RISE))
     return row, [CheckFinding(level=level, where=run.name, what=what) for level, what in found]
 
 

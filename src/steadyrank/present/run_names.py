@@ -18,8 +18,6 @@ from functools import cached_property
 from itertools import takewhile
 from typing import Any
 
-from steadyrank.words import some
-
 LONGEST = 28
 """Characters of a name; of a longer one the middle is left out."""
 
@@ -45,6 +43,8 @@ class RunNames:
     suffix: str = ""
     words: frozenset[str] = frozenset()
     """Other words of the page, such as measures, that a run may be named like."""
+    whole: Mapping[str, str] = field(default_factory=dict)
+    """What hovering tells of a name that somebody chose: the one in the files."""
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -71,10 +71,14 @@ class RunNames:
         for match in self._pattern.finditer(text):
             if match.start() > end:
                 yield text[end : match.start()], ""
-            yield self.shown[match.group()], match.group()
+            yield self.shown[match.group()], self.told(match.group())
             end = match.end()
         if end < len(text):
             yield text[end:], ""
+
+    def told(self, name: str) -> str:
+        """What hovering over a run's name tells."""
+        return self.whole.get(name, name)
 
     def text(self, text: str) -> str:
         """The text with names as the page shows them."""
@@ -86,9 +90,6 @@ class RunNames:
 
     def legend(self, where: str = "hover over a name to see it in full") -> str:
         """What is done to names, in a sentence, and where the whole of them is; else nothing."""
-        kept = [name for name in self.shown if name not in self._in_sentences]
-        if kept:
-            return f"In sentences, runs named like a word keep their own name: {some(kept)}."
         left_out = [
             f"“{part}” at the {end}"
             for part, end in ((self.prefix, "start"), (self.suffix, "end"))
@@ -107,8 +108,8 @@ def run_names(
 ) -> RunNames:
     """What to show for these names: as `chosen`, or without what all have in common.
 
-    `words` are others that sentences hold, such as measures. A name that looks like one of them, or
-    like any word, is shown as chosen only where it stands alone.
+    `words` are others that sentences hold, such as measures: a name that looks like one of them, or
+    like any word, is whole there. `chosen` has names that runs have already, and those in files.
 
     >>> names = run_names(["trec28_bm25_title.run", "trec28_dense_title.run"])
     >>> list(names.shown.values())
@@ -117,8 +118,8 @@ def run_names(
     'dense leads.'
     """
     if chosen:
-        shown = {name: chosen[name] for name in names if name in chosen}
-        return RunNames(shown, words=frozenset(words))
+        # The runs are called so everywhere: what is shown is the name itself.
+        return RunNames({n: n for n in chosen}, words=frozenset(words), whole=chosen)
     if max(map(len, names), default=0) <= SHORT:
         return RunNames(words=frozenset(words))
     prefix, suffix = common_parts(names)
@@ -217,9 +218,9 @@ def name_in_figure(text: str) -> str:
     return _SHOWN.get().cell(text)
 
 
-def names_of(subject: Any) -> RunNames:
-    """What to show for the runs of a result, or of the first of several."""
+def names_of(subject: Any, chosen: Collection[str] = ()) -> RunNames:
+    """What to show for the runs of a result, or of the first of several; `chosen` names stay."""
     several = getattr(subject, "results", subject)
     result = several[0] if isinstance(several, (tuple, list)) and several else subject
     runs = [getattr(run, "run", run) for run in getattr(result, "runs", ())]
-    return run_names([run for run in runs if isinstance(run, str)])
+    return run_names([run for run in runs if isinstance(run, str) and run not in chosen])

@@ -68,7 +68,7 @@ def test_values_are_those_of_the_result():
         "n_worse": int((~ahead).sum()),
     }
     known = found["compare.detectable"]
-    assert known["difference"] == np.median(result.smallest_difference)
+    assert known["difference"] == pytest.approx(np.sqrt(np.mean(result.smallest_difference**2)))
     assert known["largest_missed"] == np.abs(result.difference[~result.significant]).max()
     result = sr.compare(CASES["baseline"][0])
     found = {finding.id: finding.values for finding in VIEW.findings([result])}

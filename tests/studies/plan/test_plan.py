@@ -118,7 +118,7 @@ def test_pilot_data_give_the_variance_of_every_measure_and_its_uncertainty():
 
 def test_pilot_pairs_give_the_variance_of_differences():
     scores = make_scores(measures=("AP",))
-    asked = {"minimum_difference": 0.05, "method": "ttest"}
+    asked = {"minimum_difference": 0.05, "method": "ttest", "formula": "exact"}
     doubled = sr.plan(scores, difference_variance="twice", **asked).plans[0]
     paired = sr.plan(scores, **asked).plans[0]
     assert repr(paired) == repr(sr.plan(scores, difference_variance="pilot", **asked).plans[0])
@@ -372,7 +372,11 @@ def test_text_says_what_was_planned_and_what_to_mind():
     assert "one-way ANOVA of 5 systems, exact" in text
     (finding,) = VIEW.findings(result)
     row = result.plans[0]
-    assert text.startswith(f"A difference of 0.1 in AP requires {row.topics} topics (95% interval ")
+    assert row.topics < row.topics_assured < row.topics_interval[1]
+    assert text.startswith(
+        f"{row.topics_assured} topics will do with 80% assurance ({row.topics} if the pilot's "
+        "variance is exact): power 0.8 for a difference of 0.1 in AP."
+    )
     assert finding.id == "plan.topics"
     assert finding.values["topics_interval"] == row.topics_interval
     _, pilot = VIEW.made(result)
@@ -413,7 +417,7 @@ def test_a_percentile_of_the_pairs_variances_is_numpy_s(percentile):
         topics=[str(t) for t in range(20)],
         values=matrix[None],
     )
-    asked = {"minimum_difference": 0.1, "method": "ttest"}
+    asked = {"minimum_difference": 0.1, "method": "ttest", "formula": "corrected"}
     with pytest.warns(sr.SteadyrankWarning, match="only 20 topics"):
         (plan,) = sr.plan(pilot, difference_variance=percentile, **asked).plans
     variances = [np.nanvar(matrix[i] - matrix[j], ddof=1) for i in range(7) for j in range(i)]

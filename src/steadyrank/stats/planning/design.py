@@ -137,6 +137,31 @@ def noncentrality_for_power(
     return root * root
 
 
+FEWEST_CORRECTED = 5
+"""Topics below which the corrected test claims nothing."""
+
+ALLOWANCE = 2.0
+"""Standard errors of a sample's skewness that the corrected test allows for."""
+
+
+def corrected_level(alpha: float, n: float) -> float:
+    """The level at which Student's test of n topics decides as the corrected test at alpha does.
+
+    A limit of the corrected t test, `compare`'s own, lies c + G (2 c² + 1) / 6 standard errors away
+    instead of Student's quantile c (Johnson 1978). For differences without skewness G is what the
+    test allows for: two exact standard errors of the skewness of n normal values, over sqrt(n).
+    0 below five topics.
+
+    >>> round(corrected_level(0.05, 50), 4)
+    0.0366
+    """
+    if n < FEWEST_CORRECTED:
+        return 0.0
+    c = -float(special.stdtrit(n - 1.0, 0.5 * alpha))
+    skewness = ALLOWANCE * math.sqrt(6.0 * (n - 2.0) / (n * (n + 1.0) * (n + 3.0)))
+    return 2.0 * float(special.stdtr(n - 1.0, -c - skewness * (2.0 * c * c + 1.0) / 6.0))
+
+
 def t_power(difference: ArrayLike, sd: ArrayLike, n: ArrayLike, alpha: float = 0.05) -> np.ndarray:
     """Chance that a two-sided paired t test of n topics rejects, given the true mean difference.
 
@@ -171,11 +196,12 @@ def _t_power(difference: float, sd: float, n: float, alpha: float) -> float:
 
 
 def smallest_difference(
-    sd: ArrayLike, n: ArrayLike, *, alpha: float = 0.05, power: float = 0.8
+    sd: ArrayLike, n: ArrayLike, *, alpha: float = 0.05, power: float = 0.8, corrected: bool = False
 ) -> np.ndarray:
     """The mean difference that a two-sided paired t test of n topics detects with this power.
 
     Solves t_power(difference, sd, n, alpha) = power; the solution is sd times a function of n.
+    With `corrected` for `compare`'s own test (`corrected_level`), infinite below five topics.
     `sd` is that of the differences by topic; arguments broadcast. Assumes normal differences. Do
     not read a smaller observed difference as evidence of none: that needs an equivalence test.
     0 where power is at most alpha, NaN for n < 2 or a missing argument.
@@ -189,17 +215,37 @@ def smallest_difference(
     check_open_unit("power", power)
     spread, size = (np.asarray(values, dtype=np.float64) for values in np.broadcast_arrays(sd, n))
     sizes, place = np.unique(size, return_inverse=True)
-    effects = np.array([_smallest_effect(float(n), alpha, power) for n in sizes])
+    effects = np.array([_smallest_effect(float(n), alpha, power, corrected) for n in sizes])
     return np.asarray(spread * effects[place.reshape(size.shape)])
 
 
+def detectable(smallest: ArrayLike) -> float:
+    """The detectable difference of a table, from what the test of each pair detects.
+
+    Their root mean square, which is what the test of a pair with the mean variance detects, as
+    `plan` takes it of the same runs. NaN where none is known.
+
+    >>> round(detectable(smallest_difference([0.1, 0.2], 50)), 4)
+    0.0639
+    >>> round(float(smallest_difference((0.5 * (0.1**2 + 0.2**2)) ** 0.5, 50)), 4)
+    0.0639
+    """
+    values = np.asarray(smallest, np.float64)
+    known = values[~np.isnan(values)]
+    return math.sqrt(float(np.square(known).mean())) if len(known) else math.nan
+
+
 @functools.lru_cache(maxsize=1024)
-def _smallest_effect(n: float, alpha: float, power: float) -> float:
+def _smallest_effect(n: float, alpha: float, power: float, corrected: bool) -> float:
     """The standardised difference with this power at n topics, the same for any measure."""
     if not n >= 2.0:
         return math.nan
     if power <= alpha:
         return 0.0
+    if corrected:
+        alpha = corrected_level(alpha, n)
+        if alpha == 0.0:
+            return math.inf
     return math.sqrt(noncentrality_for_power(power, 1, n - 1.0, alpha) / n)
 
 
@@ -211,6 +257,7 @@ def range_power(
     systems: int = 2,
     paired: bool = False,
     alpha: float = 0.05,
+    corrected: bool = False,
 ) -> float:
     """Power of n topics to see that m systems differ, if best and worst are `difference` apart.
 
@@ -218,8 +265,8 @@ def range_power(
     difference above and below the mean and the others on it. One-way ANOVA has m - 1 and m (n - 1)
     degrees of freedom, and `variance` is that of a system's scores over topics. With `paired`, all
     systems share the topics: (m - 1)(n - 1), and `variance` is the residual of the two-way layout;
-    for two systems this is the paired t test, and the residual half the variance of differences.
-    Assumes normal scores of equal variance.
+    for two systems this is the paired t test, and the residual half the variance of differences;
+    with `corrected` the corrected one. Assumes normal scores of equal variance.
 
     Reference: Sakai and Shang 2016, section 3; Sakai 2016, doi:10.1007/s10791-015-9273-z.
 
@@ -228,11 +275,14 @@ def range_power(
     >>> round(range_power(0.05, 0.04 / 2, 128, paired=True), 4)
     0.8015
     """
+    level = corrected_level(alpha, n) if corrected else alpha
+    if level == 0.0:
+        return 0.0
     return f_power(
         n * (difference * difference) / (2.0 * variance),
         systems - 1,
         error_df(n, systems, paired),
-        alpha,
+        level,
     )
 
 
@@ -249,19 +299,20 @@ def topics_for_range(
     paired: bool = False,
     alpha: float = 0.05,
     beta: float = 0.2,
+    corrected: bool = False,
 ) -> int:
     """The smallest n >= 2 with range_power(difference, variance, n) >= 1 - beta.
 
     >>> topics_for_range(0.15, 0.114, systems=10), topics_for_range(0.05, 0.02, paired=True)
     (160, 128)
+    >>> topics_for_range(0.05, 0.02, paired=True, corrected=True)
+    133
     """
     check_rates(alpha, beta)
+    asked = {"systems": systems, "paired": paired, "alpha": alpha, "corrected": corrected}
 
     def enough(n: int) -> bool:
-        return (
-            range_power(difference, variance, n, systems=systems, paired=paired, alpha=alpha)
-            >= 1.0 - beta
-        )
+        return range_power(difference, variance, n, **asked) >= 1.0 - beta  # type: ignore[arg-type]
 
     normal = (_upper(alpha / 2) + _upper(beta)) ** 2 + 3.6 * (math.sqrt(systems - 1) - 1.0)
     return _smallest_size(enough, 2.0 * normal * (variance / difference / difference))
@@ -275,15 +326,20 @@ def smallest_range(
     paired: bool = False,
     alpha: float = 0.05,
     beta: float = 0.2,
+    corrected: bool = False,
 ) -> float:
     """The difference between best and worst that n topics show with power 1 - beta.
 
-    Solves range_power(difference, variance, n) = 1 - beta.
+    Solves range_power(difference, variance, n) = 1 - beta; infinite where no difference does.
 
     >>> round(smallest_range(0.114, 160, systems=10), 4)
     0.1497
     """
     check_rates(alpha, beta)
+    if corrected:
+        alpha = corrected_level(alpha, n)
+        if alpha == 0.0:
+            return math.inf
     df2 = error_df(n, systems, paired)
     noncentrality = noncentrality_for_power(1.0 - beta, systems - 1, df2, alpha)
     return math.sqrt(2.0 * noncentrality * variance / n)

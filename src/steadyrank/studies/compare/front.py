@@ -111,7 +111,7 @@ def _tiles(result: CompareResult, study: str) -> list[Tile]:
         )
     smallest = detectable(result)
     if 0.0 < smallest < math.inf:
-        pair = ", median pair" if len(result.pairs) > 1 else ""
+        pair = ", mean pair" if len(result.pairs) > 1 else ""
         made.append(
             Tile(
                 id=f"{study}.detectable",

@@ -27,6 +27,7 @@ from steadyrank.present.view import (
     Words,
 )
 from steadyrank.stats.pairs.result import TOO_FEW, ZERO_VARIANCE
+from steadyrank.stats.planning import design
 from steadyrank.stats.run_means import best_first
 from steadyrank.stats.segments import FEWEST
 from steadyrank.studies.compare.assumptions import assumption
@@ -216,7 +217,7 @@ def _detectable(result: CompareResult) -> Iterator[Finding]:
     """The difference that these topics can show, and the largest that they did not."""
     smallest, missed = detectable(result), _largest_missed(result)
     if 0.0 < smallest < math.inf:  # 0 of runs whose difference never varies
-        which = ", median" if len(result.pairs) > 1 else ""
+        which = ", mean pair" if len(result.pairs) > 1 else ""
         more = f"; largest not significant: {missed:.3f}" if missed > 0.0 else ""
         among = counted(result.n_comparisons, "comparison", form=",")
         text = f"Detectable difference (power 0.8, {among}{which}): {smallest:.3f}{more}."
@@ -225,9 +226,8 @@ def _detectable(result: CompareResult) -> Iterator[Finding]:
 
 
 def detectable(result: CompareResult) -> float:
-    """The difference that the median pair's test detects; NaN where none is known."""
-    known = result.smallest_difference[~np.isnan(result.smallest_difference)]
-    return float(np.median(known)) if len(known) else math.nan
+    """The difference that the mean pair's test detects, as `plan` has it; NaN if none is known."""
+    return design.detectable(result.smallest_difference)
 
 
 def _largest_missed(result: CompareResult) -> float:
@@ -558,7 +558,7 @@ MEASURES = TableSpec(
         Col("share", "significant pairs", "percent", about="one family per measure"),
         Col("uncorrected", form="percent"),
         Col("missed", "largest difference missed", about="not significant"),
-        Col("detectable", "detectable difference", about="by the median pair's test, power 0.8"),
+        Col("detectable", "detectable difference", about="by the mean pair's test, power 0.8"),
     ),
     caption="Discriminative power.",
 )

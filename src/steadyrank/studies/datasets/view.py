@@ -11,7 +11,7 @@ from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, W
 from steadyrank.studies.datasets.assumptions import assumptions
 from steadyrank.studies.datasets.result import AGGREGATES, DatasetPair, DatasetsResult
 from steadyrank.studies.datasets.study import lacking_words
-from steadyrank.words import at_least, best_words, chance, counted, interval, some, typeset
+from steadyrank.words import best_words, chance, counted, interval, some, typeset
 from steadyrank.words import size as size_words
 
 NOTICEABLE = 0.05
@@ -137,7 +137,9 @@ def _pair_findings(pair: DatasetPair | None) -> list[Finding]:
         text = (
             f"{pair.a} and {pair.b} do not differ significantly among all pairs; {_needed(pair)}."
         )
-    values = both | picked(pair, "significant datasets_needed datasets_needed_interval")
+    values = both | picked(
+        pair, "significant datasets_needed datasets_assured datasets_needed_interval"
+    )
     said.append(Finding("datasets.needed", text, values))
     text = (
         f"Bayesian signed ranks: {pair.a} practically better {chance(posterior.first)}, {pair.b} "
@@ -157,13 +159,9 @@ def _pair_findings(pair: DatasetPair | None) -> list[Finding]:
 
 
 def _needed(pair: DatasetPair) -> str:
-    low, high = pair.datasets_needed_interval
-    if math.isnan(low) or math.isinf(low):
+    if not math.isfinite(pair.datasets_assured):
         return "no number of datasets would settle it"
-    if math.isinf(high):
-        return f"that requires {at_least(low)} such datasets"
-    about = f"that requires about {size_words(pair.datasets_needed)} such datasets"
-    return f"{about} ({size_words(low)} to {size_words(high)})"
+    return f"{size_words(pair.datasets_assured)} such datasets would, with 80% assurance"
 
 
 def _fragility(result: DatasetsResult) -> list[Finding]:

@@ -26,7 +26,7 @@ from steadyrank.studies.gate.result import (
     row_json,
 )
 from steadyrank.visible import escaped
-from steadyrank.words import by_number, counted, level_words, number_word, some
+from steadyrank.words import by_number, counted, level_words, listed, number_word, some
 
 ENOUGH = 300
 """Topics from which on the output does not say what share of them may be broken unseen."""
@@ -47,6 +47,8 @@ def findings(result: GateResult) -> list[Finding]:
     if result.is_ranking_lost and result.unjudged != "not-relevant":
         text = "A ranking is not at hand: whether unjudged documents could change it is unknown."
         said.append(Finding("gate.ranking_lost", text))
+    if result.verdict == "fail" and not result.is_rebuild:
+        said += _beyond(rows)
     if result.verdict == "cannot tell" and result.seed is None:
         said += _settled(rows)
     said += _carried(result, rows)
@@ -65,7 +67,7 @@ def findings(result: GateResult) -> list[Finding]:
 def _unjudged(result: GateResult, rows: list[GateRow]) -> list[Finding]:
     """What the verdict takes unjudged documents for, where it is not certain."""
     said = []
-    swept = [row for row in rows if row.sweep]
+    swept = [row for row in rows if row.sweep and row.n_unjudged]
     if swept and result.verdict == "holes":
         said.append(_turns(swept[0]))
     elif swept:
@@ -174,9 +176,9 @@ def _verdict(result: GateResult, rows: list[GateRow]) -> Finding:
         loss = f"a loss of more than {row.margin:g}" if row.margin else "any loss"
         clause = f"{what}: {loss} is excluded{whatever}"
     elif result.verdict == "fail":
-        is_shown = row.interval.high < -row.margin
-        how = "shown" if is_shown else "estimated, not shown"
-        clause = f"{what}: worse; a loss beyond {row.margin:g} is {how}"
+        by = f"by more than the margin of {row.margin:g}"
+        estimated = f"worse; the estimated loss exceeds the margin of {row.margin:g}"
+        clause = f"{what}: {f'worse, {by}' if _is_beyond(row) else estimated}"
     elif result.verdict == "holes":
         ends = _ends((row.lowest or 0.0, row.highest or 0.0), " and ")
         clause = (
@@ -222,6 +224,25 @@ def signed(value: float, digits: int = 4) -> str:
 
 def _ends(ends: Any, between: str = " to ") -> str:
     return f"{signed(ends[0])}{between}{signed(ends[1])}"
+
+
+def _is_beyond(row: GateRow) -> bool:
+    return row.interval.high < -row.margin
+
+
+def _beyond(rows: list[GateRow]) -> list[Finding]:
+    """What was tested is being worse at all: is a loss beyond the margin shown, or estimated?"""
+    said = []
+    for what, is_shown, words in (
+        ("beyond", True, "A loss of more than {} is shown."),
+        ("estimate", False, "A loss of more than {} is estimated, not shown."),
+    ):
+        chosen = [row for row in rows if _is_beyond(row) == is_shown]
+        if chosen:
+            margins = listed([f"{row.margin:g} on {row.name}" for row in chosen])
+            values = {"rows": [row.name for row in chosen]}
+            said.append(Finding(f"gate.{what}", words.format(margins), values))
+    return said
 
 
 def _settled(rows: list[GateRow]) -> list[Finding]:

@@ -13,7 +13,7 @@ from steadyrank.studies.judges.result import JudgesResult
 from steadyrank.studies.judges.study import judge_scores
 from steadyrank.studies.judges.view import VIEW
 from steadyrank.studies.material import Material
-from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
+from steadyrank.studies.part import Findings, Front, Job, part_of
 from steadyrank.studies.two_runs import TwoRuns, decided, signed_texts, values_at
 from steadyrank.words import swap_words
 
@@ -30,10 +30,6 @@ def _remedy(material: Material) -> str:
     if material.runs is None:
         return "add a column judge with two more judges"
     return "name one with --judge NAME=QRELS"
-
-
-def _cost(shape: Shape) -> Cost:
-    return Cost(fixed=0.1 + 8e-4 * shape.n_pairs)
 
 
 def _run(job: Job) -> JudgesResult:
@@ -87,7 +83,6 @@ def _of_two(panel: TwoRuns, result: JudgesResult, findings: Findings) -> None:
 PART = part_of(
     VIEW,
     run=_run,
-    cost=_cost,
     why_not=_why_not,
     front=_front,
     varies="Other judges",

@@ -279,8 +279,7 @@ def _decisions(
         known = [frozenset((runs[a], runs[b])) in shown for a, b in pairs.tolist()]
         return decided.comparison_alpha, np.array(known, bool)
     matrix, alpha, is_plain = drawn.matrix, draws["alpha"], drawn.design.is_trivial
-    is_family = comparisons is None and len(pairs) > 1 and len(pairs) == math.comb(len(runs), 2)
-    if is_family and is_plain and len(pairs) <= MOST_FLIPPED:
+    if comparisons is None and is_plain and len(pairs) <= MOST_FLIPPED:
         together = max_t(matrix, pairs, **draws)
         n = moments(matrix, pairs).n
         level = max_t_level(n, together.critical, alpha) or alpha / len(pairs)
@@ -412,8 +411,11 @@ def clustered_variances(
     robust = _per_topic(topics.matrix, pairs, topics.design)
     variance = np.where(moments.flag == "", robust, moments.variance)
     variance_a, variance_b = own[pairs[:, 0]], own[pairs[:, 1]]
+    by_cluster = pair_variances(topics.drawn, pairs)
     return replace(
         moments,
+        df=by_cluster.df,
+        skewness=by_cluster.skewness,
         variance_a=variance_a,
         variance_b=variance_b,
         covariance=0.5 * (variance_a + variance_b - variance),
@@ -432,7 +434,8 @@ def clustered_needed(
 ) -> NeededTopics:
     """Topics for a test of clusters: so many clusters, of the mean size that they have here."""
     sizes = np.where(moments.n > 0, moments.n, np.nan)
-    levels = {"alpha": alpha, "beta": beta, "confidence": confidence}
+    levels: dict[str, Any] = {"alpha": alpha, "beta": beta, "confidence": confidence}
+    levels |= {"variance_df": moments.df, "corrected": True}
     if topics.n_clusters is None:
         return needed_topics(moments.difference, moments.variance, sizes, **levels)
     per_cluster = topics.matrix.shape[1] / topics.n_clusters
@@ -443,4 +446,5 @@ def clustered_needed(
         topics=np.ceil(clusters.topics * per_cluster),
         low=np.ceil(clusters.low * per_cluster),
         high=np.ceil(clusters.high * per_cluster),
+        assured=np.ceil(clusters.assured * per_cluster),
     )
