@@ -181,7 +181,7 @@ def note_judges(scores: Scores) -> None:
     from steadyrank.data.facets import judges_words
 
     if judges := list(dict.fromkeys(filter(None, scores.run_info.get("judge", ())))):
-        note = f"scores are {judges_words(judges)}"
+        note = f"this is {judges_words(judges)}"
         click.get_current_context().meta.setdefault(NOTES, []).append(note)
 
 

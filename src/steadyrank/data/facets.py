@@ -63,6 +63,22 @@ class FacetCube:
         return self.levels.pseudo_values if is_uneven(self.cells) else mean_of_present(self.cells)
 
 
+def _shown(cube: FacetCube) -> np.ndarray:
+    """[system, topic]: as `matrix`, on the grades' scale: a missing grade as the levels expect it.
+
+    Their means are the model's, too; their spread is not an error.
+    """
+    cells = cube.cells
+    if not is_uneven(cells):
+        return cube.matrix
+    levels, means = cube.levels.mu, cube.levels.means[:, None]
+    expected = np.where(np.isnan(levels), means + mean_of_present((levels - means).T), levels)
+    rest = cells - expected[:, None, :]
+    of_topic = mean_of_present(np.moveaxis(rest, 1, 0).reshape(cells.shape[1], -1))
+    filled = np.where(np.isnan(cells), expected[:, None, :] + of_topic[None, :, None], cells)
+    return mean_of_present(filled)
+
+
 def facets_of(scores: Scores) -> tuple[str, ...]:
     """The facets that the runs of these scores have.
 
@@ -107,8 +123,10 @@ def _systems(scores: Scores) -> tuple[str, ...]:
     return tuple(own or run for own, run in zip(named, scores.runs, strict=True))
 
 
-def averaged_facets(scores: Scores) -> Scores:
+def averaged_facets(scores: Scores, *, shown: bool = False) -> Scores:
     """The scores of the systems, means over all facets; scores without facets stay as they are.
+
+    `shown`: to be read topic by topic and not tested.
 
     >>> scores = Scores(measures=["m"], runs=["a/x", "a/y"], topics=["1"], values=[[[1.0], [2.0]]])
     >>> averaged_facets(scores.with_run_info(system=["a", "a"], judge=["x", "y"])).values.tolist()
@@ -124,7 +142,7 @@ def averaged_facets(scores: Scores) -> Scores:
         for name, column in scores.run_info.items()
         if name not in (*FACETS, "system")
     }
-    means = np.stack([cube.matrix for cube in cubes])
+    means = np.stack([_shown(cube) if shown else cube.matrix for cube in cubes])
     judges = [judge for judge in cubes[0].judges if judge]
     meta = dict(scores.meta) | ({"judges": judges} if judges else {})
     return replace(scores, runs=cubes[0].systems, values=means, run_info=kept, meta=meta)

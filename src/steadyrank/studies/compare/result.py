@@ -519,6 +519,7 @@ class CompareResult(Framed):
         return {
             "standard_error": self.standard_error,
             "standard_error_fixed": self.standard_error_fixed,
+            "n_judges": self.n_judges,
         }
 
     def run_rows(self) -> list[dict[str, Any]]:

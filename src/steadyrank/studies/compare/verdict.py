@@ -101,7 +101,7 @@ def lead(result: CompareResult, study: str = "compare") -> Finding | None:
         return Finding(f"{study}.lead", f"{means}; they share too few topics to compare.", values)
     # The tested difference is on the topics that both have; means may be of more.
     is_shared = abs(gap - (result.mean[first] - result.mean[second])) > SAME_MEAN
-    on = "; shared topics" if is_shared else ":"
+    on = f"; shared {'judges' if result.judges else 'topics'}" if is_shared else ":"
     ends = limits.tolist()
     text = f"{means}{on} {typeset(f'{gap:+.3f}')} {signed_interval(ends, '+.3f').text}."
     values |= {"interval": ends, "significant": is_significant}

@@ -23,7 +23,13 @@ FLIPS = 10_000
 def _why_not(material: Material) -> str:
     if material.judge_scores:
         return ""
-    return "no other judge was given: name one with --judge NAME=QRELS"
+    return f"no other judge was given: {_remedy(material)}"
+
+
+def _remedy(material: Material) -> str:
+    if material.runs is None:
+        return "add a column judge with two more judges"
+    return "name one with --judge NAME=QRELS"
 
 
 def _run(job: Job) -> JudgesResult:
@@ -80,6 +86,6 @@ PART = part_of(
     why_not=_why_not,
     front=_front,
     varies="Other judges",
-    examine=lambda material: "" if material.n_levels("judge") > 1 else "--judge NAME=QRELS",
+    examine=lambda material: "" if material.n_levels("judge") > 1 else _remedy(material),
     of_two=_of_two,
 )

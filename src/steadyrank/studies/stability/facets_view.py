@@ -37,7 +37,8 @@ def _shares(result: FacetsResult) -> Finding:
         )
         return Finding("stability.shares", text, dict(shares))
     most = "judges" if shares["judges"] > 0.0 else max(shares, key=shares.__getitem__)
-    text = f"{shares[most]:.0%} of the variance of a difference is due to {most}"
+    named = "single grades" if most == "rest" else most
+    text = f"{shares[most]:.0%} of the variance of a difference is due to {named}"
     if most == "judges" and fixed > 0.0:
         short = result.standard_error / fixed
         text += f"; intervals over topics alone are {short:.1f} times too short"
