@@ -133,10 +133,6 @@ def load_scores(inputs: Inputs, output: Output, default_measures: tuple[str, ...
         from steadyrank.data.read.run_info import describe_scores
 
         about = ("run_info", "team_from", "system_from")
-        if opt.is_given("missing"):
-            from steadyrank.measures.evaluate import with_missing
-
-            scores = with_missing(scores, inputs.reading["missing"])
         return describe_scores(scores, **{key: inputs.reading[key] for key in about})
     qrels, runs = qrels_and_runs(inputs.files)
     tell_if_compiling(output.quiet)
@@ -333,6 +329,10 @@ def read_score_files(files: dict[str, str] | tuple[str, ...], inputs: Inputs) ->
     if measures and scores.measures != (label or NO_MEASURE,):
         scores = scores.select(measures=list(measures))
     check_scores(scores.values)
+    if opt.is_given("missing"):
+        from steadyrank.measures.evaluate import with_missing
+
+        scores = with_missing(scores, inputs.reading["missing"])
     if inputs.reading["names"] is None:
         return scores
     from steadyrank.data.read.run_names import chosen_names, read_names, runs_with_files
