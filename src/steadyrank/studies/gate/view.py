@@ -429,7 +429,8 @@ def chat_line(result: GateResult) -> str:
         f"{result.verdict.upper()} {_cut(row.name, 40)} {signed(row.difference)} {limits}{margin}, "
         f"{counted(row.n_topics, 'topic')}"
     )
-    lost = [f"{_cut(loss.topic, 24)} {signed(loss.difference, 2)}" for loss in row.losses[:3]]
+    worst = [loss for loss in row.losses[:3] if loss.difference <= -0.005]
+    lost = [f"{_cut(loss.topic, 24)} {signed(loss.difference, 2)}" for loss in worst]
     while lost and len(line) + len(f"; lost most: {', '.join(lost)}") > LONGEST:
         lost.pop()
     return f"{line}; lost most: {', '.join(lost)}\n" if lost else f"{line}\n"
