@@ -326,6 +326,8 @@ def test_sides_by_several_judges_say_whose_view_it_is(tmp_path):
     result = sr.gate(old, new, measures={"grade": 0.01})
     assert result.verdict == "pass"
     assert "about the judges lenient and severe alone" in str(result)
+
+
 def written(path, values, topics=None):
     names = [f"t{i}" for i in range(len(values))] if topics is None else topics
     rows = [f"{t},{'' if np.isnan(v) else v}\n" for t, v in zip(names, values, strict=True)]
