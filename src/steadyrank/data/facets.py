@@ -49,6 +49,8 @@ class FacetCube:
     @cached_property
     def levels(self) -> Levels:
         """Of systems by judge; refused where systems and judges cannot be separated."""
+        if np.isnan(self.cells).all():
+            raise InputError("no answer has a grade")
         levels = levels_of(self.cells)
         check_separable(levels, self.systems, self.judges)
         return levels
@@ -60,7 +62,8 @@ class FacetCube:
         Where judges graded different answers, pseudo-values of the systems' levels: otherwise a
         system would gain by what a severe judge has not graded. Their means are the model's.
         """
-        return self.levels.pseudo_values if is_uneven(self.cells) else mean_of_present(self.cells)
+        is_plain = not is_uneven(self.cells) and not np.isnan(self.cells).all()
+        return mean_of_present(self.cells) if is_plain else self.levels.pseudo_values
 
 
 def _shown(cube: FacetCube) -> np.ndarray:
@@ -109,6 +112,11 @@ def facet_cube(scores: Scores, measure: str, facets: Iterable[str] = FACETS) -> 
         )
     values = np.full((*(len(labels[name]) for name in order), len(scores.topics)), np.nan)
     values[tuple(keys)] = scores.matrix(measure)
+    # Who graded by other measures alone is no judge of this one.
+    graded = ~np.isnan(values).all(axis=(0, 1, 3, 4))
+    if graded.any():
+        values = values[:, :, graded]
+        labels["judge"] = [name for name, own in zip(labels["judge"], graded, strict=True) if own]
     return FacetCube(
         systems=tuple(labels["system"]),
         judges=tuple(labels["judge"]),
@@ -268,7 +276,8 @@ def _without_copies(scores: Scores) -> Scores:
     for judge, places in by_judge.items():
         ordered = sorted(places, key=keys.__getitem__)
         grades = (tuple(keys[p] for p in ordered), scores.values[:, ordered].tobytes())
-        if first.setdefault(grades, judge) != judge:
+        is_empty = np.isnan(scores.values[:, places]).all()
+        if not is_empty and first.setdefault(grades, judge) != judge:
             copies[judge] = first[grades]
     if not copies:
         return scores

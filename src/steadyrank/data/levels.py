@@ -136,7 +136,8 @@ class Additive:
         """[row, system]: the effects of systems, with the mean effect of the judges."""
         system = self.systems(levels)
         judge = (levels.sum(axis=1) - system @ self.kept) / self.per_judge
-        return np.asarray(system + judge[:, self.used].mean(axis=1, keepdims=True))
+        own = judge[:, self.used].sum(axis=1, keepdims=True) / max(1, self.used.sum())
+        return np.asarray(system + own)
 
     def residuals(self, levels: np.ndarray) -> np.ndarray:
         """[row, system, judge]; 0 where not known."""
@@ -194,6 +195,10 @@ def levels_of(cells: np.ndarray) -> Levels:
 def check_separable(levels: Levels, systems: Sequence[str], judges: Sequence[str]) -> None:
     """Refuse systems that no judge compares, not even through other systems."""
     part = levels.additive.part
+    if len(systems) == 1 and not levels.kept.any():
+        raise InputError(
+            f"{systems[0]} has no grades by one judge on {FEWEST_TOPICS} linked topics"
+        )
     for b in range(1, len(systems)):
         a = 0
         if part[a] == part[b] >= 0:

@@ -88,6 +88,8 @@ def lead(result: CompareResult, study: str = "compare") -> Finding | None:
         first, second, gap, limits, is_significant, place = result.lead
     else:
         first = result.runs.index(str(result.baseline))
+        if first not in order:
+            return None
         second = next(run for run in order if run != first)
         first, second = sorted((first, second), key=order.index)
         place = _pair(result, first, second)
