@@ -92,9 +92,9 @@ def _unjudged(result: GateResult, rows: list[GateRow]) -> list[Finding]:
     if result.unjudged == "auto" and plain:
         share = max(row.unjudged_share or 0.0 for row in plain)
         names = some([row.measure for row in plain])
+        what = f"Unjudged documents ({share:.0%} of the baseline's)"
         text = (
-            f"Unjudged documents count as not relevant by {names}: the data do not say how likely "
-            f"they are to be relevant ({share:.0%} of the baseline's)."
+            f"{what} count as not relevant by {names}: nothing says how likely they are relevant."
         )
         values = {"share": share, "measures": [row.measure for row in plain]}
         said.append(Finding("gate.unjudged", text, values))
