@@ -255,10 +255,10 @@ LEADERBOARD = TableSpec(
             ("rank_best", "rank_worst"),
             "{sure} ranks",
             ",.0f",
-            about="those that the run may have, simultaneous for all runs",
+            about="those that the run's own comparisons leave to it",
         ),
         Col("could_be_first", form="yes"),
-        Col("tier", form="count", about="1: not significantly worse than the best"),
+        Col("tier", form="count", about="1: down to the last that the best does not beat"),
         Col(
             ("next_rank_best", "next_rank_worst"),
             "next dataset",

@@ -298,7 +298,7 @@ RANKING = TableSpec(
         Col(
             "rank",
             form=_rank(""),
-            about="in brackets, all ranks that the run may have, simultaneously for all runs",
+            about="in brackets, the ranks that the run's own comparisons leave to it",
         ),
         Col(
             "group",
