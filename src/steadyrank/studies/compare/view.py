@@ -325,7 +325,8 @@ def _against_caption(results: Results) -> str:
 def _words_of_figures(result: CompareResult, marks: str, omitted: str = "") -> str:
     sentences = [
         f"{marks} significant." if marks else "",
-        f"Intervals: {result.interval_kind}.",
+        # Those of max-t follow from the correction, which the caption names.
+        "" if result.is_corrected_t else f"Intervals: {result.interval_kind}.",
         result.few_words(),
         _mcnemar_words(result),
         omitted,
