@@ -67,7 +67,7 @@ def test_run_by_run_as_asked(graded):
 def test_what_does_not_go_together_is_refused(graded):
     with pytest.raises(InputError, match="three or more judges are a sample"):
         sr.compare(graded, test="wilcoxon")
-    with pytest.raises(InputError, match="neither correction maxt"):
+    with pytest.raises(InputError, match="have no correction maxt: take fixed="):
         sr.compare(graded, correction="maxt")
     with pytest.raises(InputError, match="facet that can be fixed 'answer'"):
         sr.compare(graded, fixed="answer")
