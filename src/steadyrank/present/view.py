@@ -357,9 +357,11 @@ def _cell(col: Col, row: Row, digits: int, page: bool) -> Cell:
 
 
 def _interval(ends: list[Any], form: str, digits: int, page: bool) -> Cell:
-    known = None if any(not _is_known(end) for end in ends) else ends
     if form == "size":
-        return cells.size_interval(known)
+        return cells.size_interval(ends if all(map(_is_known, ends)) else None)
+    # One limit alone is told: the other is not bounded, or lies beyond the measure's range.
+    is_any = any(map(_is_known, ends))
+    known = [math.nan if end is None else end for end in ends] if is_any else None
     shape = _format(form, digits)
     if page:
         return cells.span(known, shape)
