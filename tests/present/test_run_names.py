@@ -66,6 +66,43 @@ def test_names_that_would_look_alike_show_where_they_differ():
         assert len(set(elided([*names, names[0]], longest))) == 3
 
 
+RERANKERS = [
+    f"{name}-large_msmarco-passage-trec-dl-2019-judged_top-100{end}"
+    for name in ("set-encoder-of-some-size", *(f"colbert-{k}-bert-of-some-size" for k in "abc"))
+    for end in ("", "_again")
+]
+RERANKERS += [RERANKERS[0].replace("large", "base")]
+
+
+def test_what_few_names_have_stays_and_no_word_is_cut():
+    names = run_names(RERANKERS)
+    short = list(names.shown.values())
+    assert len(set(short)) == len(RERANKERS)
+    assert max(map(len, short)) <= LONGEST
+    for name, text in names.shown.items():
+        words = re.findall(r"[a-zA-Z]+|\d+", text)
+        assert set(words) <= set(re.findall(r"[a-zA-Z]+|\d+", name)), "whole words"
+        assert "msmarco" not in words, "which all names have"
+        assert ("encoder" in words) is ("encoder" in name)
+        assert ("base" in words) is ("base" in name)
+    numbered = [f"some_system_that_is_{k}_with_number_{10 * k:03}" for k in (1, 2, 3)]
+    assert list(run_names(numbered).shown.values())[1] == "2_with_number_020"
+
+
+@pytest.mark.parametrize("form", ["latex", "markdown", "table", "html"])
+def test_tables_captions_and_paragraphs_show_one_short_name(capsys, tmp_path, form):
+    rng = np.random.default_rng(1)
+    values = rng.random((len(RERANKERS), 20)) + np.arange(len(RERANKERS))[:, None] / 9
+    scores = sr.Scores(measures=["AP"], runs=RERANKERS, topics=range(20), values=[values])
+    sr.write_scores(scores, tmp_path / "scores.csv")
+    asked = ["compare", "--scores", str(tmp_path / "scores.csv"), "--describe", "--format", form]
+    assert run(asked) == 0
+    shown = capsys.readouterr().out
+    assert "msmarco-passage" not in shown
+    best = run_names(RERANKERS).shown[RERANKERS[-1]]
+    assert shown.replace(r"\ldots{}", "…").replace("&#8230;", "…").count(best) >= 2
+
+
 def test_short_names_are_left_alone():
     names = run_names(["okapi_long", "okapi_porter", "okapi_plain"])
     assert names.shown == {}

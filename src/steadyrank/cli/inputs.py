@@ -143,10 +143,6 @@ def load_scores(
         about = ("run_info", "team_from", "system_from")
         scores = describe_scores(scores, **{key: inputs.reading[key] for key in about})
         scores = with_chosen_names(scores, inputs.reading["names"])
-        if opt.is_given("missing"):
-            from steadyrank.measures.evaluate import with_missing
-
-            scores = with_missing(scores, inputs.reading["missing"])
         if not counts_judges:
             note_judges(scores)
         return scores
@@ -354,4 +350,8 @@ def read_score_files(files: dict[str, str] | tuple[str, ...], inputs: Inputs) ->
     if measures and scores.measures != (label or NO_MEASURE,):
         scores = scores.select(measures=list(measures))
     check_scores(scores.values)
+    if opt.is_given("missing"):
+        from steadyrank.measures.evaluate import with_missing
+
+        scores = with_missing(scores, inputs.reading["missing"])
     return scores

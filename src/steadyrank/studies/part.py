@@ -19,9 +19,6 @@ from steadyrank.stats.pairs.decisions import Decided
 from steadyrank.studies.material import Machine, Material
 from steadyrank.studies.two_runs import TwoRuns
 
-MOST_DOTS = 2000
-"""Dots of a figure."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Samples:

@@ -37,6 +37,7 @@ def verdict(result: CompareResult, n_runs: int = 0, study: str = "compare") -> F
     values = {
         "leaders": [result.runs[run] for run in best],
         "could_be_first": len(could),
+        "runs": [result.runs[run] for run in could],
         "n_rows": len(order),
         "measure": result.measure,
     }

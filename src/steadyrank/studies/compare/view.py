@@ -180,8 +180,8 @@ def _audited(result: CompareResult) -> Iterator[Finding]:
         yield Finding("compare.audit", text, asdict(audit))
     elif tied is not None and tied.exceeds(result.alpha):
         text = (
-            f"If the runs of each tier were equal, such tests would still claim a difference "
-            f"within a tier in {tied.share:.0%} of experiments."
+            f"With equal runs in each tier such tests would still claim a difference within a tier "
+            f"in {tied.share:.0%} of experiments."
         )
         yield Finding("compare.audit", text, asdict(audit))
 
@@ -325,7 +325,8 @@ def _against_caption(results: Results) -> str:
 def _words_of_figures(result: CompareResult, marks: str, omitted: str = "") -> str:
     sentences = [
         f"{marks} significant." if marks else "",
-        f"Intervals: {result.interval_kind}.",
+        # Those of max-t follow from the correction, which the caption names.
+        "" if result.is_corrected_t else f"Intervals: {result.interval_kind}.",
         result.few_words(),
         _mcnemar_words(result),
         omitted,

@@ -255,10 +255,10 @@ LEADERBOARD = TableSpec(
             ("rank_best", "rank_worst"),
             "{sure} ranks",
             ",.0f",
-            about="those that the run may have, simultaneous for all runs",
+            about="those that the run's own comparisons leave to it",
         ),
         Col("could_be_first", form="yes"),
-        Col("tier", form="count", about="1: not significantly worse than the best"),
+        Col("tier", form="count", about="1: down to the last that the best does not beat"),
         Col(
             ("next_rank_best", "next_rank_worst"),
             "next dataset",
@@ -351,10 +351,10 @@ VIEW = View(
         title="Other datasets",
         question="Would other datasets change it?",
         means=(
-            "Every two runs are compared over the datasets, corrected for all pairs together; "
-            "ranks and significant differences follow these same decisions. They are about other "
-            "datasets of this kind. Which runs could be first is one test of each run against all "
-            "others, which may exclude a run that no single comparison excludes."
+            "Every two runs are compared over the datasets, corrected for all pairs together: "
+            "significant differences are these decisions. The ranks of a run, its tier and whether "
+            "it could be first express its own comparisons with all others, corrected for these. "
+            "Both are about other datasets of this kind."
         ),
         means_not=(
             "Datasets that were chosen are not a random sample, and datasets of the same type "

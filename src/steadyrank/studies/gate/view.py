@@ -92,9 +92,9 @@ def _unjudged(result: GateResult, rows: list[GateRow]) -> list[Finding]:
     if result.unjudged == "auto" and plain:
         share = max(row.unjudged_share or 0.0 for row in plain)
         names = some([row.measure for row in plain])
+        what = f"Unjudged documents ({share:.0%} of the baseline's)"
         text = (
-            f"Unjudged documents count as not relevant by {names}: the data do not say how likely "
-            f"they are to be relevant ({share:.0%} of the baseline's)."
+            f"{what} count as not relevant by {names}: nothing says how likely they are relevant."
         )
         values = {"share": share, "measures": [row.measure for row in plain]}
         said.append(Finding("gate.unjudged", text, values))
@@ -429,7 +429,8 @@ def chat_line(result: GateResult) -> str:
         f"{result.verdict.upper()} {_cut(row.name, 40)} {signed(row.difference)} {limits}{margin}, "
         f"{counted(row.n_topics, 'topic')}"
     )
-    lost = [f"{_cut(loss.topic, 24)} {signed(loss.difference, 2)}" for loss in row.losses[:3]]
+    worst = [loss for loss in row.losses[:3] if loss.difference <= -0.005]
+    lost = [f"{_cut(loss.topic, 24)} {signed(loss.difference, 2)}" for loss in worst]
     while lost and len(line) + len(f"; lost most: {', '.join(lost)}") > LONGEST:
         lost.pop()
     return f"{line}; lost most: {', '.join(lost)}\n" if lost else f"{line}\n"

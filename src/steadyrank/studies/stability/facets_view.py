@@ -215,7 +215,7 @@ RANKS = TableSpec(
         Col("run", "system", "name"),
         *(Col(own.judge, literal(own.judge), "name") for own in results[0].judges),
     ),
-    caption="Rank [rank set] of each system by each judge; sets are simultaneous for one judge.",
+    caption="Rank [rank set] of each system by each judge; sets hold for one system at a time.",
 )
 
 
