@@ -185,7 +185,9 @@ def _topic_df(levels: Levels, pairs: np.ndarray, shared: np.ndarray) -> np.ndarr
     n_judges, n_systems = shared.shape[1], len(levels.mu)
     known = np.flatnonzero(shared.any(axis=1))
     df = np.full(len(pairs), np.nan)
-    if not len(known):
+    if levels.layout.there.all():  # every topic counts the same
+        df[known] = len(levels.layout.there) - 1.0
+    if levels.layout.there.all() or not len(known):
         return df
     # Pairs with the same judges in common have sums of levels in common.
     masks, mask = np.unique(shared[known], axis=0, return_inverse=True)
