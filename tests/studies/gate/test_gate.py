@@ -565,6 +565,8 @@ def test_holes_that_change_nothing_leave_the_verdict():
     )
     assert (worse.verdict, worse.measures[0].lowest) == ("fail", worse.measures[0].highest)
     assert worse.measures[0].is_certain
+    text = said(worse)["gate.verdict"].text
+    assert text.endswith("the margin of 0.1, whatever the grades of 60 unjudged documents.")
     turned = sr.gate(
         {"a": ranked("d0", "new", "d5")},
         {"b": ranked("new", "d0", "d5")},

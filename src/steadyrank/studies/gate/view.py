@@ -161,6 +161,9 @@ def _slack(row: GateRow) -> float:
 def _verdict(result: GateResult, rows: list[GateRow]) -> Finding:
     """One sentence that begins with the verdict, with the row that it rests on most."""
     row = rows[0]
+    # Of several rows, each may have documents of its own: the sentence is about all.
+    is_certain = all(row.is_certain for row in rows) and row.n_unjudged
+    whatever = f", whatever the grades of {_n_documents(row)}" if is_certain else ""
     what = f"{row.name} {signed(row.difference)} (limits {_ends(row.interval)})"
     if result.is_rebuild:
         where = "within" if result.verdict == "pass" else "beyond"
@@ -168,15 +171,12 @@ def _verdict(result: GateResult, rows: list[GateRow]) -> Finding:
         what = f"{row.name} {signed(row.difference)}"
         clause = f"{what}: {where} ±{row.margin:.4f}, what a further build differs by ({builds})"
     elif result.verdict == "pass":
-        # Of several measures, each may have documents of its own: the sentence is about all.
-        is_certain = all(row.is_certain for row in rows) and row.n_unjudged
-        whatever = f", whatever the grades of {_n_documents(row)}" if is_certain else ""
         loss = f"a loss of more than {row.margin:g}" if row.margin else "any loss"
         clause = f"{what}: {loss} is excluded{whatever}"
     elif result.verdict == "fail":
         by = f"by more than the margin of {row.margin:g}"
         estimated = f"worse; the estimated loss exceeds the margin of {row.margin:g}"
-        clause = f"{what}: {f'worse, {by}' if _is_beyond(row) else estimated}"
+        clause = f"{what}: {f'worse, {by}' if _is_beyond(row) else estimated}{whatever}"
     elif result.verdict == "holes":
         ends = _ends((row.lowest or 0.0, row.highest or 0.0), " and ")
         clause = (
