@@ -82,18 +82,18 @@ def _unjudged(result: GateResult, rows: list[GateRow]) -> list[Finding]:
         )
         text = text or "Judge these documents, or count them as not relevant."
         said.append(Finding("gate.unjudged", text, {"n": len(first)}))
+    # Measures without bounds say nothing here: some leave unjudged documents out.
     plain = [
         row
         for row in result.measures
-        if row.unjudged == "not-relevant" and row.unjudged_share and not row.is_certain
+        if row.unjudged == "not-relevant" and row.is_certain is False and row.n_unjudged
     ]
     if result.unjudged == "auto" and plain:
         share = max(row.unjudged_share or 0.0 for row in plain)
-        names = some([row.measure for row in plain])
-        what = f"Unjudged documents ({share:.0%} of the baseline's)"
-        text = (
-            f"{what} count as not relevant by {names}: nothing says how likely they are relevant."
+        what = (
+            f"{some([row.measure for row in plain])}: {share:.0%} of the baseline's documents are"
         )
+        text = f"{what} unjudged and count as not relevant: too few are judged to estimate their chances."
         values = {"share": share, "measures": [row.measure for row in plain]}
         said.append(Finding("gate.unjudged", text, values))
     return said
