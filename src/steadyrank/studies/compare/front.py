@@ -18,7 +18,15 @@ from steadyrank.stats.run_means import SAME_MEAN
 from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.compare.view import cautions, detectable, significant
 from steadyrank.studies.part import Front
-from steadyrank.words import by_number, count_or_share, counted, listed, number_word, typeset
+from steadyrank.words import (
+    by_number,
+    count_or_share,
+    counted,
+    enough_digits,
+    listed,
+    number_word,
+    typeset,
+)
 
 ROWS = 10
 """Rows of the board."""
@@ -141,7 +149,8 @@ def lead(result: CompareResult, study: str = "compare") -> Finding | None:
     place = _pair(result, a, b)
     sign = 1.0 if int(result.pairs[place, 0]) == a else -1.0
     gap = sign * float(result.difference[place])
-    means = f"Mean {result.measure} {result.mean[a]:.3f} against {result.mean[b]:.3f}"
+    form = f".{enough_digits(result.mean[[a, b]], 3)}f"
+    means = f"Mean {result.measure} {result.mean[a]:{form}} against {result.mean[b]:{form}}"
     means += f" for {result.runs[b]}"
     values = {"a": result.runs[a], "b": result.runs[b], "difference": gap}
     if result.flag[place] == TOO_FEW:
@@ -175,6 +184,7 @@ def _board(result: CompareResult, link: str, n_rows: int) -> Board:
     ranks = "ranks that it may have"
     sure = f"{1 - result.alpha:.0%} simultaneous" if result.is_familywise else result.rank_words()
     rows = f"{result.row_word}s"
+    digits = enough_digits(result.mean[shown], 3)
     return Board(
         title="Leaderboard",
         note=f"dot: rank; bar: {ranks}, {sure}",
@@ -183,7 +193,7 @@ def _board(result: CompareResult, link: str, n_rows: int) -> Board:
             BoardRow(
                 rank=int(result.rank[run]),
                 name=result.runs[run],
-                score=f"{result.mean[run]:.3f}",
+                score=f"{result.mean[run]:.{digits}f}",
                 low=int(result.rank_set[run, 0]),
                 high=int(result.rank_set[run, 1]),
                 group=decided.get(run, _place_of(result, run)),

@@ -39,6 +39,7 @@ from steadyrank.words import (
     best_words,
     by_number,
     counted,
+    enough_digits,
     number_word,
     pvalue_words,
     some,
@@ -679,7 +680,7 @@ def compare_text(
     result: CompareResult | CompareTable,
     form: str,
     *,
-    digits: int = 4,
+    digits: int | None = None,
     show: Sequence[str] = (),
     underline_second: bool = False,
     label: str = LABEL,
@@ -699,6 +700,8 @@ def compare_text(
     if not paper:
         return VIEW.text(results, form, digits=digits, describe=describe, **looks)
     said = findings(results)[:MOST_FINDINGS] if form == "table" else []
+    if digits is None:
+        digits = max(enough_digits(one.mean) for one in results)
     table = paper_table(
         results, digits=digits, show=show, underline_second=underline_second, label=label
     )

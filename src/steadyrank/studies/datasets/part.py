@@ -15,7 +15,16 @@ from steadyrank.studies.datasets.study import datasets
 from steadyrank.studies.datasets.view import VIEW, findings
 from steadyrank.studies.material import Material
 from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
-from steadyrank.words import by_number, count_or_share, counted, interval, size, swap_words, typeset
+from steadyrank.words import (
+    by_number,
+    count_or_share,
+    counted,
+    enough_digits,
+    interval,
+    size,
+    swap_words,
+    typeset,
+)
 
 
 def _run(job: Job) -> DatasetsResult:
@@ -83,6 +92,7 @@ def _lead(result: DatasetsResult) -> Finding | None:
 
 
 def _board(result: DatasetsResult) -> Board:
+    digits = enough_digits(result.value[result.order[:ROWS]], 3)
     return Board(
         title="Leaderboard",
         note=f"dot: rank; bar: ranks that it may have, {1 - result.alpha:.0%} simultaneous",
@@ -91,7 +101,7 @@ def _board(result: DatasetsResult) -> Board:
             BoardRow(
                 rank=int(result.rank[run]),
                 name=result.runs[run],
-                score=f"{result.value[run]:.3f}",
+                score=f"{result.value[run]:.{digits}f}",
                 low=int(result.rank_set[run, 0]),
                 high=int(result.rank_set[run, 1]),
                 group=str(result.tier[run]),
