@@ -287,7 +287,8 @@ def test_latex_compiles(tables, tmp_path):
 def test_means_that_print_alike_are_all_bold():
     values = np.array([[[0.5, 0.7], [0.50001, 0.70001], [0.1, 0.2], [0.3, 0.4]]])
     made = sr.Scores(measures=["AP"], runs="abcd", topics="12", values=values)
-    lines = sr.compare(made, correction="holm").to_markdown(underline_second=True).splitlines()
+    result = sr.compare(made, correction="holm")
+    lines = result.to_markdown(underline_second=True, digits=4).splitlines()
     assert [line.count("**0.6000**") for line in lines[2:4]] == [1, 1]
     assert "<u>0.3500</u>" in lines[4]
 

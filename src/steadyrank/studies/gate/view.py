@@ -95,7 +95,8 @@ def _unjudged(result: GateResult, rows: list[GateRow]) -> list[Finding]:
         what = (
             f"{some([row.measure for row in plain])}: {share:.0%} of the baseline's documents are"
         )
-        text = f"{what} unjudged and count as not relevant: too few are judged to estimate their chances."
+        few = "too few are judged to estimate their chances"
+        text = f"{what} unjudged and count as not relevant: {few}."
         values = {"share": share, "measures": [row.measure for row in plain]}
         said.append(Finding("gate.unjudged", text, values))
     return said
