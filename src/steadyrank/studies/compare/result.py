@@ -429,7 +429,8 @@ class CompareResult(Framed):
         if self.is_corrected_t and self.n_comparisons > 1:
             # The paragraph for a paper has it in full; a caption has two lines.
             how = f"corrected t, max-t over {self.family}{self._drawn()}"
-        return f"{self.measure}: {how}; alpha {self.alpha:g}; {self.topics_words(dropped)}{more}; steadyrank {__version__}."
+        n = f"{self.topics_words(dropped)}{more}; steadyrank {__version__}"
+        return f"{self.measure}: {how}; alpha {self.alpha:g}; {n}."
 
     def to_frame(self) -> pd.DataFrame:
         """The pairs as a frame, those in segments below the others, which have none."""
