@@ -108,7 +108,7 @@ class Output:
     describe: bool = False
     """Whether a paragraph for a paper ends the text."""
     digits: int | None = None
-    """Decimals in tables; None of a command that does not let them be chosen."""
+    """Decimals in tables; None unless they were chosen."""
     seed: int
     jobs: int | None
     scheduler: str | None
@@ -165,6 +165,9 @@ def gathered_output(function: Callable[..., Any]) -> Callable[..., Any]:
         plot = options.pop("plot", None)
         check_files(output, plot)
         given: Any = {name: options.pop(name) for name in names if name in options}
+        source = click.get_current_context().get_parameter_source
+        if source("digits") is click.core.ParameterSource.DEFAULT:
+            given["digits"] = None
         if given.get("figure_width") is not None and plot is None:
             raise InputError("--figure-width is that of --plot FILE: give that as well")
         chosen = choose_format(_one_form(form), output, suffixes, draws=draws)

@@ -543,7 +543,7 @@ def test_sparse_judgments_get_a_verdict_and_one_line():
     row = sparse.measures[0]
     assert (sparse.verdict, row.unjudged, row.unjudged_share) == ("pass", "not-relevant", 0.75)
     told = said(sparse)["gate.unjudged"]
-    words = "Unjudged documents (75% of the baseline's) count as not relevant by nDCG@4: nothing"
+    words = "nDCG@4: 75% of the baseline's documents are unjudged and count as not relevant"
     assert told.text.startswith(words)
     assert row.lowest < row.difference
     bounded = sr.gate(*sparsely_judged(1), unjudged="bounded", **options)
@@ -551,6 +551,7 @@ def test_sparse_judgments_get_a_verdict_and_one_line():
     both = sr.gate(*sparsely_judged(2), measures={"nDCG@4": 0.01, "P@2": 0.5, "Bpref": 0.01})
     assert [r.unjudged for r in both.measures] == ["prior", "prior", "not-relevant"]
     assert [r.unjudged_share for r in both.measures] == [0.5, 0.5, 0.5]
+    assert not any("count as not relevant" in finding.text for finding in VIEW.findings(both))
     assert list(sparse.to_frame().columns) == list(deep.to_frame().columns)
     assert not {"unjudged", "unjudged_share", "sweep"} & set(sparse.to_frame().columns)
 
@@ -565,6 +566,8 @@ def test_holes_that_change_nothing_leave_the_verdict():
     )
     assert (worse.verdict, worse.measures[0].lowest) == ("fail", worse.measures[0].highest)
     assert worse.measures[0].is_certain
+    text = said(worse)["gate.verdict"].text
+    assert text.endswith("the margin of 0.1, whatever the grades of 60 unjudged documents.")
     turned = sr.gate(
         {"a": ranked("d0", "new", "d5")},
         {"b": ranked("new", "d0", "d5")},

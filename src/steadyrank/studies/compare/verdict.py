@@ -16,7 +16,7 @@ from steadyrank.present.view import Finding
 from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.stats.run_means import SAME_MEAN
 from steadyrank.studies.compare.result import CompareResult
-from steadyrank.words import listed, number_word, typeset
+from steadyrank.words import enough_digits, listed, number_word, typeset
 
 MOST_NAMES = 2
 """Runs that a verdict names."""
@@ -98,7 +98,9 @@ def lead(result: CompareResult, study: str = "compare") -> Finding | None:
         limits = sign * result.interval[place][::sign]
         is_significant = bool(result.significant[place])
     names = result.runs[first], result.runs[second]
-    means = f"{names[0]} {result.mean[first]:.3f}, {names[1]} {result.mean[second]:.3f}"
+    digits = enough_digits([result.mean[first], result.mean[second]], 3)
+    form = f".{digits}f"
+    means = f"{names[0]} {result.mean[first]:{form}}, {names[1]} {result.mean[second]:{form}}"
     values = {"a": names[0], "b": names[1], "difference": gap}
     if result.flag[place] == TOO_FEW:
         return Finding(f"{study}.lead", f"{means}; they share too few topics to compare.", values)
@@ -106,7 +108,8 @@ def lead(result: CompareResult, study: str = "compare") -> Finding | None:
     is_shared = abs(gap - (result.mean[first] - result.mean[second])) > SAME_MEAN
     on = f"; shared {'judges' if result.judges else 'topics'}" if is_shared else ":"
     ends = limits.tolist()
-    text = f"{means}{on} {typeset(f'{gap:+.3f}')} {signed_interval(ends, '+.3f').text}."
+    by = typeset(f"{gap:+{form}}")
+    text = f"{means}{on} {by} {signed_interval(ends, f'+{form}').text}."
     values |= {"interval": ends, "significant": is_significant}
     return Finding(f"{study}.lead", text, values)
 

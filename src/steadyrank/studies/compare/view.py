@@ -35,7 +35,16 @@ from steadyrank.studies.compare.paper_table import BETTER, LABEL, WORSE, paper_c
 from steadyrank.studies.compare.result import CORRECTIONS, CompareResult, CompareTable, better_first
 from steadyrank.studies.compare.testing import Segments
 from steadyrank.studies.compare.verdict import lead, significant, verdict
-from steadyrank.words import MISSING, best_words, by_number, counted, listed, pvalue_words, some
+from steadyrank.words import (
+    MISSING,
+    best_words,
+    by_number,
+    counted,
+    enough_digits,
+    listed,
+    pvalue_words,
+    some,
+)
 
 Results = Sequence[CompareResult]
 """One per measure, the one that ranks the runs first."""
@@ -682,7 +691,7 @@ def compare_text(
     result: CompareResult | CompareTable,
     form: str,
     *,
-    digits: int = 4,
+    digits: int | None = None,
     show: Sequence[str] = (),
     underline_second: bool = False,
     label: str = LABEL,
@@ -707,6 +716,8 @@ def compare_text(
             view = replace(VIEW, tables=(runs, *VIEW.tables[1:]))
         return view.text(results, form, digits=digits, describe=describe, **looks)
     said = findings(results)[:MOST_FINDINGS] if form == "table" else []
+    if digits is None:
+        digits = max(enough_digits(one.mean) for one in results)
     table = paper_table(
         results, digits=digits, show=show, underline_second=underline_second, label=label
     )

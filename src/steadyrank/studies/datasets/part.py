@@ -19,7 +19,15 @@ from steadyrank.studies.datasets.study import datasets
 from steadyrank.studies.datasets.view import VIEW, findings, lead, verdict
 from steadyrank.studies.material import Material
 from steadyrank.studies.part import Findings, Front, Job, part_of
-from steadyrank.words import by_number, count_or_share, counted, roughly, size, swap_words
+from steadyrank.words import (
+    by_number,
+    count_or_share,
+    counted,
+    enough_digits,
+    roughly,
+    size,
+    swap_words,
+)
 
 
 def _run(job: Job) -> DatasetsResult:
@@ -66,6 +74,7 @@ def _front(result: DatasetsResult, others: Findings) -> Front:
 
 
 def _board(result: DatasetsResult) -> Board:
+    digits = enough_digits(result.value[result.order[:ROWS]], 3)
     return Board(
         title="Leaderboard",
         note=f"dot: rank; bar: ranks that it may have, {1 - result.alpha:.0%} confidence for each",
@@ -74,7 +83,7 @@ def _board(result: DatasetsResult) -> Board:
             BoardRow(
                 rank=int(result.rank[run]),
                 name=result.runs[run],
-                score=f"{result.value[run]:.3f}",
+                score=f"{result.value[run]:.{digits}f}",
                 low=int(result.rank_set[run, 0]),
                 high=int(result.rank_set[run, 1]),
                 group=str(result.tier[run]),

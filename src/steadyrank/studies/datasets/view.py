@@ -11,7 +11,7 @@ from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, W
 from steadyrank.studies.datasets.assumptions import assumptions
 from steadyrank.studies.datasets.result import AGGREGATES, DatasetPair, DatasetsResult
 from steadyrank.studies.datasets.study import lacking_words
-from steadyrank.words import best_words, chance, counted, interval, some, typeset
+from steadyrank.words import best_words, chance, counted, enough_digits, interval, some, typeset
 from steadyrank.words import size as size_words
 
 NOTICEABLE = 0.05
@@ -110,10 +110,11 @@ def lead(result: DatasetsResult) -> Finding:
     """The first two: their values, the difference and its interval."""
     first, second, difference, limits, is_significant = result.lead
     names, ends = (result.runs[first], result.runs[second]), limits.tolist()
-    gap = typeset(f"{difference:+.3f}")
+    form = f".{enough_digits([result.value[first], result.value[second]], 3)}f"
+    gap = typeset(f"{difference:+{form}}")
     text = (
-        f"{names[0]} {result.value[first]:.3f}, {names[1]} {result.value[second]:.3f}: {gap} "
-        f"{signed_interval(ends, '+.3f').text}."
+        f"{names[0]} {result.value[first]:{form}}, {names[1]} {result.value[second]:{form}}: "
+        f"{gap} {signed_interval(ends, f'+{form}').text}."
     )
     values = {"a": names[0], "b": names[1], "difference": difference, "interval": ends}
     return Finding("datasets.lead", text, values | {"significant": is_significant})

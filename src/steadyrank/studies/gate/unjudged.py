@@ -42,8 +42,8 @@ N_COMPLETIONS = 10
 FEWEST_KNOWN = 10
 """Judged documents, relevant and not, that the law requires of either kind."""
 
-N_BETWEEN = 32
-"""Completions between the lowest and the highest at which a certain verdict is looked at."""
+N_BETWEEN = 64
+"""Steps from the lowest completion to the highest, of one topic each where there are no more."""
 
 N_ASKED = 10
 
@@ -218,8 +218,8 @@ def _certain(
     ]
     if not any(moves):
         return certain
-    between = np.linspace(0.0, 1.0, N_BETWEEN + 2)[1:-1]
-    for share in (0.0, 1.0, *between):
+    n_steps = min(N_BETWEEN, max(len(part.topics) for part in parts))
+    for share in (0.0, 1.0, *np.linspace(0.0, 1.0, n_steps + 1)[1:-1]):
         if not any(map(operator.and_, certain, moves)):
             break
         there = [

@@ -84,18 +84,19 @@ def _unjudged(result: GateResult, rows: list[GateRow]) -> list[Finding]:
         )
         text = text or "Judge these documents, or count them as not relevant."
         said.append(Finding("gate.unjudged", text, {"n": len(first)}))
+    # Measures without bounds say nothing here: some leave unjudged documents out.
     plain = [
         row
         for row in result.measures
-        if row.unjudged == "not-relevant" and row.unjudged_share and not row.is_certain
+        if row.unjudged == "not-relevant" and row.is_certain is False and row.n_unjudged
     ]
     if result.unjudged == "auto" and plain:
         share = max(row.unjudged_share or 0.0 for row in plain)
-        names = some([row.measure for row in plain])
-        what = f"Unjudged documents ({share:.0%} of the baseline's)"
-        text = (
-            f"{what} count as not relevant by {names}: nothing says how likely they are relevant."
+        what = (
+            f"{some([row.measure for row in plain])}: {share:.0%} of the baseline's documents are"
         )
+        few = "too few are judged to estimate their chances"
+        text = f"{what} unjudged and count as not relevant: {few}."
         values = {"share": share, "measures": [row.measure for row in plain]}
         said.append(Finding("gate.unjudged", text, values))
     return said
@@ -163,6 +164,9 @@ def _slack(row: GateRow) -> float:
 def _verdict(result: GateResult, rows: list[GateRow]) -> Finding:
     """One sentence that begins with the verdict, with the row that it rests on most."""
     row = rows[0]
+    # Of several rows, each may have documents of its own: the sentence is about all.
+    is_certain = all(row.is_certain for row in rows) and row.n_unjudged
+    whatever = f", whatever the grades of {_n_documents(row)}" if is_certain else ""
     what = f"{row.name} {signed(row.difference)} (limits {_ends(row.interval)})"
     if result.is_rebuild:
         where = "within" if result.verdict == "pass" else "beyond"
@@ -170,15 +174,12 @@ def _verdict(result: GateResult, rows: list[GateRow]) -> Finding:
         what = f"{row.name} {signed(row.difference)}"
         clause = f"{what}: {where} ±{row.margin:.4f}, what a further build differs by ({builds})"
     elif result.verdict == "pass":
-        # Of several measures, each may have documents of its own: the sentence is about all.
-        is_certain = all(row.is_certain for row in rows) and row.n_unjudged
-        whatever = f", whatever the grades of {_n_documents(row)}" if is_certain else ""
         loss = f"a loss of more than {row.margin:g}" if row.margin else "any loss"
         clause = f"{what}: {loss} is excluded{whatever}"
     elif result.verdict == "fail":
         by = f"by more than the margin of {row.margin:g}"
         estimated = f"worse; the estimated loss exceeds the margin of {row.margin:g}"
-        clause = f"{what}: {f'worse, {by}' if _is_beyond(row) else estimated}"
+        clause = f"{what}: {f'worse, {by}' if _is_beyond(row) else estimated}{whatever}"
     elif result.verdict == "holes":
         ends = _ends((row.lowest or 0.0, row.highest or 0.0), " and ")
         clause = (
