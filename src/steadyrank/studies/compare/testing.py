@@ -189,11 +189,15 @@ def _judged(cube: FacetCube, pairs: np.ndarray, settings: CompareSettings) -> Ju
     return Judged(
         judges=cube.judges,
         cells=cube.cells,
+        shown=cube.shown,
         levels=cube.levels,
         is_fixed=is_fixed,
         decides=settings.test == "mixed",
         tests=judge_tests(cube.levels, pairs, is_fixed=True) if is_fixed else random,
         random=random,
+        every=random
+        if settings.baseline is None
+        else judge_tests(cube.levels, all_pairs(len(cube.systems))),
     )
 
 
@@ -347,14 +351,16 @@ def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> Com
 def _paired(one: Tested, corrected: Corrected, alpha: float) -> dict[str, Any]:
     """What follows from topics that runs share."""
     matrix, pairs, design, means = one.matrix, one.pairs, one.design, one.means
-    effects = effect_sizes(matrix, pairs, weights=design.weights)
+    decides = one.judged is not None and one.judged.decides
+    shown = one.judged.shown if one.judged is not None and decides else matrix
+    effects = effect_sizes(shown, pairs, weights=design.weights)
     binary = None
     if design.is_plain and not one.by_model:
         binary = binary_pairs(matrix, pairs, alpha=alpha, correction=corrected.correction)
     return {
         "mean": means,
         "pair_means": one.judged.tests.means
-        if one.judged is not None and one.judged.decides
+        if one.judged is not None and decides
         else _pair_means(matrix, pairs, design.weights),
         "effects": effects,
         "smallest_difference": _smallest(one, effects.sd, corrected.level),
@@ -414,8 +420,9 @@ def _judge_figures(one: Tested) -> dict[str, Any]:
         "n_missing": int(np.isnan(judged.cells).sum()),
         "standard_error": judged.random.standard_error,
         "standard_error_fixed": judged.random.standard_error_fixed,
-        "judges_narrow": judged.random.narrower(2 * len(judged.judges)),
-        "judges_ratio": judged.random.ratio,
+        # Of all pairs, whichever are compared: `stability` has these figures.
+        "judges_narrow": judged.every.narrower(2 * len(judged.judges)),
+        "judges_ratio": judged.every.ratio,
         "judges_lacking": {
             one.rows[row]: [judged.judges[place] for place in np.flatnonzero(lacking[row])]
             for row in np.flatnonzero(lacking.any(axis=1)).tolist()
