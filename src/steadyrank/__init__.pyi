@@ -80,14 +80,11 @@ from steadyrank.studies.gate.result import GateResult as GateResult
 from steadyrank.studies.gate.study import gate as gate
 from steadyrank.studies.holes.result import HolesResult as HolesResult
 from steadyrank.studies.holes.study import holes as holes
-from steadyrank.studies.instances.planning import InstancePlan as InstancePlan
-from steadyrank.studies.instances.planning import plan_instances as plan_instances
 from steadyrank.studies.instances.study import InstancesResult as InstancesResult
 from steadyrank.studies.instances.study import InstancesTable as InstancesTable
 from steadyrank.studies.instances.study import instances as instances
 from steadyrank.studies.judges.result import JudgesResult as JudgesResult
 from steadyrank.studies.judges.study import judges as judges
-from steadyrank.studies.plan.planner_page import planner_page as planner_page
 from steadyrank.studies.plan.result import PlanResult as PlanResult
 from steadyrank.studies.plan.study import plan as plan
 from steadyrank.studies.plotting import plot as plot

@@ -7,7 +7,7 @@ are said to be small, not rounded to nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -113,27 +113,19 @@ def some(names: Sequence[str], most: int = MOST_NAMES) -> str:
 
 
 def best_words(
-    names: Sequence[str],
-    total: int,
-    sure: str,
-    *,
-    n_rank_one: int = 0,
-    most: int = MOST_NAMES,
-    noun: str = "run",
+    names: Sequence[str], total: int, sure: str, *, most: int = MOST_NAMES, noun: str = "run"
 ) -> str:
-    """Which runs could be the best, and how many could by the ranks that hold for all at once.
+    """Which runs could be the best.
 
-    >>> best_words(["a", "b"], 9, "With 95% confidence", n_rank_one=4)
-    'With 95% confidence the best run is one of two: a and b. All ranks at once leave four.'
+    >>> best_words(["a", "b"], 9, "With 95% confidence")
+    'With 95% confidence the best run is one of two: a and b.'
     """
     if len(names) == total:
         return f"{sure} no {noun} can be ruled out as the best."
-    which = f" All ranks at once leave {number_word(n_rank_one)}."
-    which = which if n_rank_one > len(names) else ""
     if len(names) == 1:
-        return f"{sure} {names[0]} is the best of these {noun}s.{which}"
+        return f"{sure} {names[0]} is the best of these {noun}s."
     few = number_word(len(names))
-    return f"{sure} the best {noun} is one of {few}: {some(names, most)}.{which}"
+    return f"{sure} the best {noun} is one of {few}: {some(names, most)}."
 
 
 def level_words(alpha: float, comparisons: int = 1) -> str:
@@ -165,15 +157,26 @@ def percent(rate: float) -> str:
     return f"{rate:.0%}" if rate >= 0.0995 else f"{100 * rate:.2g}%"
 
 
-def swap_words(share: float, n_rows: int, rows: str = "runs") -> str:
+def roughly(share: float) -> str:
+    """A forecast, which is known to a point or two.
+
+    >>> roughly(0.0912), roughly(0.004)
+    ('about 9%', 'less than 1%')
+    """
+    return f"about {share:.0%}" if share >= 0.005 else "less than 1%"
+
+
+def swap_words(
+    share: float, n_rows: int, rows: str = "runs", said: Callable[[float], str] = percent
+) -> str:
     """How many pairs change their order, or with which probability the only one does.
 
-    >>> swap_words(0.17, 9), swap_words(0.17, 2)
-    ('17% of the pairs of runs change their order', 'the two runs swap with probability 17%')
+    >>> swap_words(0.17, 9), swap_words(0.17, 2, said=roughly)
+    ('17% of the pairs of runs change their order', 'the two runs swap with probability about 17%')
     """
     if n_rows == 2:
-        return f"the two {rows} swap with probability {percent(share)}"
-    return f"{percent(share)} of the pairs of {rows} change their order"
+        return f"the two {rows} swap with probability {said(share)}"
+    return f"{said(share)} of the pairs of {rows} change their order"
 
 
 def chance(share: float, n_draws: int = 1000) -> str:
@@ -273,6 +276,21 @@ def decimals_for(*values: float) -> str:
     """
     exponents = [Decimal(f"{x:.12g}").as_tuple().exponent for x in values if math.isfinite(x)]
     return f".{max(2, *(-int(exponent) for exponent in exponents))}f"
+
+
+def enough_digits(values: Iterable[float], least: int = 4) -> int:
+    """The fewest decimals, from `least` to 6, with which no two of the numbers look alike.
+
+    Numbers that six decimals do not tell apart count as one.
+
+    >>> enough_digits([0.25, 0.5]), enough_digits([0.25001, 0.25002]), enough_digits([0.2, 0.2], 3)
+    (4, 5, 3)
+    """
+    known = [value for value in values if math.isfinite(value)]
+    distinct = len({f"{value:z.6f}" for value in known})
+    return next(
+        d for d in range(least, 7) if d == 6 or len({f"{x:z.{d}f}" for x in known}) == distinct
+    )
 
 
 def filled(text: str, subject: Any) -> str:

@@ -262,6 +262,15 @@ def test_history(folder, capsys):
     assert (code, "this history began with different judgments" in err) == (2, True)
 
 
+@pytest.mark.parametrize("date", ["abc", "9" * 30, "1.5"])
+@pytest.mark.parametrize("where", [("--history", "kept"), ("--plot", "figure.pdf")])
+def test_a_date_that_is_none_is_bad_input(folder, capsys, monkeypatch, date, where):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", date)
+    code, _, err = gate(capsys, "same", *where)
+    assert (code, err.count("\n")) == (2, 1)
+    assert f"SOURCE_DATE_EPOCH is '{date}': give whole seconds since 1970" in err
+
+
 def test_a_history_is_shown_without_a_gate(folder, capsys):
     for candidate in ("same", "worse"):
         gate(capsys, candidate, "--history", "kept")

@@ -131,7 +131,7 @@ def test_json_is_the_librarys_result(capsys, scores):
     )
     rows = [
         row | {"topics_needed_interval": list(row["topics_needed_interval"])}
-        for row in result.rows()
+        for row in result.told()
     ]
     assert shown["pairs"] == rows
     for level, expected in zip(shown["levels"], result.levels, strict=True):
@@ -294,7 +294,7 @@ def test_sizes_are_lists_with_ellipses():
         (("--baseline", "rum1"), "did you mean 'run1'"),
         (("--plot", "rates.gif"), "ends in .svg, .png or .pdf"),
         (("--plot", "nowhere/rates.svg"), "the folder nowhere does not exist"),
-        (("--plot", "x.svg", "-o", "x.svg"), "the figure would overwrite the result"),
+        (("--plot", "x.svg", "-o", "x.svg"), "are the same file: name two files"),
         (("qrels", "run"), "either QRELS RUN... or scores, not both"),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections import Counter
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from commanding import call
 import steadyrank as sr
 from steadyrank.cli import COMMANDS, group
 from steadyrank.stats.planning.needed_topics import needed_topics
+from steadyrank.stats.planning.variance import pair_df
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*no relevant document")
 
@@ -48,8 +50,14 @@ def test_a_pilot_alone_is_planned_for_its_first_two_runs_and_a_grid(capsys):
     first, *grid = shown["differences"]
     assert (first["a"], first["b"]) == tuple(scores.runs[run] for run in order[:2])
     assert first["difference"] == pytest.approx(apart.mean())
-    needed = needed_topics(apart.mean(), apart.var(ddof=1), len(apart))
-    assert first["topics"] == needed.topics
+    found = needed_topics(
+        apart.mean(),
+        apart.var(ddof=1),
+        len(apart),
+        variance_df=pair_df(apart[None])[0],
+        corrected=True,
+    )
+    assert (first["topics"], first["topics_assured"]) == (found.topics, found.assured)
     assert (shown["method"], shown["paired"], shown["given_topics"]) == ("ttest", True, 30)
     assert len(grid) >= 3
     for row in grid:
@@ -57,7 +65,7 @@ def test_a_pilot_alone_is_planned_for_its_first_two_runs_and_a_grid(capsys):
         assert (row["topics"], row["a"]) == (asked.topics, None)
         assert row["topics_interval"] == list(asked.topics_interval)
     assert shown["findings"][0]["id"] == "plan.first_two"
-    assert f"requires {first['topics']:,} topics" in shown["findings"][0]["text"]
+    assert f"{first['topics_assured']:,} topics will do" in shown["findings"][0]["text"]
 
 
 def test_csv_of_a_pilot_alone_has_a_row_per_difference(capsys):
@@ -253,17 +261,20 @@ def test_runs_and_judgments_that_are_swapped_are_told(capsys):
     assert "runs: expected a file of judgments, got a folder" in err
 
 
-def test_an_interval_that_ends_at_0_has_its_sentence():
-    from steadyrank.present.cells import OPEN_WORDS
+def test_a_limit_that_is_not_bounded_is_a_dash():
     from steadyrank.present.view import Col, TableSpec, make_table
-    from steadyrank.stats.pairs.decisions import OPEN_END
 
     spec = TableSpec(
         id="t", rows=lambda ends: [{"interval": ends}], columns=(Col("interval", form="change"),)
     )
-    assert make_table(spec, (OPEN_END, 0.2181)).caption == OPEN_WORDS
-    assert make_table(spec, (-0.2181, -OPEN_END)).caption == OPEN_WORDS
-    assert make_table(spec, (0.0, 0.2181)).caption == ""
+
+    def shown(*ends):
+        return make_table(spec, ends).rows[0][0].text
+
+    assert shown(math.nan, 0.2181) == "[–, +0.2181]"
+    assert shown(-0.2181, math.nan) == "[−0.2181, –]"
+    assert shown(math.nan, math.nan) == "–"
+    assert make_table(spec, (math.nan, 0.2181)).caption == ""
 
 
 def test_the_measure_by_default_is_told_with_the_reason(capsys):

@@ -25,7 +25,7 @@ def test_it_writes_a_track_and_a_report_and_prints_the_answer(tmp_path, capsys, 
     said = capsys.readouterr()
     lines = said.out.splitlines()
     assert lines[0].startswith("okapi_long leads")
-    assert lines[1].startswith("Mean nDCG@10 ")
+    assert lines[1].startswith("okapi_long 0.")
     assert f"The page: {out / 'report.html'}" in lines
     assert said.err == ""
     page = (out / "report.html").read_text("utf-8")
@@ -75,7 +75,6 @@ def test_every_study_of_one_collection_has_an_answer(tmp_path):
     assert result.results["judges"].of("second").confusion.n_documents > 400
     page = (out / "report.html").read_text("utf-8")
     assert "18 runs of which the run information gives no shards are left out." in page
-    assert 'class="slider" id="plan-slider"' in page
 
 
 def test_a_simulated_track_keeps_its_truth(tmp_path):

@@ -280,7 +280,7 @@ def test_the_last_verdict_counts_and_shares_stand_largest_first():
     assert [(bar.link, bar.text) for bar in screen.bars] == [
         ("simulate", "30%"),
         ("topics", "10%"),
-        ("holes", "< 0.1%"),
+        ("holes", "< 1%"),
     ]
     assert [one.id for one in said_first(fronts)] == [
         "datasets.verdict",
@@ -442,13 +442,12 @@ def test_tiles_are_what_these_topics_show_and_what_would_settle_the_lead():
     }
     assert tiles["compare.significant"].figure == f"{result.significant.mean():.0%}"
     assert tiles["compare.significant"].text == "of 153 pairs differ significantly"
-    smallest = float(np.nanmedian(result.smallest_difference))
+    smallest = float(np.sqrt(np.mean(result.smallest_difference**2)))
     assert tiles["compare.detectable"].figure == f"{smallest:.3f}"
-    (row,) = topics.rows([topics.pair(result.order[0], result.order[1])])
-    low, high = row["topics_needed_interval"]
-    needed = f"≥ {low:,}" if high is None else f"{row['topics_needed']:,}"
-    assert tiles["topics.needed"].figure == needed
-    assert tuple(tiles["topics.needed"].values["topics_needed_interval"]) == (low, high)
+    (row,) = topics.told([topics.pair(result.order[0], result.order[1])])
+    assert row["topics_assured"] > row["topics_needed_interval"][0]
+    assert tiles["topics.needed"].figure == f"{row['topics_assured']:,}"
+    assert tiles["topics.needed"].values["topics_assured"] == row["topics_assured"]
     clear = fronts_of(findings_of(s := scores_of(0.9, 0.3), topics=sr.topics(s, n_trials=10)))
     assert clear["topics"].tiles == (), "nothing is left to settle"
 
@@ -458,5 +457,5 @@ def test_a_baseline_is_what_the_topics_would_separate_from():
     topics = sr.topics(scores, n_trials=10, comparisons=3)
     findings = findings_of(scores, settings=Settings(baseline="run2"), topics=topics)
     (tile,) = fronts_of(findings)["topics"].tiles
-    assert tile.text == "topics to separate run1 from run2; there are 30"
+    assert tile.text == "topics to separate run1 from run2 (80% assurance); there are 30"
     assert {tile.values["a"], tile.values["b"]} == {"run1", "run2"}

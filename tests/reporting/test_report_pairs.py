@@ -23,7 +23,7 @@ from steadyrank.studies.simulate.part import PART as SIMULATE
 from steadyrank.studies.simulate.result import documents_share
 from steadyrank.studies.topics.result import needed_figure
 from steadyrank.studies.two_runs import TwoRuns, aligned_pairs
-from steadyrank.words import chance, percent, pvalue_words
+from steadyrank.words import chance, pvalue_words, roughly
 
 
 def results_of(n_runs=7, n_topics=25, measures=("AP", "RR"), gaps=False, seed=4):
@@ -121,13 +121,13 @@ def test_reversals_and_topics_are_those_of_topics(results, panel):
     topics = results["topics"]
     for a, b in every_pair(panel):
         one, other = (topics.runs.index(panel.names[run]) for run in (a, b))
-        (row,) = topics.rows([topics.pair(one, other)])
+        (row,) = topics.told([topics.pair(one, other)])
         p = panel.place(a, b)
-        assert panel.fields["reversed"][p] == percent(row["expected_reversal"])
+        assert panel.fields["reversed"][p] == roughly(row["expected_reversal"])
         needed = panel.fields["needed"][p]
         assert needed.startswith("none" if row["significant"] else f"{needed_figure(row)} for a")
         said = panel.text("{repeated}", a, b)
-        assert said.endswith(f"reverses it with probability {percent(row['expected_reversal'])}")
+        assert said.endswith(f"reverses it with probability {roughly(row['expected_reversal'])}")
 
 
 def test_equal_means_have_no_order_that_other_topics_reverse():
@@ -156,7 +156,7 @@ def test_other_measures_have_their_own_decisions(results, panel):
 def test_sentences_are_filled_and_names_are_left_alone(panel):
     said = panel.text(panel.sentence, 0, 1)
     assert panel.names[0] in said
-    assert "max-t correction over 21 comparisons" in said
+    assert "corrected t, max-t over 21 comparisons" in said
     # A name that looks like a place for a name is no such place.
     assert set(re.findall(r"\{\w+\}", said)) <= {"{a}"}
     assert said.count("{a}") == 2

@@ -11,7 +11,6 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.studies.topics.result import needed_figure
-from steadyrank.words import size
 
 
 def leaderboard(lead, n_runs=18, n_topics=50):
@@ -47,7 +46,7 @@ def test_every_number_of_topics_for_the_leader_and_its_rival_is_the_same(
     )
     topics, compared = result.results["topics"], result.results["compare"][0]
     assert not compared.significant[0]
-    (row,) = topics.rows([topics.pair(0, 1)])
+    (row,) = topics.told([topics.pair(0, 1)])
     assert topics.comparisons == len(compared.pairs) == 153
     tables = embedded(result.path)
     shown = {
@@ -56,10 +55,8 @@ def test_every_number_of_topics_for_the_leader_and_its_rival_is_the_same(
     }
     assert set(shown.values()) == {needed_figure(row)}, shown
     (tile,) = [tile for tile in result.page.first.tiles if tile.id == "topics.needed"]
-    low = row["topics_needed_interval"][0]
-    assert tile.figure == (
-        f"≥ {low}" if row["topics_needed"] is None else size(row["topics_needed"])
-    )
+    assert tile.figure == needed_figure(row)
+    assert row["topics_assured"] > 50, "never the lower end of an interval"
     assert (row["topics_needed"] is None) == (lead == 0.001), "with an interval, or a bound alone"
 
 
@@ -77,9 +74,12 @@ def test_every_number_of_topics_for_a_difference_that_matters_is_the_same(tmp_pa
     shown = dict(zip(table.header, cells, strict=True))
     assert shown["topics"] == f"{plan.topics:,}"
     assert shown["95% interval (topics)"] == f"[{low:,}, {high:,}]"
-    (said,) = [line for line in section.answer if line.startswith("A difference of 0.05 in AP")]
-    assert f"requires {plan.topics:,} topics (95% interval {low:,} to {high:,})" in said
-    assert "alpha 0.05 over 153 comparisons" in said
+    (said,) = [line for line in section.answer if "for 0.05 in AP" in line]
+    assert said.startswith(
+        f"{plan.topics_assured:,} topics will do with 80% assurance ({plan.topics:,}"
+    )
+    assert "power 0.8 over 153 comparisons" in said
+    assert shown["topics (80% assurance)"] == f"{plan.topics_assured:,}"
 
 
 def test_teams_left_out_do_not_answer_it_by_another_variance(tmp_path, drawn_nowhere):

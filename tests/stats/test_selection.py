@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.special import ndtr
 
 from steadyrank.stats.run_means import (
     adjusted_means,
     expected_means,
     intervals_as_picked,
-    kept_order,
     mean_intervals,
 )
 
@@ -30,44 +28,20 @@ def true_means(kind, n_runs, rng):
 @pytest.mark.parametrize("kind", ["equal", "close", "long tail", "one broken"])
 @pytest.mark.parametrize(("n_runs", "n_topics"), [(10, 25), (40, 43)])
 def test_what_is_expected_of_the_leader_comes_true(kind, n_runs, n_topics):
-    # 150 experiments; the Monte Carlo error of each average is below .0025 and .02.
+    # 150 experiments; the Monte Carlo error of the average is below .0025.
     rng = np.random.default_rng([n_runs, n_topics])
     sd = 0.12
-    bias, plain_bias, stated, plain, happened = [], [], [], [], []
+    bias, plain_bias = [], []
     for _ in range(150):
         true = true_means(kind, n_runs, rng)
         scores = true[:, None] + rng.normal(0, sd, (n_runs, n_topics)) + rng.normal(size=n_topics)
         means = adjusted_means(scores)
-        first, second = np.argsort(-means)[:2]
+        first = np.argmax(means)
         expected = expected_means(scores)
         centre = scores.mean() - true.mean()
         bias.append(expected.mean[first] - true[first] - centre)
         plain_bias.append(means[first] - true[first] - centre)
-        pair = np.array([[first, second]])
-        stated.append(kept_order(scores, pair, expected)[0])
-        z = scores[first] - scores[second]
-        plain.append(ndtr(z.mean() / np.sqrt(2 * z.var(ddof=1) / n_topics)))
-        happened.append(ndtr((true[first] - true[second]) / (sd * np.sqrt(2 / n_topics))))
     assert abs(np.mean(bias)) < 0.4 * np.mean(plain_bias)
-    assert abs(np.mean(stated) - np.mean(happened)) < 0.06
-    assert abs(np.mean(stated) - np.mean(happened)) < np.mean(plain) - np.mean(happened)
-
-
-def test_two_runs_have_the_flat_prior():
-    scores = np.random.default_rng(1).random((2, 30))
-    expected = expected_means(scores)
-    np.testing.assert_array_equal(expected.mean, scores.mean(axis=1))
-    z = scores[0] - scores[1]
-    wanted = ndtr(z.mean() / np.sqrt(2 * z.var(ddof=1) / 30))
-    np.testing.assert_allclose(kept_order(scores, np.array([[0, 1]]), expected), wanted)
-
-
-def test_both_directions_add_up_to_one():
-    scores = np.random.default_rng(2).random((6, 20))
-    pairs = np.array([[0, 1], [2, 5], [3, 3]])
-    expected = expected_means(scores)
-    there, back = (kept_order(scores, p, expected) for p in (pairs, pairs[:, ::-1]))
-    np.testing.assert_allclose(there + back, 1.0, rtol=1e-12)
 
 
 def test_runs_far_apart_stay_where_they_are():

@@ -13,6 +13,7 @@ from steadyrank.cli.inputs import (
     facet_from_option,
     judge_option,
     load_graded,
+    note_judges,
     scores_options,
 )
 from steadyrank.cli.output import Output, emit, tell
@@ -37,8 +38,7 @@ test_options = opt.options(
         "[default: t; randomized-tukey for --discriminative-power; systems with several runs have "
         "a mixed model]; welch for runs on different topics.",
         f"--correction [{'|'.join(CORRECTIONS)}]": "Correct for multiple comparisons [default: "
-        "maxt for t tests of all pairs of three or more runs; none for the Tukey tests; otherwise "
-        "holm].",
+        "maxt for t tests; none for the Tukey tests; otherwise holm].",
         "--family [measure|all] = measure": "Correct the comparisons of each measure together, or "
         "those of all measures.",
         **opt.ALPHA,
@@ -51,12 +51,10 @@ test_options = opt.options(
             "fixed].",
             {"type": click.Choice(["judge"])},
         ),
-        "--interval [t|percentile|bca|studentized]": "Compute intervals of the differences this "
-        "way [default: the test's own, simultaneous].",
         "--samples n_samples 1.. = 10000": "Draw this many samples in resampling tests and in "
         "maxt.",
-        "--mode [sound|paper] = sound": "Compute resampling p-values as (1 + count) / (1 + B), or "
-        "as the papers' count / B.",
+        "--mode [sound|paper] = sound": "Correct t for skewness and compute resampling p-values as "
+        "(1 + count) / (1 + B); or take Student's t and the papers' count / B.",
         "--alternative [two-sided|greater] = two-sided": "Test this alternative; one-sided for the "
         "bootstrap test only.",
     }
@@ -77,6 +75,7 @@ showing_options = opt.together(
             "--show [interval|sd|p|d] ...": "Show intervals, standard deviations, p-values or "
             "effect sizes beside the means; repeat for more.",
             "--underline-second": "Underline the second highest mean in the table.",
+            "--simultaneous": "Show the ranks that hold for all runs at once, too.",
         }
     ),
     opt.plot_option("the differences, or what --plot-kind names,"),
@@ -92,16 +91,7 @@ showing_options = opt.together(
     opt.digits_option,
 )
 
-OWN_OPTIONS = (
-    "correction",
-    "family",
-    "baseline",
-    "by",
-    "fixed",
-    "interval",
-    "topic_info",
-    "cluster_from",
-)
+OWN_OPTIONS = ("correction", "family", "baseline", "by", "fixed", "topic_info", "cluster_from")
 
 
 @subcommand("compare")
@@ -123,6 +113,7 @@ def command(
     plot_kind: str | None,
     show: tuple[str, ...],
     underline_second: bool,
+    simultaneous: bool,
     judge_files: tuple[str, ...],
     facet_from: str | None,
     **options: Any,
@@ -150,7 +141,9 @@ def command(
     from steadyrank.studies.compare.view import compare_text, pairs_text
 
     options |= {"test": options["test"] or "t", "fixed": options["fixed"] or ()}
-    _check_pairs(scores, options["baseline"], output.quiet)
+    systems = () if options["by"] == "run" else scores.run_info.get("system", ())
+    rows = {own or run for own, run in zip(systems or scores.runs, scores.runs, strict=True)}
+    _check_pairs(len(rows), len(scores.measures), options["baseline"], output.quiet)
     with output.progress("blocks of samples") as progress:
         result = compare(scores, progress=progress, **options)
     if output.format in ("csv", "json"):
@@ -158,20 +151,20 @@ def command(
             pieces = pairs_text(result, output.format, progress=progress, describe=output.describe)
             emit(pieces, output.path)
     else:
-        output.show(compare_text, result, show=show, underline_second=underline_second)
+        shown = {"underline_second": underline_second, "simultaneous": simultaneous}
+        output.show(compare_text, result, show=show, **shown)
     output.draw(result, kind=plot_kind or ("segments" if in_segments else None))
 
 
-def _check_pairs(scores: Scores, baseline: str | None, quiet: bool) -> None:
+def _check_pairs(n_rows: int, n_measures: int, baseline: str | None, quiet: bool) -> None:
     """Refuse beforehand to compare more pairs than memory holds; of many, say what they take."""
     from steadyrank.compute.memory import check_memory
 
-    n_runs = len(scores.runs)
-    pairs = (n_runs - 1 if baseline else n_runs * (n_runs - 1) // 2) * len(scores.measures)
+    few = (n_rows - 1) * n_measures
+    pairs = few if baseline else few * n_rows // 2
     instead = "give a --baseline, or fewer runs or measures"
     check_memory(PAIR_BYTES * pairs, f"{pairs:,} pairs", instead)
     if pairs > MANY_PAIRS and baseline is None and not quiet:
-        few = (n_runs - 1) * len(scores.measures)
         tell(f"comparing {pairs:,} pairs takes minutes; with --baseline RUN they are {few:,}")
 
 
@@ -183,6 +176,7 @@ def _other_answer(scores: Scores, audit: bool, output: Output, options: dict[str
     from steadyrank.studies.compare.power import DEFAULT_TEST, discriminative_power
     from steadyrank.studies.compare.study import compare
 
+    note_judges(scores)
     scores = averaged_facets(scores)
     question = "--audit" if audit else "--discriminative-power"
     of_family = ("correction", "baseline") if audit else ()

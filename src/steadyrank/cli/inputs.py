@@ -122,18 +122,30 @@ def one_measure_option(command: str, default: str, refusal: str, text: str) -> o
     return opt.together(opt.options({"-m --measure M ...": (text, how)}), opt.rel_option)
 
 
-def load_scores(inputs: Inputs, output: Output, default_measures: tuple[str, ...] = ()) -> Scores:
+def load_scores(
+    inputs: Inputs,
+    output: Output,
+    default_measures: tuple[str, ...] = (),
+    *,
+    counts_judges: bool = False,
+) -> Scores:
     """The scores that the arguments of a study command stand for.
 
-    Without a measure by default, that is the first one of `evaluate`.
+    Without a measure by default, that is the first one of `evaluate`. Whose view the scores are is
+    said, unless the study `counts_judges` as a sample.
     """
     files = score_files(inputs)
     if files is not None:
         scores = read_score_files(files, inputs)
         from steadyrank.data.read.run_info import describe_scores
+        from steadyrank.data.read.run_names import with_chosen_names
 
         about = ("run_info", "team_from", "system_from")
-        return describe_scores(scores, **{key: inputs.reading[key] for key in about})
+        scores = describe_scores(scores, **{key: inputs.reading[key] for key in about})
+        scores = with_chosen_names(scores, inputs.reading["names"])
+        if not counts_judges:
+            note_judges(scores)
+        return scores
     qrels, runs = qrels_and_runs(inputs.files)
     tell_if_compiling(output.quiet)
     from steadyrank.measures.evaluate import evaluate
@@ -158,6 +170,15 @@ def qrels_and_measures(
 
     judged = judgments_of(qrels)
     return judged, default_measures(judged)[:n_default]
+
+
+def note_judges(scores: Scores) -> None:
+    """Have it said at the end whose view means over judges are."""
+    from steadyrank.data.facets import judges_words
+
+    if judges := list(dict.fromkeys(filter(None, scores.run_info.get("judge", ())))):
+        note = f"this is {judges_words(judges)}"
+        click.get_current_context().meta.setdefault(NOTES, []).append(note)
 
 
 def tell_of_default(scores: Scores) -> None:
@@ -189,7 +210,7 @@ def load_graded(
 ) -> Scores:
     """The scores with judges and answers, from names of runs or from several judgments."""
     if not judge_files:
-        scores = load_scores(inputs, output)
+        scores = load_scores(inputs, output, counts_judges=True)
     elif inputs.has_scores:
         raise InputError("--judge evaluates runs: scores have a column judge instead")
     else:
@@ -332,11 +353,4 @@ def read_score_files(files: dict[str, str] | tuple[str, ...], inputs: Inputs) ->
         from steadyrank.measures.evaluate import with_missing
 
         scores = with_missing(scores, inputs.reading["missing"])
-    check_scores(scores.values)
-    if inputs.reading["names"] is None:
-        return scores
-    from steadyrank.data.read.run_names import chosen_names, read_names, runs_with_files
-
-    chosen = chosen_names(read_names(inputs.reading["names"]), runs_with_files(scores))
-    named = (name or run for name, run in zip(chosen, scores.runs, strict=True))
-    return replace(scores, runs=tuple(named))
+    return scores

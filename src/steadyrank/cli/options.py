@@ -267,7 +267,12 @@ output_options = output_options_with()
 describe_option = output_options_of(
     {"--describe": "End with a paragraph for a paper: what was compared, how, and what was found."}
 )
-digits_option = output_options_of({"--digits 0..15 = 4": "Print this many decimals in tables."})
+digits_option = output_options_of(
+    {
+        "--digits 0..15 = 4": "Print this many decimals in tables; unless given, more where means "
+        "would look alike."
+    }
+)
 
 name_option = reading_options_of(
     {"--name-from [tag|file] = tag": "Name runs by their tag column or by their files."}
@@ -412,7 +417,6 @@ PLANNING: Mapping[str, Help] = {
     "--minimum-difference D float": "Plan to show this difference between the best and the worst "
     "system, or between two.",
     "--systems M int": "Plan for an ANOVA of M systems.",
-    "--formula [exact|nagata] = exact": "Use exact distributions, or the published approximations.",
     "--paired/--unpaired": (
         "Plan a ttest or interval of systems on the same topics, or on different ones [default: "
         "paired].",

@@ -108,7 +108,7 @@ class Output:
     describe: bool = False
     """Whether a paragraph for a paper ends the text."""
     digits: int | None = None
-    """Decimals in tables; None of a command that does not let them be chosen."""
+    """Decimals in tables; None unless they were chosen."""
     seed: int
     jobs: int | None
     scheduler: str | None
@@ -126,9 +126,12 @@ class Output:
         """Emit the text of a result in the format that was chosen."""
         how |= {"describe": True} if self.describe else {}
         how |= {} if self.digits is None else {"digits": self.digits}
+        from steadyrank.data.read.run_names import read_names
         from steadyrank.present.run_names import names_of, shown_as
 
-        with shown_as(names_of(result)):
+        chosen = click.get_current_context().params.get("names")
+        own = () if chosen is None else read_names(chosen).values()
+        with shown_as(names_of(result, own)):
             emit(text_of(result, self.format, **how, **self._looks()), self.path)
 
     def _looks(self) -> dict[str, Any]:
@@ -162,6 +165,9 @@ def gathered_output(function: Callable[..., Any]) -> Callable[..., Any]:
         plot = options.pop("plot", None)
         check_files(output, plot)
         given: Any = {name: options.pop(name) for name in names if name in options}
+        source = click.get_current_context().get_parameter_source
+        if source("digits") is click.core.ParameterSource.DEFAULT:
+            given["digits"] = None
         if given.get("figure_width") is not None and plot is None:
             raise InputError("--figure-width is that of --plot FILE: give that as well")
         chosen = choose_format(_one_form(form), output, suffixes, draws=draws)
@@ -216,8 +222,6 @@ def check_files(output: str | None, plot: str | None) -> None:
     from steadyrank.present.figures import figure_format
 
     figure_format(plot)
-    if output is not None and Path(plot).absolute() == Path(output).absolute():
-        raise InputError(f"{plot}: the figure would overwrite the result: name two files")
 
 
 def emit(text: str | Iterable[str], path: str | None, *, exact: bool = False) -> None:
@@ -226,8 +230,9 @@ def emit(text: str | Iterable[str], path: str | None, *, exact: bool = False) ->
     No name in it acts on a terminal, unless the text is `exact`: TREC text for programs.
     """
     pieces = [text] if isinstance(text, str) else text
-    if not exact or (path is None and sys.stdout is not None and sys.stdout.isatty()):
-        pieces = map(for_terminal, pieces)
+    is_shown = path is None and sys.stdout is not None and sys.stdout.isatty()
+    if is_shown or not exact:
+        pieces = (for_terminal(piece, styled=is_shown) for piece in pieces)
     if path is not None:
         from steadyrank.compute.files import check_still_there, write_whole
 
@@ -335,11 +340,12 @@ class _Bar:
             if time.monotonic() - self.started < PATIENCE or finished == total:
                 return
             from rich.console import Console
+            from rich.markup import escape
             from rich.progress import Progress as RichProgress
 
             self.progress = RichProgress(console=Console(stderr=True), transient=True)
             self.progress.start()
-            self.task = self.progress.add_task(self.what, total=total)
+            self.task = self.progress.add_task(escape(one_line(self.what)), total=total)
         self.progress.update(self.task, completed=finished, total=total)
         if finished == total:
             self.close()  # Only one bar at a time may be alive, and the next may be due.

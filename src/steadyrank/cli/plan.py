@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from steadyrank.cli import options as opt
-from steadyrank.cli.command import same_command, subcommand
+from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, scores_options, split_assignment
-from steadyrank.cli.output import Output, check_folders, emit
+from steadyrank.cli.output import Output
 from steadyrank.errors import InputError
-
-PAGE = "planner.html"
 
 design_options = opt.options(
     {
@@ -20,6 +17,9 @@ design_options = opt.options(
         "--method [anova|ttest|interval]": "Plan for one-way ANOVA of M systems, a t test or an "
         "interval of two [default: ttest of a pilot without --systems, else anova].",
         **opt.PLANNING,
+        "--formula [corrected|exact|nagata]": "Plan for the corrected t test of compare, for the "
+        "published tests by exact distributions, or by the published approximations [default: "
+        "corrected for paired t tests of pilot data, else exact].",
         "--difference-variance V|pilot|95%|twice": "Use this variance of paired differences per "
         "topic; pilot: the mean over the pilot's pairs of runs; 95%: that percentile of them; "
         "twice: two times the variance [default: pilot where it has pairs].",
@@ -39,15 +39,6 @@ design_options = opt.options(
 @design_options
 @opt.topic_options
 @opt.plot_option("topics by difference and systems, and power by topics,")
-@opt.output_options_of(
-    {
-        "--page FILE": (
-            "Write a page to FILE (.html) with a slider from topics to certainty; without data, "
-            "for paired t tests and any variance.",
-            opt.WRITTEN_FILE,
-        )
-    }
-)
 @opt.describe_option
 @opt.digits_option
 @opt.output_options
@@ -57,7 +48,6 @@ def command(
     variances: tuple[str, ...],
     topic_info: str | None,
     cluster_from: str | None,
-    page: str | None,
     **demands: Any,
 ) -> None:
     """Compute how many topics a collection requires.
@@ -74,11 +64,6 @@ def command(
         "documents_per_topic": _by_name("--documents-per-topic", demands["documents_per_topic"]),
         "pool_depth": _by_name("--pool-depth", demands["pool_depth"]),
     }
-    _check_page(page, output)
-    if page is not None and _has_nothing(inputs, demands):
-        about = {"topic_info": topic_info, "cluster_from": cluster_from}
-        emit(_assumed_page(page, demands | about, output), None)
-        return
     pilot = None
     if _has_pilot(inputs, demands):
         from steadyrank.data.read.run_info import describe_topics
@@ -91,58 +76,6 @@ def command(
     result = plan(pilot, **demands)
     output.show(VIEW.text, result)
     output.draw(result)
-    if page is not None:
-        from steadyrank.studies.plan.planner_page import planner_page
-
-        planner_page(result, out=page, command=_same_page())
-
-
-def _check_page(page: str | None, output: Output) -> None:
-    """Refuse at once a page that could not be written, or that something else would overwrite."""
-    check_folders(page)
-    others = [Path(path).absolute() for path in (output.path, output.plot) if path is not None]
-    if page is not None and Path(page).absolute() in others:
-        raise InputError(f"{page}: the page would overwrite the result: name two files")
-
-
-def _has_nothing(inputs: Inputs, demands: dict[str, Any]) -> bool:
-    has_variance = demands["variance"] is not None or demands["difference_variance"] is not None
-    return not (inputs.files or inputs.has_scores or has_variance)
-
-
-OF_A_PLAN = ("width", "comparisons", "pool_depth", "topic_info", "cluster_from")
-"""Options that say nothing without data."""
-
-
-def _assumed_page(page: str, demands: dict[str, Any], output: Output) -> str:
-    """Write the page for any variance, of paired t tests unless a method is named."""
-    from steadyrank.studies.plan.planner_page import planner_page
-
-    for name in OF_A_PLAN:
-        if demands[name] not in (None, 1):
-            flag = "--" + name.replace("_", "-")
-            raise InputError(f"{flag} is for a plan: give --variance V or pilot data as well")
-    if output.path is not None or output.plot is not None or output.format != "table":
-        raise InputError(
-            "-o, --plot and --format are for a plan: give --variance V or pilot data as well"
-        )
-    if isinstance(demands["documents_per_topic"], dict):
-        raise InputError("--documents-per-topic: a page without data has one number, not NAME=K")
-    taken = (
-        "formula paired minimum_difference systems n_topics alpha beta documents_per_topic "
-        "minutes_per_document"
-    )
-    path = planner_page(
-        out=page,
-        method=demands["method"] or "ttest",
-        command=_same_page(),
-        **{name: demands[name] for name in taken.split()},
-    )
-    return f"The page: {path}\n"
-
-
-def _same_page() -> str:
-    return same_command("--page", PAGE)
 
 
 def _has_pilot(inputs: Inputs, demands: dict[str, Any]) -> bool:

@@ -32,7 +32,11 @@ report_options = opt.together(
             "--datasets TABLE": (
                 "Report on a leaderboard instead: scores of runs on several datasets.",
                 {"type": click.Path(exists=True, allow_dash=True)},
-            )
+            ),
+            "--drawn [datasets|types] = datasets": "Resample datasets of the leaderboard, or whole "
+            "types of them.",
+            "--aggregate [mean|mean-of-types|borda|wins] = mean": "Rank the runs of the "
+            "leaderboard by this.",
         }
     ),
     opt.options(
@@ -42,8 +46,8 @@ report_options = opt.together(
                 {"type": OutputFile(), "show_default": PAGE},
             ),
             "--force": "Write the page also to a FILE of another kind.",
-            "--budget TIME = 2m": "Plan for this much time, such as 90s, 2m or 1h; more time means "
-            "more samples.",
+            "--budget TIME = 2m": "Plan for this much time, such as 45s or 2m; below a minute, "
+            "studies draw fewer samples.",
             "--samples n_samples N 2..": "Draw N samples in every study, whatever the budget.",
             "--title TEXT": "Give the page this title.",
             "--card FILE": (
@@ -104,7 +108,7 @@ def command(
     that study possible. The findings are also printed, the most interesting first.
     """
     out, path = _places(out, output)
-    check_folders(out)
+    check_folders(out, options["card"])
     if not (
         force or out.lower().endswith(PAGES) or (Path(out).exists() and not Path(out).is_file())
     ):

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from steadyrank.present.table import Cell, Drilldown, Table
-from steadyrank.stats.pairs.decisions import OPEN_END
 from steadyrank.words import MISSING, typeset
 from steadyrank.words import interval as interval_text
 from steadyrank.words import pvalue as pvalue_text
@@ -88,18 +87,22 @@ def pvalue(value: float) -> Cell:
 
 
 def span(ends: Sequence[float] | None, form: str = ".4f") -> Cell:
-    """An interval, as a page shows it.
+    """An interval, as a page shows it; of a limit that is not known a dash.
 
     >>> span((0.1, 0.25), ".2f").text, span((0.1, math.inf), ".2f").text, span(None).text
     ('0.10 to 0.25', '0.10 to ∞', '–')
+    >>> span((math.nan, 0.25), ".2f").text
+    '– to 0.25'
     """
-    if ends is None or any(end is None or math.isnan(end) for end in ends):
+    if ends is None or all(end is None or math.isnan(end) for end in ends):
         return Cell(MISSING)
     low, high = (_end(end, form) for end in ends)
     return Cell(f"{low.text} to {high.text}", f"{low.value} to {high.value}")
 
 
-def _end(value: float, form: str) -> Cell:
+def _end(value: float | None, form: str) -> Cell:
+    if value is None or math.isnan(value):
+        return Cell(MISSING, MISSING)
     if math.isinf(value):
         return Cell(_endless(value), _endless(value))
     return Cell(format(value, form).replace("-", "−"), float(value))
@@ -130,28 +133,11 @@ def signed_interval(ends: Sequence[float] | None, form: str) -> Cell:
     """An interval in brackets with such numbers.
 
     >>> signed_interval((-math.inf, 0.25), "+.2f").text, signed_interval((math.nan, 1), "+.2f").text
-    ('[−∞, +0.25]', '–')
-    >>> signed_interval((OPEN_END, 0.25), "+.2f").text
-    '(0, +0.25]'
+    ('[−∞, +0.25]', '[–, +1.00]')
     """
-    if ends is None or any(math.isnan(end) for end in ends):
+    if ends is None or all(math.isnan(end) for end in ends):
         return Cell(MISSING)
-    texts = ["0" if abs(end) == OPEN_END else signed(end, form).text for end in ends]
-    first, last = ("(" if ends[0] == OPEN_END else "[", ")" if ends[1] == -OPEN_END else "]")
-    return Cell(f"{first}{', '.join(texts)}{last}")
-
-
-OPEN_WORDS = "(0, or 0): the sign is significant, the distance from 0 is not bounded."
-
-
-def open_words(texts: Iterable[str]) -> str:
-    """What a caption says of intervals that end at 0 without containing it, if there are any.
-
-    >>> open_words(["[0.1, 0.2]"]), open_words(["(0, +0.25]"]) == OPEN_WORDS
-    ('', True)
-    """
-    has_open = any(text.startswith("(0, ") or text.endswith(", 0)") for text in texts)
-    return OPEN_WORDS if has_open else ""
+    return Cell(f"[{', '.join(signed(end, form).text for end in ends)}]")
 
 
 def _endless(value: float) -> str:

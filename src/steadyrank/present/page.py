@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from steadyrank.present.pair_panel import PairPanel
 from steadyrank.present.run_names import RunNames
-from steadyrank.present.slider import PageSlider
 from steadyrank.present.table import Table
 
 if TYPE_CHECKING:
@@ -46,8 +45,6 @@ class Section:
     means_not: str = ""
     figures: tuple[PageFigure, ...] = ()
     tables: tuple[Table, ...] = ()
-    sliders: tuple[PageSlider, ...] = ()
-    """They stand before figures and tables."""
     warnings: tuple[str, ...] = ()
     why_not: str = ""
     is_open: bool = True
@@ -113,6 +110,8 @@ class FirstScreen:
     verdict: str
     line: str = ""
     """The lead, its interval, and whether it is significant."""
+    assumption: str = ""
+    """What another assumption would change."""
     cautions: tuple[str, ...] = ()
     board: Board | None = None
     bars: tuple[Bar, ...] = ()

@@ -31,7 +31,6 @@ from steadyrank.present.packing import packed_numbers
 from steadyrank.present.page import Bar, BoardRow, Page, PageFigure
 from steadyrank.present.pair_panel import packed
 from steadyrank.present.run_names import RunNames
-from steadyrank.present.slider import check_slider, data_of, sliders_of
 from steadyrank.present.table import Cell, Drilldown, Table, to_latex
 from steadyrank.visible import visible
 
@@ -60,8 +59,6 @@ def page_html(page: Page) -> str:
     _check(page)
     style = _part("page.css")
     script = _part("numbers.js") + _part("page.js") + (_part("pair.js") if page.pairs else "")
-    if any(sliders_of(page.sections)):
-        style, script = style + _part("slider.css"), script + _part("slider.js")
     environment = _environment(page)
     template = Template.from_code(environment, _template(), environment.make_globals(None))
     return template.render(
@@ -105,6 +102,7 @@ def _environment(page: Page) -> Environment:
         shape=_shape,
         short=page.names.cell,
         sort_key=_sort_key,
+        told=page.names.told,
         typeset=_typeset,
     )
     return environment
@@ -276,7 +274,6 @@ def _data(page: Page) -> str:
             if table.drilldown is not None
         },
         **({} if page.pairs is None else {"pairs": packed(page.pairs, page.names.shown)}),
-        **({"sliders": data_of(page.sections)} if any(sliders_of(page.sections)) else {}),
     }
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
@@ -344,15 +341,12 @@ def _check(page: Page) -> None:
             )
     for table in _tables(page):
         _check_table(table, ids)
-    for slider in sliders_of(page.sections):
-        check_slider(slider)
 
 
 def _ids(page: Page) -> Iterator[str]:
     for section in page.sections:
         yield section.id
         yield from (figure.id for figure in section.figures)
-        yield from (slider.id for slider in section.sliders)
     yield from (table.id for table in _tables(page))
 
 
@@ -430,7 +424,7 @@ def hoverer(names: RunNames) -> Callable[[Cell], str]:
     def hover(cell: Cell) -> str:
         if cell.hover or isinstance(cell.value, Real):
             return cell.hover
-        return cell.text if cell.text in names.shown else ""
+        return names.told(cell.text) if cell.text in names.shown else ""
 
     return hover
 

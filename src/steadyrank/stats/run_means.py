@@ -11,17 +11,17 @@ on new topics (Robbins 1956; Efron 2016, doi:10.1093/biomet/asv068).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 from scipy import special
-from scipy.special import ndtr
 
+from steadyrank.data.order import order_by_name
 from steadyrank.data.scores import mean_of_present
 from steadyrank.stats.inputs import check_scores
-from steadyrank.stats.pairs.tests import moments
 
 SAME_MEAN = 1e-12
 """Means closer than this are equal: sums of the same scores in another order differ by as much."""
@@ -126,6 +126,17 @@ def mean_intervals(scores: np.ndarray, confidence: float) -> np.ndarray:
 def best_first(means: np.ndarray) -> np.ndarray:
     """Places of the runs from the highest mean down, those without a mean last."""
     return np.argsort(_descending(means), kind="stable")
+
+
+def in_order(means: np.ndarray, names: Sequence[str]) -> list[int]:
+    """Places of the runs that have a mean, best first; equal means in the order of their names.
+
+    >>> in_order(np.array([0.5, np.nan, 0.7, 0.5]), ["b", "c", "d", "a"])
+    [2, 3, 0]
+    """
+    places = order_by_name(names)
+    ranked = places[best_first(means[places])]
+    return [int(run) for run in ranked if not np.isnan(means[run])]
 
 
 def ranks_of(means: np.ndarray) -> np.ndarray:
@@ -240,31 +251,6 @@ def _error_variance(scores: np.ndarray, means: np.ndarray) -> float:
     residual = np.where(present, off - topic, 0.0)
     df = present.sum() - (per_topic > 0).sum() - present.any(axis=1).sum() + 1
     return float((residual**2).sum() / df) if df > 0 else float("nan")
-
-
-def kept_order(scores: np.ndarray, pairs: np.ndarray, expected: ExpectedMeans) -> np.ndarray:
-    """Chance that the first run of each pair has the higher mean on as many new topics.
-
-    Over what `expected` says of the two true means, and over the new topics, with the variance
-    of the pair's differences. Never further from a coin's chance than for a flat prior,
-    Φ(difference / sqrt(2 v / n)), which is taken where there are two runs.
-    """
-    found = moments(scores, pairs)
-    mean, error = found.mean, found.standard_error
-    with np.errstate(divide="ignore", invalid="ignore"):
-        chances = ndtr(mean / (np.sqrt(2.0) * error))
-    chances[(mean == 0.0) & (error == 0.0)] = 0.5
-    if not expected.posterior.any():
-        return np.asarray(chances)
-    # On an equal grid the difference of two means has 2 G - 1 values.
-    n_atoms = len(expected.atoms)
-    gaps = (expected.atoms[1] - expected.atoms[0]) * np.arange(1 - n_atoms, n_atoms)
-    for place, (a, b) in enumerate(pairs.tolist()):
-        if error[place] > 0.0:
-            share = np.correlate(expected.posterior[a], expected.posterior[b], "full")
-            picked, plain = share @ ndtr(gaps / error[place]), chances[place]
-            chances[place] = min(picked, plain) if plain > 0.5 else max(picked, plain)
-    return np.asarray(chances)
 
 
 def first_ranks(values: np.ndarray) -> np.ndarray:

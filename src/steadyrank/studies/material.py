@@ -47,6 +47,9 @@ class Settings:
     instance_factors: tuple[str, ...] = ()
     topic_info: PathLike | None = None
     cluster_from: str | None = None
+    drawn: str = "datasets"
+    """What is resampled of a leaderboard, by the names that `datasets` knows."""
+    aggregate: str = "mean"
     by: str | None = None
     """The column of the topics' information that cuts them into segments."""
     rel: int | None = None
@@ -118,6 +121,8 @@ class Material:
     """Scores by dataset, where these were given; `scores` then has datasets for topics."""
     graded: Scores | None = None
     """The scores with their judges, answers and draws, of which `scores` are the means."""
+    own_names: Mapping[str, str] = field(default_factory=dict)
+    """Of runs whose names somebody chose, those in the files."""
     files: tuple[SourceFile, ...] = ()
     warnings: tuple[str, ...] = field(default=())
     """What was odd about the data, in sentences."""

@@ -1,4 +1,4 @@
-"""A study's part of a report: its words, the data it needs, its cost, how it is run and shown.
+"""A study's part of a report: its words, the data it needs, its samples, how it is run and shown.
 
 Each study describes its part once, as `PART` in `part.py` of its folder, and knows no other study.
 What it has for the first screen (`Front`) and for the panel of two runs it offers; the report puts
@@ -13,66 +13,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from steadyrank.present.page import Board, Tile
-from steadyrank.present.slider import PageSlider
 from steadyrank.present.table import Table
-from steadyrank.present.view import Finding, View, asked
+from steadyrank.present.view import Assumption, Finding, View, asked
 from steadyrank.stats.pairs.decisions import Decided
-from steadyrank.studies.material import MOST_COMPARED, Machine, Material
+from steadyrank.studies.material import Machine, Material
 from steadyrank.studies.two_runs import TwoRuns
 
-MOST_DOTS = 2000
-"""Dots of a figure."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
-    """How large the data are: all that costs depend on."""
+class Samples:
+    """What a study draws, and how many of them."""
 
-    n_runs: int
-    n_topics: int
-    n_measures: int
-    n_documents: int = 0
-    """Of all runs together; 0 where there are scores alone."""
-    n_teams: int = 0
-    n_systems: int = 0
-    """Systems that the run information names."""
-
-    @property
-    def n_compared(self) -> int:
-        """Runs that are compared pair by pair."""
-        return min(self.n_runs, MOST_COMPARED)
-
-    @property
-    def n_pairs(self) -> int:
-        """Pairs of runs that are compared."""
-        return math.comb(self.n_compared, 2)
-
-    @property
-    def reading(self) -> float:
-        """Seconds for reading the runs once more."""
-        return 7e-7 * self.n_documents
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
-    """Seconds of one processor: once, and for each sample. Measured on a processor of 2024."""
-
-    fixed: float
-    per_sample: float = 0.0
-    least: int = 0
-    """Samples below which the study is not worth its time; 0 if it draws none."""
-    most: int = 0
-    """Samples above which more say nothing new."""
-    noun: str = ""
-    """What its samples are, such as collections or trials."""
-    is_free: bool = False
-    """Whether it runs whatever the budget: without it there is no report."""
-    takes_rest: bool = False
-    """Whether it has use for all the time that others leave."""
-
-    def seconds(self, n_samples: int) -> float:
-        """All together."""
-        return self.fixed + n_samples * self.per_sample
+    noun: str
+    """Such as collections or trials."""
+    fast: int
+    """Where there is little time, or much data."""
+    full: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -129,7 +85,6 @@ class Body:
     """What the first screen has said is left out of the section."""
     figures: tuple[Drawing, ...] = ()
     tables: tuple[Table, ...] = ()
-    sliders: tuple[PageSlider, ...] = ()
     notes: tuple[str, ...] = ()
     """Sentences that say more about what the answer means."""
 
@@ -152,12 +107,21 @@ class Front:
     swap: Finding | None = None
     """Its value `share`: the pairs of runs to expect in another order in one fresh draw of what
     the study varies, everything else staying as it is."""
+    more_swaps: tuple[tuple[str, Finding], ...] = ()
+    """The same of other things that it varies, each with its name."""
+    assumption: Assumption | None = None
+    """What another assumption would change about the verdict, at most."""
     tiles: tuple[Tile, ...] = ()
+
+    @property
+    def swaps(self) -> list[Finding]:
+        """All of them."""
+        return [one for one in (self.swap, *(own for _, own in self.more_swaps)) if one is not None]
 
     @property
     def ids(self) -> set[str]:
         """Of all that it says."""
-        said = (self.verdict, self.line, self.swap, *self.cautions, *self.tiles)
+        said = (self.verdict, self.line, *self.swaps, *self.cautions, *self.tiles)
         return {one.id for one in said if one is not None}
 
 
@@ -168,7 +132,6 @@ def part_of(
     subject_of: Callable[[Any], Any] = lambda result: result,
     notes: Callable[[Any, Findings], Sequence[str]] = lambda result, findings: (),
     beside: Callable[[Any, Findings], Sequence[Finding]] = lambda subject, findings: (),
-    sliders: Callable[[Any, Findings], Sequence[PageSlider]] = lambda result, findings: (),
     tables: Sequence[str] = (),
     **more: Any,
 ) -> Part:
@@ -176,8 +139,7 @@ def part_of(
 
     `subject_of` makes the view's subject of what `run` returns; `notes` say what depends on all
     data of the report; `beside` are findings that follow from the rest of the page, and stand after
-    the first; `sliders` let a reader of the page choose numbers. `tables` are the ids of those that
-    its section shows, all unless given.
+    the first. `tables` are the ids of those that its section shows, all unless given.
     """
 
     def body(result: Any, findings: Findings) -> Body:
@@ -191,7 +153,6 @@ def part_of(
             if spec is None
             else (Drawing(spec.id, spec.caption, spec.of(subject), spec.kind, spec.options),),
             tables=tuple(view.made(subject, page=True, only=tables)),
-            sliders=tuple(sliders(result, findings)),
             notes=tuple(notes(result, findings)),
         )
 
@@ -212,11 +173,12 @@ class Part:
     run: Callable[[Job], Any]
     why_not: Callable[[Material], str] = lambda material: ""
     """What the data lack for it, in words; nothing where they suffice."""
-    cost: Callable[[Shape], Cost] = lambda shape: Cost(fixed=0.0, is_free=True)
+    samples: Samples | None = None
+    """None where it draws none."""
     works_on: str = "topics"
     """What the scores that it takes are by: topics of one collection, or "datasets"."""
     is_read: bool = False
-    """Whether reading the data makes its result: it costs nothing more."""
+    """Whether reading the data makes its result."""
     is_required: bool = False
     """Whether there is no page without it: its errors are the report's."""
     is_open: bool = False

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from steadyrank.present.pair_panel import PairPanel, PairRow
-from steadyrank.words import MISSING, figure, percent, pvalue_words, typeset
+from steadyrank.words import MISSING, figure, pvalue_words, roughly, typeset
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -119,9 +119,9 @@ def pvalue_texts(values: np.ndarray) -> list[str]:
     return [f"p {MISSING}" if math.isnan(p) else pvalue_words(p) for p in values.tolist()]
 
 
-def rate_texts(values: np.ndarray) -> list[str]:
-    """Shares in percent."""
-    return [MISSING if math.isnan(rate) else percent(rate) for rate in values.tolist()]
+def forecast_texts(values: np.ndarray) -> list[str]:
+    """Shares that are known to a point or two."""
+    return [MISSING if math.isnan(rate) else roughly(rate) for rate in values.tolist()]
 
 
 def count_texts(values: np.ndarray) -> list[str]:

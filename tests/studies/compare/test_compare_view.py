@@ -68,7 +68,7 @@ def test_values_are_those_of_the_result():
         "n_worse": int((~ahead).sum()),
     }
     known = found["compare.detectable"]
-    assert known["difference"] == np.median(result.smallest_difference)
+    assert known["difference"] == pytest.approx(np.sqrt(np.mean(result.smallest_difference**2)))
     assert known["largest_missed"] == np.abs(result.difference[~result.significant]).max()
     result = sr.compare(CASES["baseline"][0])
     found = {finding.id: finding.values for finding in VIEW.findings([result])}
@@ -112,7 +112,7 @@ def test_the_audit_and_the_powers_have_findings(capsys, tmp_path):
     path = tmp_path / "scores.csv"
     sr.write_scores(scores_of(3), path)
     for option, ids in (
-        ("--audit", ["audit.family", "compare.first"]),
+        ("--audit", ["audit.observed", "audit.tiers_equal", "audit.all_equal", "compare.first"]),
         ("--discriminative-power", ["power.most"]),
     ):
         arguments = ["compare", "--scores", str(path), option, "--quiet"]

@@ -294,6 +294,40 @@ def test_bad_rebuilds(baseline, options, complaint):
         sr.gate(baseline, scores_of(NEW, "b"), rebuild=True, **options)
 
 
+def graded(folder, name, **levels):
+    """A long table of one system by judges: {judge: (level, difference)}."""
+    rng = np.random.default_rng(3)
+    topics = rng.normal(0.5, 0.1, 60)
+    rows = ["measure,run,topic,judge,value"]
+    for judge, (level, difference) in levels.items():
+        grades = topics + level + difference + 0.02 * rng.normal(size=60)
+        rows += [f"grade,m,t{t},{judge},{grade}" for t, grade in enumerate(grades)]
+    path = folder / f"{name}.csv"
+    path.write_text("\n".join(rows))
+    return path
+
+
+def test_a_candidate_graded_by_the_lenient_judge_alone_is_not_better(tmp_path):
+    old = graded(tmp_path, "old", severe=(-0.1, 0.0), lenient=(0.1, 0.0))
+    new = graded(tmp_path, "new", lenient=(0.1, -0.03))
+    with pytest.warns(sr.SteadyrankWarning, match="left out: severe"):
+        result = sr.gate(old, new, measures={"grade": 0.01})
+    assert result.measures[0].difference == pytest.approx(-0.03, abs=0.01)
+    assert (result.verdict, result.judges) == ("fail", ("lenient",))
+    assert "by lenient alone" in str(result)
+    other = graded(tmp_path, "other", third=(0.1, -0.03))
+    with pytest.raises(sr.InputError, match="no judge graded both"):
+        sr.gate(old, other, measures={"grade": 0.01})
+
+
+def test_sides_by_several_judges_say_whose_view_it_is(tmp_path):
+    old = graded(tmp_path, "old", severe=(-0.1, 0.0), lenient=(0.1, 0.0))
+    new = graded(tmp_path, "new", severe=(-0.1, 0.0), lenient=(0.1, 0.0))
+    result = sr.gate(old, new, measures={"grade": 0.01})
+    assert result.verdict == "pass"
+    assert "about the judges lenient and severe alone" in str(result)
+
+
 def written(path, values, topics=None):
     names = [f"t{i}" for i in range(len(values))] if topics is None else topics
     rows = [f"{t},{'' if np.isnan(v) else v}\n" for t, v in zip(names, values, strict=True)]

@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import chi2
 
 import steadyrank as sr
+from steadyrank.cli import run
 from steadyrank.stats.planning import design
 from steadyrank.stats.planning.variance import pilot_variance, pooled_variance, variance_components
 from steadyrank.studies.plan.view import VIEW
@@ -117,7 +118,7 @@ def test_pilot_data_give_the_variance_of_every_measure_and_its_uncertainty():
 
 def test_pilot_pairs_give_the_variance_of_differences():
     scores = make_scores(measures=("AP",))
-    asked = {"minimum_difference": 0.05, "method": "ttest"}
+    asked = {"minimum_difference": 0.05, "method": "ttest", "formula": "exact"}
     doubled = sr.plan(scores, difference_variance="twice", **asked).plans[0]
     paired = sr.plan(scores, **asked).plans[0]
     assert repr(paired) == repr(sr.plan(scores, difference_variance="pilot", **asked).plans[0])
@@ -371,7 +372,11 @@ def test_text_says_what_was_planned_and_what_to_mind():
     assert "one-way ANOVA of 5 systems, exact" in text
     (finding,) = VIEW.findings(result)
     row = result.plans[0]
-    assert text.startswith(f"A difference of 0.1 in AP requires {row.topics} topics (95% interval ")
+    assert row.topics < row.topics_assured < row.topics_interval[1]
+    assert text.startswith(
+        f"{row.topics_assured} topics will do with 80% assurance ({row.topics} if the pilot's "
+        "variance is exact): power 0.8 for a difference of 0.1 in AP."
+    )
     assert finding.id == "plan.topics"
     assert finding.values["topics_interval"] == row.topics_interval
     _, pilot = VIEW.made(result)
@@ -412,7 +417,7 @@ def test_a_percentile_of_the_pairs_variances_is_numpy_s(percentile):
         topics=[str(t) for t in range(20)],
         values=matrix[None],
     )
-    asked = {"minimum_difference": 0.1, "method": "ttest"}
+    asked = {"minimum_difference": 0.1, "method": "ttest", "formula": "corrected"}
     with pytest.warns(sr.SteadyrankWarning, match="only 20 topics"):
         (plan,) = sr.plan(pilot, difference_variance=percentile, **asked).plans
     variances = [np.nanvar(matrix[i] - matrix[j], ddof=1) for i in range(7) for j in range(i)]
@@ -436,3 +441,9 @@ def test_a_percentile_requires_pairs_of_a_pilot():
     one = sr.Scores(measures=["AP"], runs="a", topics="123", values=[[[0.1, 0.5, 0.2]]])
     with pytest.raises(sr.InputError, match="no two runs"):
         sr.plan(one, **asked)
+
+
+def test_the_removed_page_is_answered_with_the_plot(capsys):
+    arguments = ["plan", "--variance", "0.02", "--minimum-difference", "0.05", "--page", "x.html"]
+    assert run(arguments) == 2
+    assert "--page: did you mean --plot?" in capsys.readouterr().err

@@ -54,7 +54,7 @@ def test_topics_and_clusters_follow():
     alone = sr.plan(pilot(0.5).select(topics=None), **DEMANDS).plans[0]
     row = sr.plan(pilot(0.5), **DEMANDS).plans[0]
     assert row.topics == alone.topics
-    assert row.topics_clustered == math.ceil(row.topics * row.design_effect)
+    assert row.topics_clustered == math.ceil(row.topics_assured * row.design_effect)
     assert row.clusters == math.ceil(row.topics_clustered / 3)
     given = sr.plan(pilot(0.5), n_topics=100, **DEMANDS).plans[0]
     assert (given.topics_clustered, given.clusters) == (None, None)
@@ -68,7 +68,7 @@ def test_clusters_by_chance_save_no_topics():
     effects = [sr.plan(pilot(0.0, seed), **DEMANDS).plans[0] for seed in range(8)]
     lucky = min(effects, key=lambda row: row.design_effect)
     assert lucky.design_effect < 1
-    assert lucky.topics_clustered == lucky.topics
+    assert lucky.topics_clustered == lucky.topics_assured > lucky.topics
 
 
 def test_pilots_without_clusters_have_no_effect():

@@ -415,7 +415,8 @@ def test_paired_designs_take_the_paired_variance_as_plan_does():
     made = sr.simulated_track(n_teams=4, runs_per_team=2, n_topics=25, depth=50, pool_depth=20)
     asked = {"minimum_difference": 0.1, "method": "ttest"}
     result = study(made, measures=["AP"], ks=[1], **asked)
-    (planned,) = sr.plan(sr.evaluate(made.runs, made.qrels, ["AP"]), **asked).plans
+    scores = sr.evaluate(made.runs, made.qrels, ["AP"])
+    (planned,) = sr.plan(scores, formula="exact", **asked).plans
     (reference,) = result.references
     best = result.cell("AP", 0)
     assert best.paired_variances == pytest.approx((planned.pilot.residual_variance,), rel=1e-12)

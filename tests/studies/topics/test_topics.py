@@ -9,6 +9,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 from scipy.stats import norm, ttest_rel
+from scipy.stats import t as student
 
 import steadyrank as sr
 from steadyrank.compute.random import block_stream
@@ -301,7 +302,7 @@ def test_odd_pairs_are_flagged():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         result = sr.topics(as_scores([base, base, base + 0.1]), n_trials=20)
-    same, constant, _ = result.rows()
+    same, constant, _ = result.told()
     assert (same["flag"], same["error_rate"], same["predictive"]) == ("no_difference", 0.5, 0.5)
     assert same["topics_needed"] is None
     assert same["topics_needed_interval"] == (None, None)
@@ -311,7 +312,8 @@ def test_odd_pairs_are_flagged():
         0.0,
         0.0,
     )
-    assert (constant["topics_needed"], constant["topics_needed_interval"]) == (2, (2, 2))
+    # Below five topics the corrected test claims nothing.
+    assert (constant["topics_needed"], constant["topics_needed_interval"]) == (5, (5, 5))
     assert [finding.id for finding in result.of_pair("run0", "run1")] == ["topics.no_order"]
     (certain,) = result.of_pair("run0", "run2")
     assert (certain.id, certain.values["expected_reversal"]) == ("topics.reversal", 0.0)
@@ -356,26 +358,27 @@ def test_a_baseline_shows_its_pairs_and_leaves_levels_alone():
 
 
 def test_the_answer_in_words():
-    """A difference of .02 with a paired variance of .02 on 50 topics: Phi(-.02 / sqrt(.0008))."""
+    """Two runs, t = 1 on 50 topics: Student's law at .65, the constant of a typical table."""
     z = np.random.default_rng(0).normal(size=50)
     z = 0.02 + (z - z.mean()) / z.std(ddof=1) * math.sqrt(0.02)
     base = np.linspace(0.2, 0.8, 50)
     result = sr.topics(as_scores([base, base + z]), n_trials=10)
     assert result.leaders == ("run1", "run0")
     expected = (
-        "On 50 new topics, run1 falls below run0 with probability 24%. Showing its lead with power "
-        "0.8 at alpha 0.05 requires at least 47 topics (95% confidence)."
+        "On 50 new topics, run1 falls below run0 with probability about 26%. Showing its lead with "
+        "power 0.8 at alpha 0.05 requires 530 topics (80% assurance)."
     )
     reversal, needed = VIEW.findings(result)
     assert (reversal.id, needed.id) == ("topics.reversal", "topics.needed")
-    assert reversal.values["expected_reversal"] == pytest.approx(norm.cdf(-0.02 / 0.0008**0.5))
+    assert reversal.values["expected_reversal"] == pytest.approx(student.cdf(-0.65, 49))
     assert needed.values["topics_needed"] is None
-    assert needed.values["topics_needed_interval"] == (47, None)
+    assert needed.values["topics_needed_interval"] == (52, None)
     assert result.sentence() == result.sentence("run0", "run1") == expected
     surer = sr.topics(as_scores([base, base + z + 0.06]), n_trials=10)
     # By SciPy's noncentral t law and root finder, t = 4 on 50 topics.
-    (row,) = surer.rows()
-    assert (row["topics_needed"], row["topics_needed_interval"]) == (27, (13, 115))
+    (row,) = surer.told()
+    assert row["topics_assured"] == 39
+    assert (row["topics_needed"], row["topics_needed_interval"]) == (31, (16, 120))
     assert row["significant"]
     assert [finding.id for finding in VIEW.findings(surer)] == ["topics.reversal"], (
         "what these topics show, they show"
@@ -484,14 +487,14 @@ def test_topics_needed_are_for_the_family_that_decides():
     assert alone.test_words().endswith("at alpha 0.05")
     assert alone.significant.sum() > family.significant.sum()
     against = sr.topics(scores, n_trials=10, baseline="run0")
-    holm = sr.compare(scores, baseline="run0")
-    assert against.comparison_alpha == holm.comparison_alpha == 0.05 / 17
-    assert against.significant.tolist() == holm.significant.tolist()
+    other = sr.compare(scores, baseline="run0")
+    assert against.comparison_alpha == other.comparison_alpha < 0.05
+    assert against.significant.tolist() == other.significant.tolist()
     with pytest.raises(sr.InputError, match="comparisons must be a whole number from 1 to"):
         sr.topics(scores, comparisons=0)
 
 
-def test_a_pair_that_may_be_equal_gets_a_lower_bound_and_no_number():
+def test_a_pair_that_may_be_equal_has_no_interval_and_one_number_for_readers():
     rng = np.random.default_rng(4)
     base = rng.random(50)
     close = base + rng.normal(0.001, 0.1, 50)
@@ -499,8 +502,9 @@ def test_a_pair_that_may_be_equal_gets_a_lower_bound_and_no_number():
     (row,) = result.rows()
     low, high = row["topics_needed_interval"]
     assert row["topics_needed"] is high is None
-    assert needed_figure(row) == f"at least {low:,}"
-    assert f"requires at least {low:,} topics (95% confidence)." in result.sentence()
+    (told,) = result.told()
+    assert low < told["topics_assured"]
+    assert f"requires {needed_figure(told)} topics (80% assurance)." in result.sentence()
     frame = result.to_frame()
     assert frame["topics_needed_interval_low"].tolist() == [low]
     assert frame["topics_needed_interval_high"].isna().all()

@@ -16,7 +16,9 @@ from steadyrank.errors import InputError, check_choice, check_number, warn
 from steadyrank.stats.planning import design
 
 Method = Literal["anova", "ttest", "interval"]
-Formula = Literal["exact", "nagata"]
+Formula = Literal["exact", "nagata", "corrected"]
+"""Exact power of the published tests, the published approximations, or exact power of `compare`'s
+own paired t test, which allows for skewed differences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +52,7 @@ class Demands:
         if self.method == "interval":
             return self._topics_for_width(_wanted(self.width), variance)
         difference, rates = _wanted(self.minimum_difference), self._rates()
-        if self.formula == "exact":
+        if self.formula != "nagata":
             return design.topics_for_range(difference, variance, **self._layout(), **rates)
         if self.method == "anova":
             return design.nagata_topics_for_range(
@@ -82,7 +84,7 @@ class Demands:
     def smallest_difference(self, variance: float, n_topics: float) -> float:
         """The difference that this many topics show with power 1 - beta."""
         rates = self._rates()
-        if self.formula == "exact" or self.method == "interval":
+        if self.formula != "nagata" or self.method == "interval":
             return design.smallest_range(variance, n_topics, **self._layout(), **rates)
         if self.method == "anova":
             return design.nagata_smallest_range(variance, n_topics, systems=self.systems, **rates)
@@ -96,18 +98,9 @@ class Demands:
             variance, n_topics, paired=self.paired, alpha=self.comparison_alpha
         )
 
-    def powers(self, ratios: np.ndarray, n_topics: float) -> np.ndarray:
-        """Exact power of that many topics for each ratio of a squared difference to the variance.
-
-        That of `power`, for many differences at once.
-        """
-        return design.f_powers(0.5 * n_topics * ratios, *self._df(n_topics), self.comparison_alpha)
-
-    def _df(self, n_topics: float) -> tuple[float, float]:
-        return self.systems - 1, design.error_df(n_topics, self.systems, self.paired)
-
     def _layout(self) -> dict[str, Any]:
-        return {"systems": self.systems, "paired": self.paired}
+        is_corrected = self.formula == "corrected"
+        return {"systems": self.systems, "paired": self.paired, "corrected": is_corrected}
 
     def _rates(self) -> dict[str, Any]:
         return {"alpha": self.comparison_alpha, "beta": self.beta}
@@ -145,6 +138,8 @@ def check_demands(
         )
     if method != "interval" and width is not None:
         raise InputError(f"a width is planned by method interval, not by {method}")
+    if formula == "corrected" and (method != "ttest" or paired is False):
+        raise InputError("the corrected formula is for paired t tests: use exact for other designs")
     _check_aim(method, minimum_difference, width, topics)
     if method == "anova" and check_comparisons(comparisons) > 1:
         raise InputError("ANOVA is one test of all systems: comparisons are for ttest and interval")

@@ -98,46 +98,6 @@ def _tails(a: np.ndarray, b: float, x: float) -> np.ndarray:
     return np.concatenate([[first], first + (above - below) * added])
 
 
-NEGLIGIBLE = 1e-13
-"""Chance of missing below which the sum stops."""
-
-
-def f_powers(noncentrality: ArrayLike, df1: float, df2: float, alpha: float = 0.05) -> np.ndarray:
-    """Chances that an F test at level alpha rejects, given noncentralities [i].
-
-    1 - sum over j of Poisson(j; noncentrality / 2) times P(Beta(df1/2 + j, df2/2) <= x), x as in
-    `f_power`, from which it differs by less than 1e-10: the same sum, written as what a test
-    misses. All noncentralities share the tails of the central distribution, which are computed
-    once.
-
-    >>> f_powers([0.0, 15.65], 9, 990).round(4).tolist()
-    [0.05, 0.7959]
-    """
-    check_open_unit("alpha", alpha)
-    mean = 0.5 * np.asarray(noncentrality, np.float64)
-    missed = _missed(df1, df2, alpha, float(mean.max()))
-    j = np.arange(len(missed), dtype=np.float64)
-    log_weight = special.xlogy(j, mean[:, None]) - mean[:, None] - special.gammaln(j + 1.0)
-    return np.asarray(np.clip(1.0 - np.exp(log_weight) @ missed, 0.0, 1.0))
-
-
-def _missed(df1: float, df2: float, alpha: float, mean: float) -> np.ndarray:
-    """P(Beta(df1/2 + j, df2/2) <= x), as far as these or the Poisson law of that mean matter."""
-    last = math.ceil(mean + 9.0 * math.sqrt(mean) + 20.0)
-    size = 64
-    while size < last and _lower_tails(df1, df2, alpha, size)[-1] > NEGLIGIBLE:
-        size *= 2
-    return _lower_tails(df1, df2, alpha, size)[:last]
-
-
-@functools.lru_cache(maxsize=64)
-def _lower_tails(df1: float, df2: float, alpha: float, size: int) -> np.ndarray:
-    """The first of them: a search for a noncentrality asks for the same again and again."""
-    critical = 1.0 / float(special.fdtri(df2, df1, alpha))
-    x = df1 * critical / (df1 * critical + df2)
-    return np.asarray(special.betainc(0.5 * df1 + np.arange(size), 0.5 * df2, x))
-
-
 def noncentrality_for_power(
     power: float, df1: float, df2: float, alpha: float = 0.05, *, guess: float = 16.0
 ) -> float:
@@ -177,6 +137,31 @@ def noncentrality_for_power(
     return root * root
 
 
+FEWEST_CORRECTED = 5
+"""Topics below which the corrected test claims nothing."""
+
+ALLOWANCE = 2.0
+"""Standard errors of a sample's skewness that the corrected test allows for."""
+
+
+def corrected_level(alpha: float, n: float) -> float:
+    """The level at which Student's test of n topics decides as the corrected test at alpha does.
+
+    A limit of the corrected t test, `compare`'s own, lies c + G (2 c² + 1) / 6 standard errors away
+    instead of Student's quantile c (Johnson 1978). For differences without skewness G is what the
+    test allows for: two exact standard errors of the skewness of n normal values, over sqrt(n).
+    0 below five topics.
+
+    >>> round(corrected_level(0.05, 50), 4)
+    0.0366
+    """
+    if n < FEWEST_CORRECTED:
+        return 0.0
+    c = -float(special.stdtrit(n - 1.0, 0.5 * alpha))
+    skewness = ALLOWANCE * math.sqrt(6.0 * (n - 2.0) / (n * (n + 1.0) * (n + 3.0)))
+    return 2.0 * float(special.stdtr(n - 1.0, -c - skewness * (2.0 * c * c + 1.0) / 6.0))
+
+
 def t_power(difference: ArrayLike, sd: ArrayLike, n: ArrayLike, alpha: float = 0.05) -> np.ndarray:
     """Chance that a two-sided paired t test of n topics rejects, given the true mean difference.
 
@@ -211,11 +196,12 @@ def _t_power(difference: float, sd: float, n: float, alpha: float) -> float:
 
 
 def smallest_difference(
-    sd: ArrayLike, n: ArrayLike, *, alpha: float = 0.05, power: float = 0.8
+    sd: ArrayLike, n: ArrayLike, *, alpha: float = 0.05, power: float = 0.8, corrected: bool = False
 ) -> np.ndarray:
     """The mean difference that a two-sided paired t test of n topics detects with this power.
 
     Solves t_power(difference, sd, n, alpha) = power; the solution is sd times a function of n.
+    With `corrected` for `compare`'s own test (`corrected_level`), infinite below five topics.
     `sd` is that of the differences by topic; arguments broadcast. Assumes normal differences. Do
     not read a smaller observed difference as evidence of none: that needs an equivalence test.
     0 where power is at most alpha, NaN for n < 2 or a missing argument.
@@ -229,17 +215,37 @@ def smallest_difference(
     check_open_unit("power", power)
     spread, size = (np.asarray(values, dtype=np.float64) for values in np.broadcast_arrays(sd, n))
     sizes, place = np.unique(size, return_inverse=True)
-    effects = np.array([_smallest_effect(float(n), alpha, power) for n in sizes])
+    effects = np.array([_smallest_effect(float(n), alpha, power, corrected) for n in sizes])
     return np.asarray(spread * effects[place.reshape(size.shape)])
 
 
+def detectable(smallest: ArrayLike) -> float:
+    """The detectable difference of a table, from what the test of each pair detects.
+
+    Their root mean square, which is what the test of a pair with the mean variance detects, as
+    `plan` takes it of the same runs. NaN where none is known.
+
+    >>> round(detectable(smallest_difference([0.1, 0.2], 50)), 4)
+    0.0639
+    >>> round(float(smallest_difference((0.5 * (0.1**2 + 0.2**2)) ** 0.5, 50)), 4)
+    0.0639
+    """
+    values = np.asarray(smallest, np.float64)
+    known = values[~np.isnan(values)]
+    return math.sqrt(float(np.square(known).mean())) if len(known) else math.nan
+
+
 @functools.lru_cache(maxsize=1024)
-def _smallest_effect(n: float, alpha: float, power: float) -> float:
+def _smallest_effect(n: float, alpha: float, power: float, corrected: bool) -> float:
     """The standardised difference with this power at n topics, the same for any measure."""
     if not n >= 2.0:
         return math.nan
     if power <= alpha:
         return 0.0
+    if corrected:
+        alpha = corrected_level(alpha, n)
+        if alpha == 0.0:
+            return math.inf
     return math.sqrt(noncentrality_for_power(power, 1, n - 1.0, alpha) / n)
 
 
@@ -251,6 +257,7 @@ def range_power(
     systems: int = 2,
     paired: bool = False,
     alpha: float = 0.05,
+    corrected: bool = False,
 ) -> float:
     """Power of n topics to see that m systems differ, if best and worst are `difference` apart.
 
@@ -258,8 +265,8 @@ def range_power(
     difference above and below the mean and the others on it. One-way ANOVA has m - 1 and m (n - 1)
     degrees of freedom, and `variance` is that of a system's scores over topics. With `paired`, all
     systems share the topics: (m - 1)(n - 1), and `variance` is the residual of the two-way layout;
-    for two systems this is the paired t test, and the residual half the variance of differences.
-    Assumes normal scores of equal variance.
+    for two systems this is the paired t test, and the residual half the variance of differences;
+    with `corrected` the corrected one. Assumes normal scores of equal variance.
 
     Reference: Sakai and Shang 2016, section 3; Sakai 2016, doi:10.1007/s10791-015-9273-z.
 
@@ -268,11 +275,14 @@ def range_power(
     >>> round(range_power(0.05, 0.04 / 2, 128, paired=True), 4)
     0.8015
     """
+    level = corrected_level(alpha, n) if corrected else alpha
+    if level == 0.0:
+        return 0.0
     return f_power(
         n * (difference * difference) / (2.0 * variance),
         systems - 1,
         error_df(n, systems, paired),
-        alpha,
+        level,
     )
 
 
@@ -289,19 +299,20 @@ def topics_for_range(
     paired: bool = False,
     alpha: float = 0.05,
     beta: float = 0.2,
+    corrected: bool = False,
 ) -> int:
     """The smallest n >= 2 with range_power(difference, variance, n) >= 1 - beta.
 
     >>> topics_for_range(0.15, 0.114, systems=10), topics_for_range(0.05, 0.02, paired=True)
     (160, 128)
+    >>> topics_for_range(0.05, 0.02, paired=True, corrected=True)
+    133
     """
     check_rates(alpha, beta)
+    asked = {"systems": systems, "paired": paired, "alpha": alpha, "corrected": corrected}
 
     def enough(n: int) -> bool:
-        return (
-            range_power(difference, variance, n, systems=systems, paired=paired, alpha=alpha)
-            >= 1.0 - beta
-        )
+        return range_power(difference, variance, n, **asked) >= 1.0 - beta  # type: ignore[arg-type]
 
     normal = (_upper(alpha / 2) + _upper(beta)) ** 2 + 3.6 * (math.sqrt(systems - 1) - 1.0)
     return _smallest_size(enough, 2.0 * normal * (variance / difference / difference))
@@ -315,15 +326,20 @@ def smallest_range(
     paired: bool = False,
     alpha: float = 0.05,
     beta: float = 0.2,
+    corrected: bool = False,
 ) -> float:
     """The difference between best and worst that n topics show with power 1 - beta.
 
-    Solves range_power(difference, variance, n) = 1 - beta.
+    Solves range_power(difference, variance, n) = 1 - beta; infinite where no difference does.
 
     >>> round(smallest_range(0.114, 160, systems=10), 4)
     0.1497
     """
     check_rates(alpha, beta)
+    if corrected:
+        alpha = corrected_level(alpha, n)
+        if alpha == 0.0:
+            return math.inf
     df2 = error_df(n, systems, paired)
     noncentrality = noncentrality_for_power(1.0 - beta, systems - 1, df2, alpha)
     return math.sqrt(2.0 * noncentrality * variance / n)

@@ -18,11 +18,14 @@ from scipy import special
 from steadyrank.errors import InputError
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.planning.design import (
+    FEWEST_CORRECTED,
     MOST_TOPICS,
     check_rates,
+    corrected_level,
     noncentrality_for_power,
     range_power,
 )
+from steadyrank.stats.planning.variance import assured
 
 SMALL = 40
 """Up to so many topics each number is looked up; beyond, the noncentrality is interpolated."""
@@ -36,6 +39,9 @@ not the interpolation, whose error in topics falls with their number."""
 
 SMALLEST_LEVEL = 1e-12
 """Below, the table is not close enough for whole numbers."""
+
+SEARCHED = 4_000
+"""Pairs whose interval is searched for one by one."""
 
 FARTHEST_T = 1000.0
 """Beyond, the limits of the noncentrality are proportional to the statistic."""
@@ -54,6 +60,9 @@ class NeededTopics:
     high: np.ndarray
     """Infinite where the interval of the difference holds 0: then `low` is a lower bound, and all
     that is known."""
+    assured: np.ndarray
+    """With 80 % assurance against the variance, if the difference is the one that was observed:
+    what to tell somebody who asks for one number. As `topics` for a variance that is known."""
 
 
 def needed_topics(
@@ -64,13 +73,16 @@ def needed_topics(
     alpha: float = 0.05,
     beta: float = 0.2,
     confidence: float = 0.95,
+    variance_df: ArrayLike = math.inf,
+    corrected: bool = False,
 ) -> NeededTopics:
     """Topics with which a paired t test shows differences that were observed on n topics.
 
     `variance` is that of the differences by topic (ddof 1); the arguments broadcast. `alpha` is the
     level of one comparison, two-sided: for k comparisons that are corrected together, give the
     family's over k, which suffices whatever stepdown correction decides in the end. `confidence`
-    is that of the interval of each pair.
+    is that of the interval of each pair; `variance_df` are the effective degrees of freedom of its
+    variance, as `pair_df` has them. With `corrected` the test is `compare`'s own.
 
     The number depends on the standardised difference delta = difference / sd alone. The statistic
     t = sqrt(n) difference / sd follows the noncentral t law with noncentrality sqrt(n) delta, which
@@ -101,9 +113,34 @@ def needed_topics(
     standardised = np.where(known, standardised, np.nan)
     least, most = _standardised_limits(standardised, size, tail)
     most = np.where((gap == 0.0) & (spread == 0.0) & known, 0.0, most)
-    deltas = np.stack([standardised, most, least])
-    topics, low, high = _sizes(deltas.ravel(), alpha, beta).reshape(deltas.shape)
-    return NeededTopics(topics=topics, low=low, high=high)
+    with_assurance = standardised / np.sqrt(assured(1.0, variance_df))
+    deltas = np.stack([standardised, most, least, with_assurance])
+    found = _sizes(deltas.ravel(), alpha, beta, corrected).reshape(deltas.shape)
+    return NeededTopics(**dict(zip(("topics", "low", "high", "assured"), found, strict=True)))
+
+
+def topics_to_separate(
+    difference: ArrayLike,
+    variance: ArrayLike,
+    variance_df: ArrayLike,
+    *,
+    alpha: float = 0.05,
+    beta: float = 0.2,
+) -> np.ndarray:
+    """Topics with which `compare` tells two runs apart, with 80 % assurance: one number each.
+
+    Of the observed `difference`, taken as the true one, and the `variance` of the differences by
+    topic with its effective degrees of freedom (`pair_df`). `alpha` is the level of one comparison:
+    the family's over the number of comparisons, or 2 T(-c) of a critical value c of that family.
+    Infinite without a difference.
+
+    >>> topics_to_separate(0.05, 0.025, 40.0, alpha=0.05 / 15).tolist()
+    209.0
+    """
+    n = np.full(np.shape(difference), 2.0)
+    return needed_topics(
+        difference, variance, n, alpha=alpha, beta=beta, variance_df=variance_df, corrected=True
+    ).assured
 
 
 def _standardised_limits(
@@ -113,8 +150,7 @@ def _standardised_limits(
     root = np.sqrt(np.where(n >= 2.0, n, np.nan))
     t = standardised * root
     shrunk = np.where(np.isfinite(t), np.minimum(t, FARTHEST_T), 1.0)
-    # `nctdtrinc` is the noncentrality at which t is the given quantile.
-    low, high = (special.nctdtrinc(root**2 - 1.0, p, shrunk) for p in (1.0 - tail, tail))
+    low, high = (_noncentrality_at(root**2 - 1.0, p, shrunk) for p in (1.0 - tail, tail))
     with np.errstate(invalid="ignore"):
         factor = np.where(np.isinf(t), np.inf, np.where(t > FARTHEST_T, t / FARTHEST_T, 1.0))
         least, most = np.maximum(low, 0.0) * factor, np.maximum(high, -low) * factor
@@ -124,17 +160,40 @@ def _standardised_limits(
     return tuple(np.where(missing, np.nan, end / root) for end in (least, most))  # type: ignore[return-value]
 
 
-def _sizes(standardised: np.ndarray, alpha: float, beta: float) -> np.ndarray:
+def _noncentrality_at(df: np.ndarray, rate: float, t: np.ndarray) -> np.ndarray:
+    """The noncentrality at which t is the quantile of this rate.
+
+    Where very many have the same degrees of freedom, as all pairs of runs do, through a spline
+    over the searches for some: both agree to five digits.
+    """
+    found = np.full(t.shape, np.nan)
+    for each in np.unique(df[~np.isnan(df)]).tolist():
+        own = df == each
+        if own.sum() <= SEARCHED or each < 4.0:  # with fewer, some searches are off themselves
+            found[own] = special.nctdtrinc(each, rate, t[own])
+            continue
+        from scipy.interpolate import CubicSpline
+
+        nodes = np.linspace(0.0, np.arcsinh(t[own].max()), SEARCHED)
+        known = special.nctdtrinc(each, rate, np.sinh(nodes))
+        found[own] = CubicSpline(nodes, known)(np.arcsinh(t[own]))
+    return found
+
+
+def _sizes(
+    standardised: np.ndarray, alpha: float, beta: float, corrected: bool = False
+) -> np.ndarray:
     """The smallest n >= 2 with which each standardised difference is shown; infinite for 0."""
-    sizes, noncentrality = _noncentralities(alpha, beta)
+    sizes, noncentrality = _noncentralities(alpha, beta, corrected)
     smallest = noncentrality[: SMALL - 1] / np.sqrt(sizes[: SMALL - 1])
     n_topics = np.full(standardised.shape, np.nan)
     n_topics[standardised == 0.0] = np.inf
     few = standardised >= smallest[-1]
     n_topics[few] = 2.0 + np.searchsorted(-smallest, -standardised[few])
     many = (standardised > 0.0) & ~few
-    n_topics[many] = _interpolated(standardised[many], sizes, noncentrality, alpha, beta)
-    return n_topics
+    rates = (alpha, beta, corrected)
+    n_topics[many] = _interpolated(standardised[many], sizes, noncentrality, *rates)
+    return np.maximum(n_topics, FEWEST_CORRECTED) if corrected else n_topics
 
 
 def _interpolated(
@@ -143,6 +202,7 @@ def _interpolated(
     noncentrality: np.ndarray,
     alpha: float,
     beta: float,
+    corrected: bool,
 ) -> np.ndarray:
     """n = (noncentrality(n) / standardised)², rounded up; the exact power decides near wholes."""
     # The table goes from few topics to many, and np.interp wants rising abscissas.
@@ -158,21 +218,27 @@ def _interpolated(
     near = (np.abs(n - np.round(n)) < NEAR_WHOLE / n) & (n < LARGE)
     for place in np.flatnonzero(near):
         guess = round(float(n[place]))
-        power = range_power(float(standardised[place]), 0.5, guess, paired=True, alpha=alpha)
+        power = range_power(
+            float(standardised[place]), 0.5, guess, paired=True, alpha=alpha, corrected=corrected
+        )
         whole[place] = guess if power >= 1.0 - beta else guess + 1
     return np.where(whole <= MOST_TOPICS, whole, np.inf)
 
 
 @functools.lru_cache(maxsize=128)
-def _noncentralities(alpha: float, beta: float) -> tuple[np.ndarray, np.ndarray]:
+def _noncentralities(alpha: float, beta: float, corrected: bool) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of topics, infinity last, and the sqrt(n) delta at which their power is 1 - beta."""
     rising = SMALL * STEP ** np.arange(1, math.ceil(math.log(FAR / SMALL, STEP)) + 1)
     sizes = np.concatenate([np.arange(2.0, SMALL + 1), np.ceil(rising), [np.inf]])
     critical = -float(special.ndtri(alpha / 2.0))
-    noncentralities = np.empty(len(sizes))
+    noncentralities = np.full(len(sizes), np.inf)
     start = critical - float(special.ndtri(beta))
     # From many topics to few: each solution is where the next search starts.
     for place in range(len(sizes) - 1, -1, -1):
-        found = noncentrality_for_power(1.0 - beta, 1, sizes[place] - 1.0, alpha, guess=start**2)
+        is_finite = np.isfinite(sizes[place])
+        level = corrected_level(alpha, sizes[place]) if is_finite and corrected else alpha
+        if level == 0.0:
+            break
+        found = noncentrality_for_power(1.0 - beta, 1, sizes[place] - 1.0, level, guess=start**2)
         start = noncentralities[place] = math.sqrt(found)
     return sizes, noncentralities

@@ -23,6 +23,7 @@ from steadyrank.errors import InputError
 from steadyrank.stats.inputs import checked
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, ZERO_VARIANCE, degenerate_flags
 from steadyrank.stats.pairs.tests import differences, row_moments
+from steadyrank.stats.planning.variance import pair_df
 
 
 def error_rate(
@@ -121,6 +122,10 @@ class PairVariances:
     covariance: np.ndarray
     variance: np.ndarray
     """Of the differences by topic: variance_a + variance_b - 2 covariance."""
+    df: np.ndarray
+    """Effective degrees of freedom of that variance."""
+    skewness: np.ndarray
+    """Of the differences; 0 of constant ones."""
     flag: np.ndarray
     """"" or one of the flags of degenerate pairs."""
 
@@ -133,13 +138,17 @@ def pair_variances(scores: ArrayLike, pairs: ArrayLike) -> PairVariances:
     ([0.015], [0.0033])
     """
     matrix, chosen = checked(scores, pairs)
+    has_gaps = bool(np.isnan(matrix).any())
     n = np.zeros(len(chosen), np.int64)
-    difference, sd, largest, variance_a, variance_b = np.empty((5, len(chosen)))
+    difference, sd, skewness, largest, variance_a, variance_b, df = np.empty((7, len(chosen)))
     for part, z, _ in differences(matrix, chosen):
-        n[part], difference[part], sd[part], _, largest[part] = row_moments(z)
-        for side, variances in enumerate((variance_a, variance_b)):
+        n[part], difference[part], sd[part], skewness[part], largest[part] = row_moments(z)
+        df[part] = pair_df(z)
+        for side, variances in enumerate((variance_a, variance_b) if has_gaps else ()):
             own = np.where(np.isnan(z), np.nan, matrix[chosen[part, side]])
             variances[part] = row_moments(own)[2] ** 2
+    if not has_gaps:
+        variance_a, variance_b = (row_moments(matrix)[2] ** 2)[chosen].T
     flag = degenerate_flags(n, difference, sd, largest)
     constant = (flag == NO_DIFFERENCE) | (flag == ZERO_VARIANCE)
     variance = np.where(constant, 0.0, sd**2)
@@ -151,6 +160,8 @@ def pair_variances(scores: ArrayLike, pairs: ArrayLike) -> PairVariances:
         variance_b=variance_b,
         covariance=0.5 * (variance_a + variance_b - variance),
         variance=variance,
+        df=df,
+        skewness=skewness * np.sqrt(n),
         flag=flag,
     )
 

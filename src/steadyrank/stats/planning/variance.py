@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from steadyrank.data.scores import Scores
+from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError, warn
 from steadyrank.stats.anova.parts import CROSSED, sums_of_squares
 from steadyrank.stats.inputs import check_open_unit, check_scores
@@ -124,6 +124,49 @@ def _squared_covariances(centred: np.ndarray, present: np.ndarray) -> float:
         known = expects > 1e-9
         total += float((products[known] ** 2 / expects[known]).sum())
     return total
+
+
+ASSURANCE = 0.8
+"""Share of pilots whose assured number of topics reaches the power that it promises."""
+
+UPPER_TAIL = 0.1
+"""Of the variance: .2 would do for normal scores, but those of retrieval are skewed."""
+
+SKEWED = 1.5
+"""Skewness of differences beyond which no number from a pilot is safe."""
+
+
+def assured(variance: ArrayLike, df: ArrayLike) -> np.ndarray:
+    """The variance to plan with, for a promise that holds with 80 % assurance.
+
+    An estimate with so many degrees of freedom times df / (the 10 % quantile of chi-square). With
+    the estimate itself, half of the pilots promise too much. A variance that is known has infinite
+    degrees of freedom.
+
+    >>> assured(0.04, [24, 49, float("inf")]).round(4).tolist()
+    [0.0613, 0.0532, 0.04]
+    """
+    half = 0.5 * np.asarray(df, np.float64)
+    is_known = np.isinf(half)
+    quantile = special.gammaincinv(np.where(is_known, 1.0, half), UPPER_TAIL)
+    return np.asarray(np.asarray(variance) * np.where(is_known, 1.0, half / quantile))
+
+
+def pair_df(differences: np.ndarray) -> np.ndarray:
+    """Effective degrees of freedom of the variances of differences [pair, topic].
+
+    n - 1, or 2 / (2 / (n - 1) + k / n) where their excess kurtosis k is above 0: what the variance
+    of a variance amounts to. Missing topics are left out; NaN below two topics.
+
+    >>> pair_df(np.array([[0.1, -0.1, 0.2, 0.0], [0.9, 0.0, 0.0, 0.0]])).round(2).tolist()
+    [3.0, 3.0]
+    """
+    n = (~np.isnan(differences)).sum(axis=1)
+    off = np.nan_to_num(differences - mean_of_present(differences)[:, None])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        kurtosis = n * (off**4).sum(axis=1) / np.square((off**2).sum(axis=1)) - 3.0
+        df = 2.0 / (2.0 / (n - 1.0) + np.fmax(kurtosis, 0.0) / n)
+    return np.where(n > 1, df, np.nan)
 
 
 def not_rounding(squares: float, df: int, values: np.ndarray) -> float:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 from steadyrank.compute.random import seed_from
 from steadyrank.present.view import Finding
+from steadyrank.studies.compare.assumptions import assumption
 from steadyrank.studies.compare.audit import audited
 from steadyrank.studies.compare.correcting import CompareSettings
 from steadyrank.studies.compare.front import beside_systems, front
 from steadyrank.studies.compare.result import CompareResult, Correction, Test
 from steadyrank.studies.compare.study import compare_each
-from steadyrank.studies.compare.two_runs import tested_words, two_runs
+from steadyrank.studies.compare.two_runs import two_runs
 from steadyrank.studies.compare.view import RUNS, VIEW, Results
-from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
+from steadyrank.studies.part import Findings, Front, Job, part_of
 
 
 def _run(job: Job) -> tuple[CompareResult, ...]:
@@ -43,21 +45,17 @@ def _run(job: Job) -> tuple[CompareResult, ...]:
     return tuple(results)
 
 
-def _cost(shape: Shape) -> Cost:
-    compared = shape.n_pairs * (4e-5 + 1.6e-7 * shape.n_topics)
-    return Cost(fixed=shape.n_measures * compared, is_free=True)
-
-
 def _front(results: Results, findings: Findings) -> Front:
     scores = findings.material.scores
     if "systems" in findings.results:  # the verdict is theirs
         return beside_systems(results[0])
-    return front(results[0], n_runs=len(scores.runs), study="compare", link="evaluate")
+    made = front(results[0], n_runs=len(scores.runs), study="compare", link="evaluate")
+    return replace(made, assumption=assumption(results))
 
 
 def _tests(results: Results, findings: Findings) -> list[Finding]:
     result = results[0]
-    text = f"{tested_words(result)}; alpha {result.alpha:g}."
+    text = f"{result.tested_words()}; alpha {result.alpha:g}."
     text = f"{text[0].upper()}{text[1:]}"
     values = {"test": result.test, "correction": result.correction, "alpha": result.alpha}
     return [Finding("compare.tests", text, values)]
@@ -66,7 +64,6 @@ def _tests(results: Results, findings: Findings) -> list[Finding]:
 PART = part_of(
     VIEW,
     run=_run,
-    cost=_cost,
     # The runs stand in the leaderboard, with more.
     tables=[spec.id for spec in VIEW.tables if spec is not RUNS],
     beside=_tests,

@@ -7,13 +7,14 @@ from dataclasses import replace
 from steadyrank.compute.random import seed_from
 from steadyrank.present.view import View, Words
 from steadyrank.stats.instances.mixed_tests import has_instances
+from steadyrank.studies.compare.assumptions import assumption
 from steadyrank.studies.compare.correcting import CompareSettings
 from steadyrank.studies.compare.front import front
 from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.compare.study import compare_each
 from steadyrank.studies.compare.view import AGAINST, RUNS, first
 from steadyrank.studies.material import MOST_COMPARED, Material, named_systems
-from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
+from steadyrank.studies.part import Findings, Front, Job, part_of
 
 
 def _why_not(material: Material) -> str:
@@ -42,12 +43,7 @@ def _run(job: Job) -> CompareResult:
 def _front(result: CompareResult, findings: Findings) -> Front:
     # What must be known of the scores, the study of runs says.
     made = front(result, n_runs=len(result.runs), study="systems", link="systems")
-    return replace(made, cautions=())
-
-
-def _cost(shape: Shape) -> Cost:
-    pairs = shape.n_systems * (shape.n_systems - 1) / 2
-    return Cost(fixed=0.02 + 2e-6 * pairs * shape.n_topics, is_free=True)
+    return replace(made, cautions=(), assumption=assumption([result]))
 
 
 VIEW = View(
@@ -66,6 +62,4 @@ VIEW = View(
     fields=lambda results: {},
 )
 
-PART = part_of(
-    VIEW, run=_run, why_not=_why_not, cost=_cost, subject_of=lambda result: [result], front=_front
-)
+PART = part_of(VIEW, run=_run, why_not=_why_not, subject_of=lambda result: [result], front=_front)

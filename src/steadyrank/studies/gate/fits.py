@@ -90,7 +90,7 @@ class Part:
         guarded = mean_difference(
             np.append(differences, -self.reach), clusters=clusters, weights=weights
         )
-        # The added topic is the tail that Hall's correction would guess at.
+        # The added topic is the tail that the correction for skewness would guess at.
         return Fit(observed=observed, guarded=replace(guarded, skewness=observed.skewness))
 
     def at(self, share: float) -> np.ndarray:
@@ -135,8 +135,8 @@ class Fit:
 class MixedDifference(MeanDifference):
     """The mixed model's: Student's limits with its degrees of freedom, as `instances` has them."""
 
-    def _cautious(self, sign: float) -> float:
-        return 0.0
+    def _against(self, sign: float) -> np.ndarray:
+        return np.zeros(())
 
 
 def mixed_difference(runs: tuple[np.ndarray, ...], reach: float) -> MeanDifference:

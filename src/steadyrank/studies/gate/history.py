@@ -13,7 +13,6 @@ import contextlib
 import hashlib
 import json
 import math
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -22,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.compute.files import locked, write_whole
+from steadyrank.compute.files import locked, source_date, write_whole
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.read.score_files import read_scores
 from steadyrank.data.read.sources import PathLike
@@ -155,9 +154,7 @@ def _digest(scores: Scores) -> str:
 
 def _now() -> str:
     """The time in UTC, or the one that reproducible builds set."""
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    moment = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
-    return moment.isoformat(timespec="seconds")
+    return (source_date() or datetime.now(UTC)).isoformat(timespec="seconds")
 
 
 def _read_lines(path: Path) -> list[dict[str, Any]]:

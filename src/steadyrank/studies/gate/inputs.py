@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.data.facets import averaged_facets
+from steadyrank.data.facets import averaged_facets, averaged_together, facets_of
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.provenance import SETTINGS, check_alike, file_hashes, with_hashes
 from steadyrank.data.qrels import Qrels
@@ -66,6 +66,11 @@ class Pair:
         return len(self.sides[0].runs), len(self.sides[1].runs)
 
     @property
+    def judges(self) -> tuple[str, ...]:
+        """Who graded both, where it is known."""
+        return tuple(self.sides[1].meta.get("judges", ()))
+
+    @property
     def varies(self) -> bool:
         """Whether one of the two is a system of several runs."""
         return self.n_runs != (1, 1)
@@ -108,6 +113,7 @@ def read_pair(
         raise InputError("the candidate is one of the runs of the baseline: take it out of these")
     chosen = reading.pop("names", None)  # of both, where each is read by itself
     given = [_side(source, reading, qrels is not None) for source in (baseline, candidate)]
+    given = _averaged(given)
     if any(side.runs for side in given) and qrels is None:
         raise InputError("runs require judgments: give qrels, or the scores of both")
     judged = judgments_of(qrels) if any(side.runs for side in given) else None
@@ -192,12 +198,11 @@ def _is_among(candidate: Any, baseline: Any) -> bool:
 def _side(source: Any, reading: ReadingOptions, has_qrels: bool) -> _Side:
     """Scores or runs; several of a folder or a list are those of one system."""
     if isinstance(source, Scores):
-        source = averaged_facets(source)
         return _Side(name=_system_name(source), scores=source)
     is_path = isinstance(source, (str, os.PathLike))
     called, file = split_name(source) if isinstance(source, str) else (None, source)
     if is_path and _holds_scores(Path(file), has_qrels):
-        scores = averaged_facets(read_scores(file))
+        scores = read_scores(file)
         return _Side(name=called or _system_name(scores), scores=scores)
     if is_path and Path(source).is_dir():
         reading = {**reading, "name_from": "file"}
@@ -214,13 +219,26 @@ def _side(source: Any, reading: ReadingOptions, has_qrels: bool) -> _Side:
 
 def _system_name(scores: Scores) -> str:
     systems = set(scores.run_info.get("system", ())) - {""}
-    return systems.pop() if len(scores.runs) > 1 and len(systems) == 1 else scores.runs[0]
+    is_one = len(systems) == 1 and (len(scores.runs) > 1 or bool(facets_of(scores)))
+    return systems.pop() if is_one else scores.runs[0]
+
+
+def _averaged(given: list[_Side]) -> list[_Side]:
+    """The sides with means over judges, which both must have: a level is no difference."""
+    held = {role: side.scores for role, side in zip(ROLES, given, strict=True)}
+    known = {role: own for role, own in held.items() if own is not None}
+    means = dict(zip(known, averaged_together(**known), strict=True))
+    return [replace(side, scores=means.get(role)) for role, side in zip(ROLES, given, strict=True)]
 
 
 def _of_files(files: Sequence[Path]) -> Scores:
     parts = []
     for path in files:
-        scores = averaged_facets(read_scores(path))
+        scores = read_scores(path)
+        if "judge" in facets_of(scores):
+            # Averaged one by one, builds would differ by their judges.
+            raise InputError(f"{path}: graded by judges: give one table of all builds instead")
+        scores = averaged_facets(scores)
         if len(scores.runs) != 1:
             raise InputError(f"{path}: expected the scores of one run, got {len(scores.runs)}")
         parts.append(replace(scores, runs=(base_name(path),), run_info={}))

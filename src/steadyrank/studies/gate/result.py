@@ -150,6 +150,8 @@ class GateResult(Framed):
     alpha."""
     guards_breakage: bool = False
     """Whether the lower limits allow for one more topic, at the lowest possible difference."""
+    judges: tuple[str, ...] = ()
+    """Who graded both, where it is known: the verdict is about these alone."""
     is_ranking_lost: bool = False
     """Whether the ranking behind kept scores is not at hand: holes cannot be looked for."""
     n_runs: tuple[int, int] = (1, 1)

@@ -144,7 +144,7 @@ def gate(
     Notes
     -----
     Limits are one-sided, each at level alpha: mean ± t s with Student's t and cluster-robust
-    standard errors s, or with Hall's correction for skewness where that is more conservative.
+    standard errors s, where t is corrected for skewness as in `compare`.
     That every measure must pass requires no correction (an intersection-union test). Failing on
     any of several measures and segments does: these tests are corrected together by Holm's
     method, and so are the passes of the segments. A segment that cannot tell does not hold up the
@@ -177,8 +177,8 @@ def gate(
     ----------
     - Berger (1982). Multiparameter hypothesis testing and acceptance sampling. Technometrics.
       doi:10.1080/00401706.1982.10487790
-    - Hall (1992). On the removal of skewness by transformation. JRSS B.
-      doi:10.1111/j.2517-6161.1992.tb01876.x
+    - Johnson (1978). Modified t tests and confidence intervals for asymmetrical populations. JASA.
+      doi:10.1080/01621459.1978.10480051
     - Waudby-Smith & Ramdas (2024). Estimating means of bounded random variables by betting. JRSS B.
       doi:10.1093/jrsssb/qkad009
     - Pustejovsky & Tipton (2018). Small-sample methods for cluster-robust variance estimation and
@@ -256,6 +256,7 @@ def gate(
         rare_breakage=unseen_share(min(draws[: len(by_name)]), alpha),
         guards_breakage=guard_breakage,
         is_ranking_lost=pair.is_ranking_lost,
+        judges=pair.judges,
         reversed_topics=pair.reversed_topics,
         n_runs=pair.n_runs,
         is_rebuild=rebuild,

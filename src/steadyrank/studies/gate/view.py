@@ -11,6 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
+from steadyrank.data.facets import judges_words
 from steadyrank.present.cells import name
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, Finding, TableSpec, View
@@ -24,6 +25,7 @@ from steadyrank.studies.gate.result import (
     Unsure,
     row_json,
 )
+from steadyrank.visible import escaped
 from steadyrank.words import by_number, counted, level_words, listed, number_word, some
 
 ENOUGH = 300
@@ -40,8 +42,8 @@ SIGNS = {"pass": "✅", "fail": "❌", "cannot tell": "❔", "holes": "🕳️"}
 def findings(result: GateResult) -> list[Finding]:
     """The verdict, what has added up, what would settle it, and what no topic shows."""
     rows = _deciding(result)
-    said = [_verdict(result, rows), *_outlier(result), *_drift(result), *_served(result)]
-    said += [*_unjudged(result, rows), *_decided(result, rows)]
+    said = [_verdict(result, rows), *_judges(result), *_outlier(result)]
+    said += [*_drift(result), *_served(result), *_unjudged(result, rows), *_decided(result, rows)]
     if result.is_ranking_lost and result.unjudged != "not-relevant":
         text = "A ranking is not at hand: whether unjudged documents could change it is unknown."
         said.append(Finding("gate.ranking_lost", text))
@@ -198,7 +200,16 @@ def _verdict(result: GateResult, rows: list[GateRow]) -> Finding:
         "verdict": result.verdict,
         "n_rows": len(rows),
     }
-    return Finding("gate.verdict", f"{result.verdict.upper()}: {clause}{more}.", values)
+    by = f" (by {result.judges[0]} alone)" if len(result.judges) == 1 else ""
+    return Finding("gate.verdict", f"{result.verdict.upper()}: {clause}{more}{by}.", values)
+
+
+def _judges(result: GateResult) -> list[Finding]:
+    """Whose view the verdict is."""
+    if not result.judges:
+        return []
+    text = f"This is {judges_words(result.judges)}."
+    return [Finding("gate.judges", text, {"judges": list(result.judges)})]
 
 
 def signed(value: float, digits: int = 4) -> str:
@@ -380,6 +391,7 @@ def fields(result: GateResult) -> dict[str, Any]:
         **picked(result, "verdict alpha"),
         "sentence": _verdict(result, _deciding(result)).text,
         **picked(result, "baseline candidate n_topics n_clusters unjudged weighted=is_weighted"),
+        **({"judges": list(result.judges)} if result.judges else {}),
         **picked(result, "rare_breakage guard_breakage=guards_breakage rebuild=is_rebuild seed"),
         "runs_per_side": list(result.n_runs),
         "sequential": result.seed is not None,
@@ -424,6 +436,7 @@ def chat_line(result: GateResult) -> str:
 
 
 def _cut(text: str, most: int) -> str:
+    text = escaped(text)
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
@@ -539,5 +552,5 @@ HISTORY = View(
 def history_text(history: GateHistory, form: str, **looks: Any) -> str:
     """The view of a history in one of the formats, or its line."""
     if form == "line":
-        return f"{_history_findings(history)[0].text}\n"
+        return f"{escaped(_history_findings(history)[0].text)}\n"
     return HISTORY.text(history, form, **looks)

@@ -15,7 +15,7 @@ from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import picked
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.demands import Demands, check_positive, check_whole
-from steadyrank.stats.planning.variance import Pilot
+from steadyrank.stats.planning.variance import ASSURANCE, Pilot
 from steadyrank.words import counted, level_words
 
 Against = Literal["minimum_difference", "systems", "width", "topics"]
@@ -38,6 +38,9 @@ class MeasurePlan:
     """That `topics` show with power 1 - beta."""
     expected_width: float
     pilot: Pilot | None = None
+    topics_assured: int | None = None
+    """Topics that will do with `assurance`, where topics were asked for of a pilot: by a variance
+    that few pilots underestimate."""
     topics_interval: Interval | None = None
     """Topics at both ends of the interval of the variance used, where topics were asked for."""
     power_interval: Interval | None = None
@@ -47,15 +50,25 @@ class MeasurePlan:
     design_effect: float | None = None
     """Of the pilot's clusters of topics, on the variance that the plan rests on."""
     topics_clustered: int | None = None
-    """Topics, where these will be clustered as in the pilot; never fewer than `topics`."""
+    """Topics, where these will be clustered as in the pilot; never fewer than `advised`."""
     clusters: int | None = None
     """The clusters of so many topics, of the pilot's mean size."""
     effective_topics: float | None = None
     """What the pilot's topics are worth in topics of equal weight; None where they have none."""
     documents_per_topic: float | None = None
     hours: float | None = None
-    """Assessors' hours for all topics."""
+    """Assessors' hours for all topics that are advised."""
     cheapest: bool | None = None
+
+    @property
+    def advised(self) -> int:
+        """The number to build: the assured one, where there is one."""
+        return self.topics if self.topics_assured is None else self.topics_assured
+
+    @property
+    def assurance(self) -> float | None:
+        """Share of pilots whose `topics_assured` reach the power that they promise."""
+        return None if self.topics_assured is None else ASSURANCE
 
     @property
     def is_by_differences(self) -> bool:
@@ -107,6 +120,8 @@ class Difference:
     variance: float
     """Of the differences of these runs, or of the pilot's mean pair; of scores if unpaired."""
     topics: int
+    topics_assured: int | None
+    """With 80 % assurance against the variance that the pilot has."""
     topics_interval: Interval | None
     """At both ends of what the pilot knows of the variance, and for two runs of the difference:
     infinite above where the interval of that difference contains 0."""
@@ -180,7 +195,11 @@ class PlanResult(Framed):
             "interval": f"{1 - demands.alpha:.0%} intervals of two systems' difference{family}, "
             f"{pairing}",
         }[demands.method]
-        formula = "exact" if demands.formula == "exact" else "Nagata's approximation"
+        formula = {
+            "exact": "exact",
+            "nagata": "Nagata's approximation",
+            "corrected": "corrected for skewness as in compare, exact power",
+        }[demands.formula]
         return f"{self._aim()}; {test}, {formula}; steadyrank {__version__}."
 
     def _aim(self) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from steadyrank.data.interop.objects import NO_MEASURE
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, cluster_codes, mean_of_present, position, topic_weights
-from steadyrank.errors import InputError, check_choice
+from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scored import scores_of
@@ -38,7 +38,10 @@ from steadyrank.stats.planning.demands import (
 from steadyrank.stats.planning.design import topics_for_range
 from steadyrank.stats.planning.needed_topics import needed_topics
 from steadyrank.stats.planning.variance import (
+    SKEWED,
     Pilot,
+    assured,
+    pair_df,
     pilot_variance,
     warn_if_few_topics,
     warn_if_one_team,
@@ -61,7 +64,7 @@ def plan(
     systems: int | None = None,
     method: Method | None = None,
     test: Literal["t", "anova"] | None = None,
-    formula: Formula = "exact",
+    formula: Formula | None = None,
     paired: bool | None = None,
     width: float | None = None,
     alpha: float = 0.05,
@@ -111,7 +114,9 @@ def plan(
     test : str, optional
         The method by the name that its test has in `compare`: "t" or "anova".
     formula : str
-        "exact" noncentral distributions, or the published approximations ("nagata").
+        "corrected": exact power of `compare`'s own paired t test, which allows for skewed
+        differences, the default of a pilot's t tests; "exact" power of the published tests, the
+        default of all else; or the published approximations ("nagata").
     paired : bool, optional
         Whether both systems of a t test or interval have the same topics; by default they do.
     width : float, optional
@@ -160,7 +165,7 @@ def plan(
     >>> pilot = sr.Scores(measures=["AP"], runs=["old", "new"], topics=topics, values=values)
     >>> first = plan(pilot, measure="AP", test="t").differences[0]
     >>> first.runs, first.topics
-    (('new', 'old'), 174)
+    (('new', 'old'), 179)
     """
     measures = _one_or_more(measure, measures)
     nothing = (minimum_difference, width, n_topics)
@@ -169,7 +174,7 @@ def plan(
     of_pilot = systems is None and chosen == "anova" and scores is not None
     demands = check_demands(
         method=chosen,
-        formula=formula,
+        formula=formula or _usual_formula(chosen, paired, has_pilot=scores is not None),
         alpha=alpha,
         beta=beta,
         systems=2 if of_pilot else systems,
@@ -235,6 +240,12 @@ def _method(method: Any, test: Any, systems: Any, *, paired: bool) -> Any:
             raise InputError("give either method= or test=, not both")
         return "ttest" if test == "t" else "anova"
     return method or ("ttest" if paired and systems is None else "anova")
+
+
+def _usual_formula(method: Any, paired: Any, *, has_pilot: bool) -> Formula:
+    """Of data, for the test that `compare` will do with them; of a variance, as published."""
+    is_compared = has_pilot and method == "ttest" and paired is not False
+    return "corrected" if is_compared else "exact"
 
 
 def _check_sources(
@@ -368,18 +379,38 @@ def _of_first_two(demands: Demands, scores: Scores, measure: str) -> Difference 
     gap = float(means[best[0]] - means[best[1]])
     variance = float(np.nanvar(apart, ddof=1)) if n_topics > 1 else math.nan
     rates = {"alpha": demands.comparison_alpha, "beta": demands.beta}
-    needed = needed_topics(gap, variance, n_topics, **rates)
+    needed = needed_topics(
+        gap,
+        variance,
+        n_topics,
+        **rates,
+        variance_df=pair_df(apart[None])[0],
+        corrected=demands.formula == "corrected",
+    )
     if not np.isfinite(needed.topics):
         return None
+    names = (one.runs[best[0]], one.runs[best[1]])
+    _warn_if_skewed(names, apart[~np.isnan(apart)])
     ends = (float(needed.low), float(needed.high))
     return Difference(
         measure=measure,
-        runs=(one.runs[best[0]], one.runs[best[1]]),
+        runs=names,
         difference=gap,
         variance=variance,
         topics=int(needed.topics),
+        topics_assured=int(needed.assured),
         topics_interval=Interval(*(int(n) if n < math.inf else n for n in ends)),
     )
+
+
+def _warn_if_skewed(names: tuple[str, str], differences: np.ndarray) -> None:
+    off = differences - differences.mean()
+    skewness = float((off**3).mean() / (off**2).mean() ** 1.5)
+    if abs(skewness) > SKEWED:
+        warn(
+            f"differences of {names[0]} and {names[1]} are skewed ({skewness:.1f}): the number of "
+            "topics may be too small more often than its assurance says"
+        )
 
 
 def _of_difference(demands: Demands, row: MeasurePlan, difference: float) -> Difference:
@@ -394,6 +425,9 @@ def _of_difference(demands: Demands, row: MeasurePlan, difference: float) -> Dif
         difference=difference,
         variance=variance,
         topics=asked.topics(half * variance),
+        topics_assured=None
+        if ends is None
+        else asked.topics(half * float(assured(variance, row.pilot_df))),
         topics_interval=ends and Interval(*(asked.topics(half * end) for end in ends)),
     )
 
@@ -443,7 +477,11 @@ def _with_pilot(
         most_power, least_power = (demands.power(end, n_topics) for end in ends)
         return replace(made, power_interval=Interval(least_power, most_power))
     fewest, most = (demands.topics(end) for end in ends)
-    made = replace(made, topics_interval=Interval(fewest, most))
+    made = replace(
+        made,
+        topics_interval=Interval(fewest, most),
+        topics_assured=demands.topics(float(assured(variance, made.pilot_df))),
+    )
     if by_residual or demands.minimum_difference is None or not pilot.residual_variance > 0.0:
         return made
     two_way = topics_for_range(
@@ -461,7 +499,7 @@ def _with_hours(
     rows: list[MeasurePlan], documents: dict[str, float], minutes: float, *, mark: bool
 ) -> list[MeasurePlan]:
     """The plans with assessors' hours; the cheapest marked if all are for the same power."""
-    hours = [row.topics * documents[row.measure] * minutes / 60.0 for row in rows]
+    hours = [row.advised * documents[row.measure] * minutes / 60.0 for row in rows]
     return [
         replace(
             row,
@@ -489,7 +527,7 @@ def with_clusters(row: MeasurePlan, scores: Scores, *, paired: bool, asked: bool
     row = replace(row, design_effect=effect)
     if not asked or math.isnan(effect):
         return row
-    n_topics = math.ceil(row.topics * max(1.0, effect))
+    n_topics = math.ceil(row.advised * max(1.0, effect))
     size = len(codes) / len(np.unique(codes))
     return replace(row, topics_clustered=n_topics, clusters=math.ceil(n_topics / size))
 

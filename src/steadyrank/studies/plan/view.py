@@ -11,7 +11,7 @@ from steadyrank.present.json import picked
 from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
 from steadyrank.stats.planning.demands import Demands
-from steadyrank.stats.planning.variance import STEADY_PILOT
+from steadyrank.stats.planning.variance import ASSURANCE, STEADY_PILOT
 from steadyrank.studies.plan.result import MeasurePlan, PlanResult
 from steadyrank.words import counted, level_words, size
 
@@ -67,15 +67,21 @@ def describe(result: PlanResult) -> str:
 
 
 def _topics(result: PlanResult, plan: MeasurePlan) -> Finding:
-    demands, needed = result.demands, f"{size(plan.topics)} topics"
-    if plan.topics_interval is not None:
-        low, high = map(size, plan.topics_interval)
-        needed += f" ({result.confidence:.0%} interval {low} to {high})"
-    text = f"Intervals of {plan.measure} differences {demands.width} wide require {needed}."
+    demands = result.demands
+    aim = f"intervals of {plan.measure} differences {demands.width} wide"
     if demands.method != "interval":
-        gap = f"A difference of {demands.minimum_difference:g} in {plan.measure}"
-        text = f"{gap} requires {needed} for {_rates(demands)}."
-    return Finding("plan.topics", text, picked(plan, "measure topics topics_interval power"))
+        gap = f"{demands.minimum_difference:g} in {plan.measure}"
+        # Of a family there is room for no more.
+        gap = gap if demands.comparisons > 1 else f"a difference of {gap}"
+        aim = f"{_rates(demands)} for {gap}"
+    text = f"{size(plan.topics)} topics are required: {aim}."
+    if plan.topics_assured is not None:
+        text = (
+            f"{size(plan.topics_assured)} topics will do with {ASSURANCE:.0%} assurance "
+            f"({size(plan.topics)} if the pilot's variance is exact): {aim}."
+        )
+    keys = "measure topics topics_assured assurance topics_interval power"
+    return Finding("plan.topics", text, picked(plan, keys))
 
 
 def _first_two(result: PlanResult) -> list[Finding]:
@@ -83,11 +89,13 @@ def _first_two(result: PlanResult) -> list[Finding]:
         return []
     first = result.differences[0]
     better, worse = result.differences[0].runs
+    needed = size(first.topics if first.topics_assured is None else first.topics_assured)
     text = (
-        f"{better} leads {worse} by {first.difference:.3g} in {first.measure}: a true difference "
-        f"like this requires {size(first.topics)} topics for {_rates(result.demands)}."
+        f"{better} leads {worse} by {first.difference:.3g} in {first.measure}. If that is true, "
+        f"{needed} topics will do with {ASSURANCE:.0%} assurance ({_rates(result.demands)})."
     )
-    return [Finding("plan.first_two", text, first.row())]
+    values = first.row() | {"topics_assured": first.topics_assured}
+    return [Finding("plan.first_two", text, values)]
 
 
 def _detected(result: PlanResult, plan: MeasurePlan) -> Finding:
@@ -104,7 +112,9 @@ def _detected(result: PlanResult, plan: MeasurePlan) -> Finding:
 
 
 def _rates(demands: Demands) -> str:
-    return f"power {1 - demands.beta:g} at {level_words(demands.alpha, demands.comparisons)}"
+    """Power and level; that the level is .05 goes without saying, as captions do."""
+    level = f" at {level_words(demands.alpha, demands.comparisons)}"
+    return f"power {1 - demands.beta:g}{level.removeprefix(' at alpha 0.05')}"
 
 
 def _with_intervals(result: PlanResult, rows: Sequence[Row]) -> list[Row]:
@@ -112,11 +122,24 @@ def _with_intervals(result: PlanResult, rows: Sequence[Row]) -> list[Row]:
     return [
         {
             **row,
+            "topics_assured": plan.topics_assured,
             "variance_interval": None if plan.is_by_differences else plan.pilot_interval,
             "difference_interval": plan.pilot_interval if plan.is_by_differences else None,
         }
         for plan, row in zip(result.plans, rows, strict=True)
     ]
+
+
+_TOPICS = (
+    Col(
+        "topics_assured",
+        f"topics ({ASSURANCE:.0%} assurance)",
+        "size",
+        "known",
+        "of all pilots, this share plans topics enough for the power that is promised",
+    ),
+    Col("topics", form="size", about="if the variance is exactly the pilot's"),
+)
 
 
 def _columns(result: PlanResult) -> tuple[Col, ...]:
@@ -133,7 +156,7 @@ def _columns(result: PlanResult) -> tuple[Col, ...]:
             about="between two runs: averaged over pairs, unless given",
         ),
         Col("difference_interval", "{sure} interval (variance of differences)", when="known"),
-        Col("topics", form="size"),
+        *_TOPICS,
         Col("topics_interval", "{sure} interval (topics)", "size", "known"),
         Col(
             "topics_two_way",
@@ -198,13 +221,17 @@ def _differences_caption(result: PlanResult) -> str:
 DIFFERENCES = TableSpec(
     id="plan-differences",
     rows=lambda result: [each.row() for each in result.differences],
+    shown=lambda result, rows: [
+        {**row, "topics_assured": each.topics_assured}
+        for each, row in zip(result.differences, rows, strict=True)
+    ],
     columns=(
         Col("measure", form="name", when="varies"),
         Col("runs", form=_between),
         Col("difference"),
         Col("variance", "variance of differences", when=lambda result: result.demands.paired),
         Col("variance", when=lambda result: not result.demands.paired),
-        Col("topics", form="size"),
+        *_TOPICS,
         Col("topics_interval", "{sure} interval (topics)", "size", "known"),
     ),
     caption=_differences_caption,
@@ -239,8 +266,8 @@ def fields(result: PlanResult) -> dict[str, Any]:
     demands = result.demands
     return {
         **picked(demands, "method formula alpha comparisons beta systems minimum_difference"),
-        "plans": [plan.row() for plan in result.plans],
-        "differences": [each.row() for each in result.differences],
+        "plans": [plan.row() | picked(plan, "topics_assured assurance") for plan in result.plans],
+        "differences": [each.row() | picked(each, "topics_assured") for each in result.differences],
         "paired": None if demands.method == "anova" else demands.paired,
         "width": demands.width,
         **picked(result, "given_topics confidence minutes_per_document documents_are_bounds"),

@@ -5,31 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from steadyrank.data.scores import mean_of_present
 from steadyrank.present.page import Tile
 from steadyrank.present.view import Finding
 from steadyrank.stats.instances.mixed_tests import has_instances
+from steadyrank.stats.planning.swaps import share_of
 from steadyrank.stats.run_means import SAME_MEAN
-from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
-from steadyrank.studies.topics.result import TopicsResult, needed_figure
-from steadyrank.studies.topics.study import default_sizes, topics
+from steadyrank.studies.part import Findings, Front, Job, Samples, part_of
+from steadyrank.studies.topics.result import ASSURED, TopicsResult, needed_figure
+from steadyrank.studies.topics.study import topics
 from steadyrank.studies.topics.view import VIEW
-from steadyrank.studies.two_runs import TwoRuns, rate_texts, values_at
-from steadyrank.words import MISSING, at_least, size, swap_words
-
-
-def _cost(shape: Shape) -> Cost:
-    n_sizes = len(default_sizes(shape.n_topics))
-    return Cost(
-        fixed=0.05 + 2e-7 * shape.n_pairs * shape.n_topics,
-        per_sample=2e-5 + 1e-9 * shape.n_pairs * n_sizes,
-        least=100,
-        most=10_000,
-        noun="splits",
-        is_free=True,
-    )
+from steadyrank.studies.two_runs import TwoRuns, forecast_texts, values_at
+from steadyrank.words import MISSING, roughly, swap_words
 
 
 def _run(job: Job) -> TopicsResult:
@@ -47,9 +33,9 @@ def _run(job: Job) -> TopicsResult:
 
 def _front(result: TopicsResult, findings: Findings) -> Front:
     """The share of pairs that other topics reverse, and the topics that separate the first two."""
-    has_order = np.abs(result.variances.difference) > SAME_MEAN
-    share = float(mean_of_present(result.expected_reversal[has_order]))
-    text = f"On {result.n_topics:,} other topics {swap_words(share, len(result.runs))}."
+    share = share_of(result.expected_reversal, result.variances.difference)
+    turned = swap_words(share, len(result.runs), said=roughly)
+    text = f"On {result.n_topics:,} other topics {turned}."
     # Of systems with several runs, the first two runs are not what the page compares, and with
     # several judges topics alone may separate nothing.
     material = findings.material
@@ -62,18 +48,17 @@ def _needed_tile(result: TopicsResult, baseline: str | None) -> list[Tile]:
     """For the first two; with a baseline, for the best run and it, as all else on the page."""
     first, second = result.leaders
     second = second if baseline in (None, first, second) else str(baseline)
-    (row,) = result.rows([result.pair(*map(result.runs.index, (first, second)))])
-    low, _ = row["topics_needed_interval"]
-    if row["significant"] or low is None:
+    (row,) = result.told([result.pair(*map(result.runs.index, (first, second)))])
+    if row["significant"] or row["topics_assured"] is None:
         return []
-    needed = row["topics_needed"]
+    keys = "a b topics_needed topics_needed_interval topics_assured"
     names = "first from second" if baseline is None else f"{first} from {second}"
     return [
         Tile(
             id="topics.needed",
-            figure=at_least(low).replace("at least", "≥") if needed is None else size(needed),
-            text=f"topics to separate {names}; there are {result.n_topics:,}",
-            values={key: row[key] for key in ("a", "b", "topics_needed", "topics_needed_interval")},
+            figure=needed_figure(row),
+            text=f"topics to separate {names} ({ASSURED}); there are {result.n_topics:,}",
+            values={key: row[key] for key in keys.split()},
         )
     ]
 
@@ -84,13 +69,13 @@ NO_ORDER = "the means are equal: there is no order to reverse"
 
 def _of_two(panel: TwoRuns, result: TopicsResult, findings: Findings) -> None:
     place, _ = panel.aligned(result.runs, result.pairs)
-    rows = result.rows()
+    rows = result.told()
     equal = [p >= 0 and abs(rows[p]["difference"]) <= SAME_MEAN for p in place.tolist()]
     panel.add(
         "On other topics",
         "{repeated}",
         repeated=[NO_ORDER if same else REVERSED for same in equal],
-        reversed=rate_texts(values_at(result.expected_reversal, place)),
+        reversed=forecast_texts(values_at(result.expected_reversal, place)),
     )
     panel.add(
         "Topics needed",
@@ -105,4 +90,11 @@ def _needed(result: TopicsResult, row: Mapping[str, Any]) -> str:
     return f"{needed_figure(row)} for {result.test_words()}; there are {result.n_topics:,}"
 
 
-PART = part_of(VIEW, run=_run, cost=_cost, front=_front, varies="Other topics", of_two=_of_two)
+PART = part_of(
+    VIEW,
+    run=_run,
+    samples=Samples(noun="splits", fast=1000, full=10_000),
+    front=_front,
+    varies="Other topics",
+    of_two=_of_two,
+)

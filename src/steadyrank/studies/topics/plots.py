@@ -129,7 +129,7 @@ def draw_pairs(result: TopicsResult, ax: Axes) -> None:
     """Each pair's difference, and how likely as many other topics reverse it."""
     from steadyrank.studies.topics.result import needed_figure
 
-    rows = result.rows()
+    rows = result.told()
     size = np.abs([row["difference"] for row in rows])
     for k, (key, words) in enumerate(
         (("expected_reversal", "expected"), ("error_rate", "eq. 8, difference taken as true"))

@@ -18,8 +18,9 @@ from steadyrank.present.view import Finding
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
 from steadyrank.stats.planning.needed_topics import NeededTopics
 from steadyrank.stats.planning.reversal import PairVariances
+from steadyrank.stats.planning.variance import ASSURANCE, SKEWED
 from steadyrank.studies.topics.levels import Binning, TopicLevel
-from steadyrank.words import MISSING, at_least, counted, level_words, percent, size
+from steadyrank.words import MISSING, counted, level_words, roughly, size
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 """Of the intervals of numbers of topics."""
+
+ASSURED = f"{ASSURANCE:.0%} assurance"
 
 _MOMENTS = "difference variance_a variance_b covariance variance"
 _RATES = (
@@ -80,8 +83,8 @@ class TopicsResult(Exhibit):
     predictive_limit: np.ndarray
     """The predictive rate of a second experiment with unlimited topics: none has a smaller one."""
     expected_reversal: np.ndarray
-    """The chance of a reversal, allowing for how the two were picked: by empirical Bayes over
-    all runs (`steadyrank.stats.run_means`); the predictive rate where there are two runs."""
+    """The chance that as many other topics turn a pair, by what all pairs of the table say together
+    (`steadyrank.stats.planning.swaps`)."""
     needed: NeededTopics
     """For a paired t test at `comparison_alpha` with power 1 - beta, with 95 % intervals."""
     significant: np.ndarray
@@ -116,9 +119,10 @@ class TopicsResult(Exhibit):
         """Whether other topics reverse two runs, and how many would show their difference."""
         names = (a or self.leaders[0], b or self.leaders[1])
         one, other = (position(name, self.runs, "run") for name in names)
-        (row,) = self.rows([self.pair(one, other)])
+        place = self.pair(one, other)
+        (row,) = self.told([place])
         keys = "a b n difference expected_reversal significant topics_needed topics_needed_interval"
-        values = {key: row[key] for key in keys.split()}
+        values = {key: row[key] for key in [*keys.split(), "topics_assured"]}
         first, second, gap, n = (row[key] for key in ("a", "b", "difference", "n"))
         if row["flag"] == TOO_FEW:
             text = f"{first} and {second} share {counted(n, 'topic')}: too few to say anything."
@@ -131,12 +135,16 @@ class TopicsResult(Exhibit):
         if row["flag"] == ZERO_VARIANCE:
             text = f"{first} leads {second} by {abs(gap):.4f} on every topic: none reverse it."
             return [Finding("topics.reversal", text, values)]
-        chance = percent(row["expected_reversal"])
+        chance = roughly(row["expected_reversal"])
         text = f"On {n} new topics, {first} falls below {second} with probability {chance}."
         said = [Finding("topics.reversal", text, values)]
         if not row["significant"]:
             text = f"Showing its lead with {self.level_words()} requires {needed_words(row)}."
             said.append(Finding("topics.needed", text, values))
+            skewness = float(self.variances.skewness[place])
+            if abs(skewness) > SKEWED:
+                text = f"Their differences are skewed ({skewness:.1f}): topics may be too few."
+                said.append(Finding("topics.skewed", text, {"skewness": skewness}))
         return said
 
     def test_words(self) -> str:
@@ -182,10 +190,11 @@ class TopicsResult(Exhibit):
         """One dictionary a pair, with the keys that the JSON output has."""
         first, second = self.pairs[which].T
         # Without an upper end the number at the observed difference estimates nothing.
-        known = np.where(np.isfinite(self.needed.high), self.needed.topics, np.nan)
+        top = self.needed.high[which]
+        known = np.where(np.isfinite(top), self.needed.topics[which], np.nan)
         needed, low, high = (
-            [int(size) if math.isfinite(size) else None for size in sizes[which].tolist()]
-            for sizes in (known, self.needed.low, self.needed.high)
+            [int(size) if math.isfinite(size) else None for size in sizes.tolist()]
+            for sizes in (known, self.needed.low[which], top)
         )
         columns = {
             "a": [self.runs[run] for run in first],
@@ -201,6 +210,15 @@ class TopicsResult(Exhibit):
             "flag": self.variances.flag[which].tolist(),
         }
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def told(self, which: Sequence[int] | slice = slice(None)) -> list[dict[str, Any]]:
+        """The same with the topics that are told to readers, which CSV does not have."""
+        assured = [
+            int(n) if math.isfinite(n) else None for n in self.needed.assured[which].tolist()
+        ]
+        return [
+            row | {"topics_assured": n} for row, n in zip(self.rows(which), assured, strict=True)
+        ]
 
     def curves(self) -> list[dict[str, Any]]:
         """One dictionary for each level and size: the curves that the plot shows."""
@@ -222,35 +240,24 @@ class TopicsResult(Exhibit):
 
 
 def needed_words(row: Mapping[str, Any]) -> str:
-    """The topics that a pair requires: a number with its interval, a lower bound, or none.
+    """The topics that a pair requires.
 
-    >>> needed_words({"topics_needed": 81, "topics_needed_interval": (24, 8404)})
-    '81 topics (95% interval 24 to 8,404)'
-    >>> needed_words({"topics_needed": None, "topics_needed_interval": (51, None)})
-    'at least 51 topics (95% confidence)'
-    >>> needed_words({"topics_needed": None, "topics_needed_interval": (None, None)})
-    'no number of topics'
+    >>> needed_words({"topics_assured": 811}), needed_words({"topics_assured": None})
+    ('811 topics (80% assurance)', 'no number of topics')
     """
-    needed, (low, high) = row["topics_needed"], row["topics_needed_interval"]
-    if low is None:
-        return "no number of topics"
-    if needed is None:
-        return f"{at_least(low)} topics ({CONFIDENCE:.0%} confidence)"
-    return f"{size(needed)} topics ({CONFIDENCE:.0%} interval {size(low)} to {size(high)})"
+    needed = row["topics_assured"]
+    return "no number of topics" if needed is None else f"{size(needed)} topics ({ASSURED})"
 
 
 def needed_figure(row: Mapping[str, Any]) -> str:
     """The same for a cell of a table.
 
-    >>> row = {"flag": "", "significant": False, "topics_needed_interval": (24, 8404)}
-    >>> needed_figure(row | {"topics_needed": 81})
-    '81 (24 to 8,404)'
-    >>> needed_figure(row | {"topics_needed": None, "topics_needed_interval": (51, None)})
-    'at least 51'
+    >>> row = {"flag": "", "significant": False, "topics_assured": 811}
+    >>> needed_figure(row), needed_figure(row | {"topics_assured": None})
+    ('811', 'none')
     """
     if row["significant"]:
         return "significant"
-    needed, (low, high) = row["topics_needed"], row["topics_needed_interval"]
-    if low is None:
+    if row["topics_assured"] is None:
         return MISSING if row["flag"] == TOO_FEW else "none"
-    return at_least(low) if needed is None else f"{size(needed)} ({size(low)} to {size(high)})"
+    return size(row["topics_assured"])

@@ -21,6 +21,7 @@ from typing import Any, Unpack, get_args
 import numpy as np
 
 from steadyrank.compute.executors import Progress
+from steadyrank.compute.memory import check_pairs
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.read.run_info import describe_topics
@@ -42,7 +43,7 @@ from steadyrank.stats.pairs.decisions import Decided, adjust
 from steadyrank.stats.pairs.difference_bins import WIDTH, check_width
 from steadyrank.stats.pairs.max_t import Draws, max_t, max_t_level
 from steadyrank.stats.pairs.result import all_pairs, pairs_with
-from steadyrank.stats.pairs.tests import paired_t
+from steadyrank.stats.pairs.tests import moments, paired_t
 from steadyrank.stats.pairs.topic_design import TopicDesign, cluster_sums, linearised
 from steadyrank.stats.planning.demands import check_comparisons
 from steadyrank.stats.planning.design import check_rates
@@ -54,13 +55,17 @@ from steadyrank.stats.planning.reversal import (
     pair_variances,
     predictive_rate,
 )
-from steadyrank.stats.run_means import adjusted_means, expected_means, kept_order
+from steadyrank.stats.planning.swaps import swap_chances
+from steadyrank.stats.run_means import adjusted_means
 from steadyrank.studies.topics.levels import Binning, count_splits, topic_levels
 from steadyrank.studies.topics.result import CONFIDENCE, TopicsResult
 from steadyrank.words import by_number
 
 MOST_FLIPPED = 500_000
 """Pairs of runs up to which the limit of max-t is worth the wait; Bonferroni's for more."""
+
+PAIR_BYTES = 600
+"""Of memory for a pair of runs."""
 
 MOST_SIZES = 100
 """Of topic sets, unless sizes are given."""
@@ -251,7 +256,7 @@ def topics(
         approximation=approximate_error_rate(difference, variance, size),
         predictive=predictive_rate(difference, variance, size),
         predictive_limit=predictive_rate(difference, variance, size, math.inf),
-        expected_reversal=_expected_reversal(drawn.drawn, pairs, difference),
+        expected_reversal=swap_chances(drawn.drawn, pairs),
         needed=clustered_needed(moments, drawn, alpha=level, beta=beta, confidence=CONFIDENCE),
         sizes=chosen,
         further_sizes=further,
@@ -274,25 +279,15 @@ def _decisions(
         known = [frozenset((runs[a], runs[b])) in shown for a, b in pairs.tolist()]
         return decided.comparison_alpha, np.array(known, bool)
     matrix, alpha, is_plain = drawn.matrix, draws["alpha"], drawn.design.is_trivial
-    is_family = comparisons is None and len(pairs) > 1 and len(pairs) == math.comb(len(runs), 2)
-    if is_family and is_plain and len(pairs) <= MOST_FLIPPED:
+    if comparisons is None and is_plain and len(pairs) <= MOST_FLIPPED:
         together = max_t(matrix, pairs, **draws)
-        n = pair_variances(matrix, pairs).n
+        n = moments(matrix, pairs).n
         level = max_t_level(n, together.critical, alpha) or alpha / len(pairs)
         return level, np.nan_to_num(together.pvalue, nan=1.0) <= alpha
     tests = paired_t(matrix, pairs, drawn.design)
     if comparisons is not None:
         return alpha / comparisons, np.nan_to_num(tests.pvalue, nan=1.0) <= alpha / comparisons
     return alpha / len(pairs), np.nan_to_num(adjust(tests.pvalue), nan=1.0) <= alpha
-
-
-def _expected_reversal(matrix: np.ndarray, pairs: np.ndarray, difference: np.ndarray) -> np.ndarray:
-    """Chance that as many new topics put the two runs of a pair the other way round."""
-    above = kept_order(matrix, pairs, expected_means(matrix))
-    reversed_in = np.where(difference > 0.0, 1.0 - above, above)
-    reversed_in[difference == 0.0] = 0.5
-    reversed_in[np.isnan(difference)] = np.nan
-    return reversed_in
 
 
 def default_sizes(n_topics: int) -> tuple[int, ...]:
@@ -316,6 +311,7 @@ def _check(scores: Scores, measure: Any, n_trials: Any, baseline: str | None, bi
     check_choice("binning", binning, get_args(Binning))
     if len(scores.runs) < 2:
         raise InputError("topics compares runs: at least two are required")
+    check_pairs(len(scores.runs), PAIR_BYTES)
     if len(scores.topics) < 2:
         raise InputError("a single topic has no spread: give scores on at least two")
     if baseline is not None:
@@ -415,8 +411,11 @@ def clustered_variances(
     robust = _per_topic(topics.matrix, pairs, topics.design)
     variance = np.where(moments.flag == "", robust, moments.variance)
     variance_a, variance_b = own[pairs[:, 0]], own[pairs[:, 1]]
+    by_cluster = pair_variances(topics.drawn, pairs)
     return replace(
         moments,
+        df=by_cluster.df,
+        skewness=by_cluster.skewness,
         variance_a=variance_a,
         variance_b=variance_b,
         covariance=0.5 * (variance_a + variance_b - variance),
@@ -435,7 +434,8 @@ def clustered_needed(
 ) -> NeededTopics:
     """Topics for a test of clusters: so many clusters, of the mean size that they have here."""
     sizes = np.where(moments.n > 0, moments.n, np.nan)
-    levels = {"alpha": alpha, "beta": beta, "confidence": confidence}
+    levels: dict[str, Any] = {"alpha": alpha, "beta": beta, "confidence": confidence}
+    levels |= {"variance_df": moments.df, "corrected": True}
     if topics.n_clusters is None:
         return needed_topics(moments.difference, moments.variance, sizes, **levels)
     per_cluster = topics.matrix.shape[1] / topics.n_clusters
@@ -446,4 +446,5 @@ def clustered_needed(
         topics=np.ceil(clusters.topics * per_cluster),
         low=np.ceil(clusters.low * per_cluster),
         high=np.ceil(clusters.high * per_cluster),
+        assured=np.ceil(clusters.assured * per_cluster),
     )

@@ -14,7 +14,7 @@ from steadyrank.present.json import picked
 from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
 from steadyrank.studies.topics.levels import TopicLevel
-from steadyrank.studies.topics.result import TopicsResult, needed_figure
+from steadyrank.studies.topics.result import ASSURED, TopicsResult, needed_figure
 from steadyrank.words import MISSING, counted, percent
 
 MOST_PAIRS = 45
@@ -44,16 +44,14 @@ def needed_caption(result: TopicsResult) -> str:
     return f"Topics needed: for {result.test_words()}, with {CERTAIN}."
 
 
-CERTAIN = "95% interval or lower bound"
+CERTAIN = f"{ASSURED}, if the observed difference is the true one"
 
 
 def needed_cell(row: Mapping[str, Any]) -> Cell:
-    """The topics that a pair requires, with their interval; sorts by the number or its bound."""
-    if "topics_needed" not in row:
+    """The topics that a pair requires."""
+    if "topics_assured" not in row:
         return Cell(MISSING)
-    low = row["topics_needed_interval"][0]
-    known = row["topics_needed"] if row["topics_needed"] is not None else low
-    return Cell(needed_figure(row), 0 if row["significant"] else known)
+    return Cell(needed_figure(row), 0 if row["significant"] else row["topics_assured"])
 
 
 def _rate(key: str) -> Callable[[Row], Cell]:
@@ -66,12 +64,19 @@ def _share(rate: float | None) -> Cell:
     return Cell("< 0.1%", rate) if 0.0 < rate < 0.001 else cells.percent(rate)
 
 
+def _forecast(row: Row) -> Cell:
+    rate = row.get("expected_reversal")
+    if rate is None or not 0.0 < rate < 0.005:
+        return Cell(MISSING) if rate is None else cells.number(rate, ".0%")
+    return Cell("< 1%", rate)
+
+
 REVERSED = Col(
     "expected_reversal",
     "reversed",
-    _rate("expected_reversal"),
-    about="the probability that a replication on as many other topics reverses the order, "
-    "corrected for how the two were selected among all runs",
+    _forecast,
+    about="about how probably a replication on as many other topics reverses the order, as far "
+    "as all pairs of the table tell; of the first two runs a little more often",
 )
 NEEDED = Col("topics_needed", "topics needed", needed_cell)
 ERROR_RATE = Col(
@@ -99,7 +104,7 @@ def _neighbour_rows(result: TopicsResult) -> list[dict[str, Any]]:
     """Runs by mean, each with what other topics may do to its lead over the next."""
     rows = [{"run": result.runs[run], "mean": float(result.mean[run])} for run in result.order]
     for row, (run, following) in zip(rows, itertools.pairwise(result.order), strict=False):
-        (pair,) = result.rows([result.pair(run, following)])
+        (pair,) = result.told([result.pair(run, following)])
         sign = 1.0 if pair["a"] == row["run"] else -1.0
         row |= pair | {"next": result.runs[following], "lead": sign * pair["difference"]}
     return rows
@@ -108,7 +113,7 @@ def _neighbour_rows(result: TopicsResult) -> list[dict[str, Any]]:
 def _against_baseline(result: TopicsResult, rows: Sequence[Row]) -> list[Row]:
     (mean,) = {row["mean_b"] for row in rows}
     own = {"a": f"{result.baseline} (baseline)", "mean_a": mean}
-    return sorted([*rows, own], key=lambda row: -np.nan_to_num(row["mean_a"], nan=-np.inf))
+    return sorted([*result.told(), own], key=lambda row: -np.nan_to_num(row["mean_a"], nan=-np.inf))
 
 
 NEIGHBOURS = TableSpec(
@@ -145,7 +150,7 @@ PAIRS = TableSpec(
     id="topic-every-pair",
     rows=TopicsResult.rows,
     shown=lambda result, rows: sorted(
-        rows, key=lambda row: -np.nan_to_num(row["expected_reversal"], nan=2.0)
+        result.told(), key=lambda row: -np.nan_to_num(row["expected_reversal"], nan=2.0)
     ),
     when=lambda result: result.baseline is None and len(result.pairs) <= MOST_PAIRS,
     columns=(
@@ -238,7 +243,7 @@ def _settle_rows(result: TopicsResult) -> list[dict[str, Any]]:
     """The best run with every run from which it does not differ significantly, best first."""
     leader = result.runs.index(result.leaders[0])
     others = [run for run in result.order if run != leader]
-    rows = result.rows([result.pair(leader, run) for run in others])
+    rows = result.told([result.pair(leader, run) for run in others])
     return [
         {**row, "rival": result.runs[run], "lead": abs(row["difference"])}
         for run, row in zip(others, rows, strict=True)
@@ -275,7 +280,7 @@ def fields(result: TopicsResult) -> dict[str, Any]:
     """The promised keys, and what else there is."""
     return {
         "n_topics": result.n_topics,
-        "pairs": result.rows(),
+        "pairs": result.told(),
         "levels": [_level_json(result, level) for level in result.levels],
         **picked(result, "measure n_complete n_dropped n_clusters weighted=is_weighted"),
         **picked(result, "trials=n_trials binning target alpha beta comparisons comparison_alpha"),
@@ -304,9 +309,9 @@ VIEW = View(
         title="Other topics",
         question="Would other topics change the table?",
         means=(
-            "The probability that a replication, on as many other topics from the same population, "
-            "reverses the order of two runs, given the difference that was observed. It allows for "
-            "how the two were selected: the best of many runs are partly the luckiest."
+            "About how probably a replication, on as many other topics from the same population, "
+            "reverses the order of two runs. It is calibrated on all pairs of the table; the best "
+            "of many runs are partly the luckiest, and swap a little more often than it says."
         ),
         means_not="This section says nothing about other documents or judgments.",
     ),
