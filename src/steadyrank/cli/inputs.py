@@ -349,7 +349,6 @@ def read_score_files(files: dict[str, str] | tuple[str, ...], inputs: Inputs) ->
     scores = read_scores(files, measure=label, runs_in_rows=inputs.runs_in_rows)
     if measures and scores.measures != (label or NO_MEASURE,):
         scores = scores.select(measures=list(measures))
-    check_scores(scores.values)
     if opt.is_given("missing"):
         from steadyrank.measures.evaluate import with_missing
 
