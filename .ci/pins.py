@@ -15,7 +15,7 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
 EXTRAS = ("dask", "ir", "unbalanced")
-"""Those that need neither a compiler nor a GPU."""
+"""Those that need no compiler."""
 
 
 def bounds() -> list[str]:

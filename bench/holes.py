@@ -4,7 +4,7 @@
 
 129 runs × 50 topics × 1000 documents of a simulated track pooled to depth 100, nDCG@10 and AP: the
 whole study with 1,000 completions, and the bounds of all pairs alone. NumPy bounds some of the
-pairs as one would write it from the proofs in `studies/holes/bounds.py`, document by document and
+pairs as one would write it from the proofs in `measures/holes/bounds.py`, document by document and
 pair by pair, every number must agree, and its time is scaled up to all pairs. Times are CPU
 seconds, kernels having been compiled; the study's wall-clock seconds are printed beside them.
 """
@@ -20,10 +20,10 @@ import numpy as np
 import steadyrank as sr
 from bench._timing import report, taken
 from steadyrank.data.read.qrels import judgments_of
+from steadyrank.measures.holes.bounds import find_bounds
+from steadyrank.measures.holes.lists import Lists, by_document, read_lists
+from steadyrank.measures.holes.measures import HoledMeasure, make_rankings, parse_holed
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.studies.holes.bounds import find_bounds
-from steadyrank.studies.holes.lists import Lists, by_document, read_lists
-from steadyrank.studies.holes.measures import HoledMeasure, make_rankings, parse_holed
 
 MEASURES = ("nDCG@10", "AP")
 N_SAMPLES = 1000

@@ -31,10 +31,6 @@ MODELS: dict[str, dict[str, Any]] = {
         f"kde, {kernel}": {"model": "kde", "kernel": kernel}
         for kernel in ("gaussian", "epanechnikov", "triangular", "uniform")
     },
-    **{
-        f"parametric, {mixture}": {"model": "parametric", "mixture": mixture}
-        for mixture in ("normal-exponential", "gamma-normal")
-    },
 }
 N_RUNS, N_FRESH, N_SAMPLES = 20, 100, 1000
 

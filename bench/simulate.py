@@ -3,7 +3,6 @@
     python -m bench.simulate            # ratios: NumPy, sorting in Numba, counting in Numba
     python -m bench.simulate --shared   # ratios of documents that all runs share: NumPy
     python -m bench.simulate --full     # 110 runs x 249 topics x 10,000 samples, all comparisons
-    python -m bench.simulate --gpu      # the same on a GPU, runs drawn independently
 
 Every peer is timed in the same process, interleaved with ours: processor time, median of five.
 """
@@ -273,28 +272,27 @@ def shared_ratios(measure: str, n_topics: int = 4) -> None:
     )
 
 
-def full(device: str, options: dict[str, Any], n_samples: int) -> None:
+def full(options: dict[str, Any], n_samples: int) -> None:
     """The Robust-2004-sized job, from runs in memory."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         track = sr.simulated_track(
             n_teams=22, runs_per_team=5, n_topics=249, depth=DEPTH, pool_depth=100
         )
-        sr.simulate(track.runs[:3], track.qrels, n_samples=64, device=device, **options)
+        sr.simulate(track.runs[:3], track.qrels, n_samples=64, **options)
         began, spent = time.perf_counter(), time.process_time()
         blocks: list[float] = []
         found = sr.simulate(
             track.runs,
             track.qrels,
             n_samples=n_samples,
-            device=device,
             **options,
             progress=lambda done, total: blocks.append(time.perf_counter() - began),
         )
     total, spent = time.perf_counter() - began, time.process_time() - spent
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
     print(
-        f"{options} on {device}: {found.raw.size * n_samples / 1e6:.0f} million values, "
+        f"{options}: {found.raw.size * n_samples / 1e6:.0f} million values, "
         f"{len(found.raw_pvalue)} pairs, {total:.2f} s in all, {spent:.0f} s of processors, "
         f"{blocks[-1] - blocks[0]:.2f} s for all blocks but the first, "
         f"peak {peak:.0f} MiB with the runs in memory"
@@ -312,14 +310,13 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--shared", action="store_true")
-    parser.add_argument("--gpu", action="store_true")
     parser.add_argument("--model", choices=FULL, default=None)
-    parser.add_argument("--samples", type=int, default=10_000, help="of --full and --gpu")
+    parser.add_argument("--samples", type=int, default=10_000, help="of --full")
     chosen_options = parser.parse_args()
-    if chosen_options.full or chosen_options.gpu:
+    if chosen_options.full:
         names = [chosen_options.model] if chosen_options.model else list(FULL)
         for name in names:
-            full("cuda" if chosen_options.gpu else "cpu", FULL[name], chosen_options.samples)
+            full(FULL[name], chosen_options.samples)
     elif chosen_options.shared:
         for name in ("AP", "nDCG@10"):
             shared_ratios(name)

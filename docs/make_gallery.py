@@ -104,8 +104,6 @@ RESULTS = {
     'measures={"AP": 0.05, "nDCG@10": 0.05}, missing="zero")',
     "history": 'sr.GateHistory(folder="gates", gates=tuple(nights))',
     "planned": "sr.plan(few, minimum_difference=0.1, systems=10)",
-    "design": 'sr.plan_instances({"instance": 0.0004, "system_topic": 0.0064, "residual": 0.0036}, '
-    "difference=0.03)",
     "judged": 'sr.judges(wide.runs, people, {"model": model}, kin="^team1-", n_samples=1000)',
     "stable": 'sr.stability(scores, measure="AP")',
     "stable_early": 'sr.stability(scores, measure="P@10")',
@@ -444,18 +442,6 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "where both are small.",
         'sr.plot(pair, kind="agreement")',
         f"Figure 11 of {JAYASINGHE}",
-    ),
-    ("InstancePlan", "power"): Entry(
-        "How many topics and instances does a comparison need?",
-        "Power grows with instances up to a limit that only more topics raise (dotted); the "
-        "ring is the cheapest design that reaches the target.",
-        "sr.plot(design)",
-    ),
-    ("PowerTable", "power"): Entry(
-        "What do more instances gain?",
-        "One curve per number of topics: with 10 topics no number of instances reaches the "
-        "dashed target.",
-        "sr.plot(design.table([10, 25, 50, 100], [2, 5, 10, 20, 50]), target=0.8)",
     ),
     ("HolesResult", "bounds"): Entry(
         "How far could scores move with complete judgments?",

@@ -191,6 +191,20 @@ def test_runs_given_to_compare_are_answered():
         sr.compare(run, run)
 
 
+@pytest.mark.parametrize("typed", guesses.REMOVED)
+def test_what_was_removed_is_answered_in_one_line(typed, capsys):
+    """Whatever else is given, and with `=` between an option and its value."""
+    command, *option = typed.split()
+    answer = f"{' '.join(option)} was removed: {guesses.REMOVED[typed]}"
+    for words in (option, ["=".join(option)]):
+        assert call([command, "q", *words, "r"], capsys) == (
+            2,
+            f"steadyrank: {answer} (see steadyrank {command} --help)\n",
+        )
+        assert guesses.removed(command, ["--", *words]) is None
+        assert guesses.removed("doctor", words) is None
+
+
 def test_every_answer_exists():
     assert set(guesses.COMMANDS.values()) <= set(cli.COMMANDS)
     assert {ours.split()[0] for ours in guesses.SAME_COMMANDS.values()} <= set(cli.COMMANDS)

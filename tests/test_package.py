@@ -4,13 +4,33 @@ from __future__ import annotations
 
 import inspect
 import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import steadyrank
 from steadyrank import papers
+
+ROOT = Path(__file__).parents[1]
+IN_ROOT = {
+    *(".ci", ".gitattributes", ".github", ".gitignore", "action.yml", "pyproject.toml"),
+    *("AGENTS.md", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "README.md"),
+    *("RELEASING.md", "SECURITY.md"),
+    *("bench", "conda", "docs", "fuzz", "integrations", "paper", "src", "tests"),
+}
+"""Files and folders that the root of the repository may have."""
+
+
+def test_the_root_holds_what_belongs_there():
+    if not (ROOT / ".git").exists() or shutil.which("git") is None:
+        pytest.skip("no repository: a copy may stand among other files")
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert {path.partition("/")[0] for path in listed.stdout.split("\0") if path} == IN_ROOT
 
 
 def test_public_names_are_exact_and_importable():

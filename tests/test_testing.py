@@ -30,7 +30,7 @@ def test_no_loss_is_the_gate_that_passed():
 
 def test_a_loss_says_which_topics():
     with pytest.raises(
-        AssertionError, match=r"^FAIL: RR −0\.2500 .* beyond the margin of 0\.05"
+        AssertionError, match=r"^FAIL: RR −0\.2500 .* a loss beyond 0\.05 is shown"
     ) as told:
         assert_no_loss({"old": ranked(1)}, {"new": ranked(1, 2)}, QRELS, margin=0.05, measures="RR")
     assert "RR, topic q1: 1.0000 to 0.5000" in str(told.value)
@@ -47,3 +47,36 @@ def test_an_open_verdict_is_a_loss_unless_said_otherwise():
     assert assert_no_loss(old, new, unsure="pass").verdict == "cannot tell"
     with pytest.raises(sr.InputError, match="same run"):
         assert_no_loss(old, old)
+
+
+def test_what_an_open_verdict_means_is_one_of_two():
+    runs = {"old": ranked(1)}, {"new": ranked(1)}
+    with pytest.raises(sr.InputError, match="unknown value of unsure 'ignore'"):
+        assert_no_loss(*runs, QRELS, measures="RR", unsure="ignore")
+    with pytest.raises(sr.InputError, match="unknown value of on_holes 'no'"):
+        assert_no_loss(*runs, QRELS, measures="RR", on_holes="no")
+
+
+def test_a_rebuild_needs_no_margin():
+    builds = [sr.run_from_dict(ranked(*places), name=f"b{i}") for i, places in enumerate(BUILDS)]
+    again = sr.run_from_dict(ranked(1, 2, 2, 1, 1), name="new")
+    result = assert_no_loss(builds, again, QRELS, measures="RR", rebuild=True)
+    assert (result.verdict, result.is_rebuild) == ("pass", True)
+    with pytest.raises(sr.InputError, match="omit margin="):
+        assert_no_loss(builds, again, QRELS, measures="RR", rebuild=True, margin=0.02)
+
+
+BUILDS = ((1, 2, 1), (1, 1, 2, 2), (2, 1, 1, 1))
+
+
+@pytest.mark.filterwarnings("ignore::steadyrank.SteadyrankWarning")
+def test_holes_are_a_loss_unless_said_otherwise():
+    old = {t: {"new": 3.0, "d0": 2.0, "d1": 1.0} for t in QRELS}
+    new = {t: {"d0": 3.0, "d1": 2.0, "new": 1.0} for t in QRELS}
+    options = {"measures": "P@2", "margin": 0.01, "unjudged": "bounded"}
+    with pytest.raises(AssertionError, match="^HOLES"):
+        assert_no_loss({"a": old}, {"b": new}, QRELS, **options)
+    with pytest.raises(AssertionError, match="^HOLES"):
+        assert_no_loss({"a": old}, {"b": new}, QRELS, unsure="pass", **options)
+    kept = assert_no_loss({"a": old}, {"b": new}, QRELS, on_holes="pass", **options)
+    assert kept.verdict == "holes"

@@ -15,18 +15,22 @@ from scipy.special import stdtrit
 import steadyrank as sr
 from bench.coverage.claims import Claim, Ends, Experiment, Setting, Trial, seed_of
 from steadyrank.data.facets import FacetCube, facet_cube
-from steadyrank.data.scores import mean_of_present
+from steadyrank.data.levels import levels_of
 from steadyrank.data.track.facets import COMPONENTS
 from steadyrank.stats.facets import design
 from steadyrank.stats.facets.components import graded_components
-from steadyrank.stats.facets.pairs import random_judges
-from steadyrank.stats.mixed.two_way import means_and_errors
+from steadyrank.stats.facets.pairs import judge_tests
+from steadyrank.stats.pairs.decisions import adjust
+from steadyrank.stats.pairs.result import all_pairs
 
 WORLDS = {
     "graded": {},
     "graded, no system:judge": {"system:judge": 0.0},
     "graded, no system:topic": {"system:topic": 0.0, "answer": 0.0},
 }
+
+UNEQUAL = {"judged": 1.0, "judged, unequal": 2.0}
+"""How many times the others' standard deviation over judges half of the systems have."""
 
 NAMES = ("system", "topic", "judge", "system:topic", "system:judge", "topic:judge", "residual")
 
@@ -49,20 +53,59 @@ def _cube(setting: Setting, rng: np.random.Generator, means: list[float] | None)
 
 def pairs(setting: Setting, full: bool) -> Trial:
     def trial(rng: np.random.Generator) -> Ends:
-        cells = _cube(setting, rng, [3.0, 3.0]).cells
-        d = cells[0] - cells[1]
-        test = random_judges(d)
-        assert test is not None
-        means = mean_of_present(d)
-        middle, error = (float(each) for each in means_and_errors(means[~np.isnan(means)]))
-        ends = {}
-        for name, (centre, wide, df) in {
-            "random": (test.estimate, test.standard_error, test.df),
-            "topics": (middle, error, len(d) - 1.0),
-        }.items():
-            half = float(stdtrit(df, 0.975)) * wide
-            ends[name] = (centre - half, centre + half, 0.0)
+        tests = judge_tests(_cube(setting, rng, [3.0, 3.0]).levels, all_pairs(2))
+        middle, ends = float(tests.difference[0]), {}
+        for name, wide, df in (
+            ("random", tests.standard_error_own, tests.df_own),
+            ("topics", tests.standard_error_fixed, tests.df_fixed),
+        ):
+            half = float(stdtrit(df[0], 0.975)) * float(wide[0])
+            ends[name] = (middle - half, middle + half, 0.0)
         return ends
+
+    return trial
+
+
+LAYOUT = re.compile(r"(\d+) judges, (\d+) % missing, (\d+) % confounded")
+
+
+def families(setting: Setting, full: bool) -> Trial:
+    """Equally good systems: one pair's interval, and whether anything at all is claimed.
+
+    Confounded topics are graded by one judge for each system, mostly the same one; in the worlds
+    with unequal judges half of the systems have four times the others' variance over judges.
+    """
+    k, missing, confounded = map(int, LAYOUT.match(setting.more).groups())
+    m, n = setting.systems, setting.topics
+    spread = np.where(np.arange(m) < m // 2, UNEQUAL[setting.world], 1.0)
+
+    def trial(rng: np.random.Generator) -> Ends:
+        cells = sum(
+            math.sqrt(COMPONENTS[name][0]) * rng.normal(size=size) * np.asarray(factor)
+            for name, size, factor in (
+                ("topic", (1, n, 1), 1.0),
+                ("judge", (1, 1, k), 1.0),
+                ("system:topic", (m, n, 1), 1.0),
+                ("system:judge", (m, 1, k), spread[:, None, None]),
+                ("topic:judge", (1, n, k), 1.0),
+                ("system:topic:judge", (m, n, k), 1.5),
+            )
+        )
+        there = rng.random(cells.shape) >= missing / 100.0
+        own = np.arange(m)[:, None] % k
+        grader = np.where(rng.random((m, n)) < 0.8, own, rng.integers(0, k, (m, n)))
+        one = rng.random(n) < confounded / 100.0
+        there &= ~one[None, :, None] | (np.arange(k) == grader[:, :, None])
+        levels = levels_of(np.where(there, cells, np.nan))
+        tests = judge_tests(levels, all_pairs(m))
+        adjusted = np.fmax(adjust(tests.pvalue, "holm"), tests.pvalue_own)
+        half = stdtrit(tests.df, 0.975) * tests.standard_error
+        some = int(rng.integers(len(half)))
+        middle, least = float(tests.difference[some]), float(np.nanmin(adjusted))
+        return {
+            "pair": (middle - half[some], middle + half[some], 0.0),
+            "family": (0.0, 1.0, 0.5 if least > 0.05 else 2.0),
+        }
 
     return trial
 
@@ -121,6 +164,31 @@ EXPERIMENTS = {
                 interval="difference, over topics alone",
                 study="compare",
                 truth="the same, which it does not promise: it is about these judges",
+            ),
+        },
+    ),
+    "judged families": Experiment(
+        prepare=families,
+        settings=_settings(
+            6,
+            *(
+                (world, 100, f"{judges} judges, {missing} % missing, {confounded} % confounded")
+                for world in UNEQUAL
+                for judges in (3, 5, 10)
+                for missing, confounded in ((0, 0), (30, 0), (60, 0), (0, 50), (0, 90), (30, 60))
+            ),
+        ),
+        claims={
+            "pair": Claim(
+                interval="difference, judges moderated over systems",
+                study="compare",
+                truth="two systems' difference over all topics and judges",
+                fields=("compare pairs interval",),
+            ),
+            "family": Claim(
+                interval="all differences at once, judges moderated over systems",
+                study="compare",
+                truth="all systems' differences: what is not covered is any false claim",
             ),
         },
     ),

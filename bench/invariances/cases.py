@@ -549,7 +549,7 @@ CASES: dict[str, Case] = {
                 ),
                 measure=measure,
             ),
-            cuts={"studies.holes.bounds.PAIRS_A_TASK": 3},
+            cuts={"measures.holes.bounds.PAIRS_A_TASK": 3},
             rounded=1e-9,
         )
         for measure in ("nDCG@20", "RBP")
@@ -728,7 +728,6 @@ NO_STUDY = {
     ),
     **dict.fromkeys(("parse_measure", "register_measure", "true_means"), "has no topics or runs"),
     "max_input": "sets a limit of the process",
-    "plan_instances": "from variance components alone",
     "plot": "draws a result",
     "reproduce": "calls the other studies on a paper's data",
 }

@@ -5,8 +5,9 @@
 Worlds with a known truth (all means are equal): normal scores; half of the runs normal, the others
 exponential; half with rare large gains. And score matrices of your own, runs in rows, made null:
 runs are centred, 25 of them and the topics are drawn for each experiment. Counted are experiments
-with any claim by max-t with t itself, with the careful t, and by Holm's correction; and how often
-one given run, which is as good as all others, is left out of the runs that could be first.
+with any claim by max-t with Student's t, with the corrected t, and by Holm's correction; and how
+often one given run, which is as good as all others, is left out of the runs that could be first.
+Then all runs of each matrix at once, made null, and what is claimed about them as they are.
 """
 
 from __future__ import annotations
@@ -16,14 +17,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from steadyrank.stats.pairs.decisions import adjust
-from steadyrank.stats.pairs.max_t import max_t
+from steadyrank.stats.pairs.decisions import adjust, own_claims, own_decisions
+from steadyrank.stats.pairs.max_t import MaxT, max_t, max_t_pvalues
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t
+from steadyrank.stats.run_means import best_first
 
 ALPHA = 0.05
 N_RUNS = 25
-SIZES = (10, 25, 50)
+SIZES = (5, 6, 10, 25, 50)
 SAMPLES = 499
 RARE, GAIN = 0.05, 0.5
 
@@ -68,7 +70,8 @@ WORLDS: dict[str, Draw] = {
 
 
 def experiment(scores: np.ndarray, seed: int) -> list[bool]:
-    """Any claim by flips of t, by the careful t, by Holm; and whether the first run is left out."""
+    """Any claim by flips of Student's t, by the corrected t, by Holm; and whether the first run is
+    left out of those that could be first, by its own comparisons."""
     pairs = all_pairs(len(scores))
     plain, careful = (
         max_t(scores, pairs, n_samples=SAMPLES, seed=seed, jobs=1, careful=care)
@@ -79,9 +82,17 @@ def experiment(scores: np.ndarray, seed: int) -> list[bool]:
         bool((plain.pvalue <= ALPHA).any()),
         bool((careful.pvalue <= ALPHA).any()),
         bool((holm <= ALPHA).any()),
-        not plain.first[0],
-        not careful.first[0],
+        is_left_out(scores, plain),
+        is_left_out(scores, careful),
     ]
+
+
+def is_left_out(scores: np.ndarray, found: MaxT) -> bool:
+    """Whether the first run's own pairs show another to be better."""
+    pairs = all_pairs(len(scores))
+    with_first = pairs[:, 0] == 0
+    behind = scores[0].mean() < scores[pairs[with_first, 1]].mean(axis=1)
+    return bool((behind & (found.own[with_first, 0] <= ALPHA)).any())
 
 
 def rates(draw: Draw, n_topics: int, n_experiments: int, seed: int = 0) -> np.ndarray:
@@ -89,6 +100,38 @@ def rates(draw: Draw, n_topics: int, n_experiments: int, seed: int = 0) -> np.nd
     stream = np.random.default_rng([seed, n_topics])
     found = [experiment(draw(stream, n_topics), k) for k in range(n_experiments)]
     return np.mean(found, axis=0)
+
+
+def whole_rates(matrix: np.ndarray, n_experiments: int, seed: int = 0) -> np.ndarray:
+    """Any claim about all runs of a matrix made equal, by Student's t and by the corrected one."""
+    stream = np.random.default_rng([seed, matrix.shape[1]])
+    null, pairs = matrix - matrix.mean(axis=1, keepdims=True), all_pairs(len(matrix))
+    found = []
+    for k in range(n_experiments):
+        drawn = np.ascontiguousarray(null[:, stream.integers(0, null.shape[1], null.shape[1])])
+        found.append(
+            [
+                bool(
+                    (
+                        max_t_pvalues(drawn, pairs, careful=care, n_samples=199, seed=k) <= ALPHA
+                    ).any()
+                )
+                for care in (False, True)
+            ]
+        )
+    return np.mean(found, axis=0)
+
+
+def as_they_are(matrix: np.ndarray) -> str:
+    """Pairs claimed, by Student's t and by the corrected one; firsts, and the leader's ranks."""
+    pairs, means = all_pairs(len(matrix)), matrix.mean(axis=1)
+    plain, found = (max_t(matrix, pairs, careful=care) for care in (False, True))
+    lead = np.sign(means[pairs[:, 0]] - means[pairs[:, 1]])
+    claimed = own_claims(lead, pairs, found.own, means, ALPHA)
+    own = own_decisions(pairs, claimed, means, best_first(means).tolist())
+    low, high = own.rank_set[int(np.argmax(means))]
+    shares = [(one.pvalue <= ALPHA).mean() for one in (plain, found)]
+    return f"{shares[0]:.1%} | {shares[1]:.1%} | {int(own.could_be_first.sum())} | {low}–{high}"
 
 
 def read(path: str) -> np.ndarray:
@@ -104,10 +147,9 @@ def main() -> None:
     parser.add_argument("--experiments", type=int, default=400)
     parser.add_argument("--scores", action="append", default=[], metavar="NAME=FILE")
     options = parser.parse_args()
-    worlds = dict(WORLDS)
-    for given in options.scores:
-        name, _, path = given.partition("=")
-        worlds[name] = centred(read(path))
+    named = (given.partition("=") for given in options.scores)
+    matrices = {name: read(path) for name, _, path in named}
+    worlds = WORLDS | {name: centred(matrix) for name, matrix in matrices.items()}
     print("| scores | topics | maxt with t | maxt | t, holm | best left out, t | best left out |")
     print("|---|---:|---:|---:|---:|---:|---:|")
     for name, draw in worlds.items():
@@ -116,6 +158,15 @@ def main() -> None:
                 f"{rate:.3f}".lstrip("0") for rate in rates(draw, n_topics, options.experiments)
             ]
             print(f"| {name} | {n_topics} | {' | '.join(cells)} |", flush=True)
+    print("\n| all runs | any claim, t | any claim | pairs, t | pairs | firsts | leader's ranks |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    for name, matrix in matrices.items():
+        any_claim = whole_rates(matrix, options.experiments)
+        cells = [f"{rate:.3f}".lstrip("0") for rate in any_claim]
+        print(
+            f"| {name} {len(matrix)} × {matrix.shape[1]} | {' | '.join(cells)} | {as_they_are(matrix)} |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from bench.levels.pvalues import below
-from steadyrank.stats.facets.pairs import judge_tests, random_judges
+from steadyrank.data.levels import levels_of
+from steadyrank.stats.facets.pairs import judge_tests
 from steadyrank.stats.mixed.two_way import t_pvalues, two_way_pvalues
 from steadyrank.stats.pairs.decisions import adjust
-from steadyrank.stats.pairs.result import all_pairs, family_pvalues
+from steadyrank.stats.pairs.result import all_pairs
 
 TOPIC, JUDGE, RESIDUAL = 0.22, 0.12, 0.97
 """Variances of a difference: twice system:topic, system:judge and the residual."""
@@ -77,8 +78,8 @@ FAMILIES = {f"{n} judges": partial(systems, n_judges=n) for n in (3, 5, 10)} | {
 
 def any_pair(cells: np.ndarray, seed: int) -> float:
     """The smallest p of all pairs, corrected by Holm as `compare` does."""
-    tests, _ = judge_tests(cells, all_pairs(len(cells)))
-    return float(adjust(family_pvalues(tests), "holm").min())
+    tests = judge_tests(levels_of(cells), all_pairs(len(cells)))
+    return float(np.fmax(adjust(tests.pvalue, "holm"), tests.pvalue_own).min())
 
 
 def over_topics(data: Any, levels: Sequence[float], seed: int) -> np.ndarray:
@@ -87,7 +88,9 @@ def over_topics(data: Any, levels: Sequence[float], seed: int) -> np.ndarray:
 
 
 def with_gaps(d: np.ndarray, seed: int) -> float:
-    """The mixed model where grades are missing at random."""
+    """The levels of two systems where grades are missing at random: as differences, one has all."""
     gaps = np.random.default_rng(seed).random(d.shape) < MISSING
-    test = random_judges(np.where(gaps, np.nan, d).T)
-    return 1.0 if test is None else test.pvalue
+    first = np.where(gaps, np.nan, d).T
+    both = np.stack([first, np.where(np.isnan(first), np.nan, 0.0)])
+    tests = judge_tests(levels_of(both), all_pairs(2))
+    return float(max(tests.pvalue[0], tests.pvalue_own[0]))

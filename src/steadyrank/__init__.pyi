@@ -80,8 +80,6 @@ from steadyrank.studies.gate.result import GateResult as GateResult
 from steadyrank.studies.gate.study import gate as gate
 from steadyrank.studies.holes.result import HolesResult as HolesResult
 from steadyrank.studies.holes.study import holes as holes
-from steadyrank.studies.instances.planning import InstancePlan as InstancePlan
-from steadyrank.studies.instances.planning import plan_instances as plan_instances
 from steadyrank.studies.instances.study import InstancesResult as InstancesResult
 from steadyrank.studies.instances.study import InstancesTable as InstancesTable
 from steadyrank.studies.instances.study import instances as instances

@@ -7,7 +7,7 @@ what is nearest. Names of measures that other tools have are understood in `meas
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 
 
 def _by_guess(table: Mapping[str, str]) -> dict[str, str]:
@@ -92,6 +92,21 @@ WITHOUT_OPTION = _by_guess(
 )
 """Options that are something else here, with what to write."""
 
+REMOVED = {
+    **dict.fromkeys(
+        [
+            *(f"instances --{name}" for name in ("plan", "claim", "difference", "power")),
+            *(f"instances --{name}" for name in ("topics", "instances")),
+            *(f"instances --cost-per-{name}" for name in ("topic", "instance")),
+        ],
+        "use stability --topics N,N,… --instances M,M,…",
+    ),
+    "simulate --model parametric": "use --model kde, or the default, which resamples documents",
+    "simulate --mixture": "use --model kde, or the default, which resamples documents",
+    "simulate --device cuda": "version 1.1 samples on the CPU: omit --device",
+}
+"""Options of a command, or values of them, that were removed, and what to use."""
+
 NAMES = _by_guess(
     {
         "read_run": "load_run read_trec_run parse_trec_run parse_run",
@@ -105,6 +120,7 @@ NAMES = _by_guess(
         "report": "autorank create_report",
         "datasets": "leaderboard mteb",
         "kendall_tau": "kendalltau kendall ktau",
+        "stability": "plan_instances InstancePlan",
         "plot": "plot_stats draw figure planner_page",
         "Measure": "metrics Metric available_measures",
         "register_measure": "define define_byquery",
@@ -161,6 +177,21 @@ def in_our_words(words: list[str], own: Set[str]) -> tuple[list[str], dict[str, 
                 replaced[word] = meant
             made.append(meant)
     return made, replaced
+
+
+def removed(command: str, words: Sequence[str]) -> str | None:
+    """What to say where a command is given what was removed from it, or None.
+
+    >>> removed("simulate", ["qrels", "a.run", "--device=cuda"])
+    '--device cuda was removed: version 1.1 samples on the CPU: omit --device'
+    """
+    ours = words[: words.index("--")] if "--" in words else words
+    given = f" {' '.join(ours).replace('=', ' ')} "
+    for known, answer in REMOVED.items():
+        name, _, typed = known.partition(" ")
+        if name == command and f" {typed} " in given:
+            return f"{typed} was removed: {answer}"
+    return None
 
 
 def name_meant(name: str, known: list[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from steadyrank.studies.gate.result import GateResult, Unsure
+from steadyrank.studies.gate.result import GateResult, OnHoles, Unsure
 from steadyrank.studies.gate.study import gate
 from steadyrank.studies.gate.view import VIEW
 
@@ -16,8 +16,9 @@ def assert_no_loss(
     new: Any,
     qrels: Any = None,
     *,
-    margin: float = 0.01,
+    margin: float | None = None,
     unsure: Unsure = "fail",
+    on_holes: OnHoles = "fail",
     **options: Any,
 ) -> GateResult:
     """Raise an `AssertionError` unless the new system passes a gate against the old one.
@@ -29,16 +30,18 @@ def assert_no_loss(
     qrels : object, optional
         Judgments; not needed for two sets of scores.
     margin : float
-        The loss that is acceptable on measures without a margin of their own.
-    unsure : str
-        What an open verdict ("cannot tell", "holes") means: "fail" raises, "pass" does not.
+        The loss that is acceptable on measures without a margin of their own; 0.01 by default,
+        and none for `rebuild=True`, which takes its tolerance from the builds.
+    unsure, on_holes : str
+        What the verdicts "cannot tell" and "holes" mean: "fail" raises, "pass" does not, unless the
+        new system is significantly worse.
     **options : optional
         Those of `steadyrank.gate`, such as `measures={"nDCG@10": 0.01, "AP": 0.02}`.
 
     Returns
     -------
     GateResult
-        The gate that passed, or was open where `unsure` is "pass".
+        The gate that passed, or was open where `unsure` or `on_holes` is "pass".
 
     Notes
     -----
@@ -57,10 +60,12 @@ def assert_no_loss(
     'pass'
     >>> assert_no_loss(new, old, margin=0.02)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    AssertionError: FAIL: AP −0.0667 (limits −0.0922 to −0.0244): significantly worse, beyond ...
+    AssertionError: FAIL: AP −0.0667 (limits −0.0922 to −0.0244): worse; a loss beyond 0.02 is ...
     """
+    if margin is None and not options.get("rebuild"):
+        margin = 0.01
     result = gate(old, new, qrels, margin=margin, **options)
-    if result.exit_code(unsure):
+    if result.exit_code(unsure, on_holes):
         raise AssertionError("\n".join([f.text for f in VIEW.findings(result)] + _lost(result)))
     return result
 

@@ -14,14 +14,14 @@ import unicodedata
 # of surrogate pairs: none of them shows, and some hide what a name is.
 _ALL = "\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 HIDDEN = re.compile(f"[{_ALL}]")
-# Colours and weights, which tables for terminals have, or else something that must not act.
-_STYLE_ORHIDDEN = re.compile(f"\x1b\\[[0-9;]*m|(?!\t)[{_ALL}]")
 # How `spelled` writes them; the digits are those of no other character.
 _CODE = (
     "x(?:[01][0-9a-f]|7f|[89a-f][0-9a-f])"
     "|u(?:00[89][0-9a-f]|061c|200[ef]|202[89a-e]|206[6-9]|d[89a-f][0-9a-f]{2})"
 )
 _HIDDEN_BUT_TAB = re.compile(f"(?!\t)[{_ALL}]")
+# Bold, underlined and their end, which tables for terminals have, or else something hidden.
+_STYLED = re.compile(rf"\x1b\[(?:[014]|1;4)m|{_HIDDEN_BUT_TAB.pattern}")
 _TO_SPELL = re.compile(rf"(\\*)({_HIDDEN_BUT_TAB.pattern})|(\\+)(?={_CODE})")
 _SPELLED = re.compile(rf"(\\+)({_CODE})")
 LONGEST_MESSAGE = 2000
@@ -80,11 +80,10 @@ def is_hidden(text: str) -> bool:
     return _HIDDEN_BUT_TAB.search(text) is not None
 
 
-def for_terminal(text: str) -> str:
-    """Text of several lines that can do nothing to a terminal but colour it."""
-    return _STYLE_ORHIDDEN.sub(
-        lambda match: match[0] if len(match[0]) > 1 else spelled(match[0]), text
-    )
+def for_terminal(text: str, *, styled: bool = False) -> str:
+    """Text of several lines that can do nothing to a terminal but stand in bold, where `styled`."""
+    pattern = _STYLED if styled else _HIDDEN_BUT_TAB
+    return pattern.sub(lambda match: match[0] if len(match[0]) > 1 else spelled(match[0]), text)
 
 
 def one_line(message: object) -> str:

@@ -113,27 +113,19 @@ def some(names: Sequence[str], most: int = MOST_NAMES) -> str:
 
 
 def best_words(
-    names: Sequence[str],
-    total: int,
-    sure: str,
-    *,
-    n_rank_one: int = 0,
-    most: int = MOST_NAMES,
-    noun: str = "run",
+    names: Sequence[str], total: int, sure: str, *, most: int = MOST_NAMES, noun: str = "run"
 ) -> str:
-    """Which runs could be the best, and how many could by the ranks that hold for all at once.
+    """Which runs could be the best.
 
-    >>> best_words(["a", "b"], 9, "With 95% confidence", n_rank_one=4)
-    'With 95% confidence the best run is one of two: a and b. All ranks at once leave four.'
+    >>> best_words(["a", "b"], 9, "With 95% confidence")
+    'With 95% confidence the best run is one of two: a and b.'
     """
     if len(names) == total:
         return f"{sure} no {noun} can be ruled out as the best."
-    which = f" All ranks at once leave {number_word(n_rank_one)}."
-    which = which if n_rank_one > len(names) else ""
     if len(names) == 1:
-        return f"{sure} {names[0]} is the best of these {noun}s.{which}"
+        return f"{sure} {names[0]} is the best of these {noun}s."
     few = number_word(len(names))
-    return f"{sure} the best {noun} is one of {few}: {some(names, most)}.{which}"
+    return f"{sure} the best {noun} is one of {few}: {some(names, most)}."
 
 
 def level_words(alpha: float, comparisons: int = 1) -> str:

@@ -228,7 +228,7 @@ def test_defaults_are_cut_with_a_warning(capsys, long):
         (("--pair", "AP", "ERR"), "unknown measure 'ERR'"),
         (("--plot", "figure.gif"), "ends in .svg, .png or .pdf"),
         (("--plot", "nowhere/figure.svg"), "the folder nowhere does not exist"),
-        (("--plot", "x.svg", "-o", "x.svg"), "the figure would overwrite the result"),
+        (("--plot", "x.svg", "-o", "x.svg"), "are the same file: name two files"),
         (("--coefficient", "rho"), "'--coefficient'"),
         (("--power", "omega"), "which --mode sound does not give: use --mode paper"),
         (("--resamples", "7"), "--resamples must be a whole number of at least 20, or 0"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -79,14 +80,28 @@ def test_unsure(folder, capsys):
 def test_holes(folder, capsys):
     text = (folder / "old").read_text().replace(" d0 ", " unseen ")
     (folder / "new").write_text(text)
-    code, out, _ = call(capsys, "gate", "qrels", "old", "new", "-m", "P@5", "--margin", ".01")
+    words = ("gate", "qrels", "old", "new", "-m", "P@5", "--margin", ".01")
+    assert call(capsys, *words)[0] == 3, "as likely relevant as others, they do not make good"
+    words += ("--unjudged", "bounded")
+    code, out, _ = call(capsys, *words)
     assert code == 4
-    assert out.startswith("HOLES: unjudged documents could change the verdict")
+    said = "HOLES: P@5 −0.2000, but between −0.2000 and +0.0000 once 120 unjudged documents are"
+    assert out.startswith(said)
+    assert "Judge first: unseen (topic s" in out
     header, row = (out.splitlines()[k].split() for k in (-5, -3))
     assert row[header.index("unjudged") + 1] == "120", "behind both limits"
-    words = ("gate", "qrels", "old", "new", "-m", "P@5", "--margin", ".01")
-    assert call(capsys, *words, "--unjudged", "not-relevant")[0] == 3
-    assert call(capsys, *words, "--unsure", "pass")[0] == 0
+    told = json.loads(call(capsys, *words, "--format", "json")[1])["measures"][0]
+    assert (told["certain"], told["sweep"], len(told["judge_first"])) == (False, [], 10)
+    assert call(capsys, *words, "--on-holes", "fail")[0] == 3
+    for let in (("--on-holes", "pass"), ("--on-holes", "ask"), ("--unsure", "pass")):
+        assert call(capsys, *words, *let)[0] == 4, "significantly worse as observed"
+    # Where it is better as observed, holes may be let through.
+    (folder / "new").write_text(text.replace(" d1 ", " other "))
+    words = ("gate", "qrels", "new", "old", *words[4:])
+    ways = ("pass", "fail", "ask")
+    codes = [call(capsys, *words, "--on-holes", way)[0] for way in ways]
+    assert dict(zip(ways, codes, strict=True)) == {"pass": 0, "fail": 3, "ask": 4}
+    assert call(capsys, *words, "--unsure", "pass")[0] == 4
 
 
 def test_margins_of_their_own(folder, capsys):
@@ -158,18 +173,21 @@ def test_a_segment_fails_whatever_the_whole_says(folder, capsys, unsure):
 
 
 def test_holes_of_a_segment_are_no_skipped_test(folder, capsys):
-    """They make the gate exit with 4, unless --unsure pass lets them."""
+    """They make the gate exit with 4, unless --on-holes pass lets them."""
     text = (folder / "old").read_text().splitlines(keepends=True)
     half = [line.replace(" d0 ", " unseen ") if i >= 600 else line for i, line in enumerate(text)]
     (folder / "new").write_text("".join(half))
-    words = ["gate", "qrels", "old", "new", "-m", "P@5", "--margin", ".15", "--junit", "j.xml"]
-    words += ["--topic-info", "topics.csv", "--by", "kind"]
+    words = ["gate", "qrels", "new", "old", "-m", "P@5", "--margin", ".05", "--junit", "j.xml"]
+    words += ["--topic-info", "topics.csv", "--by", "kind", "--unjudged", "bounded"]
+    assert call(capsys, *words)[0] == 0, "nothing that they could be is a loss"
+    words[2:4] = ["old", "new"]
+    words[7] = ".15"
     assert call(capsys, *words)[0] == 4
     case = {case.get("name"): case for case in ET.parse(folder / "j.xml").getroot()}["P@5, tail"]
     assert case.find("failure").get("type") == "holes"
-    assert call(capsys, *words, "--unsure", "pass")[0] == 0
+    assert call(capsys, *words, "--on-holes", "pass")[0] == 4, "significantly worse as observed"
     case = {case.get("name"): case for case in ET.parse(folder / "j.xml").getroot()}["P@5, tail"]
-    assert case.find("skipped") is not None
+    assert case.find("skipped") is None
 
 
 def test_clusters_and_weights(folder, capsys):
@@ -242,6 +260,15 @@ def test_history(folder, capsys):
         stream.write("s0-0 0 d11 1\n")
     code, _, err = gate(capsys, "same", "--history", "kept")
     assert (code, "this history began with different judgments" in err) == (2, True)
+
+
+@pytest.mark.parametrize("date", ["abc", "9" * 30, "1.5"])
+@pytest.mark.parametrize("where", [("--history", "kept"), ("--plot", "figure.pdf")])
+def test_a_date_that_is_none_is_bad_input(folder, capsys, monkeypatch, date, where):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", date)
+    code, _, err = gate(capsys, "same", *where)
+    assert (code, err.count("\n")) == (2, 1)
+    assert f"SOURCE_DATE_EPOCH is '{date}': give whole seconds since 1970" in err
 
 
 def test_a_history_is_shown_without_a_gate(folder, capsys):
@@ -386,7 +413,7 @@ def test_a_loss_that_unjudged_documents_could_make_good_is_a_hole_for_ap(folder,
     options = ("gate", "qrels", "old", "fresh", "-m", "AP=.02")
     code, out, _ = call(capsys, *options)
     assert (code, out.startswith("HOLES")) == (4, True)
-    assert "could change the verdict" in out
+    assert "It depends on how many are relevant: fail with 0%, " in out
     assert call(capsys, *options, "--unjudged", "not-relevant")[0] == 3
     # Unjudged documents that could only help leave the verdict.
     (folder / "help").write_text((folder / "old").read_text().replace(" d1 ", " x1 "))
@@ -399,6 +426,9 @@ def test_a_loss_that_unjudged_documents_could_make_good_is_a_hole_for_ap(folder,
         (("-m", "RR"), "no margin for RR: state the acceptable loss with --margin"),
         (("-m", "RR", "--margin", "-1"), "--margin must be a number of at least 0, got -1.0"),
         (("-m", "RR=much"), "-m RR=much: the margin must be a number"),
+        (("-m", "RR=1_0"), "-m RR=1_0: the margin must be a number"),
+        (("-m", "RR", "--margin", "1_0"), "'1_0' is not a valid float"),
+        (("-m", "RR", "--margin", "2"), "a margin of 2 excludes no loss of RR, which lies between"),
         (("-m", "RR=.1", "-m", "RR=.2"), "-m RR is given twice"),
         (("-m", "RR=.1", "--by", "kind"), "'kind' requires information about the topics"),
         (
@@ -422,3 +452,14 @@ def test_bad_options(folder, capsys, options, complaint):
     code, out, err = call(capsys, "gate", "qrels", "old", "same", *options)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert complaint in err
+
+
+def test_a_gate_whose_output_fails_does_not_count(folder, capsys):
+    """Nothing is recorded where the result cannot be written."""
+    if not Path("/dev/full").exists():
+        pytest.skip("needs a full disk")
+    options = ("--history", "kept", "--summary", "/dev/full")
+    assert gate(capsys, "same", *options)[0] != 0
+    assert not (folder / "kept/history.jsonl").exists()
+    assert gate(capsys, "same", "--history", "kept")[0] == 0
+    assert (folder / "kept/history.jsonl").read_text().count("\n") == 1

@@ -152,7 +152,6 @@ def test_the_table_says_it_in_words(called):
     assert "system × topic" in out
     assert "dense is not significantly different from bm25" in out
     assert "is undecided" in out
-    assert "Neither more topics nor more instances alone would settle the margin" in out
     assert "mean of bm25 (1 run)" in out
 
 
@@ -249,7 +248,7 @@ def test_paper_mode_warns_unless_quiet(called):
     assert (again, err) == (out, "")
 
 
-def test_several_measures_make_several_studies(capsys, write, systems):
+def test_several_measures_make_several_studies(capsys, write, systems, tmp_path):
     path = write("two.csv", long_csv(systems, ("AP", "P@10")))
     options = ("--scores", path, "--system-from", "^([^-]+)", *PAIR, *QUICK, "--no-posterior")
     _, out, _ = call(capsys, "instances", *options, "--format", "json")
@@ -257,46 +256,9 @@ def test_several_measures_make_several_studies(capsys, write, systems):
     assert [study["measure"] for study in shown["studies"]] == ["AP", "P@10"]
     _, out, _ = call(capsys, "instances", *options, "-m", "P@10", "--format", "json")
     assert json.loads(out) == shown["studies"][1]
-    code, _, err = call(capsys, "instances", *options, "--plan")
+    code, _, err = call(capsys, "instances", *options, "--plot", tmp_path / "x.svg")
     assert code == 2
     assert "one measure" in err
-
-
-def test_a_plan_for_the_pair(called):
-    plan = (*PAIR, "--plan", "--delta", ".02")
-    code, out, err = called(*plan, "--format", "json")
-    assert (code, err) == (0, "")
-    shown = json.loads(out)
-    assert (shown["claim"], shown["delta"], shown["power"]) == ("equivalent", 0.02, 0.8)
-    assert shown["reached"] is True
-    assert shown["achieved_power"] >= 0.8
-    assert shown["cost"] == shown["topics"] + shown["instances"]
-    assert shown["cautious"]["cost"] >= shown["cost"]
-    table = shown["table"]
-    i, j = table["topics"].index(shown["topics"]), table["instances"].index(shown["instances"])
-    assert table["power"][i][j] == pytest.approx(shown["achieved_power"])
-    _, out, _ = called(*plan, "--topics", "10")
-    assert "With 10 topics no number of instances reaches power 0.8" in out
-    _, out, _ = called(
-        *plan,
-        "--claim",
-        "different",
-        "--difference",
-        ".03",
-        "--power",
-        ".9",
-        "--cost-per-topic",
-        "10",
-        "--format",
-        "json",
-    )
-    other = json.loads(out)
-    assert (other["claim"], other["difference"], other["power"]) == ("different", 0.03, 0.9)
-    assert other["cost"] == 10 * other["topics"] + other["instances"]
-    _, out, _ = called(*plan, "--format", "csv")
-    assert out.splitlines()[0].startswith("topics,2 instances")
-    _, out, _ = called(*plan, "--format", "latex")
-    assert r"\begin{tabular}" in out
 
 
 @pytest.mark.parametrize("form", ["latex", "markdown"])
@@ -367,13 +329,10 @@ def test_the_margin_figure_shows_the_numbers(systems):
             "there is no column 'sample' in the run information",
         ),
         (("--sweep", "rate"), "a sweep over rate requires a baseline"),
-        ((*PAIR, "--power", ".9"), "--power belongs to --plan"),
-        (("--plan", "--b", "bm25"), "name it with --a and --b"),
-        ((*PAIR, "--plan", "--plot", "x.svg"), "--plan has no plot"),
-        ((*PAIR, "--plan", "--claim", "different"), "give the difference that must be found"),
+        ((*PAIR, "--power", ".9"), "--power was removed: use stability"),
         ((*PAIR, "--plot", "x.gif"), "x.gif: a figure's name ends in .svg, .png or .pdf"),
         ((*PAIR, "--plot", "none/x.svg"), "make it first"),
-        ((*PAIR, "-o", "x.svg", "--plot", "x.svg"), "the figure would overwrite the result"),
+        ((*PAIR, "-o", "x.svg", "--plot", "x.svg"), "are the same file: name two files"),
         ((*PAIR, "-m", "RR"), "unknown measure 'RR'"),
     ],
 )

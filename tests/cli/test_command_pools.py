@@ -185,7 +185,7 @@ def test_teams_by_name(capsys, files, folder):
         (("--alpha", "1"), "alpha must lie strictly between 0 and 1"),
         (("--plot", "figure.gif"), "ends in .svg, .png or .pdf"),
         (("-o", "nowhere/pools.json"), "the folder nowhere does not exist"),
-        (("-o", "x.svg", "--plot", "x.svg"), "the figure would overwrite the result"),
+        (("-o", "x.svg", "--plot", "x.svg"), "are the same file: name two files"),
     ],
 )
 def test_bad_input_is_one_line_and_code_2(capsys, files, arguments, message):

@@ -357,12 +357,12 @@ def test_a_document_twice_is_an_error_or_settled_by_an_option(capsys, files, tmp
         (["--bandwidth", "nan"], "a bandwidth must be a number of at least 0, got nan"),
         (["--alpha", "1"], "1.0 is not in the range"),
         (["--missing", "skip"], "'skip' is not one of"),
-        (["--device", "tpu"], "'tpu' is not one of"),
+        (["--device", "tpu"], "'tpu' is not 'cpu'"),
         (["--top", "6"], "top must lie between 1 and 5, the number of runs, got 6"),
         (["--plot", "figure.jpeg"], "a figure's name ends in .svg, .png or .pdf"),
         (["--plot", "nowhere/figure.svg"], "the folder nowhere does not exist"),
         (["-o", "nowhere/result.json"], "the folder nowhere does not exist"),
-        (["-o", "x.svg", "--plot", "./x.svg"], "the figure would overwrite the result"),
+        (["-o", "x.svg", "--plot", "./x.svg"], "are the same file: name two files"),
         (["more.run"], "more.run: no such file"),
     ],
 )
@@ -482,5 +482,5 @@ def test_the_documentation_names_every_option():
 
     for options in (study_options, showing_options):
         nothing = options(nothing)
-    names = [option.opts[-1] for option in nothing.__click_params__]
+    names = [option.opts[-1] for option in nothing.__click_params__ if not option.hidden]
     assert [n for n in names if n not in text and n not in ("--measure", "--digits")] == []

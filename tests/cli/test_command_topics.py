@@ -294,7 +294,7 @@ def test_sizes_are_lists_with_ellipses():
         (("--baseline", "rum1"), "did you mean 'run1'"),
         (("--plot", "rates.gif"), "ends in .svg, .png or .pdf"),
         (("--plot", "nowhere/rates.svg"), "the folder nowhere does not exist"),
-        (("--plot", "x.svg", "-o", "x.svg"), "the figure would overwrite the result"),
+        (("--plot", "x.svg", "-o", "x.svg"), "are the same file: name two files"),
         (("qrels", "run"), "either QRELS RUN... or scores, not both"),
     ],
 )

@@ -46,6 +46,40 @@ def test_an_output_that_would_overwrite_an_input_is_refused_before_any_work(file
     assert before == {path: path.read_bytes() for path in files.rglob("*") if path.is_file()}
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "gate qrels.txt runs/a.txt runs/b.txt -o new.md --summary new.md",
+        "gate qrels.txt runs/a.txt runs/b.txt --junit new.xml --summary ./runs/../new.xml",
+        "gate qrels.txt runs/a.txt runs/b.txt -o hanging.md --summary new.md",
+        "compare qrels.txt runs -o new.txt --plot new.txt",
+        "report qrels.txt runs --out new.png --card new.png --force",
+        "report qrels.txt runs -o new.html --card new.html",
+        "report qrels.txt runs -o new.txt --out new.txt --force",
+    ],
+)
+def test_outputs_that_would_overwrite_each_other_are_refused_before_any_work(files, capsys, words):
+    (files / "hanging.md").symlink_to("new.md")
+    there = set(files.rglob("*"))
+    code, _, told = call(capsys, *words.split())
+    assert (code, told.count("\n")) == (2, 1)
+    assert "are the same file: name two files" in told
+    assert set(files.rglob("*")) == there
+
+
+def test_what_is_no_file_takes_several_outputs(files, capsys):
+    words = "gate qrels.txt runs/a.txt runs/b.txt -o /dev/null --summary /dev/null"
+    assert "state the acceptable loss" in call(capsys, *words.split())[2]
+
+
+@pytest.mark.parametrize("card", ["card.jpg", "card", "gone/card.png"])
+def test_a_card_that_is_no_picture_or_has_no_folder_is_refused_before_any_work(files, capsys, card):
+    code, _, told = call(capsys, "report", "qrels.txt", "runs", "--card", card)
+    assert (code, told.count("\n")) == (2, 1)
+    assert "the name of a card ends in .png" in told or "the folder gone does not exist" in told
+    assert not (files / "report.html").exists()
+
+
 def test_a_result_is_overwritten_by_the_next_one(files, capsys):
     for _ in range(2):
         assert call(capsys, "evaluate", "qrels.txt", "runs/a.txt", "-o", "result.csv")[0] == 0

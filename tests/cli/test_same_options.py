@@ -17,13 +17,11 @@ from steadyrank.cli import COMMANDS
 from steadyrank.reporting.demo import demo
 from steadyrank.retrieval.makers import shard
 from steadyrank.retrieval.makers.runs import lay_out_runs
-from steadyrank.studies.instances.planning import plan_instances
 
 BESIDE = {
     "demo": (demo,),
     "grid": (lay_out_runs,),
     "shard": (shard._prepare, shard.ShardDesign, lay_out_runs),
-    "instances": (plan_instances,),
 }
 """What else takes the options of a command."""
 
@@ -31,10 +29,6 @@ OWN_WAY = {
     ("compare", "test"): "--discriminative-power has another; mixed is for systems",
     ("report", "out"): "-o FILE.html may name the page",
     ("stability", "levels"): "numbers between commas",
-    **dict.fromkeys(
-        [("instances", name) for name in ("claim", "power", "cost_per_topic", "cost_per_instance")],
-        "None, by which --plan knows what was asked for",
-    ),
     ("shard", "sample_rate"): "numbers between commas, in percent as well",
     ("shard", "cluster_share"): "in percent as well",
     ("shard", "top_shards"): "one for each measure as well",

@@ -150,3 +150,53 @@ def test_a_report_says_that_topics_were_numbered(capsys, folder, drawn_nowhere):
     )
     assert "6 runs · 24 topics" in page.read_text()
     assert "so no column names the topics" in err
+
+
+@pytest.fixture
+def gaps(folder):
+    """whole.csv with the first run empty on 6 of 24 topics."""
+    lines = (folder / "whole.csv").read_text().splitlines()
+    rows = [line.split(",") for line in lines]
+    for row in rows[1:7]:
+        row[1] = ""
+    (folder / "gaps.csv").write_text("".join(",".join(row) + "\n" for row in rows))
+    return folder
+
+
+def test_missing_is_about_empty_cells_of_score_files_too(gaps, capsys):
+    """Left out by default, 0 or an error where that is typed."""
+    common = ("compare", "--scores", "gaps.csv", "--format", "json", "--quiet")
+    known = sr.read_scores(gaps / "gaps.csv").values[0, 0]
+    for options, mean, n in (((), np.nanmean(known), 18), (("--missing", "zero"), None, 24)):
+        code, out, _ = call(capsys, *common, *options)
+        assert code == 0
+        pair = json.loads(out)["pairs"][0]
+        assert (pair["a"], pair["n"]) == ("a1", n)
+        expected = np.nan_to_num(known).mean() if mean is None else mean
+        assert pair["mean_a"] == pytest.approx(expected)
+    _, _, err = call(capsys, *common[:-1], "--missing", "zero")
+    assert "1 run lacks scores on some topics ('a1' lacks 6 of 24): it scores 0 there" in err
+    code, out, err = call(capsys, *common, "--missing", "error")
+    assert (code, out) == (2, "")
+    assert "1 run lacks scores on some topics ('a1' lacks 6 of 24): complete it, or" in err
+
+
+def test_means_say_over_how_many_topics_they_are(gaps, capsys):
+    code, out, _ = call(capsys, "evaluate", "--scores", "gaps.csv")
+    assert code == 0
+    assert out.splitlines()[-1] == "Means over the 18 to 24 of 24 topics with a score."
+    rows = {line.split()[0]: line.split()[-1] for line in out.splitlines()[2:-2] if line.strip()}
+    assert (rows["a1"], rows["a2"]) == ("18", "24")
+    _, out, _ = call(capsys, "evaluate", "--scores", "whole.csv")
+    assert out.splitlines()[-1] == "Means over 24 topics."
+    assert "topics" not in out.splitlines()[0]
+
+
+def test_gate_counts_empty_cells_as_it_is_told(gaps, capsys):
+    names = ("gate", "--scores", "gaps.csv", "a2", "a1", "--margin", ".01", "--quiet")
+    code, _, err = call(capsys, *names)
+    assert (code, "--missing zero" in err) == (2, True)
+    shown = [
+        call(capsys, *names, "--missing", way, "--format", "json")[1] for way in ("zero", "skip")
+    ]
+    assert [json.loads(out)["measures"][0]["n_topics"] for out in shown] == [24, 18]

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numba
 import pytest
@@ -209,6 +210,34 @@ def test_code_is_not_kept_where_others_could_change_it(homes, tmp_path):
     (tmp_path / "package" / "__pycache__").mkdir()
     (tmp_path / "package" / "__pycache__").chmod(0o777)
     assert homes() == tmp_path / "home" / "steadyrank-kernels"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="folders have no owners here")
+@pytest.mark.parametrize(
+    ("name", "group", "members", "is_kept"),
+    [
+        ("me", 7, [], True),
+        ("me", 7, ["me"], True),
+        ("me", 7, ["me", "eve"], False),
+        ("staff", 7, [], False),
+        ("me", 8, [], False),
+    ],
+)
+def test_a_group_may_write_where_it_is_the_users_alone(
+    homes, tmp_path, monkeypatch, name, group, members, is_kept
+):
+    import grp
+    import pwd
+
+    own = tmp_path / "package" / "__pycache__"
+    own.mkdir()
+    own.chmod(0o775)
+    user = SimpleNamespace(pw_name="me", pw_gid=group)
+    found = SimpleNamespace(gr_name=name, gr_gid=7, gr_mem=members)
+    monkeypatch.setattr(pwd, "getpwuid", lambda user_id: user)
+    monkeypatch.setattr(grp, "getgrgid", lambda group_id: found)
+    home = own if is_kept else tmp_path / "home"
+    assert homes() == home / "steadyrank-kernels"
 
 
 def test_code_is_written_by_one_process_at_a_time(load, tmp_path, monkeypatch):

@@ -11,13 +11,14 @@ import pytest
 import steadyrank as sr
 from steadyrank.data.facets import (
     averaged_facets,
+    averaged_together,
     facet_cube,
     facets_from_names,
     facets_of,
     scores_by_judges,
+    tidy_judges,
 )
 from steadyrank.errors import FormatError, InputError
-from steadyrank.stats.run_means import adjusted_means
 
 
 def long_frame(scores):
@@ -176,9 +177,75 @@ def test_runs_by_several_judges():
     )
 
 
-def test_means_with_gaps_are_least_squares_means():
+def test_means_with_gaps_are_those_of_the_levels():
     scores = sr.simulated_facets(n_systems=4, n_topics=8, n_judges=4, missing=0.2, rng=3)
     cube = facet_cube(scores, "grade")
-    for topic in range(8):
-        expected = adjusted_means(cube.cells[:, topic])
-        np.testing.assert_allclose(cube.matrix[:, topic], expected, atol=1e-9)
+    np.testing.assert_allclose(cube.matrix.mean(axis=1), cube.levels.means, atol=1e-9)
+
+
+def judged(rows):
+    """Scores of rows of run, judge and grades by topic."""
+    return sr.Scores(
+        measures=["m"],
+        runs=[f"{run}/{judge}" for run, judge, _ in rows],
+        topics=range(len(rows[0][2])),
+        values=[[grades for _, _, grades in rows]],
+        run_info={"system": [row[0] for row in rows], "judge": [row[1] for row in rows]},
+    )
+
+
+def test_judges_that_differ_in_case_or_spacing_are_one():
+    nan = float("nan")
+    rows = [("a", "GPT 4", [1, nan, nan]), ("a", "gpt4", [nan, 2, 3]), ("b", "gpt4", [1, 2, 1])]
+    with pytest.warns(sr.SteadyrankWarning, match="judges 'GPT 4' and 'gpt4' are one"):
+        found = tidy_judges(judged(rows))
+    assert found.runs == ("a/GPT 4", "b/gpt4")
+    assert found.run_info["judge"] == ("GPT 4", "GPT 4")
+    assert found.values[0].tolist() == [[1, 2, 3], [1, 2, 1]]
+    both = [("a", "GPT", [1, 2, 3]), ("a", "gpt", [1, 1, 3])]
+    with (
+        pytest.warns(sr.SteadyrankWarning),
+        pytest.raises(InputError, match="a/GPT and a/gpt hold grades of the same answers"),
+    ):
+        tidy_judges(judged(both))
+
+
+def test_judgments_given_twice_are_one_judge():
+    own = [[1, 2, 3], [2, 2, 4]]
+    rows = [(run, judge, own[run == "b"]) for judge in "xyz" for run in "ab"]
+    rows += [("a", "w", [1, 1, 2]), ("b", "w", [2, 2, 4])]
+    with pytest.warns(sr.SteadyrankWarning, match="count as one: y is x"):
+        result = sr.compare(judged(rows))
+    assert result.judges == ("w", "x")
+
+
+def test_null_is_no_judge(tmp_path):
+    rows = [
+        {"measure": "m", "run": run, "topic": str(t), "judge": None, "value": t + (run == "b")}
+        for run in "ab"
+        for t in range(4)
+    ]
+    path = tmp_path / "grades.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    assert facets_of(sr.read_scores(path)) == ()
+    rows[0]["judge"] = "gpt"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(FormatError, match=r"grades.jsonl:2: expected the name of a judge"):
+        sr.read_scores(path)
+
+
+def test_sides_are_averaged_over_the_judges_that_both_have():
+    """A candidate graded by the lenient judge alone is not better for that."""
+    old = judged([("m", "severe", [1, 2, 1, 2]), ("m", "lenient", [3, 4, 3, 4])])
+    new = judged([("m", "lenient", [2, 4, 3, 3])])
+    with pytest.warns(sr.SteadyrankWarning, match="left out: severe"):
+        baseline, candidate = averaged_together(baseline=old, candidate=new)
+    assert (baseline.runs, candidate.runs) == (("m",), ("m",))
+    assert baseline.values[0, 0].tolist() == [3, 4, 3, 4]
+    assert candidate.values[0, 0].tolist() == [2, 4, 3, 3]
+    other = judged([("m", "third", [2, 4, 3, 3])])
+    with pytest.raises(InputError, match="no judge graded both"):
+        averaged_together(baseline=old, candidate=other)
+    plain = sr.Scores(measures=["m"], runs=["m"], topics=range(4), values=[[[1, 2, 3, 4]]])
+    with pytest.raises(InputError, match="the candidate has no column judge"):
+        averaged_together(baseline=old, candidate=plain)

@@ -124,7 +124,7 @@ def test_the_steps_in_a_clean_environment(folder):
     kernels = sorted(Path(settled["kept"]).glob("steadyrank-kernels/**/*.nbc"))
     assert kernels, "kept where the cache looks"
     assert seconds[1] < seconds[0]
-    told = dict(line.split("=", 1) for line in outputs.read_text().splitlines())
+    told = outputs_of(outputs.read_text().split("key=")[1].split("\n", 1)[1])
     assert told["verdict"] == "pass"
 
 
@@ -135,6 +135,53 @@ def inputs_used():
         r"^  ([a-z]+):\n    description", text.split("\noutputs:")[0], re.MULTILINE
     )
     return set(re.findall(r"\$\{\{ inputs\.(\w+) \}\}", text)), set(declared)
+
+
+def outputs_of(text):
+    """What GitHub reads: NAME=VALUE, or NAME<<MARK with the value up to a line that is the mark."""
+    told, lines = {}, iter(text.splitlines())
+    for line in lines:
+        name, mark = re.fullmatch(r"([^=<]+)(?:=|<<)(.*)", line).groups()
+        value = list(iter(lambda: next(lines), mark)) if f"{name}<<" in line else [mark]
+        told[name] = "\n".join(value)
+    return told
+
+
+def gate_step(folder, **inputs):
+    """The step of the action with these inputs, and what it hands on."""
+    (folder / "output").write_text("")
+    environment = {
+        **os.environ,
+        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+        **{"QRELS": "", "MEASURES": "", "MARGIN": "0.01", "OPTIONS": ""},
+        **{"GITHUB_STEP_SUMMARY": "summary.md", "GITHUB_OUTPUT": "output"},
+    }
+    done = bash(shell_step("Gate"), environment | inputs)
+    return done, outputs_of((folder / "output").read_text())
+
+
+def test_no_name_of_a_topic_is_an_output_of_the_action(folder):
+    forged = '"q\nverdict=pass\n## ✅ Gate: pass"'
+    for name, score in (("old", 0), ("new", 1)):
+        rows = [
+            f"AP,{name},{topic},{0.9 - score * (0.7 - n / 50)}"
+            for n, topic in enumerate([forged, *"abcdefghijkl"])
+        ]
+        (folder / f"{name}.csv").write_text("measure,run,topic,value\n" + "\n".join(rows) + "\n")
+    done, told = gate_step(folder, BASELINE="old.csv", CANDIDATE="new.csv")
+    assert (done.returncode, set(told), told["verdict"]) == (3, {"verdict", "line"}, "fail")
+    assert r"lost most: q\nverdict=pass" in told["line"]
+
+
+def test_help_is_no_green_check(folder):
+    done, told = gate_step(
+        folder, BASELINE="baseline.parquet", CANDIDATE="--help", QRELS="qrels.txt"
+    )
+    assert (done.returncode, told) == (2, {})
+    assert "--help" in done.stderr, "a file of this name"
+    done, told = gate_step(folder, BASELINE="old.csv", CANDIDATE="new.csv", OPTIONS="--help")
+    assert (done.returncode, told) == (1, {})
+    assert "There is no verdict" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -161,10 +208,11 @@ def test_the_step_of_the_action(folder, place, options, code, verdict):
         text=True,
     )
     assert done.returncode == code, done.stderr
-    told = dict(line.split("=", 1) for line in (folder / "output").read_text().splitlines())
+    told = outputs_of((folder / "output").read_text())
     assert told["verdict"] == verdict
     assert told["line"].startswith(f"{verdict.upper()} ")
-    assert done.stdout.strip() == told["line"]
+    before, line, after = done.stdout.splitlines()
+    assert (line, before) == (told["line"], f"::stop-commands::{after.strip(':')}")
     assert len(told["line"]) < 200
     assert f"Gate: {verdict}" in (folder / "summary.md").read_text("utf-8")
     assert (folder / "gate.xml").exists()

@@ -247,10 +247,28 @@ def test_more_pairs_than_memory_holds_are_refused_beforehand(monkeypatch, tmp_pa
     for form in ("json", "csv", "table"):
         assert run([*arguments, "--format", form]) == 2
         assert capfd.readouterr().err == (
-            "steadyrank: 435 pairs require about 218 kB of memory, but 100 kB are available: give "
-            "a --baseline, or fewer runs or measures\n"
+            "steadyrank: 435 pairs require about 218 kB of memory, but 67 kB of 100 kB may be "
+            "used: give a --baseline, or fewer runs or measures\n"
         )
     assert run([*arguments, "--format", "json", "--baseline", "r1"]) == 0
+
+
+@pytest.mark.parametrize("command", ["topics", "stability"])
+def test_more_runs_than_memory_holds_pairs_of_are_refused_beforehand(
+    monkeypatch, tmp_path, capfd, command
+):
+    header = ",".join(["topic", *(f"r{run}" for run in range(10_000))])
+    rows = [
+        ",".join([str(t), *(f"0.{(run * (t + 7)) % 97:02}" for run in range(10_000))])
+        for t in range(5)
+    ]
+    (tmp_path / "scores.csv").write_text("\n".join([header, *rows]) + "\n")
+    monkeypatch.setattr(memory, "memory_limit", lambda: 25_000_000_000)
+    assert run([command, "--scores", str(tmp_path / "scores.csv"), "--quiet"]) == 2
+    told = capfd.readouterr().err
+    assert "49,995,000 pairs of runs require about" in told
+    assert told.endswith(" of 25 GB may be used: give fewer runs\n")
+    assert told.count("\n") == 1
 
 
 def test_what_many_pairs_take_is_said_beforehand(monkeypatch, tmp_path, capfd):

@@ -75,30 +75,13 @@ def test_cells_tell_row_by_row_and_empty_ones_are_not_drawn():
     assert [cell.find(f"{SVG}title").text for cell in cells] == ["one", "three", "four"]
     (group,) = [g for g in root.iter(f"{SVG}g") if g.get("shape-rendering") == "crispEdges"]
     assert len(list(group.iter(f"{SVG}path"))) == 3
-    shades = [shade.get("fill") for shade in group]
-    assert len(set(shades)) == 3
-    assert [list(shade) for shade in group] == [[cell] for cell in cells]
-    x, y, right, bottom = (
-        float(n)
-        for n in re.fullmatch(
-            r"M([\d.]+) ([\d.]+)H([\d.]+)V([\d.]+)H[\d.]+z", cells[0].get("d")
-        ).groups()
-    )
+    assert len({cell.get("fill") for cell in cells}) == 3
+    corner = np.reshape(re.findall(r"[\d.]+", cells[0].get("d")), (-1, 2)).astype(float)
+    (x, y), (right, bottom) = corner[0], corner[2]
     corners = ax.transData.transform([[0, 0], [1, 1]]) * 72 / ax.get_figure().dpi
     height = 72 * ax.get_figure().get_figheight()
     np.testing.assert_allclose([x, right], corners[:, 0], atol=0.02)
     np.testing.assert_allclose([y, bottom], height - corners[:, 1], atol=0.02)
-
-
-def test_cells_that_tell_nothing_are_one_shape_for_each_colour():
-    ax = axes()
-    ax.pcolormesh(np.ma.masked_invalid([[1.0, 1.0, np.nan, 1.0], [4.0, 1.0, 1.0, 4.0]]))
-    root = ElementTree.fromstring(svg_text(ax.get_figure()))
-    (group,) = [g for g in root.iter(f"{SVG}g") if g.get("shape-rendering") == "crispEdges"]
-    shapes = {path.get("fill"): path.get("d").count("M") for path in group}
-    colours = ax.collections[0].cmap([0.0, 1.0])
-    low, high = (mpl.colors.to_hex(colour) for colour in colours)
-    assert {low: shapes[low], high: shapes[high]} == {low: 3, high: 2}
 
 
 def test_drawing_once_gives_the_bytes_of_savefig_and_leaves_the_figure_as_it_was():
@@ -123,8 +106,9 @@ def test_very_many_points_tell_nothing_but_are_drawn():
     (line,) = ax.plot(np.linspace(0, 1, n), np.zeros(n), "o")
     tell(line, ["x"] * n)
     text = svg_text(ax.get_figure())
+    line.set_visible(False)
     assert "<title>" not in text
-    assert text.count("<use") == n
+    assert text.count("<use") == svg_text(ax.get_figure()).count("<use") + n
 
 
 def test_a_wrong_number_of_texts_is_refused():

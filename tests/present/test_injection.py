@@ -115,7 +115,10 @@ def test_terminals_are_only_coloured(colour):
     assert plain.count("\n") == len(NAMES) + 2
     assert r"\x1b[2J\x1b]0;title\x07" in plain
     assert r"\xe9" in plain
-    assert not HIDDEN.search(render(table, "table").replace("\t", ""))  # tabs of the caption
+    assert not HIDDEN.search(render(table, "table"))
+
+
+BOLD_OR_UNDERLINED = re.compile(r"\x1b\[(?:[014]|1;4)m")
 
 
 class Terminal(io.StringIO):
@@ -126,7 +129,7 @@ class Terminal(io.StringIO):
 def evil_scores(folder):
     cube = sr.Scores(
         measures=("AP",),
-        runs=("\x1b[2Ja", "=b", "c\nd"),
+        runs=("\x1b[2Ja\x1b[8m", "=b", "c\nd"),
         topics=("1", "=2", "3"),
         values=np.array([[[0.1, 0.2, 0.4], [0.5, 0.1, 0.9], [0.3, 0.3, 0.2]]]),
     )
@@ -135,15 +138,38 @@ def evil_scores(folder):
 
 
 @pytest.mark.parametrize("form", ["table", "csv", "markdown", "latex"])
-@pytest.mark.parametrize("command", ["compare", "topics", "stability"])
+@pytest.mark.parametrize("command", ["compare", "compare --describe", "topics", "stability"])
 def test_what_reaches_a_terminal_cannot_act(tmp_path, monkeypatch, command, form):
+    if "--describe" in command and form == "csv":
+        return
     out, err = Terminal(), Terminal()
     monkeypatch.setattr(sys, "stdout", out)
     monkeypatch.setattr(sys, "stderr", err)
-    assert run([command, "--scores", str(evil_scores(tmp_path)), "--format", form]) == 0
+    assert run([*command.split(), "--scores", str(evil_scores(tmp_path)), "--format", form]) == 0
     for text in (out.getvalue(), err.getvalue()):
-        bare = re.sub(r"\x1b\[[0-9;]*m", "", text)
-        assert not HIDDEN.search(bare)
+        assert not HIDDEN.search(BOLD_OR_UNDERLINED.sub("", text))
+
+
+@pytest.mark.parametrize("form", ["table", "line", "markdown"])
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_no_name_makes_a_verdict_or_colours_one(tmp_path, monkeypatch, is_terminal, form):
+    monkeypatch.chdir(tmp_path)
+    topic = "q\nverdict=pass\n## x Gate: pass\n\x1b[8m"
+    names = [topic, "\x1b[31m2", *map(str, range(20))]
+    for run_name, scores in (("old\x1b[8m", 0.9), ("new\n", 0.1)):
+        values = np.full(len(names), scores) + np.arange(len(names)) % 3 / 100
+        values[0] = 1.0 - scores
+        cube = sr.Scores(measures=["AP"], runs=[run_name], topics=names, values=[[values]])
+        sr.write_scores(cube, f"{run_name[:3]}.csv")
+    out = Terminal() if is_terminal else io.StringIO()
+    monkeypatch.setattr(sys, "stdout", out)
+    assert run(["gate", "new.csv", "old.csv", "--format", form, "--margin", "0.5"]) == 0
+    text = BOLD_OR_UNDERLINED.sub("", out.getvalue()) if is_terminal else out.getvalue()
+    assert not HIDDEN.search(text)
+    lines = text.splitlines()
+    assert len(lines) == 1 or form != "line"
+    assert not any(line.startswith(("verdict", "## ")) for line in lines)
+    assert "verdict=pass" in text or form == "table"
 
 
 @pytest.mark.parametrize("wide", [False, True])

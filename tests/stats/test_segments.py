@@ -56,9 +56,9 @@ def test_adjusted_pvalues_are_those_of_all_sign_patterns():
     patterns = [(1, *rest) for rest in itertools.product((-1, 1), repeat=14)]
     largest = np.array([np.abs(plain_fast(centred * s)).max() for s in np.array(patterns)])
     for r, s in itertools.product(range(3), range(3)):
-        count = (largest >= abs(observed[r, s]) * (1 - 1e-9)).sum()
-        assert test.pvalue[r, s] == pytest.approx((1 + count) / (1 + 2**14))
-    assert (test.exact, test.n_patterns, test.tested.tolist()) == (True, 2**14, [3, 7, 9])
+        count = 2 * (largest >= abs(observed[r, s]) * (1 - 1e-9)).sum()
+        assert test.pvalue[r, s] == pytest.approx((1 + count) / (1 + 2**15))
+    assert (test.exact, test.n_patterns, test.tested.tolist()) == (True, 2**15, [3, 7, 9])
 
 
 def plain_fast(leads):

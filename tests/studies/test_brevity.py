@@ -24,7 +24,6 @@ VIEWED = [
     place
     for place, line in enumerate(SHOWN)
     if find_spec(f"steadyrank.studies.{line[0]}.view")
-    and "--plan" not in line
     and not (line[0] == "compare" and "--samples" in line)  # the table of a paper, with its caption
 ]
 ENDING = "_passages_of_a_track_with_a_name_of_sixty_characters.run"

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 import steadyrank as sr
-from steadyrank.present.plot_style import COLOURS, MARKERS
+from steadyrank.present.plot_style import COLOURS
 from steadyrank.present.svg import svg_text
 from steadyrank.stats.run_means import adjusted_means, expected_means
 from steadyrank.studies.registry import all_plots
@@ -381,37 +381,7 @@ def test_effects_are_omega_squared(known):
         sr.plot(one, kind="effects")
 
 
-# instances, pools, plans
-
-
-def test_power_rises_to_its_limit(known):
-    table = known["design"].table([10, 50], [2, 5, 20])
-    ax = only(sr.plot(table, target=0.8))
-    lines = [line for line in ax.lines if line.get_marker() in MARKERS]
-    for line, power, limit in zip(lines, table.power, table.limit, strict=True):
-        assert line.get_xdata().tolist() == [2, 5, 20]
-        np.testing.assert_array_equal(line.get_ydata(), power)
-        assert (power < limit).all()
-    levels = [line.get_ydata()[0] for line in ax.lines if line.get_linestyle() in (":", "--")]
-    assert levels == [*table.limit, 0.8]
-    assert words(ax) == ["10 topics", "50 topics", "power 0.8"]
-
-
-def test_the_cheapest_design_has_a_ring(known):
-    plan = known["design"]
-    ax = only(sr.plot(plan))
-    ring = ax.lines[-1]
-    assert (ring.get_xdata()[0], ring.get_ydata()[0]) == (plan.instances, plan.power)
-    curve = next(line for line in ax.lines if line.get_label() == f"{plan.topics:,} topics")
-    at = curve.get_xdata().tolist().index(plan.instances)
-    assert curve.get_ydata()[at] == pytest.approx(plan.power)
-    # A plan that cannot be had is drawn without one.
-    out_of_reach = sr.plan_instances(
-        {"instance": 0.01, "system_topic": 0.0064, "residual": 0.0036},
-        difference=0.001,
-        n_topics=10,
-    )
-    assert "cheapest" not in words(only(sr.plot(out_of_reach)))
+# pools, plans
 
 
 def test_pools_show_topics_bias_and_similarity(known):

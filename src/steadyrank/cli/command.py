@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import re
 import shlex
 import sys
@@ -19,9 +20,10 @@ from typing import Any
 import click
 
 from steadyrank.cli.output import tell
+from steadyrank.compute.files import is_special
 from steadyrank.compute.memory import check_address_space
 from steadyrank.errors import FormatError, InputError, SteadyrankWarning
-from steadyrank.guesses import OPTIONS, WITHOUT_OPTION, in_our_words
+from steadyrank.guesses import OPTIONS, WITHOUT_OPTION, in_our_words, removed
 
 HelpRecord = tuple[str, str]
 
@@ -57,6 +59,9 @@ class Command(click.Command):
         if replaced:
             told = ", ".join(f"{name} is {ours}" for name, ours in replaced.items())
             ctx.meta.setdefault(NOTES, []).append(f"{told} here")
+        answer = removed(str(self.name), args)
+        if answer is not None:
+            raise click.UsageError(answer, ctx)
         try:
             return super().parse_args(ctx, args)
         except BaseException as error:
@@ -101,11 +106,18 @@ class Command(click.Command):
             raise InputError("two inputs cannot both come from stdin: save one of them to a file")
 
     def _check_written(self, ctx: click.Context) -> None:
-        """Refuse an output that would take the place of an input, by whatever name."""
+        """Refuse an output that would take the place of an input or of another, by any name."""
         given = [(param, _texts(ctx.params.get(param.name or ""))) for param in self.params]
+        written: dict[str, str] = {}
         for writing, outputs in given:
             if not isinstance(writing.type, OutputFile):
                 continue
+            for text in outputs:
+                if text != "-" and not is_special(Path(text)):
+                    said = f"{writing.opts[0]} {text}"
+                    other = written.setdefault(os.path.realpath(text), said)
+                    if other != said:
+                        raise InputError(f"{other} and {said} are the same file: name two files")
             for path in (Path(text) for text in outputs if Path(text).is_file()):
                 for reading, texts in given:
                     is_read = not isinstance(reading.type, OutputFile)

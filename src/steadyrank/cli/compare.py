@@ -37,8 +37,7 @@ test_options = opt.options(
         "[default: t; randomized-tukey for --discriminative-power; systems with several runs have "
         "a mixed model]; welch for runs on different topics.",
         f"--correction [{'|'.join(CORRECTIONS)}]": "Correct for multiple comparisons [default: "
-        "maxt for t tests of all pairs of three or more runs; none for the Tukey tests; otherwise "
-        "holm].",
+        "maxt for t tests; none for the Tukey tests; otherwise holm].",
         "--family [measure|all] = measure": "Correct the comparisons of each measure together, or "
         "those of all measures.",
         **opt.ALPHA,
@@ -51,12 +50,10 @@ test_options = opt.options(
             "fixed].",
             {"type": click.Choice(["judge"])},
         ),
-        "--interval [t|percentile|bca|studentized]": "Compute intervals of the differences this "
-        "way [default: the test's own, simultaneous].",
         "--samples n_samples 1.. = 10000": "Draw this many samples in resampling tests and in "
         "maxt.",
-        "--mode [sound|paper] = sound": "Compute resampling p-values as (1 + count) / (1 + B), or "
-        "as the papers' count / B.",
+        "--mode [sound|paper] = sound": "Correct t for skewness and compute resampling p-values as "
+        "(1 + count) / (1 + B); or take Student's t and the papers' count / B.",
         "--alternative [two-sided|greater] = two-sided": "Test this alternative; one-sided for the "
         "bootstrap test only.",
     }
@@ -77,6 +74,7 @@ showing_options = opt.together(
             "--show [interval|sd|p|d] ...": "Show intervals, standard deviations, p-values or "
             "effect sizes beside the means; repeat for more.",
             "--underline-second": "Underline the second highest mean in the table.",
+            "--simultaneous": "Show the ranks that hold for all runs at once, too.",
         }
     ),
     opt.plot_option("the differences, or what --plot-kind names,"),
@@ -92,16 +90,7 @@ showing_options = opt.together(
     opt.digits_option,
 )
 
-OWN_OPTIONS = (
-    "correction",
-    "family",
-    "baseline",
-    "by",
-    "fixed",
-    "interval",
-    "topic_info",
-    "cluster_from",
-)
+OWN_OPTIONS = ("correction", "family", "baseline", "by", "fixed", "topic_info", "cluster_from")
 
 
 @subcommand("compare")
@@ -123,6 +112,7 @@ def command(
     plot_kind: str | None,
     show: tuple[str, ...],
     underline_second: bool,
+    simultaneous: bool,
     judge_files: tuple[str, ...],
     facet_from: str | None,
     **options: Any,
@@ -158,7 +148,8 @@ def command(
             pieces = pairs_text(result, output.format, progress=progress, describe=output.describe)
             emit(pieces, output.path)
     else:
-        output.show(compare_text, result, show=show, underline_second=underline_second)
+        shown = {"underline_second": underline_second, "simultaneous": simultaneous}
+        output.show(compare_text, result, show=show, **shown)
     output.draw(result, kind=plot_kind or ("segments" if in_segments else None))
 
 

@@ -37,7 +37,7 @@ def command(output: Output) -> None:
 
 
 _PACKAGES = ("numpy", "numba", "scipy", "pandas", "pyarrow", "matplotlib", "click", "rich")
-_EXTRAS = {"dask": "distributed", "gpu": "cupy", "ir": "ir_datasets"}
+_EXTRAS = {"dask": "distributed", "ir": "ir_datasets"}
 
 
 def examine() -> dict[str, Any]:
@@ -52,7 +52,6 @@ def examine() -> dict[str, Any]:
     for extra, package in _EXTRAS.items():
         there = importlib.util.find_spec(package) is not None
         report[f"extra [{extra}]"] = "installed" if there else "not installed"
-    report["GPU"] = _gpu()
     nowhere = "none is writable: kernels are compiled at every start"
     report["kernel cache"] = str(kernel_home() or nowhere)
     report["document cache"] = _document_place()
@@ -60,16 +59,6 @@ def examine() -> dict[str, Any]:
     self_test()
     report["self-test"] = f"passed in {time.perf_counter() - started:.1f} s"
     return report
-
-
-def _gpu() -> str:
-    from steadyrank.compute.gpu import cupy
-
-    try:
-        properties = cupy().cuda.runtime.getDeviceProperties(0)
-    except MachineError as error:
-        return f"none ({error})"
-    return f"{properties['name'].decode()}, {properties['totalGlobalMem'] / 2**30:.0f} GiB"
 
 
 def _document_place() -> str:

@@ -28,17 +28,19 @@ if TYPE_CHECKING:
         "--margin float": "Accept a loss of this much on measures without -m M=MARGIN.",
         "--by COLUMN": "Check the segments by this column of --topic-info, too.",
         **opt.ALPHA,
-        "--unjudged [auto|bounded|not-relevant] = auto": "Report holes where unjudged documents "
-        "could change the verdict, or count them as not relevant; auto does the latter where more "
-        "than half of the baseline's are unjudged.",
+        "--unjudged [auto|bounded|not-relevant] = auto": "Report holes where the verdict depends "
+        "on how likely unjudged documents are to be relevant (auto), where any grades of these "
+        "change it (bounded), or count them as not relevant.",
         "--guard-breakage": "Allow for one more topic at the lowest possible difference in the "
         "lower limits.",
         "--rebuild": "Ask whether CANDIDATE is the system of the folder BASELINE built again: no "
         "margin, but what its builds differ by.",
         "--sequential": "Take topics one after another in the random order of --seed, or of a "
         "column order of --topic-info, with limits that hold at every look.",
-        "--unsure [pass|fail]": "Exit as if the gate had passed or failed where the verdict is "
-        "undecided.",
+        "--unsure [pass|fail]": "Exit as if the gate had passed or failed where it cannot tell. A "
+        "candidate that is significantly worse never passes this way.",
+        "--on-holes [pass|fail|ask]": "Exit as if the gate had passed or failed where the verdict "
+        "is holes; ask exits 4, as without it.",
         "--history DIR": "Record this gate in DIR, and show how the differences recorded there add "
         "up.",
         "--show": "Show the gates recorded in --history DIR, without a new one.",
@@ -80,6 +82,7 @@ def command(
     files: tuple[str, ...],
     measures: tuple[str, ...],
     unsure: Any,
+    on_holes: Any,
     summary: str | None,
     junit: str | None,
     scores_files: tuple[str, ...],
@@ -106,15 +109,20 @@ def command(
     from steadyrank.studies.gate.view import gate_text, junit_xml, summary_markdown
 
     sides = _sides(files, scores_files, {"run_info": run_info, "system_from": system_from})
-    result = gate(*sides, measures=margins or None, jobs=output.jobs, rng=output.seed, **options)
-    if summary is not None:
-        emit(_earlier_steps(summary) + summary_markdown(result), summary)
-    if junit is not None:
-        emit(junit_xml(result, unsure), junit)
-    _draw_history(result, output.quiet)
-    output.draw(result)
-    output.show(gate_text, result)
-    click.get_current_context().exit(result.exit_code(unsure))
+
+    def publish(result: GateResult) -> None:
+        """Write all that is to be written: only then the gate counts in the history."""
+        if summary is not None:
+            emit(_earlier_steps(summary) + summary_markdown(result), summary)
+        if junit is not None:
+            emit(junit_xml(result, unsure, on_holes), junit)
+        _draw_history(result, output.quiet)
+        output.draw(result)
+        output.show(gate_text, result)
+
+    options |= {"jobs": output.jobs, "rng": output.seed, "publish": publish}
+    result = gate(*sides, measures=margins or None, **options)
+    click.get_current_context().exit(result.exit_code(unsure, on_holes))
 
 
 def _show_history(folder: str | None, files: tuple[str, ...], output: Output) -> None:
@@ -145,7 +153,7 @@ def _margins(measures: tuple[str, ...]) -> dict[str, float | None]:
         if name in margins:
             raise InputError(f"-m {name} is given twice: give it once")
         try:
-            margins[name] = None if text is None else float(text)
+            margins[name] = None if text is None else opt.decimal(text)
         except ValueError:
             raise InputError(f"-m {name}={text}: the margin must be a number") from None
     return margins
@@ -177,7 +185,20 @@ def _sides(
     if len(files) != 2:
         raise InputError(f"with --scores give the names BASELINE CANDIDATE, got {len(files)}")
     scores = describe_scores(averaged_facets(read_scores(scores_files)), **about)
-    return _named(scores, files[0]), _named(scores, files[1]), None
+    first, second = _named(scores, files[0]), _named(scores, files[1])
+    if set(first.runs) & set(second.runs):
+        raise InputError("the candidate is one of the runs of the baseline: name another")
+    # Topics that other runs of the file alone have are not lacking.
+    there = [
+        {
+            topic
+            for topic, cells in zip(side.topics, side.values.T, strict=True)
+            if (cells == cells).any()
+        }
+        for side in (first, second)
+    ]
+    topics = [topic for topic in scores.topics if topic in there[0] | there[1]]
+    return first.select(topics=topics), second.select(topics=topics), None
 
 
 def _named(scores: Scores, name: str) -> Scores:

@@ -122,10 +122,17 @@ def one_measure_option(command: str, default: str, refusal: str, text: str) -> o
     return opt.together(opt.options({"-m --measure M ...": (text, how)}), opt.rel_option)
 
 
-def load_scores(inputs: Inputs, output: Output, default_measures: tuple[str, ...] = ()) -> Scores:
+def load_scores(
+    inputs: Inputs,
+    output: Output,
+    default_measures: tuple[str, ...] = (),
+    *,
+    counts_judges: bool = False,
+) -> Scores:
     """The scores that the arguments of a study command stand for.
 
-    Without a measure by default, that is the first one of `evaluate`.
+    Without a measure by default, that is the first one of `evaluate`. Whose view the scores are is
+    said, unless the study `counts_judges` as a sample.
     """
     files = score_files(inputs)
     if files is not None:
@@ -133,7 +140,14 @@ def load_scores(inputs: Inputs, output: Output, default_measures: tuple[str, ...
         from steadyrank.data.read.run_info import describe_scores
 
         about = ("run_info", "team_from", "system_from")
-        return describe_scores(scores, **{key: inputs.reading[key] for key in about})
+        scores = describe_scores(scores, **{key: inputs.reading[key] for key in about})
+        if opt.is_given("missing"):
+            from steadyrank.measures.evaluate import with_missing
+
+            scores = with_missing(scores, inputs.reading["missing"])
+        if not counts_judges:
+            note_judges(scores)
+        return scores
     qrels, runs = qrels_and_runs(inputs.files)
     tell_if_compiling(output.quiet)
     from steadyrank.measures.evaluate import evaluate
@@ -158,6 +172,15 @@ def qrels_and_measures(
 
     judged = judgments_of(qrels)
     return judged, default_measures(judged)[:n_default]
+
+
+def note_judges(scores: Scores) -> None:
+    """Have it said at the end whose view means over judges are."""
+    from steadyrank.data.facets import judges_words
+
+    if judges := list(dict.fromkeys(filter(None, scores.run_info.get("judge", ())))):
+        note = f"scores are {judges_words(judges)}"
+        click.get_current_context().meta.setdefault(NOTES, []).append(note)
 
 
 def tell_of_default(scores: Scores) -> None:
@@ -189,7 +212,7 @@ def load_graded(
 ) -> Scores:
     """The scores with judges and answers, from names of runs or from several judgments."""
     if not judge_files:
-        scores = load_scores(inputs, output)
+        scores = load_scores(inputs, output, counts_judges=True)
     elif inputs.has_scores:
         raise InputError("--judge evaluates runs: scores have a column judge instead")
     else:

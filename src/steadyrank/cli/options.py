@@ -72,7 +72,28 @@ def _option(typed: str, about: Help, cls: type[click.Option]) -> Decorator:
     return click.option(*names, help=text, cls=cls, **value, **settings)
 
 
-NUMBERS = {"int": int, "float": float}
+def decimal(text: str) -> float:
+    """The number that a text stands for; Python reads 1_0 as 10.
+
+    >>> decimal(".05")
+    0.05
+    """
+    if "_" in text:
+        raise ValueError(text)
+    return float(text)
+
+
+class Decimal(click.types.FloatParamType):
+    """A number, without what only Python reads as one."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The number, or Click's complaint."""
+        if isinstance(value, str) and "_" in value:
+            self.fail(f"{value!r} is not a valid {self.name}.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+NUMBERS: dict[str, Any] = {"int": click.INT, "float": Decimal()}
 
 
 def _value(word: str) -> dict[str, Any]:
@@ -90,7 +111,7 @@ def _value(word: str) -> dict[str, Any]:
 
 
 def _number_or_text(text: str) -> Any:
-    for kind in NUMBERS.values():
+    for kind in (int, float):
         try:
             return kind(text)
         except ValueError:
@@ -122,7 +143,7 @@ def _columns(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
     return tuple(name for name in names if name)
 
 
-def _numbers(number: type[int] | type[float], kind: str) -> dict[str, Any]:
+def _numbers(number: Callable[[str], float], kind: str) -> dict[str, Any]:
     def convert(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
         try:
             return None if value is None else [number(text) for text in value.split(",") if text]
@@ -136,7 +157,7 @@ BY_METAVAR: Mapping[str, dict[str, Any]] = {
     "DIR": {"type": click.Path(file_okay=False)},
     "F,F,…": {"multiple": True, "callback": _columns},
     **dict.fromkeys(("N,N,…", "K,K,…", "10,20,…"), _numbers(int, "whole numbers")),
-    "L,L,…": _numbers(float, "numbers"),
+    "L,L,…": _numbers(decimal, "numbers"),
 }
 """What stands for a value says what it is: a folder; columns or numbers between commas."""
 
@@ -300,7 +321,7 @@ def missing_option(*choices: str) -> Decorator:
     """--missing, of those `choices` that a command has, the first unless given."""
     skip = ", skip them" if "skip" in choices else ""
     typed = f"--missing [{'|'.join(choices)}] = {choices[0]}"
-    text = f"Score judged topics that a run lacks as 0{skip}, or stop with an error."
+    text = f"Score topics that a run lacks as 0{skip}, or stop with an error."
     return reading_options_of({typed: text})
 
 
@@ -354,6 +375,12 @@ def given_level(ctx: click.Context | None = None) -> int | None:
     """The grade of --rel, of the command that is being run; None where it is not given."""
     level: int | None = (ctx or click.get_current_context()).meta.get(LEVEL)
     return level
+
+
+def is_given(parameter: str) -> bool:
+    """Whether an option was typed, rather than left at its default."""
+    source = click.get_current_context().get_parameter_source(parameter)
+    return source not in (None, click.core.ParameterSource.DEFAULT)
 
 
 def at_given_level(measures: Iterable[str], ctx: click.Context | None = None) -> tuple[str, ...]:

@@ -216,8 +216,6 @@ def check_files(output: str | None, plot: str | None) -> None:
     from steadyrank.present.figures import figure_format
 
     figure_format(plot)
-    if output is not None and Path(plot).absolute() == Path(output).absolute():
-        raise InputError(f"{plot}: the figure would overwrite the result: name two files")
 
 
 def emit(text: str | Iterable[str], path: str | None, *, exact: bool = False) -> None:
@@ -226,8 +224,9 @@ def emit(text: str | Iterable[str], path: str | None, *, exact: bool = False) ->
     No name in it acts on a terminal, unless the text is `exact`: TREC text for programs.
     """
     pieces = [text] if isinstance(text, str) else text
-    if not exact or (path is None and sys.stdout is not None and sys.stdout.isatty()):
-        pieces = map(for_terminal, pieces)
+    is_shown = path is None and sys.stdout is not None and sys.stdout.isatty()
+    if is_shown or not exact:
+        pieces = (for_terminal(piece, styled=is_shown) for piece in pieces)
     if path is not None:
         from steadyrank.compute.files import check_still_there, write_whole
 
@@ -335,11 +334,12 @@ class _Bar:
             if time.monotonic() - self.started < PATIENCE or finished == total:
                 return
             from rich.console import Console
+            from rich.markup import escape
             from rich.progress import Progress as RichProgress
 
             self.progress = RichProgress(console=Console(stderr=True), transient=True)
             self.progress.start()
-            self.task = self.progress.add_task(self.what, total=total)
+            self.task = self.progress.add_task(escape(one_line(self.what)), total=total)
         self.progress.update(self.task, completed=finished, total=total)
         if finished == total:
             self.close()  # Only one bar at a time may be alive, and the next may be due.

@@ -32,7 +32,11 @@ report_options = opt.together(
             "--datasets TABLE": (
                 "Report on a leaderboard instead: scores of runs on several datasets.",
                 {"type": click.Path(exists=True, allow_dash=True)},
-            )
+            ),
+            "--drawn [datasets|types] = datasets": "Resample datasets of the leaderboard, or whole "
+            "types of them.",
+            "--aggregate [mean|mean-of-types|borda|wins] = mean": "Rank the runs of the "
+            "leaderboard by this.",
         }
     ),
     opt.options(
@@ -104,7 +108,7 @@ def command(
     that study possible. The findings are also printed, the most interesting first.
     """
     out, path = _places(out, output)
-    check_folders(out)
+    check_folders(out, options["card"])
     if not (
         force or out.lower().endswith(PAGES) or (Path(out).exists() and not Path(out).is_file())
     ):

@@ -66,8 +66,8 @@ study_options = opt.together(
                 },
             ),
             "--mode [sound|paper] = sound": "Use sound defaults, or the paper's.",
-            "--model [bootstrap|kde|parametric] = bootstrap": "Resample documents, or sample "
-            "scores from kernel densities or parametric laws of each run.",
+            "--model [bootstrap|kde] = bootstrap": "Resample documents, or sample scores from "
+            "kernel densities of each run.",
             "--samples n_samples 1.. = 10000": "Simulate this many collections.",
             "--depth retrieved|N": (
                 "Rank this many documents in a simulated ranking.",
@@ -82,8 +82,6 @@ study_options = opt.together(
             ),
             "--kernel [gaussian|epanechnikov|triangular|uniform] = gaussian": "Use this kernel; "
             "the bandwidth is its standard deviation.",
-            "--mixture [normal-exponential|gamma-normal] = gamma-normal": "Sample scores of "
-            "relevant documents from a normal law, others from an exponential or gamma law.",
             "--denominator [judged|sampled|poisson]": (
                 "Divide AP, R@k and nDCG of independent runs by this number of relevant documents.",
                 {"show_default": "poisson; judged with --mode paper"},
@@ -93,8 +91,10 @@ study_options = opt.together(
             **opt.ALPHA,
             "--bins n_bins N 2.. = 21": "Show error rates in N bins of the difference.",
             "--bin-width W float = 0.01": "Make these bins this wide, such as 1 for percentages.",
-            "--device [cpu|cuda] = cpu": "Sample on this device; both draw the same shared "
-            "documents, but use different random streams for independent ones.",
+            "--device = cpu": (
+                "Sample on this device.",
+                {"type": click.Choice(["cpu"]), "hidden": True},
+            ),
             **opt.STORE,
             "--part I/N": (
                 "Compute the I-th of N shares of the samples into --store DIR, and no result: for "

@@ -12,6 +12,7 @@ from steadyrank.cli.inputs import (
     judge_option,
     load_graded,
     named_files,
+    note_judges,
     scores_options,
 )
 from steadyrank.cli.output import Output
@@ -91,6 +92,8 @@ def command(
     if assessor and inputs.has_scores:
         raise InputError("--judge requires QRELS RUN...: scores alone do not order documents")
     scores = load_graded(inputs, output, () if assessor else judge_files, facet_from)
+    if len(set(scores.run_info.get("judge", ()))) == 1:
+        note_judges(scores)
     from steadyrank.studies.stability import facets_view
     from steadyrank.studies.stability.facets import FacetsResult
     from steadyrank.studies.stability.study import StabilityTable, stability

@@ -16,6 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ def whole_file(path: str | os.PathLike[str], *, new: bool = False) -> Iterator[P
     file, such as /dev/null, is written to as it is.
     """
     given = Path(path)
-    if _is_special(given):
+    if is_special(given):
         with _told_of(given):
             yield given
         return
@@ -91,6 +92,8 @@ def locked(path: str | os.PathLike[str]) -> Iterator[None]:
 
     The file stays, empty. The system frees the lock of a process that dies.
     """
+    if Path(path).exists() and not Path(path).is_file():  # opening a pipe would wait for its reader
+        raise InputError(f"{path}: this must be a plain file that holds a lock: remove it")
     with open(path, "ab") as file:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -111,6 +114,17 @@ def check_writable(path: Path) -> None:
     """Refuse to replace a file that is read-only, be it for others alone: somebody meant it."""
     if path.is_file() and not (path.stat().st_mode & _WRITABLE and os.access(path, os.W_OK)):
         raise MachineError(f"{path}: the file is read-only: make it writable, or name another file")
+
+
+def source_date() -> datetime | None:
+    """The date that reproducible builds set, in UTC; None where they set none."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    try:
+        return datetime.fromtimestamp(int(epoch), UTC) if epoch else None
+    except (ValueError, OverflowError, OSError):
+        raise InputError(
+            f"SOURCE_DATE_EPOCH is {epoch!r}: give whole seconds since 1970, or unset it"
+        ) from None
 
 
 def check_still_there(folder: str | os.PathLike[str]) -> None:
@@ -138,7 +152,7 @@ def sweep(folder: str | os.PathLike[str]) -> None:
                 Path(entry.path).unlink()
 
 
-def _is_special(path: Path) -> bool:
+def is_special(path: Path) -> bool:
     """Whether a path is there but neither a file nor a folder: a device, a pipe.
 
     What has a name in /dev is written to as well: /dev/stdout may stand for a file that grows.

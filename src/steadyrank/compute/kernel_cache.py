@@ -130,7 +130,25 @@ def _is_ours(folder: Path) -> bool:
     if not hasattr(os, "geteuid"):
         return True
     place = folder.stat()
-    return place.st_uid in (0, os.geteuid()) and not place.st_mode & stat.S_IWOTH
+    others_write = place.st_mode & stat.S_IWOTH or (
+        place.st_mode & stat.S_IWGRP and not _is_private_group(place.st_gid)
+    )
+    return place.st_uid in (0, os.geteuid()) and not others_write
+
+
+def _is_private_group(group: int) -> bool:
+    """Whether a group is the one that many systems make for each user, with nobody else in it.
+
+    There, folders can be written by the group from the start (umask 002).
+    """
+    import grp
+    import pwd
+
+    with contextlib.suppress(KeyError):
+        found, user = grp.getgrgid(group), pwd.getpwuid(os.geteuid())
+        is_own = (found.gr_gid, found.gr_name) == (user.pw_gid, user.pw_name)
+        return is_own and set(found.gr_mem) <= {user.pw_name}
+    return False
 
 
 def _folder_of(function: Callable[..., Any], home: Path) -> Path:

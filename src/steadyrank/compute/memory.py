@@ -77,6 +77,12 @@ def in_bytes(number: float) -> str:
     return f"{number:.{digits}f} {_UNITS[power]}"
 
 
+def check_pairs(n_runs: int, each: float) -> None:
+    """Refuse beforehand more runs than memory has room for, at so many bytes for each pair."""
+    pairs = n_runs * (n_runs - 1) // 2
+    check_memory(each * pairs, f"{pairs:,} pairs of runs", "give fewer runs")
+
+
 def check_memory(needed: float, what: str, instead: str) -> None:
     """Refuse beforehand what needs more than two thirds of the memory; the rest is in use.
 
@@ -88,6 +94,6 @@ def check_memory(needed: float, what: str, instead: str) -> None:
     there = memory_limit()
     if needed > there * 2 / 3:
         raise InputError(
-            f"{what} require about {in_bytes(needed)} of memory, but {in_bytes(there)} are "
-            f"available: {instead}"
+            f"{what} require about {in_bytes(needed)} of memory, but {in_bytes(there * 2 / 3)} "
+            f"of {in_bytes(there)} may be used: {instead}"
         )

@@ -10,12 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from steadyrank.data.levels import Levels, check_separable, is_uneven, levels_of
 from steadyrank.data.order import natural_key
 from steadyrank.data.scores import Scores, join_scores, mean_of_present
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, warn
+from steadyrank.words import listed, some
 
 FACETS = ("judge", "answer", "draw")
 """Columns of long tables, and of `run_info`."""
@@ -23,13 +27,10 @@ FACETS = ("judge", "answer", "draw")
 NESTED = ("answer", "draw")
 """Those whose labels count within a system and a topic; an empty answer is one, too."""
 
-MOST_STEPS, SETTLED = 200, 1e-12
-"""Of a fit with gaps."""
-
 Columns = Mapping[str, Sequence[str]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class FacetCube:
     """Scores of one measure by all facets; those that are not there have one level."""
 
@@ -39,41 +40,27 @@ class FacetCube:
     values: np.ndarray
     """[system, topic, answer, judge, draw], NaN where missing."""
 
-    @property
+    @cached_property
     def cells(self) -> np.ndarray:
         """[system, topic, judge]: means over answers and draws."""
         values = self.values.transpose(0, 1, 3, 2, 4)
         return mean_of_present(values.reshape(*values.shape[:3], -1))
 
+    @cached_property
+    def levels(self) -> Levels:
+        """Of systems by judge; refused where systems and judges cannot be separated."""
+        levels = levels_of(self.cells)
+        check_separable(levels, self.systems, self.judges)
+        return levels
+
     @property
     def matrix(self) -> np.ndarray:
         """[system, topic]: means over all facets.
 
-        Where grades of a topic are missing, least-squares means of the model system + judge:
-        otherwise a system would gain by what a severe judge has not graded.
+        Where judges graded different answers, pseudo-values of the systems' levels: otherwise a
+        system would gain by what a severe judge has not graded. Their means are the model's.
         """
-        cells = self.cells
-        means = mean_of_present(cells)
-        gaps = np.isnan(cells).any(axis=(0, 2))
-        if gaps.any():
-            means[:, gaps] = _without_levels(cells[:, gaps])
-        return means
-
-
-def _without_levels(cells: np.ndarray) -> np.ndarray:
-    """Least-squares means [system, topic] of cells [system, topic, judge], topic by topic.
-
-    Systems and judges are fitted in turn until neither changes.
-    """
-    by_judge = np.moveaxis(cells, 0, -1)
-    level, means = np.zeros(by_judge.shape[:2]), mean_of_present(cells)
-    for _ in range(MOST_STEPS):
-        before = means
-        level = mean_of_present(by_judge - means.T[:, None, :])
-        means = mean_of_present(cells - level)
-        if np.nanmax(np.abs(means - before), initial=0.0) < SETTLED:
-            break
-    return np.asarray(means + mean_of_present(level))
+        return self.levels.pseudo_values if is_uneven(self.cells) else mean_of_present(self.cells)
 
 
 def facets_of(scores: Scores) -> tuple[str, ...]:
@@ -129,6 +116,7 @@ def averaged_facets(scores: Scores) -> Scores:
     """
     if not facets_of(scores):
         return scores
+    scores = tidy_judges(scores)
     cubes = [facet_cube(scores, measure) for measure in scores.measures]
     last = dict(zip(_systems(scores), range(len(scores.runs)), strict=True))
     kept = {
@@ -137,7 +125,139 @@ def averaged_facets(scores: Scores) -> Scores:
         if name not in (*FACETS, "system")
     }
     means = np.stack([cube.matrix for cube in cubes])
-    return replace(scores, runs=cubes[0].systems, values=means, run_info=kept)
+    judges = [judge for judge in cubes[0].judges if judge]
+    meta = dict(scores.meta) | ({"judges": judges} if judges else {})
+    return replace(scores, runs=cubes[0].systems, values=means, run_info=kept, meta=meta)
+
+
+def judges_words(judges: Sequence[str]) -> str:
+    """Whose view means over these judges are, where no study counts judges as a sample.
+
+    >>> judges_words(["gpt"])
+    'by gpt alone: whether other judges agree is unknown'
+    """
+    if len(judges) == 1:
+        return f"by {judges[0]} alone: whether other judges agree is unknown"
+    return f"about the judges {some(judges, 3)} alone, not about others like them"
+
+
+def averaged_together(**sides: Scores) -> list[Scores]:
+    """Means over facets of scores that came apart, whose judges are averaged over all of them.
+
+    A judge that only some of them have would favour these by its level, and is left out.
+    """
+    judges = {name: "judge" in facets_of(own) for name, own in sides.items()}
+    if not any(judges.values()):
+        return [averaged_facets(own) for own in sides.values()]
+    for name in (name for name, has in judges.items() if not has):
+        raise InputError(f"the {name} has no column judge, the other has: add it, or remove both")
+    # Names of systems may be the same on both sides; what they are to each other tells them apart.
+    parts = [
+        replace(own, runs=tuple(f"{name} {run}" for run in own.runs), meta={}).with_run_info(
+            system=[f"{name} {system}" for system in own.run_info["system"]],
+            side=[name] * len(own.runs),
+        )
+        for name, own in sides.items()
+    ]
+    joined = tidy_judges(join_scores(*parts))
+    by_side = {
+        name: {j for j, side in _columns(joined, "judge", "side") if side == name} for name in sides
+    }
+    common = set.intersection(*by_side.values())
+    if not common:
+        held = " and ".join(f"the {n} by {some(sorted(own), 3)}" for n, own in by_side.items())
+        raise InputError(f"no judge graded both: {held}. Have one judge grade both.")
+    alone = sorted(set.union(*by_side.values()) - common, key=natural_key)
+    if alone:
+        warn(f"judges that graded one of the two alone are left out: {some(alone, 3)}")
+    kept = zip(joined.runs, joined.run_info["judge"], strict=True)
+    means = averaged_facets(joined.select(runs=[run for run, judge in kept if judge in common]))
+    apart = []
+    for name, own in sides.items():
+        runs = [
+            run
+            for run, side in zip(means.runs, means.run_info["side"], strict=True)
+            if side == name
+        ]
+        mean = means.select(runs=runs, topics=own.topics)
+        about = {key: column for key, column in mean.run_info.items() if key != "side"}
+        named = tuple(run.removeprefix(f"{name} ") for run in runs)
+        meta = {**own.meta, "judges": mean.meta["judges"]}
+        apart.append(replace(mean, runs=named, run_info=about, meta=meta))
+    return apart
+
+
+def _columns(scores: Scores, *names: str) -> set[tuple[str, ...]]:
+    return set(zip(*(scores.run_info[name] for name in names), strict=True))
+
+
+def tidy_judges(scores: Scores) -> Scores:
+    """The scores with each judge once: under one spelling, and not with the same grades again.
+
+    >>> scores = Scores(measures=["m"], runs=["a/X", "b/x"], topics=["1"], values=[[[1.0], [2.0]]])
+    >>> scores = scores.with_run_info(system=["a", "b"], judge=["Gpt 4", "Gpt 4"])
+    >>> tidy_judges(scores) is scores
+    True
+    """
+    if "judge" not in facets_of(scores):
+        return scores
+    names = scores.run_info["judge"]
+    spelled: dict[str, dict[str, None]] = {}
+    for name in names:
+        spelled.setdefault(_bare(name), {})[name] = None
+    several = [list(own) for own in spelled.values() if len(own) > 1]
+    if several:
+        warn(
+            f"judges {listed(list(map(repr, several[0])))} are one: names differ in case or spacing"
+        )
+        chosen = [next(iter(spelled[_bare(name)])) for name in names]
+        scores = _one_run_each(scores.with_run_info(judge=chosen))
+    return _without_copies(scores)
+
+
+def _bare(name: str) -> str:
+    return "".join(name.split()).casefold()
+
+
+def _one_run_each(scores: Scores) -> Scores:
+    """One run of each system, judge, answer and draw, where several have its grades in parts."""
+    rows: dict[tuple[str, ...], list[int]] = {}
+    facets = ("system", *facets_of(scores))
+    for place, key in enumerate(zip(*(scores.run_info[name] for name in facets), strict=True)):
+        rows.setdefault(key, []).append(place)
+    values = scores.values[:, [own[0] for own in rows.values()]].copy()
+    for into, own in enumerate(rows.values()):
+        for other in own[1:]:
+            more = scores.values[:, other]
+            if (~np.isnan(more) & ~np.isnan(values[:, into])).any():
+                both = f"{scores.runs[own[0]]} and {scores.runs[other]}"
+                raise InputError(f"{both} hold grades of the same answers: keep one")
+            values[:, into] = np.where(np.isnan(more), values[:, into], more)
+    first = [own[0] for own in rows.values()]
+    info = {key: tuple(column[place] for place in first) for key, column in scores.run_info.items()}
+    return replace(scores, runs=tuple(scores.runs[p] for p in first), values=values, run_info=info)
+
+
+def _without_copies(scores: Scores) -> Scores:
+    """The scores without judges whose grades are all those of another."""
+    others = [name for name in facets_of(scores) if name != "judge"]
+    keys = list(zip(*(scores.run_info[name] for name in ("system", *others)), strict=True))
+    by_judge: dict[str, list[int]] = {}
+    for place, judge in enumerate(scores.run_info["judge"]):
+        by_judge.setdefault(judge, []).append(place)
+    first: dict[Any, str] = {}
+    copies = {}
+    for judge, places in by_judge.items():
+        ordered = sorted(places, key=keys.__getitem__)
+        grades = (tuple(keys[p] for p in ordered), scores.values[:, ordered].tobytes())
+        if first.setdefault(grades, judge) != judge:
+            copies[judge] = first[grades]
+    if not copies:
+        return scores
+    copy, original = next(iter(copies.items()))
+    warn(f"judges that gave the same grades everywhere count as one: {copy} is {original}")
+    kept = zip(scores.runs, scores.run_info["judge"], strict=True)
+    return scores.select(runs=[run for run, judge in kept if judge not in copies])
 
 
 def faceted_runs(

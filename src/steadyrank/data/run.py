@@ -72,6 +72,12 @@ class Run:
     line_steps: tuple[int, int] = (0, 0)
     """How often scores fall and rise from line to line, near the top of a file of TREC text."""
 
+    @property
+    def scores_rise(self) -> bool:
+        """Whether lines stand in the opposite order of their scores, as distances would."""
+        falling, rising = self.line_steps
+        return rising > 10 and rising > 9 * falling
+
     def __len__(self) -> int:
         return len(self.scores)
 
@@ -102,6 +108,13 @@ class Run:
         from steadyrank.data.frames import run_frame
 
         return run_frame(self, columns=columns)
+
+
+SCORES_RISE = (
+    "scores rise from line to line, but larger is better: if they are distances or ranks, negate "
+    "them"
+)
+"""What is wrong with a run whose scores rise."""
 
 
 class RepeatedDocument(InputError):

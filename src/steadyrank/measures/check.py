@@ -20,7 +20,7 @@ from steadyrank.compute.executors import Progress, map_in_order, workers
 from steadyrank.data.qrels import JudgedRun, Qrels
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.runs import ReadingOptions, Source, read_runs
-from steadyrank.data.run import Run, counted_oddity
+from steadyrank.data.run import SCORES_RISE, Run, counted_oddity
 from steadyrank.errors import InputError
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.scoring import find_judged_documents
@@ -198,7 +198,9 @@ def _check_run(run: Run, qrels: Qrels) -> tuple[RunCheck, list[CheckFinding]]:
         rank_like=is_rank_like(run),
     )
     found = [*_odd_reading(run), *_odd_topics(run, row, qrels), *_odd_scores(run, row)]
-    found += [*_odd_documents(run, row, qrels), *_odd_lines(run)]
+    found += _odd_documents(run, row, qrels)
+    if run.scores_rise:
+        found.append(("wrong", SCORES_RISE))
     return row, [CheckFinding(level=level, where=run.name, what=what) for level, what in found]
 
 
@@ -288,17 +290,6 @@ def is_rank_like(run: Run) -> bool:
             return False
         checked = True
     return checked
-
-
-def _odd_lines(run: Run) -> Iterator[Found]:
-    """Lines that stand in the opposite order of their scores, as distances would."""
-    falling, rising = run.line_steps
-    if rising > 10 and rising > 9 * falling:
-        yield (
-            "wrong",
-            "scores rise from line to line, but larger is better: if they are distances or "
-            "ranks, negate them",
-        )
 
 
 def _check_qrels(qrels: Qrels) -> Iterator[CheckFinding]:

@@ -310,6 +310,16 @@ def report_no_relevant(
             )
 
 
+def with_missing(scores: Scores, missing: Missing) -> Scores:
+    """Scores made elsewhere in which empty cells are 0 ("zero"), refused, or as they are."""
+    empty = np.isnan(scores.values).any(axis=0).sum(axis=1).tolist()
+    lacking = zip(scores.runs, empty, strict=True)
+    report_missing(lacking, len(scores.topics), missing, what="scores on some topics")
+    if missing != "zero":
+        return scores
+    return replace(scores, values=np.nan_to_num(scores.values, nan=0.0))
+
+
 def report_missing(
     lacking: Iterable[tuple[str, int]],
     n_topics: int,
@@ -317,6 +327,7 @@ def report_missing(
     *,
     may_skip: bool = True,
     verbs: tuple[str, str] = ("run lacks", "runs lack"),
+    what: str = "judged topics",
     remedy: str | None = None,
 ) -> None:
     """Say what is done about runs that lack so many of the judged topics; refuse with "error"."""
@@ -328,10 +339,10 @@ def report_missing(
     if missing == "error":
         remedies = 'missing="zero" or missing="skip"' if may_skip else 'missing="zero"'
         remedy = remedy or f"complete {by_number(len(short), 'it', 'them')}, or choose {remedies}"
-        raise InputError(f"{who} judged topics ({first}): {remedy}")
+        raise InputError(f"{who} {what} ({first}): {remedy}")
     zero = by_number(len(short), "it scores", "they score") + " 0 there"
     done = zero if missing == "zero" else "these cells are omitted"
-    warn(f"{who} judged topics ({first}): {done}", stacklevel=5)
+    warn(f"{who} {what} ({first}): {done}", stacklevel=5)
 
 
 def report_unknown(counts: Iterable[int]) -> None:

@@ -7,10 +7,13 @@ and can be parsed again. The names of trec_eval, ranx and ir_measures are unders
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from steadyrank.errors import InputError, UnknownNameError, unknown_name
 from steadyrank.measures.kinds import KINDS, NOT_COMPUTED, OTHER_NAMES, RULES, Kind, Value, is_whole
@@ -290,6 +293,22 @@ def counts_documents(label: str) -> bool:
         return parse_measure(label).kind.is_count
     except InputError:
         return False
+
+
+def largest_difference(label: str, scores: np.ndarray) -> float:
+    """The largest difference of two scores by a measure; infinite where its scale is not known.
+
+    `scores` beyond 0 and 1 are on another scale than the measure of this name.
+
+    >>> largest_difference("AP", np.array([0.2])), largest_difference("AP", np.array([20.0]))
+    (1.0, inf)
+    """
+    try:
+        is_share = not parse_measure(label).kind.is_count
+    except InputError:
+        is_share = False
+    known = scores[~np.isnan(scores)]
+    return 1.0 if is_share and ((known >= 0.0) & (known <= 1.0)).all() else math.inf
 
 
 _BETWEEN = re.compile(r"(?:\s*,\s*|\s+)(?=[A-Za-z][^\s,(=@)]*(?:[\s,(@]|$))")

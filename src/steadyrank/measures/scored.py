@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from steadyrank.data.facets import averaged_facets
+from steadyrank.data.facets import averaged_facets, tidy_judges
 from steadyrank.data.interop.objects import as_scores
 from steadyrank.data.interop.tables import table_of
 from steadyrank.data.read.qrels import judgments_of
@@ -34,7 +34,7 @@ def scores_of(
     if qrels is None:
         data = _written(data, measures)
     if isinstance(data, Scores):
-        held: Scores = data if has_facets else averaged_facets(data)
+        held: Scores = tidy_judges(data) if has_facets else averaged_facets(data)
         if qrels is not None:
             raise InputError("give either scores, or runs and qrels, not both")
         if measures is None:

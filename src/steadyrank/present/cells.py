@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from steadyrank.present.table import Cell, Drilldown, Table
-from steadyrank.stats.pairs.decisions import OPEN_END
 from steadyrank.words import MISSING, typeset
 from steadyrank.words import interval as interval_text
 from steadyrank.words import pvalue as pvalue_text
@@ -130,28 +129,11 @@ def signed_interval(ends: Sequence[float] | None, form: str) -> Cell:
     """An interval in brackets with such numbers.
 
     >>> signed_interval((-math.inf, 0.25), "+.2f").text, signed_interval((math.nan, 1), "+.2f").text
-    ('[−∞, +0.25]', '–')
-    >>> signed_interval((OPEN_END, 0.25), "+.2f").text
-    '(0, +0.25]'
+    ('[−∞, +0.25]', '[–, +1.00]')
     """
-    if ends is None or any(math.isnan(end) for end in ends):
+    if ends is None or all(math.isnan(end) for end in ends):
         return Cell(MISSING)
-    texts = ["0" if abs(end) == OPEN_END else signed(end, form).text for end in ends]
-    first, last = ("(" if ends[0] == OPEN_END else "[", ")" if ends[1] == -OPEN_END else "]")
-    return Cell(f"{first}{', '.join(texts)}{last}")
-
-
-OPEN_WORDS = "(0, or 0): the sign is significant, the distance from 0 is not bounded."
-
-
-def open_words(texts: Iterable[str]) -> str:
-    """What a caption says of intervals that end at 0 without containing it, if there are any.
-
-    >>> open_words(["[0.1, 0.2]"]), open_words(["(0, +0.25]"]) == OPEN_WORDS
-    ('', True)
-    """
-    has_open = any(text.startswith("(0, ") or text.endswith(", 0)") for text in texts)
-    return OPEN_WORDS if has_open else ""
+    return Cell(f"[{', '.join(signed(end, form).text for end in ends)}]")
 
 
 def _endless(value: float) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steadyrank.compute.files import write_whole
+from steadyrank.compute.files import source_date, write_whole
 from steadyrank.errors import InputError
 from steadyrank.words import filled
 
@@ -145,6 +145,7 @@ def figure_format(path: str | os.PathLike[str]) -> str:
     'svg'
     """
     form = Path(path).suffix.lower().removeprefix(".")
+    source_date()  # Matplotlib, which reads it for PDF, does not say what is wrong with it.
     if form not in SAVED:
         raise InputError(f"{path}: a figure's name ends in .svg, .png or .pdf")
     return form

@@ -110,6 +110,8 @@ class FirstScreen:
     verdict: str
     line: str = ""
     """The lead, its interval, and whether it is significant."""
+    assumption: str = ""
+    """What another assumption would change."""
     cautions: tuple[str, ...] = ()
     board: Board | None = None
     bars: tuple[Bar, ...] = ()

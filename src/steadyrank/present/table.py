@@ -18,7 +18,7 @@ from steadyrank.notebook import flat
 from steadyrank.present.cell_table import Cell, Drilldown, Table, emphasised, widest_mark
 from steadyrank.present.latex import to_latex
 from steadyrank.present.run_names import RunNames, names_shown
-from steadyrank.visible import escaped, for_terminal, visible
+from steadyrank.visible import escaped
 from steadyrank.words import exact
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def _html_row(table: Table, row: int) -> str:
 
 
 def _shown(table: Table, text: str) -> str:
-    """A cell for a terminal: in one line, unless the table was wrapped into several."""
+    """A cell or a caption for a terminal: in one line, unless the table was wrapped."""
     lines = text.split("\n") if table.wrapped else [text]
     return "\n".join(map(escaped, lines))
 
@@ -176,7 +176,7 @@ def to_terminal(table: Table, *, colour: bool = False, most_rows: int | None = N
     rule = "─" * (sum(widths) + 3 * (len(widths) - 1))
     text = "".join(f" {line}\n" if line else "\n" for line in [drawn[0], rule, *drawn[1:]])
     body = text.strip("\n")
-    return f"{body}\n\n{for_terminal(table.caption)}\n" if table.caption else f"{body}\n"
+    return f"{body}\n\n{_shown(table, table.caption)}\n" if table.caption else f"{body}\n"
 
 
 _BOLD, _UNDERLINED = "1", "4"
@@ -296,7 +296,7 @@ def with_words(
             [f"<p>{_escape_html(text)}</p>" for text in texts] for texts in (answer, notes)
         )
     else:
-        answer, notes = (list(map(visible, texts)) for texts in (answer, notes))
+        answer, notes = (list(map(escaped, texts)) for texts in (answer, notes))
     gap = "\n" if form in ("table", "html") else "\n\n"
     parts = [render(table, form, **looks) for table in tables]
     before, after = ([gap.join(words) + "\n"] if words else [] for words in (answer, notes))

@@ -23,6 +23,7 @@ from steadyrank.present import cells, json
 from steadyrank.present.latex import escape_latex
 from steadyrank.present.run_names import names_shown
 from steadyrank.present.table import Cell, Table, exact_csv, with_words
+from steadyrank.visible import escaped
 from steadyrank.words import filled
 
 Row = Mapping[str, Any]
@@ -36,6 +37,22 @@ class Finding:
     """Such as "lead.significant" or "topics.needed": within one output it appears once."""
     text: str
     values: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """What a verdict rests on, said where another assumption would change it."""
+
+    finding: Finding
+    weight: float
+    """The share of the rows whose place at the top would change; above 1 where another row would
+    lead, or where nothing is known about the other assumption."""
+
+
+def weakest(assumptions: Iterable[Assumption | None]) -> Assumption | None:
+    """The one that changes the verdict most; of several the first."""
+    known = [one for one in assumptions if one is not None]
+    return max(known, key=lambda one: one.weight, default=None)
 
 
 Form = str | Callable[[Row], Cell]
@@ -182,7 +199,7 @@ class View:
 
     def described(self, text: str, subject: Any, form: str) -> str:
         """The text with the paragraph for a paper behind it."""
-        paragraph = names_shown().text(self.paragraph(subject))
+        paragraph = escaped(names_shown().text(self.paragraph(subject)))
         if form == "html":
             paragraph = f"<p>{escape(paragraph)}</p>"
         return f"{text}\n{escape_latex(paragraph) if form == 'latex' else paragraph}\n"
@@ -250,8 +267,6 @@ def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = F
     caption = asked(spec.caption, subject)
     if isinstance(spec.caption, str):
         caption = _filled(spec.caption, subject)
-    open_ends = cells.open_words(cell.text for row in shown[:most] for cell in row)
-    caption = " ".join(filter(None, [caption, open_ends]))
     if page:
         about = [_about(col, subject) for col in kept if col.about]
         caption = " ".join(filter(None, [caption, *about]))

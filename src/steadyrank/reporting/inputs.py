@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.data.facets import averaged_facets, facets_of
+from steadyrank.data.facets import averaged_facets, facets_of, tidy_judges
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.read.leaderboards import read_leaderboard
 from steadyrank.data.read.qrels import judgments_of
@@ -152,7 +152,7 @@ def _from_scores(
             read = read_scores(scores, measure=label, runs_in_rows=settings.runs_in_rows)
         if measures:
             read = read.select(measures=measures)
-        read = scores_in_order(describe_scores(read, **settings.reading.about))
+        read = scores_in_order(tidy_judges(describe_scores(read, **settings.reading.about)))
         graded, read = read if facets_of(read) else None, averaged_facets(read)
         others = scores_of_judges(read, judges, read.measures[0])[1] if judges else []
     return Material(

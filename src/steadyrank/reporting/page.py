@@ -15,7 +15,7 @@ from steadyrank.present.page import Bar, FirstScreen, Page, PageFigure, Section
 from steadyrank.present.pair_panel import PairPanel
 from steadyrank.present.run_names import RunNames, shown_as
 from steadyrank.present.table import Table
-from steadyrank.present.view import Finding
+from steadyrank.present.view import Finding, weakest
 from steadyrank.reporting.budget import ReportPlan
 from steadyrank.reporting.provenance import provenance
 from steadyrank.studies.material import Machine, Material, Settings
@@ -27,17 +27,13 @@ from steadyrank.words import counted
 NOTES: Mapping[str, str] = {
     "max-t correction": (
         "Compares every difference with the largest difference that chance alone produces "
-        "among all pairs, by flipping the signs of topics; a careful t allows for skewed "
-        "differences. The probability of any false claim is close to alpha."
-    ),
-    "All ranks at once": (
-        "Who is the best is one question, and needs no correction over runs. The ranks of a table "
-        "are right for all runs at once, which is stricter and leaves more runs rank 1."
+        "among all pairs, by flipping the signs of topics; t is corrected for skewed differences "
+        "and has a variance floor. The probability of any false claim is close to alpha."
     ),
     "ranks": (
         "A run's best possible rank is 1 plus the number of runs that are significantly "
-        "better than it; its worst is the number of runs minus those that it is significantly "
-        "better than."
+        "better than it among its own comparisons; its worst is the number of runs minus those "
+        "that it is significantly better than."
     ),
     "expected": (
         "Empirical Bayes estimate of a run's mean on new topics, given the spread of all runs."
@@ -193,6 +189,7 @@ def first_screen(findings: Findings, fronts: Fronts) -> FirstScreen:
     leading = _leading(fronts)
     bars = _bars(fronts)
     n_rows = 0 if leading.board is None else leading.board.n_ranks
+    rests_on = weakest(front.assumption for front in fronts.values())
     return FirstScreen(
         verdict=leading.verdict.text if leading.verdict else "",
         line=leading.line.text if leading.line else "",
@@ -202,17 +199,19 @@ def first_screen(findings: Findings, fronts: Fronts) -> FirstScreen:
         bars_note="pairs of runs that swap" if n_rows > 2 else "probability that the two swap",
         not_examined=_not_examined(findings, {bar.link for bar in bars}),
         tiles=tuple(tile for front in fronts.values() for tile in front.tiles),
+        assumption="" if rests_on is None else rests_on.finding.text,
     )
 
 
 def said_first(fronts: Fronts) -> list[Finding]:
     """All that the first screen says, the verdict first."""
-    leading = _leading(fronts)
-    swaps = [front.swap for front in fronts.values() if front.swap and _share(front) >= 0.0]
+    leading, rests_on = _leading(fronts), weakest(front.assumption for front in fronts.values())
+    swaps = [swap for front in fronts.values() for swap in front.swaps if _share(swap) >= 0.0]
     swaps.sort(key=lambda swap: -swap.values["share"])
     tiles = [tile for front in fronts.values() for tile in front.tiles]
     return [
         *(one for one in (leading.verdict, leading.line) if one is not None),
+        *([] if rests_on is None else [rests_on.finding]),
         *(caution for front in fronts.values() for caution in front.cautions),
         *swaps,
         *(Finding(tile.id, f"{tile.figure} {tile.text}.", tile.values) for tile in tiles),
@@ -225,11 +224,14 @@ def _leading(fronts: Fronts) -> Front:
 
 def _bars(fronts: Fronts) -> tuple[Bar, ...]:
     made = [
-        Bar(about=study.part.varies, share=share, text=_percent(share), link=study.name)
+        Bar(about=about, share=_share(swap), text=_percent(_share(swap)), link=study.name)
         for study in studies_by_turn()
         if study.name in fronts
-        for share in [_share(fronts[study.name])]
-        if not math.isnan(share)
+        for about, swap in (
+            (study.part.varies, fronts[study.name].swap),
+            *fronts[study.name].more_swaps,
+        )
+        if not math.isnan(_share(swap))
     ]
     return tuple(sorted(made, key=lambda bar: -bar.share))
 
@@ -239,8 +241,8 @@ def _percent(share: float) -> str:
     return f"{share:.0%}" if share >= 0.005 else "< 1%"
 
 
-def _share(front: Front) -> float:
-    return math.nan if front.swap is None else float(front.swap.values["share"])
+def _share(swap: Finding | None) -> float:
+    return math.nan if swap is None else float(swap.values["share"])
 
 
 def _not_examined(findings: Findings, examined: Iterable[str]) -> str:

@@ -140,6 +140,8 @@ def report(
     topic_info: PathLike | None = None,
     cluster_from: str | None = None,
     by: str | None = None,
+    drawn: str = "datasets",
+    aggregate: str = "mean",
     missing: Missing = "zero",
     no_relevant: NoRelevant = "zero",
     ties: Ties = "trec_eval",
@@ -210,6 +212,9 @@ def report(
         `instances`.
     topic_info, cluster_from : optional
         As in `evaluate`. Clusters of topics widen intervals in `compare`, `topics` and `plan`.
+    drawn, aggregate : str
+        What is resampled of a leaderboard over datasets, "datasets" or "types", and what ranks its
+        runs, as in `datasets`.
     by : str, optional
         A column of the topics' information: the section on pairs of runs shows its segments.
     missing, no_relevant, ties : str
@@ -254,6 +259,8 @@ def report(
     seed = seed_from(rng)
     names = reading_options.pop("names", None)
     target = check_target(out)
+    if card is not None and Path(card).suffix.lower() != ".png":
+        raise InputError(f"{card}: the name of a card ends in .png")
     if qrels is scores is datasets is None and may_be_scores(runs):
         runs, scores = None, runs
     to_read = None if runs is None else read_runs(runs, **reading_options)
@@ -271,6 +278,8 @@ def report(
         topic_info=topic_info,
         cluster_from=cluster_from,
         by=by,
+        drawn=drawn,
+        aggregate=aggregate,
         rel=rel,
         missing=missing,
         no_relevant=no_relevant,
@@ -279,6 +288,8 @@ def report(
         runs_in_rows=runs_in_rows,
         seed=seed,
     )
+    if datasets is None and (drawn, aggregate) != ("datasets", "mean"):
+        raise InputError("drawn and aggregate are about a leaderboard: give datasets")
     seconds = _check(settings, budget, n_samples)
     machine = Machine(
         jobs=jobs, scheduler=scheduler, store=None if store is None else Path(store), told=progress
@@ -418,7 +429,7 @@ def _terminal_lines(page: Page) -> list[str]:
     return [
         *first.cautions,
         first.verdict,
-        *([first.line] if first.line else []),
+        *filter(None, [first.line, first.assumption]),
         *([f"{note}: {swaps}."] if swaps else []),
         *([" ".join(tiles)] if tiles else []),
         *([first.not_examined] if first.not_examined else []),

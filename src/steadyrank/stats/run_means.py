@@ -11,6 +11,7 @@ on new topics (Robbins 1956; Efron 2016, doi:10.1093/biomet/asv068).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ import scipy
 from numpy.typing import ArrayLike
 from scipy import special
 
+from steadyrank.data.order import order_by_name
 from steadyrank.data.scores import mean_of_present
 from steadyrank.stats.inputs import check_scores
 
@@ -124,6 +126,17 @@ def mean_intervals(scores: np.ndarray, confidence: float) -> np.ndarray:
 def best_first(means: np.ndarray) -> np.ndarray:
     """Places of the runs from the highest mean down, those without a mean last."""
     return np.argsort(_descending(means), kind="stable")
+
+
+def in_order(means: np.ndarray, names: Sequence[str]) -> list[int]:
+    """Places of the runs that have a mean, best first; equal means in the order of their names.
+
+    >>> in_order(np.array([0.5, np.nan, 0.7, 0.5]), ["b", "c", "d", "a"])
+    [2, 3, 0]
+    """
+    places = order_by_name(names)
+    ranked = places[best_first(means[places])]
+    return [int(run) for run in ranked if not np.isnan(means[run])]
 
 
 def ranks_of(means: np.ndarray) -> np.ndarray:

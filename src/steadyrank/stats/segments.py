@@ -147,7 +147,7 @@ def segment_interaction(
         tested=tested,
         deviation=deviation,
         statistic=t,
-        pvalue=_pvalues(np.abs(t), np.concatenate(taken.kept), taken.n_patterns),
+        pvalue=_pvalues(np.abs(t), np.concatenate(taken.kept)),
         n_topics=matrix.shape[1],
         n_patterns=taken.n_patterns,
         exact=taken.exact,
@@ -205,9 +205,8 @@ def _over_patterns(strata: _LeadSums, flips: Flips) -> Taken:
     return over_patterns(len(strata.sums), maxima, 0, n_pairs=1, flips=flips)
 
 
-def _pvalues(t: np.ndarray, largest: np.ndarray, n_patterns: int) -> np.ndarray:
+def _pvalues(t: np.ndarray, largest: np.ndarray) -> np.ndarray:
     ordered = np.sort(largest)
     counts = len(ordered) - np.searchsorted(ordered, t * (1.0 - CONSTANT))
-    # All patterns come in twos, with all signs the other way round.
-    extreme = counts * (n_patterns / len(ordered))
-    return np.asarray(np.minimum(1.0, (1.0 + extreme) / (1.0 + n_patterns)))
+    # The negative of a pattern has the same |t|, and counts as well.
+    return np.asarray((1.0 + 2 * counts) / (1.0 + 2 * len(ordered)))

@@ -47,6 +47,9 @@ class Settings:
     instance_factors: tuple[str, ...] = ()
     topic_info: PathLike | None = None
     cluster_from: str | None = None
+    drawn: str = "datasets"
+    """What is resampled of a leaderboard, by the names that `datasets` knows."""
+    aggregate: str = "mean"
     by: str | None = None
     """The column of the topics' information that cuts them into segments."""
     rel: int | None = None

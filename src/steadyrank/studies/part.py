@@ -14,7 +14,7 @@ from typing import Any
 
 from steadyrank.present.page import Board, Tile
 from steadyrank.present.table import Table
-from steadyrank.present.view import Finding, View, asked
+from steadyrank.present.view import Assumption, Finding, View, asked
 from steadyrank.stats.pairs.decisions import Decided
 from steadyrank.studies.material import MOST_COMPARED, Machine, Material
 from steadyrank.studies.two_runs import TwoRuns
@@ -150,12 +150,21 @@ class Front:
     swap: Finding | None = None
     """Its value `share`: the pairs of runs to expect in another order in one fresh draw of what
     the study varies, everything else staying as it is."""
+    more_swaps: tuple[tuple[str, Finding], ...] = ()
+    """The same of other things that it varies, each with its name."""
+    assumption: Assumption | None = None
+    """What another assumption would change about the verdict, at most."""
     tiles: tuple[Tile, ...] = ()
+
+    @property
+    def swaps(self) -> list[Finding]:
+        """All of them."""
+        return [one for one in (self.swap, *(own for _, own in self.more_swaps)) if one is not None]
 
     @property
     def ids(self) -> set[str]:
         """Of all that it says."""
-        said = (self.verdict, self.line, self.swap, *self.cautions, *self.tiles)
+        said = (self.verdict, self.line, *self.swaps, *self.cautions, *self.tiles)
         return {one.id for one in said if one is not None}
 
 

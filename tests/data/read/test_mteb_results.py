@@ -41,6 +41,13 @@ def test_scores_are_those_of_the_test_split_by_the_first_revision(folder):
     assert table.values.tolist() == [[0.3, 0.5, 0.8], [0.2, 0.6, 0.7]]
 
 
+def test_a_file_of_another_task_is_refused(folder):
+    path = folder / "org__two" / "def" / "NQ.json"
+    path.write_text(path.read_text().replace('"NQ"', '"FiQA"'))
+    with pytest.raises(sr.InputError, match=r"NQ\.json: the file is named after another .*'FiQA'"):
+        sr.read_leaderboard(folder)
+
+
 def test_subsets_can_be_named(folder):
     with pytest.warns(sr.SteadyrankWarning, match="1 model lacks a subset that is used"):
         table = sr.read_leaderboard(folder, subsets=["default", "en", "de"])

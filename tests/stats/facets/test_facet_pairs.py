@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from steadyrank.data.levels import levels_of
 from steadyrank.errors import InputError
 from steadyrank.stats.facets import design
 from steadyrank.stats.facets.components import Sizes, graded_components
 from steadyrank.stats.facets.judges import concordances, effective_judges, judge_figures, outlier_of
-from steadyrank.stats.facets.pairs import judge_tests, judged_mean_intervals
+from steadyrank.stats.facets.pairs import judge_tests, level_intervals
 from steadyrank.stats.judges.agreement import cohen_kappa
-from steadyrank.stats.pairs.result import all_pairs, family_pvalues
 
 PAIR = np.array([[0, 1]])
 
@@ -43,37 +43,39 @@ def test_the_formula_of_a_pair():
     assert min(ms_t, ms_g) > ms_e
     total = ms_t + ms_g - ms_e
     df = total**2 / (ms_t**2 / (n - 1) + ms_g**2 / (k - 1) + ms_e**2 / ((n - 1) * (k - 1)))
-    tests, fixed = judge_tests(cells, PAIR)
+    tests = judge_tests(levels_of(cells), PAIR)
     assert tests.difference[0] == pytest.approx(m)
+    # Of two systems, all that is known about judges is what this pair shows.
     assert tests.standard_error[0] == pytest.approx(math.sqrt(total / (n * k)))
-    assert tests.df[0] == pytest.approx(df)
+    assert tests.standard_error_own[0] == pytest.approx(tests.standard_error[0])
+    assert tests.df_own[0] == pytest.approx(df)
     p = 2 * stats.t.sf(abs(m) / math.sqrt(total / (n * k)), df)
-    assert tests.pvalue[0] == pytest.approx(p)
-    assert fixed[0] == pytest.approx(stats.sem(rows))
+    assert tests.pvalue_own[0] == pytest.approx(p)
+    assert tests.standard_error_fixed[0] == pytest.approx(stats.sem(rows))
 
 
-def test_one_gap_changes_little_and_goes_through_the_likelihood():
+def test_one_gap_changes_little():
     cells = made(2)
-    whole, _ = judge_tests(cells, PAIR)
+    whole = judge_tests(levels_of(cells), PAIR)
     cells[0, 3, 2] = np.nan
-    gapped, fixed = judge_tests(cells, PAIR)
+    gapped = judge_tests(levels_of(cells), PAIR)
     assert gapped.standard_error[0] == pytest.approx(whole.standard_error[0], rel=0.05)
     assert gapped.standard_error[0] != whole.standard_error[0]
-    assert fixed[0] < gapped.standard_error[0]
+    assert gapped.standard_error_fixed[0] < gapped.standard_error[0]
 
 
-def test_pairs_without_shared_topics_are_flagged():
+def test_pairs_that_no_topics_link_are_flagged():
     cells = made(3)
     cells[0, 15:], cells[1, :15] = np.nan, np.nan
-    tests, fixed = judge_tests(cells, PAIR)
-    assert tests.flag[0] == "too_few_topics"
+    tests = judge_tests(levels_of(cells), PAIR)
+    assert tests.as_tests(30).flag[0] == "too_few_topics"
     assert np.isnan(tests.pvalue[0])
-    assert np.isnan(fixed[0])
+    assert np.isnan(tests.standard_error_fixed[0])
 
 
 def test_intervals_of_means_hold_judges_for_a_sample():
     cells = made(4, spread=3.0)
-    limits = judged_mean_intervals(cells, 0.95)
+    limits = level_intervals(levels_of(cells), 0.95)
     means = cells.mean(axis=(1, 2))
     over_topics = stats.t.ppf(0.975, 29) * stats.sem(cells.mean(axis=2), axis=1)
     assert ((limits[:, 1] - means) > over_topics).all()
@@ -176,22 +178,6 @@ def test_the_judge_who_orders_otherwise_is_found():
     assert figures[0].rank.tolist() == [8, 7, 6, 5, 4, 3, 2, 1]
     assert (figures[0].rank_set[:, 0] <= figures[0].rank).all()
     assert outlier_of(figures[:2]) is None
-
-
-def test_a_family_takes_what_judges_add_by_all_systems():
-    rng = np.random.default_rng(9)
-    cells = rng.normal(size=(6, 40, 4)) + rng.normal(size=(6, 1, 4))
-    tests, fixed = judge_tests(cells, all_pairs(6))
-    v = graded_components(cells[:, :, None, :, None]).raw
-    added = 2 * v["system:judge"] / 4
-    np.testing.assert_allclose(tests.family_error**2, fixed**2 + added)
-    small = tests.standard_error < tests.family_error
-    assert small.any()
-    pvalues = family_pvalues(tests)
-    assert (pvalues >= tests.pvalue).all()
-    t = np.abs(tests.difference) / tests.family_error
-    df = tests.family_error**4 / (fixed**4 / 39 + added**2 / 15)
-    np.testing.assert_allclose(pvalues, np.maximum(tests.pvalue, 2 * stats.t.sf(t, df)))
 
 
 @pytest.mark.parametrize("name", ["e_rho2", "phi"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from plain_careful import lowered
+from plain_order import corrected, floor_of, own
 
 from steadyrank.compute.random import blocks_of
 from steadyrank.stats.judges.corrected import (
@@ -32,45 +32,69 @@ def two_parts(seed=0, shift=0.0):
     return corrected_parts(scores, shared_weight(scores))
 
 
-def t_of_all(own, further, paid):
-    """t of every ordered pair by its definition, [run, run]."""
-    differences = [part[:, None] - part[None] for part in (own, further)]
+def moments_of(own_part, further, paid):
+    """Mean and variance of every ordered pair by their definition, [run, run]."""
+    differences = [part[:, None] - part[None] for part in (own_part, further)]
     variance = differences[1].var(axis=2, ddof=1) / N_MORE
     variance = variance + differences[0].var(axis=2, ddof=1) / N * (N - 1) / (N - 1 - paid)
-    mean = sum(each.mean(axis=2) for each in differences)
-    with np.errstate(invalid="ignore"):
-        t = mean / np.sqrt(variance)
-    return np.where(np.eye(N_RUNS, dtype=bool), -np.inf, t)
+    return sum(each.mean(axis=2) for each in differences), variance
 
 
-def careful_of_all(parts, paid):
-    """The careful t of every ordered pair; 0 for the worse run first."""
-    t = t_of_all(parts.residual, parts.followed, paid=paid)
-    found = np.zeros((N_RUNS, N_RUNS))
-    for i, j in np.argwhere(t > 0.0):
-        own, further = (part[i] - part[j] for part in (parts.residual, parts.followed))
+def t_of_all(own_part, further, added):
+    mean, variance = moments_of(own_part, further, paid=0)
+    np.fill_diagonal(variance, 1.0)
+    return np.where(np.eye(N_RUNS, dtype=bool), -np.inf, mean / np.sqrt(variance + added))
+
+
+def draws_of(parts, i, j):
+    """Welch and Satterthwaite's degrees of freedom of a pair, plus one."""
+    mine, further = (part[i] - part[j] for part in (parts.residual, parts.followed))
+    first, second = further.var(ddof=1) / N_MORE, mine.var(ddof=1) / N * (N - 1) / (N - 2)
+    return (first + second) ** 2 / (first**2 / (N_MORE - 1) + second**2 / (N - 1))
+
+
+def floor_of_all(parts):
+    """What every pair's variance gains, [run, run]."""
+    _, variance = moments_of(parts.residual, parts.followed, paid=1)
+    n = np.ones((N_RUNS, N_RUNS))
+    for i, j in all_pairs(N_RUNS):
+        n[i, j] = n[j, i] = draws_of(parts, i, j)
+    upper = np.triu_indices(N_RUNS, 1)
+    with np.errstate(divide="ignore"):
+        return np.where(n > 1, floor_of((variance * n)[upper]) / n / (n - 1), 0.0)
+
+
+def corrected_of_all(parts):
+    """The corrected t of every ordered pair; 0 for the worse run first."""
+    mean, variance = moments_of(parts.residual, parts.followed, paid=1)
+    added, found = floor_of_all(parts), np.zeros((N_RUNS, N_RUNS))
+    for i, j in np.argwhere(mean > 0.0):
+        mine, further = (part[i] - part[j] for part in (parts.residual, parts.followed))
         # What each topic adds to the difference of the corrected means.
-        off = np.concatenate([(own - own.mean()) / N, (further - further.mean()) / N_MORE])
-        skewness = (off**3).sum() / (off**2).sum() ** 1.5
-        first, second = further.var(ddof=1) / N_MORE, own.var(ddof=1) / N * (N - 1) / (N - 1 - paid)
-        df = (first + second) ** 2 / (first**2 / (N_MORE - 1) + second**2 / (N - 1)) - paid
-        found[i, j] = lowered(t[i, j], skewness * np.sqrt(df + 1), df + 1)
+        off = np.concatenate([(mine - mine.mean()) / N, (further - further.mean()) / N_MORE])
+        widened = variance[i, j] + added[i, j]
+        skewness = (off**3).sum() / (off**2).sum() ** 1.5 * (variance[i, j] / widened) ** 1.5
+        found[i, j] = corrected(mean[i, j] / np.sqrt(widened), skewness, draws_of(parts, i, j))
     return found
 
 
-def stepdown(parts, signs, alpha):
+def stepdown(parts, signs, alpha, family=None):
     """Which ordered pairs are rejected, step by step, and the first critical value."""
-    observed = careful_of_all(parts, paid=1)
-    own, further = (
+    observed, added = corrected_of_all(parts), floor_of_all(parts)
+    mine, further = (
         part - part.mean(axis=1, keepdims=True) for part in (parts.residual, parts.followed)
     )
-    flipped = np.array([t_of_all(own * s[:N], further * s[N:], paid=0) for s in signs])
+    flipped = np.array([t_of_all(mine * s[:N], further * s[N:], added) for s in signs])
     in_play = ~np.eye(N_RUNS, dtype=bool)
+    if family is not None:
+        in_play[:] = False
+        in_play[tuple(np.array(family).T)] = True
     rejected = np.zeros_like(in_play)
-    place = int(np.ceil((1 - alpha) * (len(signs) + 1) - 1e-9))
+    place = int(np.floor(alpha * (len(signs) + 1) + 1e-9))
     first = None
     while True:
-        critical = np.sort(np.where(in_play, flipped, -np.inf).max(axis=(1, 2)))[place - 1]
+        largest = np.where(in_play, flipped, -np.inf).max(axis=(1, 2))
+        critical = np.sort(largest)[::-1][place - 1]
         first = critical if first is None else first
         new = in_play & (observed > critical)
         if not new.any():
@@ -85,6 +109,7 @@ def test_the_same_decisions_as_a_loop_over_steps(seed):
     signs = np.concatenate(
         [sign_patterns(3, block, N + N_MORE, "largest t") for block in blocks_of(300)]
     )
+    signs = np.concatenate([signs, -signs])
     places = np.random.default_rng(seed).permutation(N + N_MORE)
     rejected, critical = stepdown(parts, signs[:, places], 0.1)
     found = rank_runs(parts, places=places, alpha=0.1, n_samples=300, seed=3, jobs=1)
@@ -95,9 +120,10 @@ def test_the_same_decisions_as_a_loop_over_steps(seed):
     assert np.abs(expected).sum() > 0
     first = np.abs(found.interval[:, 1] - found.difference)[expected == 0]
     assert (first >= critical * found.error[expected == 0] * (1 - 1e-9)).all()
-    assert not found.could_be_first[rejected.any(axis=0)].any()
-    wins = rejected.sum(axis=1)
-    assert found.rank_set[:, 1].tolist() == (N_RUNS - wins).tolist()
+    for run in range(N_RUNS):
+        alone, _ = stepdown(parts, signs[:, places], 0.1, own(N_RUNS, run))
+        assert found.rank_set[run].tolist() == [1 + alone[:, run].sum(), N_RUNS - alone[run].sum()]
+        assert (alone | ~rejected)[run].all(), "own families contain what all pairs claim"
 
 
 def test_few_topics_are_enumerated_and_their_order_does_not_matter():
@@ -112,7 +138,7 @@ def test_few_topics_are_enumerated_and_their_order_does_not_matter():
         rank_runs(parts, places=places, seed=seed, **options)
         for seed, places in ((0, np.arange(9)), (7, np.arange(9)[::-1]))
     ]
-    assert found[0].n_patterns == 2**8
+    assert found[0].n_patterns == 2**9
     assert found[0].pvalue_adjusted.tolist() == found[1].pvalue_adjusted.tolist()
 
 
@@ -142,7 +168,7 @@ def test_a_part_that_hardly_counts_changes_nothing_but_what_lambda_costs():
     assert (np.abs(found.pvalue_adjusted - expected.pvalue) < 4 * error).all()
 
 
-def test_identical_runs_share_their_rank_and_a_constant_difference_is_certain():
+def test_identical_runs_share_their_rank_and_a_constant_difference_has_the_floor():
     parts = two_parts(seed=1)
     residual, followed = parts.residual.copy(), parts.followed.copy()
     residual[1], followed[1] = residual[0], followed[0]
@@ -152,9 +178,11 @@ def test_identical_runs_share_their_rank_and_a_constant_difference_is_certain():
     place = {tuple(pair): p for p, pair in enumerate(all_pairs(N_RUNS).tolist())}
     assert found.difference[place[0, 1]] == 0.0
     assert found.pvalue[place[0, 1]] == found.pvalue_adjusted[place[0, 1]] == 1.0
-    assert found.interval[place[0, 1]].tolist() == [0.0, 0.0]
+    low, high = found.interval[place[0, 1]]
+    assert low == -high < 0.0, "the floor is the variance of runs without a difference"
     assert found.pvalue[place[0, 2]] == 0.0
-    assert found.significant[place[0, 2]]
+    low, high = found.interval[place[0, 2]]
+    assert low < -0.25 < high, "among several runs a constant difference has the floor's error"
     assert found.rank[0] == found.rank[1]
 
 

@@ -6,9 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
-from plain_careful import lowered
+from plain_order import adjusted, corrected, floor_of, ordered
 
 from steadyrank.compute.random import blocks_of
+from steadyrank.stats.pairs.max_t import unit_max_t
 from steadyrank.stats.pairs.resampled import (
     bootstrap_t_limits,
     flip_limits,
@@ -17,9 +18,7 @@ from steadyrank.stats.pairs.resampled import (
     topic_draws,
 )
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.stats.pairs.tests import paired_t
 from steadyrank.stats.pairs.topic_design import TopicDesign, cluster_sums
-from steadyrank.stats.pairs.unit_max_t import unit_max_t
 
 
 def world(n_clusters, seed=0, n_runs=3):
@@ -32,8 +31,8 @@ def world(n_clusters, seed=0, n_runs=3):
     return scores, TopicDesign(clusters=clusters, weights=rng.uniform(0.5, 2.0, len(clusters)))
 
 
-def clusters_max_t(units, pairs, errors, **flips):
-    return unit_max_t(units, pairs, is_centred=False, errors=errors, **flips)
+def clusters_max_t(units, pairs, **flips):
+    return unit_max_t(units, pairs, is_centred=False, **flips)
 
 
 def plain_sums(d, design):
@@ -41,17 +40,19 @@ def plain_sums(d, design):
     return np.bincount(design.clusters, w * d), np.bincount(design.clusters, w)
 
 
-def plain_t(sums, share):
+def plain_t(sums, share, added=0.0):
     """The mean over its standard error."""
     mean, n = sums.sum(), len(sums)
-    return mean / np.sqrt(n / (n - 1) * ((sums - share * mean) ** 2).sum())
+    return mean / np.sqrt(n / (n - 1) * ((sums - share * mean) ** 2).sum() + added)
 
 
-def plain_careful(sums, share):
-    """The careful t, with as many equal clusters as these are worth."""
-    off, n = sums - share * sums.sum(), 1.0 / (share**2).sum()
-    skewness = (off**3).sum() / (off**2).sum() ** 1.5
-    return lowered(plain_t(sums, share), skewness * np.sqrt(n), n)
+def plain_corrected(sums, share, added):
+    """The corrected t, with as many equal clusters as these are worth."""
+    off, n, m = sums - share * sums.sum(), 1.0 / (share**2).sum(), len(sums)
+    least = m / (m - 1) * (off**2).sum()
+    skewness = (off**3).sum() / (off**2).sum() ** 1.5 * (least / (least + added)) ** 1.5
+    t = plain_t(sums, share, added)
+    return corrected(t, np.sign(t) * skewness, n)
 
 
 def test_randomization_is_that_of_all_flips_of_clusters():
@@ -81,28 +82,23 @@ def test_limits_of_the_inverted_randomization_are_where_the_test_turns():
 def test_max_t_is_that_of_all_flips_of_clusters():
     scores, design = world(8, seed=4)
     pairs = all_pairs(3)
-    errors = paired_t(scores, pairs, design).standard_error
-    together = clusters_max_t(cluster_sums(scores, design), pairs, errors, n_samples=999)
-    sums = [plain_sums(scores[a] - scores[b], design)[0] for a, b in pairs]
+    together = clusters_max_t(cluster_sums(scores, design), pairs, n_samples=999)
     share = plain_sums(scores[0], design)[1]
-    directed = np.sign([own.sum() for own in sums])
-    observed = np.array([plain_careful(own, share) for own in sums])
-    patterns = list(itertools.product((-1, 1), repeat=8))
-    flipped = np.array([[plain_t(own * s, share) for own in sums] for s in patterns]) * directed
-    order = np.argsort(-np.abs(observed))
-    expected, last = np.empty(3), 0.0
-    for step, p in enumerate(order):
-        # The other direction of a pair is never rejected, and so always in play.
-        most = np.maximum(flipped[:, order[step:]].max(axis=1), (-flipped).max(axis=1))
-        count = (most >= abs(observed[p]) * (1 - 1e-12)).sum() / 2
-        last = max(last, (1 + count) / (1 + 128))
-        expected[p] = last
-    assert (together.n_patterns, together.exact) == (128, True)
-    assert together.pvalue == pytest.approx(expected)
-    limit = np.sort(np.abs(flipped).max(axis=1))[int(np.ceil(0.95 * 129)) * 2 - 1]
-    # The critical value counts the standard errors of the tests.
-    own = [np.sqrt(8 / 7 * ((s - share * s.sum()) ** 2).sum()) for s in sums]
-    assert together.critical * errors == pytest.approx(limit * np.array(own))
+    sums = {(a, b): plain_sums(scores[a] - scores[b], design)[0] for a, b in ordered(3)}
+    n = 1 / (share**2).sum()
+    variances = [8 / 7 * ((sums[a, b] - share * sums[a, b].sum()) ** 2).sum() for a, b in pairs]
+    added = floor_of(np.array(variances) * n) / n / (n - 1)
+    patterns = np.array(list(itertools.product((-1, 1), repeat=8)))
+    null, observed = np.zeros((256, 3, 3)), np.zeros((3, 3))
+    for (a, b), own in sums.items():
+        null[:, a, b] = [plain_t(own * signs, share, added) for signs in patterns]
+        observed[a, b] = plain_corrected(own, share, added) if own.sum() > 0 else 0.0
+    expected = adjusted(observed, null, ordered(3))
+    better = [(a, b) if sums[a, b].sum() > 0 else (b, a) for a, b in pairs.tolist()]
+    assert (together.n_patterns, together.exact) == (256, True)
+    assert together.pvalue == pytest.approx([expected[pair] for pair in better])
+    limit = np.sort(null.max(axis=(1, 2)))[::-1][int(0.05 * 257) - 1]
+    assert together.critical == pytest.approx(np.full(3, limit))
 
 
 def test_bootstrap_is_that_of_drawn_clusters():
@@ -141,13 +137,13 @@ def test_bootstrap_and_flips_of_single_topics_need_no_clusters():
 def test_any_number_of_threads_gives_the_same_bytes(jobs):
     scores, design = world(30, seed=7, n_runs=5)
     pairs = all_pairs(5)
-    units, base = cluster_sums(scores, design), paired_t(scores, pairs, design)
+    units = cluster_sums(scores, design)
     how = {"n_samples": 2000, "seed": 1}
     one = studentized_bootstrap(scores, pairs, design=design, jobs=jobs, **how)
     other = studentized_bootstrap(scores, pairs, design=design, jobs=2, **how)
     assert one.pvalue.tobytes() == other.pvalue.tobytes()
-    first = clusters_max_t(units, pairs, base.standard_error, jobs=jobs, **how)
-    second = clusters_max_t(units, pairs, base.standard_error, jobs=2, **how)
+    first = clusters_max_t(units, pairs, jobs=jobs, **how)
+    second = clusters_max_t(units, pairs, jobs=2, **how)
     assert first.critical.tobytes() == second.critical.tobytes()
     assert first.pvalue.tobytes() == second.pvalue.tobytes()
 
@@ -161,8 +157,6 @@ def test_equal_runs_on_few_unequal_clusters_are_rarely_told_apart(n_clusters):
         rng = np.random.default_rng(trial)
         scores = rng.normal(0, 0.1, (4, len(clusters)))
         scores += rng.normal(0, 0.1, (4, n_clusters))[:, clusters]
-        errors = paired_t(scores, pairs, design).standard_error
-        units = cluster_sums(scores, design)
-        together = clusters_max_t(units, pairs, errors, n_samples=499, jobs=1)
+        together = clusters_max_t(cluster_sums(scores, design), pairs, n_samples=499, jobs=1)
         wrong += together.pvalue.min() <= 0.05
     assert wrong <= 20

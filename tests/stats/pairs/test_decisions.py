@@ -87,8 +87,67 @@ def test_the_level_of_an_interval_suits_the_correction(correction):
 def test_intervals_agree_with_claims():
     limits = np.array([[-1.0, 2.0], [0.5, 1.0], [0.5, 1.0], [-2.0, -1.0], [-np.inf, np.inf]])
     claimed = np.array([1, 1, 0, 0, -1])
-    low, high = decisions.agreeing_intervals(limits, claimed).T
-    np.testing.assert_array_equal((low > 0) | (high < 0), claimed != 0)
-    assert limits[1].tolist() == [low[1], high[1]]
-    assert high[0] == 2.0
-    assert low[4] == -np.inf
+    low, high = decisions.agreeing_intervals(limits, claimed, 1.5).T
+    assert [low[1], high[1]] == limits[1].tolist()
+    assert ([low[2], high[3]]) == [0.0, 0.0], "nothing is claimed"
+    # What the tests do not bound, or what is beyond the scale, is no number.
+    assert np.isnan([low[0], high[0], low[3], low[4], high[4]]).all()
+
+
+def plain_tiers(order, lost):
+    """A tier goes down to the last run that its first run does not beat."""
+    tier, left, number = {}, list(order), 1
+    while left:
+        last = max(k for k, run in enumerate(left) if not lost[left[0], run])
+        tier |= dict.fromkeys(left[: last + 1], number)
+        left, number = left[last + 1 :], number + 1
+    return tier
+
+
+def test_tiers_never_fall_and_hold_every_run_that_could_be_first():
+    rng = np.random.default_rng(5)
+    pairs = all_pairs(8)
+    for _ in range(60):
+        means = np.round(rng.random(8), 1)
+        gap = means[pairs[:, 0]] - means[pairs[:, 1]]
+        claimed = np.sign(gap)[:, None] * (rng.random((28, 2)) < 0.6) * (np.abs(gap) > 0.2)[:, None]
+        order = sorted(range(8), key=lambda run: (-means[run], run))
+        own = decisions.own_decisions(pairs, claimed.astype(int), means, order)
+        lost = np.zeros((8, 8), bool)
+        for (a, b), (first, second) in zip(pairs, claimed, strict=True):
+            lost[a, b], lost[b, a] = second > 0, first < 0
+        assert own.tier.tolist() == [plain_tiers(order, lost)[run] for run in range(8)]
+        assert (np.diff(own.tier[order]) >= 0).all()
+        assert (own.tier[own.could_be_first] == 1).all()
+        assert (own.rank_set[:, 0] == 1 + lost.sum(axis=0)).all()
+
+
+def test_runs_without_a_mean_have_no_tier():
+    nothing = np.zeros((1, 2), int)
+    own = decisions.own_decisions(all_pairs(2), nothing, np.array([np.nan, 0.5]), [1])
+    assert own.tier.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("correction", ["holm", "bonferroni", "bh", "none"])
+def test_own_pvalues_correct_each_runs_pairs_and_are_nested(correction):
+    rng = np.random.default_rng(3)
+    pairs, pvalues = all_pairs(6), rng.random(15) ** 4
+    pvalues[4] = np.nan
+    own = decisions.own_pvalues(pvalues, pairs, 6, correction)
+    for run in range(6):
+        places, sides = np.nonzero(pairs == run)
+        known = correction in ("holm", "bonferroni")
+        alone = (
+            adjust(pvalues[places], correction) if known else adjust(pvalues, correction)[places]
+        )
+        np.testing.assert_allclose(own[places, sides], alone)
+    assert (own <= adjust(pvalues, correction)[:, None] + 1e-15)[~np.isnan(pvalues)].all()
+
+
+def test_step_levels_are_where_holm_decides():
+    rng = np.random.default_rng(4)
+    for _ in range(100):
+        pvalues = rng.random(9) ** 3
+        levels = decisions.step_levels(pvalues, "holm", 0.05)
+        np.testing.assert_array_equal(pvalues <= levels, adjust(pvalues, "holm") <= 0.05)
+        assert levels.min() >= 0.05 / 9

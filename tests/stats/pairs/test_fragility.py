@@ -7,7 +7,6 @@ import itertools
 import numpy as np
 import pytest
 
-from steadyrank.stats.pairs.decisions import tiers
 from steadyrank.stats.pairs.fragility import NO_LEAD, carried, fragility
 from steadyrank.stats.run_means import SAME_MEAN
 
@@ -70,25 +69,6 @@ def test_two_runs_without_a_lead_or_a_shared_topic():
     scores = np.array([[0.5, np.nan], [np.nan, 0.4], [0.5, 0.1]])
     pairs = np.array([[0, 1], [0, 2], [1, 2]])
     assert fragility(scores, pairs).tolist() == [NO_LEAD, NO_LEAD, 1]
-
-
-def test_tiers_begin_with_the_best_run_outside():
-    rng = np.random.default_rng(5)
-    for _ in range(50):
-        means = np.round(rng.random(8), 2)
-        wins = (means[:, None] > means + 0.2) & (rng.random((8, 8)) < 0.7)
-        found = tiers(wins, means)
-        order = sorted(range(8), key=lambda run: -means[run])
-        expected, left, number = {}, order, 1
-        while left:
-            here = [run for run in left if not wins[left[0], run]]
-            expected |= dict.fromkeys(here, number)
-            left, number = [run for run in left if run not in here], number + 1
-        assert found.tolist() == [expected[run] for run in range(8)]
-
-
-def test_runs_without_a_mean_have_no_tier():
-    assert tiers(np.zeros((2, 2), bool), np.array([np.nan, 0.5])).tolist() == [0, 1]
 
 
 def test_a_gate_names_the_topics_that_carry_it():

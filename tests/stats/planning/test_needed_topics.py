@@ -83,6 +83,20 @@ def test_degenerate_pairs():
     assert huge.low.tolist() == huge.high.tolist() == [2, 2]
 
 
+def test_many_pairs_are_as_each_alone():
+    """Of very many pairs, intervals come from a spline over searches for some."""
+    rng = np.random.default_rng(8)
+    difference = np.concatenate([rng.normal(0.0, 0.05, 6000), [0.0, 1e-9, 5.0]])
+    variance = np.concatenate([rng.uniform(0.001, 0.02, 6000), [0.01, 0.01, 1e-9]])
+    together = needed_topics(difference, variance, 50, alpha=0.001)
+    for some in (slice(0, 300), slice(-300, None)):
+        alone = needed_topics(difference[some], variance[some], 50, alpha=0.001)
+        for end in ("topics", "low", "high"):
+            np.testing.assert_allclose(
+                getattr(together, end)[some], getattr(alone, end), rtol=1e-4, atol=1.0
+            )
+
+
 def test_nonsense_is_refused():
     with pytest.raises(InputError, match="alpha must lie strictly between 0 and 1"):
         needed_topics(0.1, 1.0, 50, alpha=0.0)

@@ -43,7 +43,7 @@ def test_fixed_judges_are_the_tests_of_means(graded):
     np.testing.assert_allclose(result.interval, means.interval)
     assert (result.test, result.correction) == ("t", "maxt")
     assert (result.standard_error > result.standard_error_fixed).all()
-    assert said(result)["compare.judges"].startswith("About these five judges alone")
+    assert said(result)["compare.judges"].startswith("The verdict is about these five judges")
 
 
 def test_two_judges_are_fixed():
@@ -67,7 +67,7 @@ def test_run_by_run_as_asked(graded):
 def test_what_does_not_go_together_is_refused(graded):
     with pytest.raises(InputError, match="three or more judges are a sample"):
         sr.compare(graded, test="wilcoxon")
-    with pytest.raises(InputError, match="neither correction maxt"):
+    with pytest.raises(InputError, match="have no correction maxt"):
         sr.compare(graded, correction="maxt")
     with pytest.raises(InputError, match="facet that can be fixed 'answer'"):
         sr.compare(graded, fixed="answer")
@@ -77,9 +77,19 @@ def test_what_does_not_go_together_is_refused(graded):
         sr.compare(graded, fixed="judge", test="mixed")
 
 
-def test_few_judges_say_how_many_it_takes():
-    scores = sr.simulated_facets(n_systems=3, n_topics=30, n_judges=3, rng=3)
-    assert "5 judges would halve intervals" in said(sr.compare(scores))["compare.judges"]
+def test_sentences_of_compare_and_stability_have_the_same_figures():
+    """1.0 said that 5 judges halve intervals, and in its D-study that 6 do not."""
+    scores = sr.simulated_facets(n_systems=6, n_topics=30, n_judges=3, rng=3)
+    result, study = sr.compare(scores), sr.stability(scores)
+    assert "Three carry little" in said(result)["compare.judges"]
+    ratio = study.standard_error / study.standard_error_fixed
+    rms = np.sqrt((result.standard_error**2).mean() / (result.standard_error_fixed**2).mean())
+    assert result.judges_ratio == pytest.approx(rms)
+    assert ratio == pytest.approx(rms)
+    assert f"errors are {ratio:.1f} times those over topics" in said(result)["compare.judges"]
+    more = next(row for row in study.d_study if row["judges"] == 6 and row["topics"] == 30)
+    narrower = 1 - more["standard_error"] / study.standard_error
+    assert f"6 judges would narrow intervals by {narrower:.0%}" in said(result)["compare.judges"]
 
 
 def test_gaps_and_a_baseline():
@@ -87,3 +97,122 @@ def test_gaps_and_a_baseline():
     result = sr.compare(scores, baseline="s1")
     assert len(result.pairs) == 3
     assert np.isfinite(result.pvalue).all()
+
+
+def scores_of(cells, judges=None, systems=None):
+    """Scores of cells [system, topic, judge]."""
+    m, n, k = cells.shape
+    names = judges or [f"j{g}" for g in range(k)]
+    of = systems or [f"s{a}" for a in range(m)]
+    return sr.Scores(
+        measures=["grade"],
+        runs=[f"{system}/{judge}" for system in of for judge in names],
+        topics=range(n),
+        values=cells.transpose(0, 2, 1).reshape(1, m * k, n),
+        run_info={
+            "system": [system for system in of for _ in names],
+            "judge": [judge for _ in of for judge in names],
+        },
+    )
+
+
+def confounded(k=2):
+    """Judges .2 apart: on 20 topics all grade both systems, on 80 each system has another."""
+    rng = np.random.default_rng(7)
+    level = np.linspace(-0.1, 0.1, k)
+    cells = 0.5 + 0.1 * rng.normal(size=(1, 100, 1)) + level + 0.03 * rng.normal(size=(2, 100, k))
+    cells[0, 20:, 1:] = np.nan
+    cells[1, 20:, :-1] = np.nan
+    return scores_of(cells)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_confounded_judges_are_no_difference(k):
+    """1.0: +0.1577 [+0.1406, +0.1749] where the truth is 0, and means that contradict it."""
+    result = sr.compare(confounded(k))
+    assert not result.significant[0]
+    assert abs(result.difference[0]) < 0.02
+    assert result.mean[0] - result.mean[1] == pytest.approx(result.difference[0])
+    assert np.diff(result.pair_means[0])[0] == pytest.approx(-result.difference[0])
+    assert result.interval[0, 0] < 0 < result.interval[0, 1]
+    gate = sr.gate(*(confounded(k).select(runs=own) for own in sides(k)), measures={"grade": 0.03})
+    assert gate.verdict == "pass"
+    assert gate.measures[0].difference == pytest.approx(-result.difference[0], abs=1e-9)
+
+
+def sides(k):
+    return [[f"s{a}/j{g}" for g in range(k)] for a in range(2)]
+
+
+def test_the_last_by_every_judge_is_not_among_the_first():
+    """1.0 gave it p 1.0000 beside p .0022 and limits of -8.54 and +13.80 on a scale of 1 to 5."""
+    rng = np.random.default_rng(2)
+    quality = np.linspace(4.2, 2.6, 14)
+    quality[-1] = 1.0
+    cells = (
+        quality[:, None, None] + np.array([0.3, 0.0, -0.3]) + 0.2 * rng.normal(size=(14, 100, 3))
+    )
+    cells = np.clip(np.round(cells + 0.25 * rng.normal(size=(14, 1, 3))), 1, 5)
+    result = sr.compare(scores_of(cells))
+    assert not result.could_be_first[-1]
+    assert result.rank_set[-1].tolist() == [14, 14]
+    assert (np.nan_to_num(np.abs(result.interval)) <= 4).all()
+    assert (result.mean_interval >= 1).all()
+    assert (result.mean_interval <= 5).all()
+    outside = (result.interval[:, 0] > 0) | (result.interval[:, 1] < 0)
+    np.testing.assert_array_equal(outside, result.significant)
+    np.testing.assert_array_equal(result.could_be_first, result.rank_set[:, 0] == 1)
+    assert (result.tier[result.could_be_first] == 1).all()
+    ordered = result.tier[result.order]
+    assert (np.diff(ordered) >= 0).all()
+    wins = {tuple(pair) for pair in result.pairs[result.significant].tolist()}
+    for a, b in wins:  # own sets hold what all pairs claim
+        worse = b if result.mean[a] > result.mean[b] else a
+        assert result.rank_set[worse, 0] > 1
+
+
+def test_one_judge_is_named():
+    rng = np.random.default_rng(1)
+    result = sr.compare(scores_of(rng.random((3, 30, 1)), judges=["gpt"]))
+    assert result.judges == ("gpt",)
+    for name in ("verdict", "significant"):
+        assert "by gpt alone" in said(result)[f"compare.{name}"]
+    assert "by gpt alone" in VIEW.paragraph([result])
+    assert "judge gpt alone" in result.caption()
+    assert "grade a sample with two more judges" in said(result)["compare.judges"]
+    two = sr.compare(scores_of(rng.random((3, 30, 2)), judges=["gpt", "claude"]))
+    assert "by claude and gpt alone" in said(two)["compare.verdict"]
+
+
+def test_fixed_judges_who_graded_different_answers_are_compared_by_levels(graded):
+    gapped = sr.simulated_facets(n_systems=4, n_topics=40, n_judges=5, missing=0.3, rng=6)
+    result = sr.compare(gapped, fixed="judge")
+    assert (result.test, result.correction, result.judges_fixed) == ("mixed", "holm", True)
+    np.testing.assert_allclose(
+        np.diff(result.interval, axis=1)[:, 0] > 2 * result.standard_error_fixed, True
+    )
+    assert "judges fixed" in result.caption()
+    with pytest.raises(InputError, match="judges graded different answers"):
+        sr.compare(gapped, fixed="judge", test="wilcoxon")
+
+
+def test_systems_without_a_judge_are_compared_on_the_shared_ones():
+    rng = np.random.default_rng(3)
+    cells = rng.normal(size=(4, 30, 4)) + np.array([0.0, 0.0, 0.0, 2.0])
+    cells[0, :, 3] = np.nan
+    result = sr.compare(scores_of(cells))
+    assert result.n_judges.tolist() == [3, 3, 3, 4, 4, 4]
+    assert result.difference[0] == pytest.approx((cells[0] - cells[1])[:, :3].mean(), abs=1e-9)
+    assert result.judges_lacking == {"s0": ["j3"]}
+    assert "s0 lack grades by j3" in said(result)["compare.lacking_judges"]
+    cells[0, :, 1:] = np.nan
+    assert "rest on one shared judge" in said(sr.compare(scores_of(cells)))["compare.one_judge"]
+
+
+def test_a_thousand_judges_are_compared():
+    rng = np.random.default_rng(4)
+    cells = rng.normal(size=(10, 20, 1000)) + 0.1 * np.arange(10)[:, None, None]
+    result = sr.compare(scores_of(cells))
+    assert result.significant.all()
+    cells[rng.random(cells.shape) < 0.8] = np.nan
+    assert sr.compare(scores_of(cells)).significant.sum() > 35

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -91,6 +93,132 @@ def test_limits_of_the_total_hold_over_all_nights(tmp_path):
     assert both[0].gates == both[1].gates
     assert row["total"] == pytest.approx(-0.03, abs=0.003)
     assert "level over all 3 gates together" in said(VIEW, result)["gate.drift"].text
+
+
+def varying(rng, n_topics=40, n_runs=3):
+    """Runs of a system whose seeds shift all topics, and some of them further."""
+    base = np.random.default_rng(2).uniform(0.3, 0.7, n_topics)
+    values = base + rng.normal(0, 0.03, (n_runs, 1)) + rng.normal(0, 0.05, (n_runs, n_topics))
+    runs = [f"s{i}" for i in range(n_runs)]
+    topics = [f"t{i}" for i in range(n_topics)]
+    made = sr.Scores(measures=["AP"], runs=runs, topics=topics, values=[values])
+    return made.with_run_info(system=["s"] * n_runs)
+
+
+def test_systems_that_vary_rarely_alarm_without_a_change(tmp_path):
+    """40 histories of 6 gates, each with new seeds: topics alone would alarm in most of them."""
+    alarmed = 0
+    for trial in range(40):
+        rng = np.random.default_rng(trial)
+        old = varying(rng)
+        for _ in range(6):
+            new = varying(rng)
+            result = sr.gate(old, new, measures="AP", margin=0.0, history=tmp_path / str(trial))
+            old = new
+        nights = result.history.gates
+        alarmed += any(row["total_interval"][1] < 0 for gate in nights for row in gate["measures"])
+    assert stats.binom(40, 0.05).sf(alarmed - 1) > 1e-3
+    first = sr.read_scores(tmp_path / "0" / "first.parquet")
+    assert first.runs == ("s0", "s1", "s2")
+
+
+def test_a_loss_of_systems_that_vary_is_found(tmp_path):
+    rng = np.random.default_rng(0)
+    old = varying(rng, n_runs=8)
+    worse = varying(rng, n_runs=8)
+    worse = replace(worse, values=worse.values - 0.15)
+    result = sr.gate(old, worse, history=tmp_path, **COMMON)
+    assert [row["measure"] for row in result.history.drifted()] == ["AP"]
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, OSError])
+def test_a_gate_that_was_not_published_does_not_count(tmp_path, stop):
+    old, new = scores_of(np.full(40, 0.5), "old"), scores_of(0.5 + noisy(40, 0.0), "new")
+    for n_kept in (0, 1):
+        with pytest.raises(stop):
+            sr.gate(old, new, history=tmp_path, publish=raising(stop), **COMMON)
+        lines = tmp_path / "history.jsonl"
+        assert (lines.read_text().count("\n") if lines.exists() else 0) == n_kept
+        seen = []
+        kept = sr.gate(old, new, history=tmp_path, publish=seen.append, **COMMON)
+        assert seen == [kept]
+        assert len(kept.history.gates) == n_kept + 1
+
+
+def raising(stop):
+    def publish(result):
+        assert result.history.gates[-1]["verdict"] == result.verdict
+        raise stop
+
+    return publish
+
+
+def test_a_first_baseline_that_no_gate_counted_is_replaced(tmp_path):
+    old, new = scores_of(np.full(40, 0.5), "old"), scores_of(0.5 + noisy(40, 0.0), "new")
+    sr.write_scores(scores_of(np.full(40, 0.1), "other"), tmp_path / "first.parquet")
+    row = sr.gate(old, new, history=tmp_path, **COMMON).history.gates[0]["measures"][0]
+    assert row["total"] == pytest.approx(row["difference"])
+
+
+def test_an_edited_line_is_an_error_that_names_it(tmp_path):
+    """Every value in turn lost, or of another kind: an input error, or the line is as good."""
+    history_of(tmp_path, 2)
+    path = tmp_path / "history.jsonl"
+    lines = path.read_text().splitlines()
+    n_refused = 0
+    for edited in edits(json.loads(lines[1])):
+        path.write_text(f"{lines[0]}\n{json.dumps(edited)}\n")
+        try:
+            history = read_history(tmp_path)
+        except sr.FormatError as error:
+            n_refused += "history.jsonl:2: this line is not an entry of a gate" in str(error)
+            continue
+        for form in ("table", "json", "csv", "line"):
+            history_text(history, form)
+        sr.plot(history)
+    assert n_refused > 60
+
+
+def edits(entry):
+    """Copies with one value lost, or replaced by something else."""
+    for key, value in entry.items():
+        yield {k: v for k, v in entry.items() if k != key}
+        for other in (None, "x", 7, [], {}, [None], True):
+            yield {**entry, key: other}
+        if key == "measures":
+            for row in edits(value[0]):
+                yield {**entry, key: [row]}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("name", [".lock", "history.jsonl"])
+def test_a_pipe_in_the_folder_is_refused(tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    old, new = scores_of(np.full(40, 0.5), "old"), scores_of(0.5 + noisy(40, 0.0), "new")
+    with pytest.raises(sr.InputError, match=f"{name}: this must be a plain file"):
+        sr.gate(old, new, history=tmp_path, **COMMON)
+
+
+def test_each_row_of_a_history_has_its_own_verdict(tmp_path):
+    base = np.random.default_rng(4).uniform(0.4, 0.6, 300)
+    values = np.stack([base, base])[:, None]
+    topics = [f"t{i}" for i in range(300)]
+    old = sr.Scores(measures=["AP", "RR"], runs=["old"], topics=topics, values=values)
+    noise = np.random.default_rng(1).normal(0, 0.01, (2, 1, 300))
+    moved = values + noise - np.array([0.0, 0.2])[:, None, None]
+    new = sr.Scores(measures=["AP", "RR"], runs=["new"], topics=topics, values=moved)
+    margins = {"AP": 0.02, "RR": 0.02}
+    history = sr.gate(old, new, measures=margins, history=tmp_path).history
+    assert [(row["verdict"], row["gate"]) for row in history.rows()] == [
+        ("pass", "fail"),
+        ("fail", "fail"),
+    ]
+    table = [line.split() for line in str(history).splitlines()]
+    rows = [line for line in table if line and line[0].startswith("20")]
+    (ap,), (rr,) = ([line for line in rows if measure in line] for measure in ("AP", "RR"))
+    assert ap[-2:] == ["pass", "fail"]
+    assert rr[-1] == "fail"
+    assert rr[-2] != "fail"
 
 
 def test_topics_that_have_served_many_candidates_should_be_replaced(tmp_path):

@@ -292,3 +292,119 @@ def test_rebuilds_are_recognised_at_their_level():
 def test_bad_rebuilds(baseline, options, complaint):
     with pytest.raises(sr.InputError, match=complaint):
         sr.gate(baseline, scores_of(NEW, "b"), rebuild=True, **options)
+
+
+def graded(folder, name, **levels):
+    """A long table of one system by judges: {judge: (level, difference)}."""
+    rng = np.random.default_rng(3)
+    topics = rng.normal(0.5, 0.1, 60)
+    rows = ["measure,run,topic,judge,value"]
+    for judge, (level, difference) in levels.items():
+        grades = topics + level + difference + 0.02 * rng.normal(size=60)
+        rows += [f"grade,m,t{t},{judge},{grade}" for t, grade in enumerate(grades)]
+    path = folder / f"{name}.csv"
+    path.write_text("\n".join(rows))
+    return path
+
+
+def test_a_candidate_graded_by_the_lenient_judge_alone_is_not_better(tmp_path):
+    old = graded(tmp_path, "old", severe=(-0.1, 0.0), lenient=(0.1, 0.0))
+    new = graded(tmp_path, "new", lenient=(0.1, -0.03))
+    with pytest.warns(sr.SteadyrankWarning, match="left out: severe"):
+        result = sr.gate(old, new, measures={"grade": 0.01})
+    assert result.measures[0].difference == pytest.approx(-0.03, abs=0.01)
+    assert (result.verdict, result.judges) == ("fail", ("lenient",))
+    assert "by lenient alone" in str(result)
+    other = graded(tmp_path, "other", third=(0.1, -0.03))
+    with pytest.raises(sr.InputError, match="no judge graded both"):
+        sr.gate(old, other, measures={"grade": 0.01})
+
+
+def test_sides_by_several_judges_say_whose_view_it_is(tmp_path):
+    old = graded(tmp_path, "old", severe=(-0.1, 0.0), lenient=(0.1, 0.0))
+    new = graded(tmp_path, "new", severe=(-0.1, 0.0), lenient=(0.1, 0.0))
+    result = sr.gate(old, new, measures={"grade": 0.01})
+    assert result.verdict == "pass"
+    assert "about the judges lenient and severe alone" in str(result)
+
+
+def written(path, values, topics=None):
+    names = [f"t{i}" for i in range(len(values))] if topics is None else topics
+    rows = [f"{t},{'' if np.isnan(v) else v}\n" for t, v in zip(names, values, strict=True)]
+    path.write_text(f"topic,{path.stem}\n" + "".join(rows))
+    return path
+
+
+@pytest.mark.filterwarnings("ignore::steadyrank.SteadyrankWarning")
+def test_empty_cells_and_absent_topics_are_zero_left_out_or_refused(tmp_path):
+    """30 of 100 topics of the candidate are empty, or not in its file at all."""
+    base = np.random.default_rng(3).uniform(0.3, 0.7, 100)
+    after = base + np.random.default_rng(4).normal(0.005, 0.01, 100)
+    gaps = np.where(np.arange(100) < 30, np.nan, after)
+    old = written(tmp_path / "old.csv", base)
+    names = [f"t{i}" for i in range(100)]
+    candidates = (
+        written(tmp_path / "new.csv", gaps),
+        written(tmp_path / "shorter.csv", after[30:], names[30:]),
+    )
+    common = {"measures": "score", "margin": 0.01}
+    for new in candidates:
+        with pytest.raises(sr.InputError, match="t0"):
+            sr.gate(old, new, **common)
+        zero = sr.gate(old, new, missing="zero", **common).measures[0]
+        assert (zero.n_topics, zero.verdict) == (100, "fail")
+        expected = np.mean(np.where(np.arange(100) < 30, 0, after) - base)
+        assert zero.difference == pytest.approx(expected)
+        skip = sr.gate(old, new, missing="skip", **common).measures[0]
+        assert (skip.n_topics, skip.verdict) == (70, "pass")
+        assert skip.difference == pytest.approx(np.mean((after - base)[30:]))
+    both = written(tmp_path / "both.csv", np.where(np.arange(100) < 30, np.nan, base))
+    with pytest.raises(
+        sr.InputError, match=r"none has a score on topic 't0' \(30 topics like that"
+    ):
+        sr.gate(both, candidates[0], **common)
+
+
+def test_files_of_scores_may_be_given_names(tmp_path):
+    base = np.random.default_rng(3).uniform(0.3, 0.7, 40)
+    old, new = written(tmp_path / "old.csv", base), written(tmp_path / "new.csv", base + 0.01)
+    result = sr.gate(f"x={old}", f"y={new}", margin=0.01)
+    assert (result.baseline, result.candidate) == ("x", "y")
+    with pytest.raises(sr.InputError, match="are the same run"):
+        sr.gate(f"x={old}", f"y={old}", margin=0.01)
+
+
+def test_runs_of_three_columns_are_runs(tmp_path):
+    """Topic, document and score look like topic, measure and value, as ir_measures prints them."""
+    qrels = {f"q{t}": {"d1": 1, "d2": 0} for t in range(20)}
+    for name, order in (("old.txt", ("d1", "d2")), ("new.txt", ("d2", "d1"))):
+        lines = [f"{t} {d} {1 - place / 2}\n" for t in qrels for place, d in enumerate(order)]
+        (tmp_path / name).write_text("".join(lines))
+    result = sr.gate(tmp_path / "old.txt", tmp_path / "new.txt", qrels, "nDCG@10", margin=0.01)
+    assert (result.verdict, result.measures[0].baseline) == ("fail", 1.0)
+    printed = "".join(f"q{t}\tnDCG@10\t1.0\n" for t in range(20))
+    (tmp_path / "printed.txt").write_text(printed)
+    kept = sr.gate(tmp_path / "printed.txt", tmp_path / "new.txt", qrels, "nDCG@10", margin=0.01)
+    assert kept.measures[0].difference == result.measures[0].difference
+
+
+def test_rebuilds_have_ten_topics_and_a_new_build(tmp_path):
+    rng = np.random.default_rng(0)
+    (tmp_path / "builds").mkdir()
+    for k in range(3):
+        written(tmp_path / "builds" / f"b{k}.csv", rng.uniform(0.4, 0.6, 9))
+    new = written(tmp_path / "new.csv", rng.uniform(0.4, 0.6, 9))
+    with pytest.raises(sr.InputError, match="9 topics, and a gate requires at least 10"):
+        sr.gate(tmp_path / "builds", new, measures="score", rebuild=True)
+    with pytest.raises(sr.InputError, match="the candidate is one of the runs of the baseline"):
+        sr.gate(tmp_path / "builds", tmp_path / "builds" / "b1.csv", rebuild=True)
+
+
+@pytest.mark.parametrize("margin", [1.0, 2])
+def test_a_margin_that_no_loss_exceeds_is_refused(tmp_path, margin):
+    base = np.random.default_rng(3).uniform(0.3, 0.7, 40)
+    old, new = written(tmp_path / "old.csv", base), written(tmp_path / "new.csv", base / 2)
+    with pytest.raises(sr.InputError, match=f"a margin of {margin:g} excludes no loss of score"):
+        sr.gate(old, new, margin=margin)
+    grades = [written(tmp_path / f"{n}.csv", base * by) for n, by in (("a", 5), ("b", 4.9))]
+    assert sr.gate(*grades, margin=margin).verdict == "pass"

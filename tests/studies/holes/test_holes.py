@@ -13,9 +13,9 @@ from scipy import stats
 import steadyrank as sr
 from steadyrank.cli import holes as cli_holes
 from steadyrank.data.read.qrels import judgments_of
+from steadyrank.measures.holes.lists import read_lists
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.holes.completions import rubin_pvalues
-from steadyrank.studies.holes.lists import read_lists
 from steadyrank.studies.holes.prior import check_prior, make_pool
 from steadyrank.studies.holes.view import VIEW, ask_text
 

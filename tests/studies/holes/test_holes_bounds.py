@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import steadyrank as sr
 from steadyrank.data.read.qrels import judgments_of
+from steadyrank.measures.holes.bounds import find_bounds
+from steadyrank.measures.holes.lists import by_document, read_lists
+from steadyrank.measures.holes.measures import FAMILIES, make_rankings, parse_holed
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.studies.holes.bounds import find_bounds
-from steadyrank.studies.holes.lists import by_document, read_lists
-from steadyrank.studies.holes.measures import FAMILIES, make_rankings, parse_holed
 from steadyrank.studies.holes.view import VIEW
 
 _MEASURES = """
@@ -181,7 +181,8 @@ def test_few_holes_are_tried_and_many_are_not(monkeypatch, measure):
         rankings, qrels = small_case(rng, n_documents=8, length=7)
         _, exact = bounds_of(rankings, qrels, measure)
         with monkeypatch.context() as patch:
-            patch.setattr("steadyrank.studies.holes.bounds.MOST_WORK", 0.0)
+            patch.setattr("steadyrank.measures.holes.bounds.MOST_WORK", 0.0)
+            patch.setattr("steadyrank.measures.holes.bounds.MOST_JOINT", -1)
             _, outer = bounds_of(rankings, qrels, measure)
         assert exact.pair_is_exact.all()
         assert not outer.pair_is_exact.any()
@@ -191,13 +192,66 @@ def test_few_holes_are_tried_and_many_are_not(monkeypatch, measure):
     assert narrower > 0.01
 
 
+@pytest.mark.parametrize("measure", ["AP", "AP@3", "AP(rel=2)"])
+def test_joint_bounds_of_precision_against_all_completions(monkeypatch, measure):
+    """Never passed, and far closer than bounds of one ranking at a time."""
+    monkeypatch.setattr("steadyrank.measures.holes.bounds.MOST_WORK", 0.0)
+    rng, excess = np.random.default_rng(11), []
+    for case in range(60):
+        rankings, qrels = small_case(rng, n_runs=2 + case % 2, n_documents=7, length=6, top=2)
+        holes = holes_of(rankings, qrels)
+        every = itertools.product((0, 2), repeat=len(holes))
+        seen = np.array([means(rankings, completed(qrels, holes, g), measure)[0] for g in every])
+        difference = seen[:, 0] - seen[:, 1]
+        _, joint = bounds_of(rankings, qrels, measure)
+        with monkeypatch.context() as patch:
+            patch.setattr("steadyrank.measures.holes.bounds.MOST_JOINT", -1)
+            _, marginal = bounds_of(rankings, qrels, measure)
+        highest, lowest = difference.max(), difference.min()
+        assert joint.pair_lowest[0] <= lowest + TIGHT
+        assert joint.pair_highest[0] >= highest - TIGHT
+        ends = [(b.pair_highest[0] - highest, lowest - b.pair_lowest[0]) for b in (joint, marginal)]
+        assert np.subtract(*ends).max() <= TIGHT, "the smaller of both bounds is given"
+        excess.append(np.sum(ends, axis=1))
+    joint, marginal = np.mean(excess, axis=0)
+    assert joint < 0.002 < 0.02 < marginal
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_the_same_ranking_under_another_name_differs_by_nothing(measure):
+    rng = np.random.default_rng(7)
+    rankings, qrels = large_case(rng, n_runs=1)
+    rankings["copy"] = rankings["r0"]
+    _, bounds = bounds_of(rankings, qrels, measure)
+    assert bounds.pair_lowest[0] == bounds.pair_highest[0] == 0.0
+
+
+@pytest.mark.parametrize("measure", ["AP", "AP@20"])
+def test_pairs_that_completions_leave_open_need_no_joint_bounds(monkeypatch, measure):
+    """Where work is short: open pairs stay open, the others have the joint bounds."""
+    rankings, qrels = large_case(np.random.default_rng(8), n_runs=3)
+    moved = {topic: dict(ranked) for topic, ranked in rankings["r0"].items()}
+    for ranked in moved.values():
+        best = sorted(ranked, key=ranked.get)[-2:]
+        ranked.update(zip(best, [ranked[d] for d in reversed(best)], strict=True))
+    rankings["r0 moved"] = moved
+    _, every = bounds_of(rankings, qrels, measure)
+    monkeypatch.setattr("steadyrank.measures.holes.bounds.MOST_JOINT_WORK", 0.0)
+    _, some = bounds_of(rankings, qrels, measure)
+    is_open = (every.pair_lowest < 0.0) & (every.pair_highest > 0.0)
+    assert (some.pair_lowest[is_open] < 0.0).all()
+    assert (some.pair_highest[is_open] > 0.0).all()
+    assert (some.pair_lowest <= every.pair_lowest + TIGHT).all()
+    assert (some.pair_lowest < every.pair_lowest - 1e-3).any()
+
+
 def test_what_is_outer_is_said(monkeypatch):
     """In the table, the notes and the JSON, pair by pair."""
     rankings, qrels = small_case(np.random.default_rng(5), n_runs=3, n_documents=8, length=7)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sr.SteadyrankWarning)
         exact = sr.holes(rankings, qrels, measure="AP")
-        monkeypatch.setattr("steadyrank.studies.holes.bounds.MOST_WORK", 0.0)
+        monkeypatch.setattr("steadyrank.measures.holes.bounds.MOST_WORK", 0.0)
         outer = sr.holes(rankings, qrels, measure="AP")
     assert (exact.bounds, exact.run_bounds) == ("exact", "exact")
     assert (outer.bounds, outer.run_bounds) == ("outer", "exact")

@@ -8,6 +8,8 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.data.read.qrels import judgments_of
+from steadyrank.measures.holes.lists import by_document, read_lists
+from steadyrank.measures.holes.measures import parse_holed
 from steadyrank.studies.holes.completions import (
     FEWEST_RUNS,
     _hidden_documents,
@@ -15,8 +17,6 @@ from steadyrank.studies.holes.completions import (
     _with_holes,
     rehearse,
 )
-from steadyrank.studies.holes.lists import by_document, read_lists
-from steadyrank.studies.holes.measures import parse_holed
 from steadyrank.studies.holes.prior import Prior
 from steadyrank.studies.holes.view import VIEW
 

@@ -14,12 +14,8 @@ from scipy import stats
 import steadyrank as sr
 from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
 from steadyrank.stats.instances.mixed_tests import mixed_model
-from steadyrank.stats.instances.power import InstanceTest, InstanceVariances
 from steadyrank.stats.mixed.fit import MixedModel, component_intervals, fit
-from steadyrank.stats.mixed.two_way import nested_difference, two_way_difference
 from steadyrank.stats.pairs.decisions import adjust
-from steadyrank.studies.instances.pairs import _layout
-from steadyrank.studies.instances.planning import Layout, plan_instances, settling
 from steadyrank.studies.instances.view import VIEW
 
 QUICK = {"n_samples": 200, "samples_per_instance": 50, "posterior": False}
@@ -389,7 +385,6 @@ def test_the_margin_in_words(mean, delta, expected):
     assert found["difference"].values["significant"] == result.significant
     text = found["difference"].text
     assert ("is not significantly different from" in text) == (not result.significant)
-    assert ("settling" in found) == (expected[0] == "W")
 
 
 def test_the_posteriors_words():
@@ -413,119 +408,6 @@ def test_variances_in_words():
     assert few.values["n_instances"] == 3
     squares = [end**2 for end in few.values["sd_interval"]]
     assert squares == pytest.approx(list(result.variance_interval["instance"]))
-
-
-VARIANCES = {"instance": 1e-6, "system_topic": 2e-4, "residual": 0.02}
-
-
-def layout_of(topics, instances, **variances):
-    design = "crossed" if len(instances) == 1 else "nested"
-    known = InstanceVariances(**{**VARIANCES, **variances})
-    return Layout(design=design, topics=topics, instances=instances, variances=known)
-
-
-@pytest.mark.parametrize("claim", ["non_inferior", "equivalent"])
-def test_what_settles_is_the_fewest_that_do(claim):
-    found = settling(layout_of(30, (8, 8)), claim, difference=0.001, delta=0.02, alpha=0.05)
-    test = InstanceTest(
-        variances=InstanceVariances(**VARIANCES),
-        design="nested",
-        claim=claim,
-        difference=0.001,
-        delta=0.02,
-    )
-    assert test.power(30 + found.topics, 8) >= 0.8 > test.power(30 + found.topics - 1, 8)
-    assert test.power(30, 8 + found.instances) >= 0.8 > test.power(30, 8 + found.instances - 1)
-
-
-@pytest.mark.parametrize("sizes", [(12,), (12, 12)])
-def test_what_settles_does_so_on_fresh_data(sizes):
-    """1,000 comparisons of the size foretold show that a is worse, as often as 0.8 and no less.
-
-    Within 4.9 standard errors of the least power that whole topics allow: a false alarm in a
-    million.
-    """
-    sds = {"instance": 0.005, "system_topic": 0.02, "residual": 0.05}
-    known = {name: sd**2 for name, sd in sds.items()}
-    asked = {"difference": -0.03, "delta": 0.02, "alpha": 0.05}
-    found = settling(layout_of(20, sizes, **known), "non_inferior", **asked)
-    n, shown = 20 + found.topics, 0
-    for seed in range(1000):
-        a, b = (drawn(12, n, seed=seed + 2000 * k, **sds) for k in range(2))
-        test = two_way_difference(a - 0.03) if len(sizes) == 1 else nested_difference(a - 0.03, b)
-        shown += test.estimate + stats.t.isf(0.05, test.df) * test.standard_error < -0.02
-    band = 4.9 * math.sqrt(0.16 / 1000)
-    assert 0.8 - band < shown / 1000 < 0.81 + band
-
-
-def test_neither_topics_nor_instances_pass_the_others_floor():
-    asked = {"difference": 0.0, "delta": 0.01, "alpha": 0.05}
-    wide = {"instance": 0.0, "system_topic": 0.04, "residual": 0.001}
-    topics = settling(layout_of(50, (10,), **wide), "non_inferior", **asked)
-    assert topics.instances is None
-    assert topics.topics > 50
-    both = settling(layout_of(50, (5,), **{**wide, "instance": 0.01}), "non_inferior", **asked)
-    assert (both.topics, both.instances) == (None, None)
-    at = settling(layout_of(50, (5,)), "non_inferior", difference=-0.01, delta=0.01, alpha=0.05)
-    assert (at.topics, at.instances) == (None, None)
-
-
-def test_two_single_runs_are_settled_by_topics_alone():
-    """By the noncentral t distribution of the paired t test."""
-    single = {"instance": 0.0, "system_topic": 0.04, "residual": 0.0}
-    asked = {"difference": 0.002, "delta": 0.03, "alpha": 0.05}
-    found = settling(layout_of(50, (1,), **single), "non_inferior", **asked)
-    assert found.instances is None
-    n = 50 + found.topics
-    power = [
-        stats.nct.sf(stats.t.isf(0.05, k - 1), k - 1, 0.032 / (0.2 / math.sqrt(k)))
-        for k in (n - 1, n)
-    ]
-    assert power[0] < 0.8 <= power[1]
-
-
-def test_a_comparison_foretells_what_would_settle_it():
-    quiet = {"instance": 0.003, "residual": 0.03}
-    a, b = drawn(4, 25, seed=26, **quiet), drawn(9, 25, seed=27, **quiet)
-    result = compared({"a": a - a.mean() - 0.005, "b": b - b.mean()}, delta=0.03)
-    known = {name: result.variance[name] for name in VARIANCES}
-    asked = {"difference": result.difference, "delta": 0.03, "alpha": 0.05}
-    for claim in ("non_inferior", "equivalent"):
-        expected = settling(layout_of(25, (4, 9), **known), claim, **asked)
-        assert result.settling[claim] == expected
-    topics = result.settling["non_inferior"].topics
-    assert said(result)["settling"].values["topics"] == topics
-    assert f"{topics:,} more topics would settle the margin" in str(result)
-
-
-def test_with_factors_the_largest_draws_count_as_instances():
-    _, scores = nested_systems()
-    result = sr.instances(scores, a="a", b="b", instance_factors="sample", **QUICK)
-    layout = _layout(result, ("sample",))
-    assert layout.instances == (2, 2)
-    v = layout.variances
-    expected = v.instance / 2 + v.system_topic / 15 + v.residual / (2 * 15)
-    assert result.standard_error**2 == pytest.approx(2 * expected)
-
-
-def test_plans_go_by_the_variances_found():
-    result = compared({"a": drawn(4, 25, seed=26), "b": drawn(4, 25, seed=27)}, delta=0.03)
-    plan = result.plan(cost_per_topic=2)
-    expected = plan_instances(result.variance, delta=0.03, design="nested", cost_per_topic=2)
-    assert (plan.topics, plan.instances, plan.cost) == (
-        expected.topics,
-        expected.instances,
-        expected.cost,
-    )
-    cautious = result.plan(cautious=True, cost_per_topic=2)
-    assert cautious.test.variances.instance == result.variance_interval["instance"][1]
-    assert cautious.cost > plan.cost
-    assert result.plan(claim="different", difference=0.02).test.delta is None
-    with pytest.raises(sr.InputError, match="give the difference that must be found"):
-        result.plan(claim="different")
-    single = compared({"a": drawn(1, 25, seed=26), "b": drawn(1, 25, seed=27)})
-    with pytest.raises(sr.InputError, match="a and b have one run each"):
-        single.plan()
 
 
 def many(n_systems=4, m=4, n=15, seed=30):
@@ -725,8 +607,6 @@ def test_structured_instances_against_a_single_run():
     assert result.pvalue["mixed"] == pytest.approx(found.pvalue[0], rel=1e-8)
     rest = result.variance["system_topic"] + result.variance["residual"] / 12
     assert result.inflation.factor == pytest.approx(result.standard_error**2 * 15 / rest)
-    if "settling" in said(result):
-        assert "of sample" in said(result)["settling"].text
 
 
 def test_columns_that_only_number_the_instances_are_no_structure():

@@ -1,4 +1,4 @@
-"""Kernels and parametric laws of scores, against scipy and against drawing and sorting."""
+"""Kernels of scores, against scipy and against drawing and sorting."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import json
 import numpy as np
 import pytest
 import scipy.stats
-from numba import njit
 from plain_sampler import average_precision, width
-from scipy.special import gammaincc
 from test_sampler import UNRETRIEVED, run_and_qrels
 
 import steadyrank as sr
@@ -49,61 +47,18 @@ def test_a_kernel_has_variance_1_and_scipy_s_survival_function(kernel):
     )
 
 
-@pytest.mark.parametrize("shape", [0.05, 0.7, 1.0, 3.2, 40.0, 900.0])
-def test_the_gamma_law_s_survival_function_is_scipy_s(shape):
-    above, x = profile_kernels._gamma_above, np.linspace(0.0, shape + 40 * shape**0.5 + 30, 500)
-
-    @njit
-    def every(x):
-        out = np.empty(len(x))
-        for i in range(len(x)):
-            out[i] = above(shape, x[i])
-        return out
-
-    np.testing.assert_allclose(every(x), gammaincc(shape, x), rtol=1e-9, atol=1e-12)
-
-
-def fitted(others):
-    """Location, scale and shape by the formulas of docs/simulate.md."""
-    location = others.min() - (others.mean() - others.min()) / (len(others) - 1)
-    y = others - location
-    scale = np.mean(y * np.log(y)) - y.mean() * np.log(y).mean()
-    return location, scale, y.mean() / scale
-
-
-@pytest.mark.parametrize("shape", [0.8, 2.0, 6.0])
-def test_the_closed_form_of_a_gamma_law_is_close_to_maximum_likelihood(shape):
-    others = np.sort(np.random.default_rng(1).gamma(shape, 3.0, 4000))[::-1].copy()
-    law, mean = profile_kernels._gamma_law, others.mean()
-    location, scale, found = njit(lambda x, mean: law(x, mean, False))(others, mean)
-    assert (location, scale, found) == pytest.approx(fitted(others), rel=1e-9)
-    likeliest, _, _ = scipy.stats.gamma.fit(others, floc=location)
-    assert found == pytest.approx(likeliest, rel=0.06)
-    location, scale, one = njit(lambda x, mean: law(x, mean, True))(others, mean)
-    assert (location + scale, one) == pytest.approx((mean, 1.0))
-
-
 def drawn(relevant, others, rng, options):
     """One average precision from scores that were drawn and sorted."""
     n = min(rng.poisson(len(relevant)), len(relevant) + len(others))
     n_others = len(relevant) + len(others) - n
-    if options["model"] == "kde":
-        noise = KERNELS[options["kernel"]].rvs
-        hits = rng.choice(relevant, n) + width(relevant) * noise(n, random_state=rng)
-        rest = rng.choice(others, n_others) + width(others) * noise(n_others, random_state=rng)
-    else:
-        hits = rng.normal(relevant.mean(), relevant.std(ddof=1), n)
-        location, scale, shape = fitted(others)
-        if options["mixture"] == "normal-exponential":
-            scale, shape = others.mean() - location, 1.0
-        rest = location + rng.gamma(shape, scale, n_others)
+    noise = KERNELS[options["kernel"]].rvs
+    hits = rng.choice(relevant, n) + width(relevant) * noise(n, random_state=rng)
+    rest = rng.choice(others, n_others) + width(others) * noise(n_others, random_state=rng)
     order = np.argsort(-np.concatenate([hits, rest]))
     return average_precision(np.flatnonzero(order < n) + 1, max(len(relevant) + UNRETRIEVED, n))
 
 
-MODELS = [{"model": "kde", "kernel": kernel} for kernel in KERNELS] + [
-    {"model": "parametric", "mixture": mixture} for mixture in profile_kernels.MIXTURES
-]
+MODELS = [{"model": "kde", "kernel": kernel} for kernel in KERNELS]
 
 
 @pytest.mark.parametrize("options", MODELS, ids=lambda options: [*options.values()][1])
@@ -133,29 +88,23 @@ def test_a_class_too_small_or_constant_to_fit_is_bootstrapped():
         "others of one score": ([2.0, 1.5], [1.0, 1.0, 1.0]),
         "all of one score": ([1.0, 1.0], [1.0, 1.0]),
         "no others": ([2.0, 1.0], []),
-        "others but rounding apart": ([3e9, 2e9], [1e9] * 20 + [1e9 - 1.2e-7]),
         "none relevant": ([], [2.0, 1.0]),
     }
-    for mixture in profile_kernels.MIXTURES:
-        for name, (relevant, others) in cells.items():
-            only, qrels = run_and_qrels(np.array(relevant), np.array(others))
-            result = sr.simulate(
-                [only], qrels, model="parametric", mixture=mixture, n_samples=300, rng=1
-            )
-            assert result.plain == (name != "none relevant"), name
-            assert np.isfinite(result.simulated).all(), name
-            assert (result.simulated.max() > 0) == (name != "none relevant"), name
+    for name, (relevant, others) in cells.items():
+        only, qrels = run_and_qrels(np.array(relevant), np.array(others))
+        result = sr.simulate([only], qrels, model="kde", n_samples=300, rng=1)
+        assert result.plain == (name != "none relevant"), name
+        assert np.isfinite(result.simulated).all(), name
+        assert (result.simulated.max() > 0) == (name != "none relevant"), name
 
 
-def test_shared_documents_have_neither_kernels_nor_mixtures():
+def test_shared_documents_have_no_kernels():
     track = sr.simulated_track(n_teams=2, runs_per_team=1, n_topics=4, depth=20, pool_depth=20)
     data = track.runs, track.complete
-    with pytest.raises(sr.InputError, match="model parametric draws the scores of a single run"):
-        sr.simulate(*data, model="parametric", documents="shared")
+    with pytest.raises(sr.InputError, match="model kde draws the scores of a single run"):
+        sr.simulate(*data, model="kde", documents="shared")
     with pytest.raises(sr.InputError, match="kernel uniform belongs to model kde"):
         sr.simulate(*data, kernel="uniform")
-    with pytest.raises(sr.InputError, match="belongs to model parametric"):
-        sr.simulate(*data, model="kde", mixture="normal-exponential")
     with pytest.raises(sr.InputError, match="kernel"):
         sr.simulate(*data, model="kde", kernel="cosine")
 
@@ -202,16 +151,16 @@ def test_every_figure_is_drawn_by_the_command(files, tmp_path, capsys, kind):
 
 def test_bins_and_models_of_the_command_are_those_of_the_library(files, capsys):
     options = ("--samples", "60", "--quiet", "--json", "--bins", "4", "--bin-width", "0.05")
-    model = ("--model", "parametric", "--mixture", "normal-exponential")
+    model = ("--model", "kde", "--kernel", "uniform")
     code, out, _ = call(capsys, "simulate", *files, *options, *model)
     found = json.loads(out)
-    assert (code, found["mixture"], found["kernel"]) == (0, "normal-exponential", None)
+    assert (code, found["model"], found["kernel"]) == (0, "kde", "uniform")
     assert [row["low"] for row in found["error_rate"]] == [0.0, 0.05, 0.1, 0.15]
     same = sr.simulate(
         str(files[1]),
         files[0],
-        model="parametric",
-        mixture="normal-exponential",
+        model="kde",
+        kernel="uniform",
         n_samples=60,
         n_bins=4,
         bin_width=0.05,
@@ -229,8 +178,7 @@ def test_bins_and_models_of_the_command_are_those_of_the_library(files, capsys):
 
 
 def test_the_models_come_near_the_error_rates_of_fresh_collections():
-    """Two tracks; of 24, gamma-normal is .009 away (spread runs), shared documents .024."""
+    """Two tracks; of 24, densities are .009 away (spread runs), shared documents .024."""
     figures = score_models.table("spread", n_trials=2)
     assert figures["fresh collections"]["overall"][0] > 0.03
-    assert figures["parametric, gamma-normal"]["distance"][0] < 0.03
     assert figures["kde, uniform"]["distance"][0] < 0.03

@@ -125,11 +125,9 @@ def test_parts_that_are_none(track, tmp_path, part, said):
     assert not (tmp_path / "store").exists()
 
 
-def test_a_part_requires_a_store_and_processors(track, tmp_path):
+def test_a_part_requires_a_store(track):
     with pytest.raises(sr.InputError, match="part requires a store"):
         study(track, part=(1, 2))
-    with pytest.raises(sr.InputError, match="a GPU computes all samples at once"):
-        study(track, part=(1, 2), store=tmp_path, device="cuda")
 
 
 @pytest.mark.parametrize(

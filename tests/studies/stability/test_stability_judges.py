@@ -46,7 +46,10 @@ def test_no_number_of_topics_is_said():
     found = sr.stability(scores, target=0.05)
     said = {finding.id: finding.text for finding in findings([found])}
     assert "no number of topics reaches 0.05: it takes" in said["stability.target"]
-    assert "3 judges hardly show how judges vary: 5 would halve" in said["stability.few_judges"]
+    assert "Three judges carry little" in said["stability.few_judges"]
+    more, here = (row["standard_error"] for row in (found.d_study[3], found.d_study[0]))
+    assert found.d_study[3]["judges"] == 6
+    assert said["stability.more_judges"].endswith(f"narrow intervals by {1 - more / here:.0%}.")
     assert found.allocation.topics_needed == math.inf
     assert json.loads(VIEW.text([found], "json"))["allocation"]["topics_needed"] is None
 
@@ -92,3 +95,36 @@ def test_gaps_change_little():
     one, other = sr.stability(whole), sr.stability(gapped)
     assert other.components.method == "restricted maximum likelihood"
     assert other.standard_error == pytest.approx(one.standard_error, rel=0.1)
+
+
+def test_one_judge_and_topics_are_not_separated():
+    """1.0 said that 100% of the variance was the topics'."""
+    rng = np.random.default_rng(0)
+    scores = sr.Scores(
+        measures=["m"],
+        runs=[f"{run}/gpt" for run in "abcd"],
+        topics=range(20),
+        values=rng.random((1, 4, 20)),
+        run_info={"system": list("abcd"), "judge": ["gpt"] * 4},
+    )
+    found = sr.stability(scores, facets=["judge"])
+    text = findings([found])[0].text
+    assert text.startswith("Topics and the view of gpt alone cannot be separated")
+    assert "add a column `judge`" in text
+    assert "%" not in text
+    assert math.isnan(found.difference_shares["judges"])
+    assert "which one judge cannot separate" in VIEW.paragraph([found])
+
+
+def test_systems_and_judges_that_cannot_be_separated_are_refused():
+    rng = np.random.default_rng(0)
+    scores = sr.Scores(
+        measures=["m"],
+        runs=["A/gpt", "B/claude"],
+        topics=range(20),
+        values=rng.random((1, 2, 20)),
+        run_info={"system": ["A", "B"], "judge": ["gpt", "claude"]},
+    )
+    for study in (sr.stability, sr.compare, sr.topics):
+        with pytest.raises(InputError, match="A was graded by gpt only, B by claude only"):
+            study(scores)

@@ -1,8 +1,7 @@
 """JSON by Python's own `json`: one value per file or an object per line, and the lines of defects.
 
-Runs and judgments are `{topic: {document: score}}` (BEIR, ranx, pytrec_eval) or rows. To make
-Python's objects of all documents takes ten times as long as to read TREC text, so a kernel reads
-the plain object (`lines.parse_nested`); what it does not know, and all defects, go through `json`.
+Runs and judgments are `{topic: {document: score}}` (BEIR, ranx, pytrec_eval) or rows. Lines are
+looked for where something is wrong, as that takes longer than reading.
 """
 
 from __future__ import annotations
@@ -10,19 +9,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from steadyrank.data.ids import PADDING, Ids, make_ids
+from steadyrank.data.ids import Ids, make_ids
 from steadyrank.data.qrels import LARGEST_GRADE
-from steadyrank.data.read import lines
 from steadyrank.data.read.columns import Columns, check_name, value_problem
 from steadyrank.data.read.limits import BOM
 from steadyrank.data.read.sources import data_lines, open_bytes
 from steadyrank.data.run import INFINITE_SCORES
-from steadyrank.errors import FormatError
+from steadyrank.errors import FormatError, InputError
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"(?P<key>\s*:)?|[{}\[\]]|\n', re.DOTALL)
 
@@ -136,15 +135,49 @@ def describe(value: Any) -> str:
 
 def read_nested(path: Path, stream: BinaryIO, value: str) -> Columns:
     """The rows of an opened JSON file, `value` being score or relevance."""
-    content = stream.read().removeprefix(BOM)
-    columns = _read_plain(content) or _read_any(path, content, value)
-    _check_topics(path, content, columns.topics)
-    if len(columns.values) == 0:
-        raise FormatError(path, "empty: no topic has a document")
-    if value == "relevance":
-        _check_grades(path, content, columns.values)
-    columns.oddities[INFINITE_SCORES] = int(np.isinf(columns.values).sum())
-    return columns
+    text = as_text(stream.read().removeprefix(BOM))
+    return _read_sound(text, value) or _read_any(path, text, value)
+
+
+def _read_sound(text: str, value: str) -> Columns | None:
+    """The rows of a file in which nothing is wrong and no name occurs twice; None of any other."""
+    try:
+        topics = json.loads(text, object_pairs_hook=_distinct, parse_int=float)
+        names = [*chain.from_iterable(topics.values())]
+        numbers = [*chain.from_iterable(ranking.values() for ranking in topics.values())]
+        "".join(topics).encode("utf-8", "surrogateescape")  # fails where half a letter stands
+        documents = make_ids(names)
+    except (ValueError, RecursionError, AttributeError, TypeError, InputError):
+        return None
+    values = np.array(numbers)
+    if {*map(type, numbers)} != {float} or "" in topics or "" in names or np.isnan(values).any():
+        return None
+    whole = (values == np.floor(values)) & (np.abs(values) <= LARGEST_GRADE)
+    if value == "relevance" and not whole.all():
+        return None
+    return _columns([*topics], [*map(len, topics.values())], documents, values)
+
+
+def _read_any(path: Path, text: str, value: str) -> Columns:
+    """The same of any file; what is wrong is an error with its line."""
+    topics = _parsed(path, text, Members, parse_int=float)
+    if not isinstance(topics, Members):
+        expected = f"one JSON object, {{topic: {{document: {value}}}}}"
+        raise FormatError(path, f"expected {expected}, got {describe(topics)}", 1)
+    _check_topics(path, text, topics, value)
+    rows = [entry for _, documents in topics for entry in documents]
+    _check_rows(path, text, rows, value)
+    return _columns(
+        [topic for topic, _ in topics],
+        [len(documents) for _, documents in topics],
+        make_ids(document for document, _ in rows),
+        np.array([number for _, number in rows]),
+    )
+
+
+def _columns(topics: list[str], sizes: list[int], documents: Ids, values: np.ndarray) -> Columns:
+    odd = {INFINITE_SCORES: int(np.isinf(values).sum())}
+    return Columns(topics, np.cumsum([0, *sizes[:-1]]), documents, values, oddities=odd)
 
 
 def line_of_document(path: Path, row: int) -> int:
@@ -153,56 +186,25 @@ def line_of_document(path: Path, row: int) -> int:
         return key_lines(as_text(stream.read().removeprefix(BOM)), DOCUMENTS)[row]
 
 
-def _read_plain(content: bytes) -> Columns | None:
-    """The columns of a file without escapes and defects; None of any other."""
-    rows, topics = content.count(b":"), content.count(b"{")
-    values, hashes = np.empty(rows), np.empty(rows, np.uint64)
-    offsets = np.zeros(rows + 1, np.int64)
-    ids = np.empty(len(content) + PADDING, np.uint8)
-    segments, hard = np.empty((topics, 3), np.int64), np.empty((rows, 3), np.int64)
-    state = np.zeros(lines.STATE_SIZE, np.int64)
-    data = np.frombuffer(content + bytes(PADDING), np.uint8)
-    is_plain = lines.parse_nested(
-        data, len(content), values, hashes, offsets, ids, segments, hard, state
-    )
-    if not is_plain:
-        return None
-    n_rows, n_topics, n_hard = state[[lines.ROWS, lines.SEGMENTS, lines.HARD_NUMBERS]].tolist()
-    for row, start, stop in hard[:n_hard].tolist():
-        values[row] = float(content[start:stop])
-    firsts, starts, stops = segments[:n_topics].T
-    return Columns(
-        [as_text(content[a:b]) for a, b in zip(starts.tolist(), stops.tolist(), strict=True)],
-        firsts.copy(),
-        Ids(ids[: offsets[n_rows] + PADDING], offsets[: n_rows + 1], hashes[:n_rows]),
-        values[:n_rows],
-    )
-
-
-def _read_any(path: Path, content: bytes, value: str) -> Columns:
-    """The same by Python's own `json`; what is wrong is an error with its line."""
-    text = as_text(content)
-    topics = _parsed(path, text, Members, parse_int=float)
-    if not isinstance(topics, Members):
-        expected = f"one JSON object, {{topic: {{document: {value}}}}}"
-        raise FormatError(path, f"expected {expected}, got {describe(topics)}", 1)
+def _check_topics(path: Path, text: str, topics: Members, value: str) -> None:
+    """Refuse what is no topic, and one that occurs twice: which was meant, nobody can say."""
+    if not topics:
+        raise FormatError(path, "empty: no topics")
+    seen: set[str] = set()
     for (topic, documents), line in zip(topics, key_lines(text, TOPICS), strict=True):
         check_name(path, "topic", topic, line)
         if not isinstance(documents, Members):
             got = f"{describe(documents)} for topic {topic[:40]!r}"
             raise FormatError(path, f"expected {{document: {value}}}, got {got}", line)
-    rows = [entry for _, documents in topics for entry in documents]
-    _check_rows(path, text, rows, value)
-    sizes = [len(documents) for _, documents in topics]
-    return Columns(
-        [topic for topic, _ in topics],
-        np.cumsum([0, *sizes[:-1]]),
-        make_ids(document for document, _ in rows),
-        np.array([number for _, number in rows], np.float64),
-    )
+        if topic in seen:
+            raise FormatError(path, f"topic {topic!r} occurs twice: keep one", line)
+        seen.add(topic)
 
 
 def _check_rows(path: Path, text: str, rows: list[tuple[str, Any]], value: str) -> None:
+    """Refuse what is no document and no number; whole numbers alone are grades."""
+    if not rows:
+        raise FormatError(path, "empty: no topic has a document")
     for (document, number), line in zip(rows, key_lines(text, DOCUMENTS), strict=False):
         check_name(path, "document", document, line)
         if isinstance(number, Members):
@@ -213,25 +215,6 @@ def _check_rows(path: Path, text: str, rows: list[tuple[str, Any]], value: str) 
             problem = "the score is NaN, so its rank is undefined"
         if problem:
             raise FormatError(path, problem, line)
-
-
-def _check_topics(path: Path, content: bytes, topics: list[str]) -> None:
-    """Refuse a topic that occurs twice: which of the two was meant, nobody can say."""
-    if not topics:
-        raise FormatError(path, "empty: no topics")
-    if len(set(topics)) == len(topics):
-        return
-    place = next(k for k, topic in enumerate(topics) if topic in topics[:k])
-    line = key_lines(as_text(content), TOPICS)[place]
-    raise FormatError(path, f"topic {topics[place]!r} occurs twice: keep one", line)
-
-
-def _check_grades(path: Path, content: bytes, grades: np.ndarray) -> None:
-    bad = np.flatnonzero((grades != np.floor(grades)) | (np.abs(grades) > LARGEST_GRADE))
-    if len(bad):
-        row = int(bad[0])
-        line = key_lines(as_text(content), DOCUMENTS)[row]
-        raise FormatError(path, value_problem(float(grades[row]), "relevance"), line)
 
 
 def json_rows(path: Path, stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -493,8 +493,13 @@ def _splits_of(path: Path) -> Splits:
             for split, entries in splits.items()
         }
         next(iter(scored))
+        task = content.get("task_name", path.stem)
     except _BROKEN:
         raise FormatError(path, "not an MTEB result: expected scores with a main_score") from None
+    if task != path.stem:
+        raise FormatError(
+            path, f"the file is named after another task than its task_name, {task!r}: rename it"
+        )
     return {split: _distinct(path, subsets) for split, subsets in scored.items()}
 
 

@@ -2,10 +2,9 @@
 
 Runs, qrels and files of three columns differ only in where their fields stand, so one
 kernel reads them all. A plain line is split by the bits of its separators, 64 bytes at a
-time; any other line (comments, CRLF, long lines, defects) byte by byte. A second, much
-shorter kernel reads `{topic: {document: number}}`, the plain form of JSON.
+time; any other line (comments, CRLF, long lines, defects) byte by byte.
 
-Both write columns that the caller has made: a value, a hash and the end of an id per row,
+It writes columns that the caller has made: a value, a hash and the end of an id per row,
 ids end to end. Where the topic changes, a segment begins. Numbers that take exact
 arithmetic ("hard") are left to the caller, as are all words about defects.
 
@@ -47,8 +46,6 @@ QRELS, RUN, THREE_COLUMNS = 0, 1, 2
 """Layouts: TREC's four columns and six, and topic, document, number."""
 
 NEWLINE, RETURN, SPACE, TAB, HASH = 10, 13, 32, 9, 35
-QUOTE, COMMA, COLON, BACKSLASH, OPEN, CLOSE = 34, 44, 58, 92, 123, 125
-VALUE = 0  # stands for a number where the last sign of JSON is asked for
 
 
 @inlined
@@ -235,112 +232,6 @@ def parse_lines(data, end, layout, values, hashes, id_offsets, ids, segments, ha
     state[TAG_START] = tag_start
     state[TAG_END] = tag_end
     return DONE
-
-
-@part
-def _next(data, position):
-    """The place of the next byte that is not JSON's white space."""
-    byte = load_byte(data, position)
-    while byte == SPACE or byte == NEWLINE or byte == RETURN or byte == TAB:
-        position += 1
-        byte = load_byte(data, position)
-    return position
-
-
-@part
-def _name_end(data, position):
-    """Where the string that opens at `position` closes; -1 if it is empty, not plain, or none."""
-    if load_byte(data, position) != QUOTE:
-        return -1
-    end = position + 1
-    while load_byte(data, end) != QUOTE:
-        if load_byte(data, end) < SPACE or load_byte(data, end) == BACKSLASH:
-            return -1  # at the latest behind the data, where zeros stand
-        end += 1
-    return end if end > position + 1 else -1
-
-
-@part
-def _digits_end(data, position):
-    while WORD(load_byte(data, position)) - ZERO <= WORD(9):
-        position += 1
-    return position
-
-
-@part
-def _number_end(data, position):
-    """Where a number of JSON's grammar, which is narrower than ours, ends; -1 if there is none."""
-    position += load_byte(data, position) == MINUS
-    end = _digits_end(data, position)
-    if end == position or (WORD(load_byte(data, position)) == ZERO and end > position + 1):
-        return -1
-    if load_byte(data, end) == POINT:
-        position = end + 1
-        end = _digits_end(data, position)
-        if end == position:
-            return -1
-    if load_byte(data, end) == 101 or load_byte(data, end) == 69:  # e E
-        position = end + 1
-        position += load_byte(data, position) == MINUS or load_byte(data, position) == PLUS
-        end = _digits_end(data, position)
-        if end == position:
-            return -1
-    return end
-
-
-@kernel
-def parse_nested(data, end, values, hashes, id_offsets, ids, segments, hard, state):
-    """Read data[:end], zeros behind it, into columns; False if it is not a plain object of objects.
-
-    Columns, `segments` and `hard` as in `parse_lines`, with room for as many rows as there are
-    colons, and for as many id bytes as there are bytes. Escapes, NaN, values of other types and
-    defects are not plain: Python's `json` knows them.
-    """
-    position = _next(data, 0)
-    if load_byte(data, position) != OPEN:
-        return False
-    depth, before, id_end = 1, OPEN, 0
-    while depth > 0:
-        position = _next(data, position + 1)
-        byte = load_byte(data, position)
-        if byte == CLOSE and before != COMMA:
-            depth -= 1
-            before = CLOSE
-            continue
-        if before == CLOSE or before == VALUE:
-            if byte != COMMA:
-                return False
-            before = COMMA
-            continue
-        name, name_end = position + 1, _name_end(data, position)
-        colon = _next(data, name_end + 1)
-        if name_end < 0 or load_byte(data, colon) != COLON:
-            return False
-        position = _next(data, colon + 1)
-        if depth == 1:
-            if load_byte(data, position) != OPEN:
-                return False
-            segment = state[SEGMENTS]
-            segments[segment, 0], segments[segment, 1] = state[ROWS], name
-            segments[segment, 2] = name_end
-            state[SEGMENTS] += 1
-            depth, before = 2, OPEN
-            continue
-        stop = _number_end(data, position)
-        if stop < 0:
-            return False
-        row = state[ROWS]
-        kind, values[row] = parse_float(data, position, stop)
-        if kind != PARSED:
-            number = state[HARD_NUMBERS]
-            hard[number, 0], hard[number, 1], hard[number, 2] = row, position, stop
-            state[HARD_NUMBERS] += 1
-        hashes[row] = copy_id(data, name, name_end, ids, id_end)
-        id_end += name_end - name
-        id_offsets[row + 1] = id_end
-        state[ROWS] += 1
-        position, before = stop - 1, VALUE
-    return _next(data, position + 1) == end
 
 
 PARSED, HARD, MALFORMED = 0, 1, 2

@@ -39,9 +39,9 @@ from steadyrank.data.read.run_names import chosen_names, read_names
 from steadyrank.data.read.sources import PathLike, base_name, find_files, matching_files
 from steadyrank.data.read.streams import digest_of, is_stream
 from steadyrank.data.read.trec import Table, spare_table
-from steadyrank.data.run import Duplicates, Run, oddity_warning
+from steadyrank.data.run import SCORES_RISE, Duplicates, Run, oddity_warning
 from steadyrank.errors import InputError, MachineError, warn
-from steadyrank.words import counted
+from steadyrank.words import counted, some
 
 Answer = TypeVar("Answer")
 
@@ -477,6 +477,8 @@ def warn_oddities(runs: Sequence[Run]) -> None:
         where = first if len(odd) == 1 else f"{len(odd)} runs, first {first}"
         message = f"{where}: {oddity_warning(what, count)}"
         warn(message, stacklevel=5)
+    if rising := [str(run.source or f"run {run.name!r}") for run in runs if run.scores_rise]:
+        warn(f"{some(rising, 3)}: {SCORES_RISE}", stacklevel=5)
 
 
 def _named_apart(sources: tuple[Source, ...], reading: Reading) -> tuple[Source, ...]:
@@ -520,7 +522,7 @@ def _sources(runs: Any, reading: Reading) -> Iterator[Source]:
             yield Source(given=run, name=name, is_called=name is not None, reading=reading)
             continue
         if name is None and isinstance(run, str):
-            name, run = _split_name(run)
+            name, run = split_name(run)
         paths = find_files(run)
         if name is not None:
             if len(paths) > 1:
@@ -533,7 +535,7 @@ def _sources(runs: Any, reading: Reading) -> Iterator[Source]:
                 yield Source(given=path, reading=reading)
 
 
-def _split_name(text: str) -> tuple[str | None, str]:
+def split_name(text: str) -> tuple[str | None, str]:
     """NAME and FILE of NAME=FILE; no name where the whole is a file, or a glob that finds some."""
     name, _, file = text.partition("=")
     if not (name and file) or "/" in name or os.path.lexists(text):

@@ -85,6 +85,9 @@ def scores_of_cells(
     if not cells:
         raise FormatError(path, "empty: no scores of single topics")
     there = dict.fromkeys(name for cell in cells for name in cell.facets)
+    lacking = [cell.line for cell in cells if "judge" not in cell.facets]
+    if lacking and "judge" in there:
+        raise FormatError(path, "expected the name of a judge, as other lines have it", lacking[0])
     try:
         scores = scores_from_cells(
             [cell.measure for cell in cells],

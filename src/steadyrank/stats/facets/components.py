@@ -4,7 +4,8 @@ For anyone whose systems answer differently each time, or are graded by a few la
 score of system i on topic j, answer k, judge l and draw r is m + s_i + t_j + st_ij + a_k(ij) + g_l
 + sg_il + tg_jl + stg_ijl + ag_kl(ij) + e, answers nested in system and topic, draws in everything.
 Components by expected mean squares where every cell is there, by restricted maximum likelihood
-(`steadyrank.stats.facets.likelihood`) where not. What the layout cannot separate is named.
+(`steadyrank.stats.facets.likelihood`) where not; by moments, at the cost of reading the scores,
+where the judges are too many for a likelihood. What the layout cannot separate is named.
 Instances of systems, their own or shared by all, are the same study with one facet more.
 """
 
@@ -19,7 +20,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steadyrank.compute.blas import one_blas_thread
-from steadyrank.compute.memory import check_memory
 from steadyrank.compute.random import Rng, block_stream, seed_from
 from steadyrank.errors import InputError
 from steadyrank.stats.anova.parts import CROSSED, sums_of_squares
@@ -51,7 +51,14 @@ N_DRAWS = 20_000
 
 FacetDesign = Literal["nested", "crossed"]
 
-EXACT = "expected mean squares"
+EXACT, LIKELIHOOD, MOMENTS = (
+    "expected mean squares",
+    "restricted maximum likelihood",
+    "method of moments",
+)
+
+MOST_BYTES = 500_000_000
+"""That the likelihood of a layout with gaps may take."""
 
 
 class Stability:
@@ -267,16 +274,15 @@ def graded_components(
     if min(present.any(axis=(1, 2, 3, 4)).sum(), present.any(axis=(0, 2, 3, 4)).sum()) < 2:
         raise InputError("variance components require at least 2 systems and 2 topics with scores")
     terms, confounded = terms_of(values.shape)
-    if present.all():
-        raw, draws = _by_mean_squares(values, terms, rng)
-    else:
-        raw, draws = _by_likelihood(values, terms, rng)
+    method = EXACT if present.all() else LIKELIHOOD if _is_small(values.shape) else MOMENTS
+    by = {EXACT: _by_mean_squares, LIKELIHOOD: _by_likelihood, MOMENTS: _by_moments}
+    raw, draws = by[method](values, terms, rng)
     return GradedComponents(
         variance={name: max(0.0, value) for name, value in raw.items()},
         raw=raw,
         confounded={name: held for name, held in confounded.items() if len(held) > 1},
         unidentified=tuple(name for name in terms if name not in raw),
-        method=EXACT if present.all() else "restricted maximum likelihood",
+        method=method,
         n_systems=values.shape[0],
         sizes=_sizes(present),
         n_missing=int((~present).sum()),
@@ -357,10 +363,6 @@ def _by_likelihood(
 ) -> tuple[dict[str, float], np.ndarray]:
     """The components of largest likelihood, and draws as if the layout were complete."""
     names = (*(name for name in terms if name != "residual"), "residual")
-    m, n, *places = values.shape
-    room = 24 * m * n * (math.prod(places) ** 2 + 2 * places[1] ** 2)
-    many = f"components of {places[1]} judges who graded different answers"
-    check_memory(room, many, "keep the judges with the most grades")
     spread = float(np.nanstd(values)) or 1.0
     centred = (values - np.nanmean(values)) / spread
     with one_blas_thread():
@@ -374,13 +376,59 @@ def _by_likelihood(
         raise InputError("the variance components could not be estimated from these scores")
     known = {names[place]: float(variances[place]) * spread**2 for place in free.tolist()}
     raw = {name: known[name] for name in terms if name in known}
+    return raw, _as_if_complete(values, terms, raw, rng)
+
+
+def _is_small(shape: Sequence[int]) -> bool:
+    m, n, *places = shape
+    inner = math.prod(places) ** 2 + 2 * places[1] ** 2
+    return 24 * m * n * inner + 24 * (m * places[1]) ** 2 < MOST_BYTES
+
+
+def _by_moments(
+    values: np.ndarray, terms: dict[str, str], rng: Rng
+) -> tuple[dict[str, float], np.ndarray]:
+    """The components that solve the equations of sums of squares within groups, whatever the gaps.
+
+    The sum of squared group totals, each over its number of scores, is expected to hold a component
+    as often as scores of the same group share an effect of it. On complete scores these are the
+    expected mean squares. Reference: Gao & Owen 2017, doi:10.1214/17-EJS1236.
+    """
+    there, centred = ~np.isnan(values), np.nan_to_num(values - np.nanmean(values))
+
+    def sums(of: np.ndarray, key: str) -> np.ndarray:
+        out = tuple(place for place, axis in enumerate(AXES) if axis not in key)
+        return np.asarray(of.sum(axis=out, keepdims=True, dtype=float))
+
+    squares, loads = [], []
+    for key in ("", *terms.values()):
+        n = np.maximum(sums(there, key), 1.0)
+        squares.append(float((sums(centred, key) ** 2 / n).sum()))
+        shared = (sums(sums(there, key + own) ** 2, key) / n for own in terms.values())
+        loads.append([float(each.sum()) for each in shared])
+    left, right = np.array(loads[1:]) - loads[0], np.array(squares[1:]) - squares[0]
+    kept: list[int] = []
+    for place in (len(terms) - 1, *range(len(terms) - 1)):
+        chosen = sorted([*kept, place])
+        part = left[:, chosen] / np.abs(left[:, chosen]).max(axis=0)
+        kept = chosen if np.linalg.matrix_rank(part, 1e-9) == len(chosen) else kept
+    found = np.linalg.lstsq(left[:, kept], right, rcond=None)[0]
+    raw = {list(terms)[place]: float(own) for place, own in zip(kept, found, strict=True)}
+    return raw, _as_if_complete(values, terms, raw, rng)
+
+
+def _as_if_complete(
+    values: np.ndarray, terms: Mapping[str, str], raw: Mapping[str, float], rng: Rng
+) -> np.ndarray:
+    """Pivotal draws of a complete layout of these components with as few scores in a cell."""
     loads, df = _layout(values.shape, {name: terms[name] for name in raw})
     there = float((~np.isnan(values)).mean())
     loads[:, [name != "residual" for name in raw]] *= there
     others = sum(count for name, count in df.items() if name != "residual")
     df["residual"] = max(1, round(there * values.size) - 1 - others)
-    squares = dict(zip(raw, loads @ np.array(list(raw.values())), strict=True))
-    return raw, pivotal_components(loads, squares, df, rng=rng)
+    components = np.maximum(list(raw.values()), 0.0)
+    squares = dict(zip(raw, loads @ components, strict=True))
+    return pivotal_components(loads, squares, df, rng=rng)
 
 
 def _filled(values: np.ndarray) -> np.ndarray:

@@ -12,8 +12,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from scipy.special import stdtrit
-
 from steadyrank.errors import InputError, check_number
 from steadyrank.stats.facets.components import GradedComponents, Sizes
 from steadyrank.stats.interval import Interval
@@ -151,19 +149,3 @@ def _purchase(
         standard_error=standard_error(g, replace(at, topics=n)),
         cost=n * (costs["topic"] + g.n_systems * graded),
     )
-
-
-def judges_to_halve(n_judges: int, confidence: float = 0.95) -> int:
-    """Judges with which an interval over judges, t(L - 1) sqrt(sg / L), is half as wide.
-
-    >>> [judges_to_halve(n) for n in (2, 3, 5)]
-    [3, 5, 13]
-    """
-
-    def width(n: int) -> float:
-        return float(stdtrit(n - 1.0, 0.5 + 0.5 * confidence)) / math.sqrt(n)
-
-    n = n_judges
-    while width(n) > 0.5005 * width(n_judges):
-        n += 1
-    return n

@@ -19,7 +19,7 @@ from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.max_t import max_t
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.ranks.correlation import TauInterval, bootstrap_tau_interval
-from steadyrank.stats.run_means import adjusted_means, ranks_of
+from steadyrank.stats.run_means import adjusted_means, best_first, ranks_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -57,15 +57,17 @@ def judge_figures(
         means = adjusted_means(own)
         found = max_t(own, pairs, alpha=alpha, n_samples=n_samples, seed=seed, jobs=jobs)
         direction = np.sign(means[pairs[:, 0]] - means[pairs[:, 1]])
-        claimed = decisions.claims_of(direction, pairs, found.pvalue, means, alpha)
+        claimed = decisions.own_claims(direction, pairs, found.own, means, alpha)
+        order = best_first(means).tolist()
+        decided = decisions.own_decisions(pairs, claimed, means, order)
         figures.append(
             JudgeFigures(
                 judge=judge,
                 mean=float(np.nanmean(own)),
-                agreement=float(np.nanmean(np.delete(agreement[place], place))),
+                agreement=float(mean_of_present(np.delete(agreement[place], place))),
                 tau=bootstrap_tau_interval(own, others, confidence=1 - alpha, seed=seed, jobs=jobs),
                 rank=ranks_of(means),
-                rank_set=decisions.rank_sets(decisions.beaten(len(cells), pairs, claimed)),
+                rank_set=decided.rank_set,
             )
         )
     return tuple(figures)
@@ -109,7 +111,8 @@ def effective_judges(cells: np.ndarray) -> float:
     1 + (tr C)² / tr C², C the covariance of the judges' errors about their mean of a system on a
     topic, each judge's own level taken out: L for independent errors of one size. In the form L /
     (1 + (L - 1) rho) it says how far errors correlate beyond the -1 / (L - 1) that any errors about
-    a common mean have. Errors that all judges share are invisible: no judge tells them.
+    a common mean have. Errors that all judges share are invisible: no judge tells them. NaN where
+    fewer than two answers have all grades.
 
     >>> rng = np.random.default_rng(1)
     >>> own = rng.normal(size=(20, 100, 3))
@@ -119,7 +122,7 @@ def effective_judges(cells: np.ndarray) -> float:
     errors = cells - mean_of_present(cells)[:, :, None]
     errors = errors[~np.isnan(errors).any(axis=2)]
     if len(errors) < 2 or errors.shape[1] < 2:
-        return float(cells.shape[2])
+        return np.nan
     covariance = np.atleast_2d(np.cov(errors, rowvar=False))
     squares = float((covariance**2).sum())
     return 1.0 + float(np.trace(covariance)) ** 2 / squares if squares > 0.0 else 1.0

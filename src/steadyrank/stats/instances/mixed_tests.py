@@ -17,8 +17,8 @@ import numpy as np
 from scipy import special
 
 from steadyrank.data.scores import Scores, mean_of_present
-from steadyrank.stats.facets.pairs import judged_mean_intervals
 from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
+from steadyrank.stats.instances.equivalence import t_limits
 from steadyrank.stats.instances.systems import Groups, System, SystemPair, pair_of, systems_of
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.mixed.fit import MixedFit, component_intervals, fit
@@ -373,5 +373,31 @@ def _mean_interval(scores: np.ndarray, level: float) -> tuple[float, float]:
     if len(scores) == 1:
         low, high = mean_intervals(scores, level)[0].tolist()
         return low, high
-    low, high = judged_mean_intervals(scores.T[None], level)[0].tolist()
-    return low, high
+    mean = crossed_mean(scores.T)
+    if mean is None:
+        return np.nan, np.nan
+    return t_limits(mean.estimate, mean.standard_error, mean.df, level)
+
+
+def crossed_mean(scores: np.ndarray) -> Difference | None:
+    """The mean of scores [topic, instance], both random; None of fewer than two of either."""
+    there = ~np.isnan(scores)
+    scores = scores[there.any(axis=1)][:, there.any(axis=0)]
+    if min(scores.shape) < 2:
+        return None
+    if not np.isnan(scores).any():
+        return two_way_difference(scores.T)
+    topic, instance = (index.ravel() for index in np.indices(scores.shape))
+    model = MixedModel(scores.ravel(), random={"instance": instance, "topic": topic})
+    fitted = fit(model, df_method=default_df_method(scores.shape[1]))
+    return Difference(
+        estimate=float(fitted.estimates[-1]),
+        standard_error=float(fitted.standard_errors[-1]),
+        df=float(fitted.df[-1]),
+        statistic=float(fitted.statistic[-1]),
+        pvalue=float(fitted.pvalue[-1]),
+        variances=fitted.variances,
+        flag=fitted.flag,
+        df_method=fitted.df_method,
+        method=fitted.method,
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple, get_args
 
@@ -26,7 +26,6 @@ from steadyrank.stats.mixed.two_way import (
 )
 
 Design = Literal["crossed", "nested"]
-Claim = Literal["different", "equivalent", "non_inferior"]
 
 BELOW, ABOVE = 4, 20
 """Points at which a mean square is taken below the residual's, and above it."""
@@ -59,39 +58,28 @@ class InstanceVariances:
                 )
         return cls(**{name: float(components[name]) for name in names})
 
-    def to_dict(self) -> dict[str, float]:
-        """By name."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceTest:
-    """A claim about two systems, and the variances and the design that it is tested with.
+    """The two-sided test of a difference of two systems, and the design that it is done with.
 
     "crossed": against a deterministic system, the mean has variance s_a²/M + s_u²/N + s_e²/(M N).
-    "nested": two systems with M instances each, twice that. "different": the two-sided test at
-    alpha, `difference` being the true one. "non_inferior": the one-sided test at alpha that the
-    difference is above -delta; "equivalent": that it lies within delta, both one-sided tests.
+    "nested": two systems with M instances each, twice that. `difference` is the true one.
     """
 
     variances: InstanceVariances
     design: Design = "crossed"
-    claim: Claim = "different"
     difference: float
-    delta: float | None = None
     alpha: float = 0.05
 
     def __post_init__(self) -> None:
         check_open_unit("alpha", self.alpha)
         check_choice("design", self.design, get_args(Design))
-        check_choice("claim", self.claim, get_args(Claim))
         if not math.isfinite(self.difference):
             raise InputError(f"difference must be a finite number, got {self.difference}")
-        if self.claim != "different":
-            _check_margin(self.claim, self.difference, self.delta)
 
     def power(self, topics: int, instances: int) -> float:
-        """The chance that N topics and M instances, of each system that varies, show the claim.
+        """The chance that N topics and M instances, of each system that varies, show a difference.
 
         The mean squares are independent, E(MS) chi²(df) / df, and independent of the mean: the
         chance is integrated over all three, to some .0005. Both numbers must be 2 or more.
@@ -103,68 +91,22 @@ class InstanceTest:
         """
         layout = _ExpectedSquares.of(self, topics, instances)
         spread, df, weight = _estimates(layout)
-        return self._chance(layout.standard_error, spread * self._critical(df), weight)
-
-    def rough_power(self, topics: int, instances: int) -> float:
-        """As `power`, with the degrees of freedom of the expected mean squares.
-
-        Some forty times as fast, and close unless there are a handful of topics or instances.
-        """
-        layout = _ExpectedSquares.of(self, topics, instances)
-        df = layout.expected_df()
-        return self._with_t(layout.standard_error, df, size=16)
-
-    def topic_limit(self, topics: int) -> float:
-        """The power with N topics and ever more instances: of a t test on topics alone."""
-        return self._limit(self.variances.system_topic / topics, topics - 1)
-
-    def instance_limit(self, instances: int) -> float:
-        """The power with M instances and ever more topics: of a t test on instances alone."""
-        return self._limit(self.variances.instance / instances, self.systems * (instances - 1))
+        inverse, values = _critical_values(0.5 * self.alpha)
+        critical = spread * np.interp(1.0 / df, inverse, values)
+        return self._chance(layout.standard_error, critical, weight)
 
     @property
     def systems(self) -> int:
         """How many systems vary."""
         return 2 if self.design == "nested" else 1
 
-    def _limit(self, variance: float, df: int) -> float:
-        return self._with_t(math.sqrt(self.systems * variance), float(df), size=128)
-
-    def _with_t(self, error: float, df: float, *, size: int) -> float:
-        squares, weight = _chi_square_nodes(df, size)
-        critical = np.sqrt(squares) * self._critical(np.array([df]))
-        return self._chance(error, critical, weight)
-
-    def _critical(self, df: np.ndarray) -> np.ndarray:
-        tail = 0.5 * self.alpha if self.claim == "different" else self.alpha
-        inverse, values = _critical_values(tail)
-        return np.asarray(np.interp(1.0 / df, inverse, values))
-
     def _chance(self, error: float, critical: np.ndarray, weight: np.ndarray) -> float:
         """`critical` is the half width of an interval, in true standard errors."""
         if error == 0.0:
-            return float(self.claim != "different" or self.difference != 0.0)
-        if self.claim == "different":
-            shift = self.difference / error
-            chance = special.ndtr(shift - critical) + special.ndtr(-shift - critical)
-        else:
-            delta = self.delta or 0.0
-            chance = special.ndtr((self.difference + delta) / error - critical)
-            if self.claim == "equivalent":
-                above = special.ndtr(critical - (delta - self.difference) / error)
-                chance = np.maximum(chance - above, 0.0)
+            return float(self.difference != 0.0)
+        shift = self.difference / error
+        chance = special.ndtr(shift - critical) + special.ndtr(-shift - critical)
         return float(min(1.0, (weight * chance).sum()))
-
-
-def _check_margin(claim: str, difference: float, delta: float | None) -> None:
-    if delta is None or not 0.0 < delta < math.inf:
-        raise InputError(f"the claim {claim!r} requires a margin delta above 0, got {delta}")
-    outside = abs(difference) >= delta if claim == "equivalent" else difference <= -delta
-    if outside:
-        raise InputError(
-            f"a true difference of {difference:g} is not within the margin {delta:g}: no number of "
-            "topics and instances shows it; give a larger delta"
-        )
 
 
 class _ExpectedSquares(NamedTuple):
@@ -193,12 +135,6 @@ class _ExpectedSquares(NamedTuple):
 
     def total(self) -> float:
         return self.expected[0] + self.expected[1] - self.expected[2]
-
-    def expected_df(self) -> float:
-        """Of mean squares as they are expected: none is below the residual's, none is pooled."""
-        squares = (np.array(value) for value in self.expected)
-        pooled = pooled_squares(*squares, free=self.free)
-        return float(combined_mean_squares(pooled, free=self.free, df_method=self.df_method)[1])
 
 
 def _estimates(layout: _ExpectedSquares) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -10,8 +10,8 @@ distribution by flips as with one sample (`steadyrank.stats.pairs.max_t`).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Unpack
 
 import numpy as np
 from scipy.special import stdtr
@@ -22,12 +22,10 @@ from steadyrank.stats.judges.corrected import (
     mean_uncertainty,
 )
 from steadyrank.stats.pairs import decisions
-from steadyrank.stats.pairs.decisions import compact_letters
-from steadyrank.stats.pairs.max_t import Flips, MaxT, max_t
+from steadyrank.stats.pairs.decisions import OwnDecisions, compact_letters
+from steadyrank.stats.pairs.max_t import Flips, max_t, unit_max_t
 from steadyrank.stats.pairs.result import CONSTANT, all_pairs
-from steadyrank.stats.pairs.skewed import limits_of
 from steadyrank.stats.pairs.topic_design import units_in_strata
-from steadyrank.stats.pairs.unit_max_t import unit_max_t
 from steadyrank.stats.run_means import best_first, ranks_of
 
 
@@ -39,10 +37,8 @@ class RunRanking:
     mean_interval: np.ndarray
     """[run, 2]: of each mean, one at a time."""
     rank: np.ndarray
-    rank_set: np.ndarray
-    """[run, 2]: the ranks that the decisions leave to each run, all at once."""
-    could_be_first: np.ndarray
-    """Which runs could be the best: one test of each against all others (`could_be_first`)."""
+    own: OwnDecisions
+    """What each run's own comparisons decide about it."""
     letters: tuple[str, ...]
     """Runs that share a letter are not significantly different; empty where too many are needed."""
     difference: np.ndarray
@@ -58,6 +54,16 @@ class RunRanking:
     significant: np.ndarray
     n_patterns: int
     """Sign patterns behind the adjusted p-values."""
+
+    @property
+    def rank_set(self) -> np.ndarray:
+        """[run, 2]: the ranks that its own comparisons leave to each run."""
+        return self.own.rank_set
+
+    @property
+    def could_be_first(self) -> np.ndarray:
+        """Which runs' rank sets begin at 1."""
+        return self.own.could_be_first
 
     @property
     def order(self) -> list[int]:
@@ -86,8 +92,9 @@ def rank_runs(
 ) -> RunRanking:
     """The ranking by corrected means, or by plain means where there is one part only.
 
-    Student's tests of each pair, corrected for all pairs by studentized sign flips of the topics
-    (`max_t`), stepdown. `places` are the places of the topics of both parts among all.
+    Corrected t of each pair against sign flips of the topics (`max_t`), stepdown. People's topics
+    and the judge's are two strata. `places` are the places of the topics of both among the columns
+    of a pattern of signs: random numbers meet topics by their names.
     """
     mean = parts.mean
     pairs = all_pairs(len(mean))
@@ -97,27 +104,32 @@ def rank_runs(
     largest = max(1.0, float(np.abs(parts.residual).max()))
     same, constant = np.abs(difference) <= CONSTANT * largest, spread.error <= CONSTANT * largest
     statistic = _statistic(difference, spread.error, same, constant)
+    error = np.where(constant, 0.0, spread.error)
     flips: Flips = {"alpha": alpha, "n_samples": n_samples, "seed": seed, "jobs": jobs}
     if parts.has_two:
-        together = two_part_max_t(parts, pairs, statistic, spread.df, places, **flips)
+        units = units_in_strata([parts.residual, parts.followed], np.ones(2))
+        together = unit_max_t(
+            units, pairs, estimate=(difference, error), df=spread.df, places=places, **flips
+        )
     else:
         together = max_t(parts.residual, pairs, **flips)
     adjusted = np.nan_to_num(together.pvalue, nan=1.0)
-    claimed = np.where((adjusted <= alpha) & ~same, np.sign(difference), 0.0).astype(int)
+    lead = np.where(same, 0.0, np.sign(difference)).astype(int)
+    claimed = np.where(adjusted <= alpha, lead, 0)
+    own = np.where(together.own <= alpha, lead[:, None], 0)
     wins = decisions.beaten(len(mean), pairs, claimed)
     half = mean_uncertainty(parts).half_width(1.0 - alpha)
-    limits = limits_of(difference, np.where(constant, 0.0, spread.error), together.reach)
+    limits = difference[:, None] + together.width * [-1.0, 1.0]
     return RunRanking(
         mean=mean,
         mean_interval=np.stack([mean - half, mean + half], axis=1),
         rank=ranks_of(mean),
-        rank_set=decisions.rank_sets(wins),
-        could_be_first=together.first,
+        own=decisions.own_decisions(pairs, own, mean, best_first(mean).tolist()),
         letters=tuple(compact_letters(wins | wins.T, best_first(mean)) or ()),
         difference=difference,
         error=spread.error,
         half_width=spread.half_width(1.0 - alpha),
-        interval=decisions.agreeing_intervals(limits, claimed),
+        interval=decisions.agreeing_intervals(limits, claimed, math.inf),
         pvalue=np.where(np.isnan(statistic), 1.0, 2.0 * stdtr(spread.df, -np.abs(statistic))),
         pvalue_adjusted=adjusted,
         significant=claimed != 0,
@@ -132,22 +144,3 @@ def _statistic(
     t = difference / np.where(constant, 1.0, error)
     t = np.where(constant, np.copysign(np.inf, difference), t)
     return np.where(constant & same, np.nan, t)
-
-
-def two_part_max_t(
-    parts: CorrectedParts,
-    pairs: np.ndarray,
-    statistic: np.ndarray,
-    df: np.ndarray,
-    places: np.ndarray,
-    **flips: Unpack[Flips],
-) -> MaxT:
-    """Adjusted p-values and critical values of the observed `statistic` of each pair, with its df.
-
-    People's topics and the judge's are two strata. `places` says where the topics of the first
-    part, then of the second, are among the columns of a pattern of signs: random numbers meet
-    topics by their names. Infinite statistics (differences without spread) are rejected, and NaN
-    (no difference at all) never.
-    """
-    units = units_in_strata([parts.residual, parts.followed], np.ones(2))
-    return unit_max_t(units, pairs, t=statistic, n_draws=df + 1.0, places=places, **flips)

@@ -1,7 +1,8 @@
-"""Who beats whom: one family of decisions, and all that a table says by it.
+"""Who beats whom, at two levels: all pairs together, and each run's own comparisons.
 
-Corrected p-values, marks, letters, rank sets and intervals are five ways to tell the same
-decisions. They are made here, once, so that no two of them can contradict each other.
+Corrected p-values, marks, letters and intervals tell the decisions about all pairs; rank sets,
+tiers and the runs that could be first tell those of own families. They are made here, once, so that
+no two of them can contradict each other.
 
 For anyone who tests more than one pair of runs, p-values are adjusted for the size of the family:
 Bonferroni and Holm bound the chance of any false claim (Holm is never worse); Benjamini-Hochberg
@@ -11,6 +12,7 @@ bounds the expected share of false claims.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -18,9 +20,6 @@ from numpy.typing import ArrayLike
 
 from steadyrank.errors import InputError, check_choice
 from steadyrank.stats.pairs.result import PairTests
-
-OPEN_END = float(np.finfo(np.float64).tiny)
-"""Stands for "anything above 0" where a stepdown decides what its first step does not."""
 
 
 def comparison_alpha(pvalues: np.ndarray, correction: str, alpha: float) -> float:
@@ -44,6 +43,22 @@ def comparison_alpha(pvalues: np.ndarray, correction: str, alpha: float) -> floa
     return float(alpha / family.size)
 
 
+def step_levels(pvalues: np.ndarray, correction: str, alpha: float) -> np.ndarray:
+    """The level at which Holm's correction decides each hypothesis; of others that of all.
+
+    >>> step_levels(np.array([0.001, 0.2, 0.04]), "holm", 0.06).round(3).tolist()
+    [0.02, 0.03, 0.03]
+    """
+    levels = np.full(len(pvalues), comparison_alpha(pvalues, correction, alpha))
+    if correction == "holm":
+        order = np.argsort(pvalues, kind="stable")[: np.count_nonzero(~np.isnan(pvalues))]
+        steps = alpha / np.arange(len(order), 0, -1)
+        kept = np.logical_and.accumulate(pvalues[order] <= steps)
+        last = min(int(kept.sum()), len(steps) - 1)
+        levels[order] = np.where(kept, steps, steps[last])
+    return levels
+
+
 def claims(
     tests: PairTests, pairs: np.ndarray, adjusted: np.ndarray, means: np.ndarray, alpha: float
 ) -> np.ndarray:
@@ -63,6 +78,14 @@ def claims_of(
     lead = np.sign(np.nan_to_num(means[pairs[:, 0]] - means[pairs[:, 1]]))
     rejected = np.nan_to_num(adjusted, nan=1.0) <= alpha
     return np.where(rejected & (direction == lead), np.nan_to_num(direction), 0.0).astype(int)
+
+
+def own_claims(
+    direction: np.ndarray, pairs: np.ndarray, own: np.ndarray, means: np.ndarray, alpha: float
+) -> np.ndarray:
+    """[pair, 2]: the same by the p-values `own` [pair, 2] of two families."""
+    sides = [claims_of(direction, pairs, own[:, side], means, alpha) for side in (0, 1)]
+    return np.stack(sides, axis=1)
 
 
 class Decided(Protocol):
@@ -101,18 +124,18 @@ class Decided(Protocol):
         """What a test of each pair at that level detects with a power of 0.8."""
 
 
-def agreeing_intervals(limits: np.ndarray, claimed: np.ndarray) -> np.ndarray:
+def agreeing_intervals(limits: np.ndarray, claimed: np.ndarray, most: float) -> np.ndarray:
     """The limits [pair, 2], such that 0 lies outside exactly where a difference is claimed.
 
-    A stepdown claims more than its first step, whose limits hold for all pairs together: all it
-    adds is that the difference is above 0. Where nothing is claimed although the limits exclude
-    0 (ties, Monte Carlo error, a test against the means), they are drawn to it.
+    Where nothing is claimed although the limits exclude 0 (ties, Monte Carlo error, a test against
+    the means), they are drawn to it. NaN is a limit that the tests do not bound, or one beyond
+    `most`, the largest difference that the measure allows.
     """
     low, high = limits.T.copy()
-    low = np.where((claimed > 0) & ~(low > 0.0), OPEN_END, low)
-    high = np.where((claimed < 0) & ~(high < 0.0), -OPEN_END, high)
     low = np.where((claimed <= 0) & (low > 0.0), 0.0, low)
     high = np.where((claimed >= 0) & (high < 0.0), 0.0, high)
+    low[((claimed > 0) & ~(low > 0.0)) | (low < -most) | np.isinf(low)] = np.nan
+    high[((claimed < 0) & ~(high < 0.0)) | (high > most) | np.isinf(high)] = np.nan
     return np.stack([low, high], axis=1)
 
 
@@ -125,38 +148,84 @@ def beaten(n_runs: int, pairs: np.ndarray, claimed: np.ndarray) -> np.ndarray:
     return wins
 
 
-def tiers(wins: np.ndarray, means: np.ndarray) -> np.ndarray:
-    """A number per run: 1 for all that are not shown to be worse than the best, and so on.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OwnDecisions:
+    """What each run's own family of comparisons decides about this run."""
 
-    Each further tier begins with the best run outside those before, and holds what is not shown to
-    be worse than that one. Runs of one tier may differ significantly from one another. 0 for runs
-    without a mean.
+    rank_set: np.ndarray
+    """[run, 2]: 1 + the runs that are better, to m - the runs that are worse; it holds the run's
+    true rank with confidence 1 - alpha, for one run at a time."""
+    tier: np.ndarray
+    """A number per run, which never falls down the ranking; 0 for runs without a mean."""
 
-    >>> tiers(np.array([[0, 0, 1], [0, 0, 0], [0, 0, 0]], bool), np.array([0.5, 0.4, 0.3])).tolist()
-    [1, 1, 2]
+    @property
+    def could_be_first(self) -> np.ndarray:
+        """Whether a run's set begins at 1."""
+        return np.asarray(self.rank_set[:, 0] == 1)
+
+
+def own_decisions(
+    pairs: np.ndarray, claimed: np.ndarray, means: np.ndarray, order: Sequence[int]
+) -> OwnDecisions:
+    """Rank sets and tiers from what own families claim.
+
+    `claimed` [pair, 2] is 1 or -1 where the first or the second run of a pair is shown to be better
+    in the own family of the pair's first run, and of its second; `order` are the runs from the best
+    down.
+
+    A tier reaches down to the last run that its first run does not beat in the lower run's own
+    family; the next run begins the next tier. So all runs that could be first are in tier 1, and
+    every run below a tier is shown to be worse than the first run of that tier. Runs of one tier
+    may differ significantly from one another.
+
+    >>> pairs, claimed = np.array([[0, 1], [0, 2], [1, 2]]), np.array([[0, 0], [1, 1], [0, 0]])
+    >>> own = own_decisions(pairs, claimed, np.array([3.0, 2.0, 1.0]), [0, 1, 2])
+    >>> own.rank_set.tolist(), own.tier.tolist()
+    ([[1, 2], [1, 3], [2, 3]], [1, 1, 2])
     """
-    tier = np.zeros(len(means), int)
-    left = np.argsort(-np.nan_to_num(means, nan=-np.inf), kind="stable")
-    left = left[~np.isnan(means[left])]
-    while len(left):
-        worse = wins[left[0], left]
-        tier[left[~worse]] = tier.max() + 1
-        left = left[worse]
-    return tier
+    sides = [beaten(len(means), pairs, claimed[:, side]) for side in (0, 1)]
+    first_of = np.zeros_like(sides[0])
+    first_of[pairs[:, 0], pairs[:, 1]] = True
+    # The family of the run of the column, the one that may be worse; then that of the row's run.
+    lost = np.where(first_of, sides[1], sides[0])
+    won = np.where(first_of, sides[0], sides[1])
+    tier, left = np.zeros(len(means), int), [run for run in order if not np.isnan(means[run])]
+    while left:
+        level = 1 + max(np.flatnonzero(~lost[left[0], left]))
+        tier[left[:level]] = tier.max() + 1
+        left = left[level:]
+    return OwnDecisions(rank_set=rank_sets(lost, won), tier=tier)
 
 
-def rank_sets(wins: np.ndarray) -> np.ndarray:
-    """[run, 2]: the best and the worst rank that the claims leave to each run.
+def rank_sets(lost: np.ndarray, won: np.ndarray | None = None) -> np.ndarray:
+    """[run, 2]: the best and the worst rank that claims leave to each run.
 
-    1 + the runs that beat it, to m - the runs that it beats. If all claims are right, which a
-    correction for the family ensures with confidence 1 - alpha, every run's true rank lies in its
-    set, all at once; equal runs share their ranks, and the set holds all of these (Mogstad,
-    Romano, Shaikh & Wilhelm 2024, doi:10.1093/restud/rdad006).
+    1 + the runs that beat it, to m - the runs that it beats, by the claims of [run, run] where the
+    run of the row is better; `won` if a run's victories are of another family than its defeats. If
+    all claims about a run are right, its true rank lies in its set; equal runs share their ranks,
+    and the set holds all of these (Mogstad, Romano, Shaikh & Wilhelm 2024,
+    doi:10.1093/restud/rdad006).
 
     >>> rank_sets(np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]], bool)).tolist()
     [[1, 2], [1, 2], [3, 3]]
     """
-    return np.stack([1 + wins.sum(axis=0), len(wins) - wins.sum(axis=1)], axis=1)
+    won = lost if won is None else won
+    return np.stack([1 + lost.sum(axis=0), len(lost) - won.sum(axis=1)], axis=1)
+
+
+def own_pvalues(pvalues: np.ndarray, pairs: np.ndarray, n_runs: int, method: str) -> np.ndarray:
+    """[pair, 2]: p-values adjusted in the own families of each pair's first and second run.
+
+    By Bonferroni's or Holm's correction over the run's pairs; tests that another correction serves
+    have one family of decisions, and their p-values are as `method` makes them.
+    """
+    if method not in ("holm", "bonferroni"):
+        return np.repeat(adjust(pvalues, method)[:, None], 2, axis=1)
+    run = pairs.ravel()
+    order, own = np.argsort(run, kind="stable"), np.empty(run.size)
+    for members in np.split(order, np.cumsum(np.bincount(run, minlength=n_runs))[:-1]):
+        own[members] = adjust(pvalues[members // 2], method)
+    return own.reshape(-1, 2)
 
 
 def adjust(pvalues: ArrayLike, method: str = "holm") -> np.ndarray:

@@ -1,8 +1,10 @@
-"""How often does a whole family of tests claim something where there is nothing to claim?
+"""How often does a whole family of tests claim what is not so, on scores like these?
 
-For anyone who wonders whether a level holds on scores like these. The runs are given equal means,
-topics are drawn with replacement, and the decisions about all pairs are made again: every claim is
-false. What differs from the level is what skewed differences and few topics do to the family.
+For anyone who wonders whether a level holds here. The scores are the population: topics are drawn
+from it with replacement, and the decisions about all pairs are made again, under three truths.
+With the means *as observed* a claim is false if it points the wrong way. With the runs of each
+*tier* at one mean a claim within a tier is false, and with *all* runs at one mean every claim is.
+What differs from the level is what skewed differences and few topics do to the family.
 """
 
 from __future__ import annotations
@@ -13,33 +15,53 @@ from dataclasses import dataclass
 import numpy as np
 
 from steadyrank.compute.random import block_stream
-from steadyrank.stats.pairs import kernels
 from steadyrank.stats.pairs.decisions import adjust
-from steadyrank.stats.pairs.max_t import order_statistic
-from steadyrank.stats.pairs.result import CONSTANT, ZERO_VARIANCE
-from steadyrank.stats.pairs.skewed import careful_t
-from steadyrank.stats.pairs.tests import in_threads, moments, paired_t
+from steadyrank.stats.pairs.max_t import Flips, max_t_pvalues
+from steadyrank.stats.pairs.tests import in_threads, paired_t
 
 FLIPS = 199
 """Of each experiment: a test by 199 flips has the level of one by thousands, and is less sure."""
 
-EXPERIMENTS, FEWEST = 400, 100
-WORK = 5e9
-"""Statistics that are computed at most, in some seconds: larger families have fewer experiments."""
+ERROR = 0.01
+"""The Monte Carlo error of a share that is good enough."""
+
+FEWEST, MOST = 200, 2500
+"""Experiments: the first ones, and as many as bring any share's error down to `ERROR`."""
+
+WORK = 3e10
+"""Statistics that are computed at most, in a minute or so: larger families have fewer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FalseClaims:
+    """What a family claims under one truth, over many experiments."""
+
+    share: float
+    """Of the experiments, those with a false claim."""
+    standard_error: float
+    """Monte Carlo error of the share."""
+    false_claims: float
+    """In an experiment, on average."""
+    claims: float
+    """True ones included."""
+    n_experiments: int
+
+    def exceeds(self, level: float) -> bool:
+        """Whether the share is above a level by more than its Monte Carlo error."""
+        return self.share > level + 2.0 * self.standard_error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FamilyAudit:
-    """In which share of experiments with equal runs a family of tests claimed a difference."""
+    """False claims of one family of tests under three truths."""
 
     nominal: float
-    any_claim: float
-    n_experiments: int
-
-    @property
-    def error(self) -> float:
-        """Monte Carlo standard error of the share."""
-        return math.sqrt(self.any_claim * (1.0 - self.any_claim) / self.n_experiments)
+    observed: FalseClaims
+    """Means are as observed: claims in the wrong direction."""
+    tiers_equal: FalseClaims | None
+    """Runs of one tier have one mean: claims within a tier; None where no tiers are given."""
+    all_equal: FalseClaims | None
+    """All runs have one mean: any claim; None where nobody asked."""
 
 
 def audit_family(
@@ -47,8 +69,10 @@ def audit_family(
     pairs: np.ndarray,
     *,
     correction: str,
+    tier: np.ndarray | None = None,
     alpha: float = 0.05,
     careful: bool = True,
+    asks_all: bool = True,
     n_topics: int | None = None,
     n_experiments: int | None = None,
     seed: int = 0,
@@ -56,44 +80,70 @@ def audit_family(
 ) -> FamilyAudit:
     """Audit the t tests of `pairs` with their correction, on complete scores [run, topic].
 
+    Experiments are made until the error of each share is at most .01, unless their number is given.
+
     >>> scores = np.random.default_rng(1).normal(size=(5, 40))
     >>> pairs = np.array([[0, 1], [0, 2], [1, 2], [3, 4]])
-    >>> audit_family(scores, pairs, correction="maxt", n_experiments=100).any_claim < 0.1
+    >>> audit_family(scores, pairs, correction="maxt", n_experiments=100).all_equal.share < 0.1
     True
     """
-    centred = scores - scores.mean(axis=1, keepdims=True)
+    means = scores.mean(axis=1)
+    n_truths = 1 + asks_all + (tier is not None)
     size = scores.shape[1] if n_topics is None else n_topics
-    per_experiment = len(pairs) * (FLIPS if correction == "maxt" else 10)
-    affordable = int(WORK / max(1, per_experiment))
-    n = n_experiments or max(FEWEST, min(EXPERIMENTS, affordable))
+    work = len(pairs) * (FLIPS if correction == "maxt" else 10) * n_truths
+    most = max(FEWEST, min(MOST, int(WORK / max(1, work))))
 
-    def claims(experiment: int) -> bool:
-        stream = block_stream(seed, "family audit", experiment)
-        drawn = np.ascontiguousarray(centred[:, stream.integers(0, scores.shape[1], size)])
+    def claims(drawn: np.ndarray, stream: np.random.Generator) -> np.ndarray:
         if correction == "maxt":
-            return _max_t_claims(drawn, pairs, alpha, careful, stream)
-        pvalue = adjust(paired_t(drawn, pairs).pvalue, correction)
-        return bool((pvalue <= alpha).any())
+            own_seed = int(stream.integers(2**62))
+            flips: Flips = {"n_samples": FLIPS, "seed": own_seed, "jobs": 1}
+            pvalue = max_t_pvalues(drawn, pairs, careful=careful, **flips)
+        else:
+            pvalue = adjust(paired_t(drawn, pairs).pvalue, correction)
+        gap = drawn.mean(axis=1)
+        lead = np.sign(gap[pairs[:, 0]] - gap[pairs[:, 1]])
+        return np.where(np.nan_to_num(pvalue, nan=1.0) <= alpha, lead, 0.0)
 
-    found = in_threads(claims, range(n), jobs=jobs)
-    return FamilyAudit(nominal=alpha, any_claim=sum(found) / n, n_experiments=n)
+    def experiment(number: int, truth: np.ndarray) -> tuple[int, int]:
+        stream = block_stream(seed, "family audit", number)
+        topics = stream.integers(0, scores.shape[1], size)
+        drawn = np.ascontiguousarray((scores - (means - truth)[:, None])[:, topics])
+        claimed = claims(drawn, stream)
+        ahead = np.sign(truth[pairs[:, 0]] - truth[pairs[:, 1]])
+        return int(((claimed != 0) & (claimed != ahead)).sum()), int((claimed != 0).sum())
+
+    def counted(truth: np.ndarray) -> FalseClaims:
+        found: list[tuple[int, int]] = []
+        target = n_experiments or FEWEST
+        while True:
+            more = range(len(found), target)
+            found += in_threads(lambda number: experiment(number, truth), more, jobs=jobs)
+            summed = _summed(np.array(found))
+            needed = math.ceil(summed.share * (1.0 - summed.share) / ERROR**2)
+            target = min(most, needed)
+            if n_experiments or len(found) >= target:
+                return summed
+
+    within = None
+    if tier is not None:
+        by_tier = np.bincount(tier, means) / np.maximum(1, np.bincount(tier))
+        within = counted(by_tier[tier])
+    return FamilyAudit(
+        nominal=alpha,
+        observed=counted(means),
+        tiers_equal=within,
+        all_equal=counted(np.zeros(len(means))) if asks_all else None,
+    )
 
 
-def _max_t_claims(
-    scores: np.ndarray, pairs: np.ndarray, alpha: float, careful: bool, stream: np.random.Generator
-) -> bool:
-    """Whether the first step of max-t rejects anything; later steps follow only if it does."""
-    found, n = moments(scores, pairs), scores.shape[1]
-    if (found.flag == ZERO_VARIANCE).any():
-        return bool(alpha >= 1.0 / (1.0 + FLIPS))
-    tested = found.flag == ""
-    sd, mean = found.sd[tested], found.mean[tested]
-    t = mean / sd * math.sqrt(n)
-    t = careful_t(t, found.skewness[tested], np.asarray(n)) if careful else np.abs(t)
-    largest, weight = np.empty(FLIPS), 1.0 / (sd * math.sqrt(n * (n - 1.0)))
-    signs = stream.integers(0, 2, (n, FLIPS)) * 2.0 - 1.0
-    sums = (scores - scores.mean(axis=1, keepdims=True)) @ signs
-    kernels.largest_of_sums(sums, pairs[tested], weight, largest)
-    limit = order_statistic(largest, alpha, FLIPS)
-    observed = t / np.sqrt(n - 1.0 + np.square(t))
-    return bool((observed * (1.0 - CONSTANT) >= limit).any())
+def _summed(found: np.ndarray) -> FalseClaims:
+    n, wrong = len(found), found[:, 0]
+    share = float((wrong > 0).mean())
+    return FalseClaims(
+        share=share,
+        # Not 0 where no experiment, or every one, has a false claim.
+        standard_error=math.sqrt((share + 0.5 / n) * (1.0 - share + 0.5 / n) / n),
+        false_claims=float(wrong.mean()),
+        claims=float(found[:, 1].mean()),
+        n_experiments=n,
+    )

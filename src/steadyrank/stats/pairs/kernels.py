@@ -324,68 +324,47 @@ def look_up(values, row, table, out):
 
 
 @kernel
-def step_counts(values, rows, weight, observed, counts, largest):
-    """Stepdown: how often the largest of the hypotheses still in play reaches each observed one.
+def step_counts(values, rows, weight, observed, members, starts, skip, counts, largest):
+    """Stepdown in many families: how often the largest statistic in play reaches each observed one.
 
     The statistic of pair p under pattern b is (values[i, b] - values[j, b]) weight[p], with i and j
-    its `rows`, and speaks for "the first run of the pair is better", pairs being sorted by
-    `observed`, largest first; its negative for the other direction, which is never rejected before
-    and so always in play. `largest` receives each pattern's largest of all.
+    its `rows`, and speaks for "the first run of the pair is better"; its negative is for the other
+    direction, which is never rejected before and so always in play. Under the negative of the
+    pattern both change places, and it counts as a pattern too. `observed` falls with p. Family f
+    has the pairs `members[starts[f] : starts[f + 1]]`, in this order, of which the first `skip` are
+    rejected already: of these the other direction alone is in play. `counts` [member] are added to,
+    and `largest` [2, pattern] receives what is left in play of the first family: of each pattern,
+    and of its negative.
 
     Patterns lie side by side: all of one pair are done at once, and of the statistics only the
     largest so far are held.
     """
-    n_pairs, n_patterns = len(rows), len(largest)
-    largest[:] = 0.0
-    for p in range(n_pairs):
-        better, worse = values[rows[p, 0]], values[rows[p, 1]]
-        for b in range(n_patterns):
-            against = (worse[b] - better[b]) * weight[p]
-            largest[b] = against if against > largest[b] else largest[b]
-    for k in range(n_pairs):
-        p = n_pairs - 1 - k
-        better, worse = values[rows[p, 0]], values[rows[p, 1]]
-        reached = 0
-        for b in range(n_patterns):
-            value = (better[b] - worse[b]) * weight[p]
-            most = value if value > largest[b] else largest[b]
-            largest[b] = most
-            reached += most >= observed[p]
-        counts[p] += reached
-
-
-@kernel
-def largest_of_sums(sums, pairs, weight, largest):
-    """The largest |signed difference| of all pairs under each pattern, of sums [run, pattern]."""
-    largest[:] = 0.0
-    for p in range(len(pairs)):
-        first, second = sums[pairs[p, 0]], sums[pairs[p, 1]]
-        for b in range(len(largest)):
-            value = abs(first[b] - second[b]) * weight[p]
-            largest[b] = value if value > largest[b] else largest[b]
-
-
-@kernel
-def count_beaten(values, rows, pairs, weight, observed, most, counts):
-    """How often the largest statistic against each run reaches the observed one [run].
-
-    Statistics are as in `step_counts`: for the first run of a pair, against the second; their
-    negatives for the second. `most` [run, pattern] is scratch.
-    """
     n_patterns = values.shape[1]
-    most[:] = 0.0
-    for p in range(len(pairs)):
-        better, worse = values[rows[p, 0]], values[rows[p, 1]]
-        of_better, of_worse = most[pairs[p, 0]], most[pairs[p, 1]]
-        for b in range(n_patterns):
-            value = (better[b] - worse[b]) * weight[p]
-            of_worse[b] = value if value > of_worse[b] else of_worse[b]
-            of_better[b] = -value if -value > of_better[b] else of_better[b]
-    for run in range(len(observed)):
-        reached = 0
-        for b in range(n_patterns):
-            reached += most[run, b] >= observed[run]
-        counts[run] += reached
+    scratch = np.empty((2, n_patterns))
+    for f in range(len(starts) - 1):
+        most = largest if f == 0 else scratch
+        plus, minus = most[0], most[1]
+        plus[:] = 0.0
+        minus[:] = 0.0
+        first = starts[f] + skip
+        for k in range(starts[f], starts[f + 1]):
+            p = members[k]
+            better, worse = values[rows[p, 0]], values[rows[p, 1]]
+            for b in range(n_patterns):
+                value = (better[b] - worse[b]) * weight[p]
+                minus[b] = value if value > minus[b] else minus[b]
+                plus[b] = -value if -value > plus[b] else plus[b]
+        for k in range(starts[f + 1] - 1, first - 1, -1):
+            p = members[k]
+            better, worse, bound = values[rows[p, 0]], values[rows[p, 1]], observed[p]
+            reached = 0
+            for b in range(n_patterns):
+                value = (better[b] - worse[b]) * weight[p]
+                up = value if value > plus[b] else plus[b]
+                down = -value if -value > minus[b] else minus[b]
+                plus[b], minus[b] = up, down
+                reached += (up >= bound) + (down >= bound)
+            counts[k] += reached
 
 
 @kernel

@@ -41,10 +41,11 @@ class PairTests:
     standard_error: np.ndarray | None = None
     df: np.ndarray | None = None
     """Of each difference, with its standard error: of tests by a model, which have their own."""
-    family_error: np.ndarray | None = None
-    """Standard errors that a family of decisions takes, where a pair's own may be small by chance,
-    with `family_df`."""
-    family_df: np.ndarray | None = None
+    own_error: np.ndarray | None = None
+    """Where the error is learned from all rows: each pair's own, with `own_df` and `own_pvalue`,
+    which has to show a difference, too."""
+    own_df: np.ndarray | None = None
+    own_pvalue: np.ndarray | None = None
     direction: np.ndarray | None = None
     """1 where the test speaks for the first run, -1 for the second; else that of `difference`."""
 
@@ -63,17 +64,6 @@ def model_tests(rows: Iterable[tuple[Any, ...]], method: str, **more: Any) -> Pa
         df=df,
         **more,
     )
-
-
-def family_pvalues(tests: PairTests) -> np.ndarray:
-    """p-values that are corrected: each pair's own, or by the family's error where that is more."""
-    if tests.family_error is None or tests.family_df is None:
-        return tests.pvalue
-    from scipy.special import stdtr  # which evaluate, that has results too, need not wait for
-
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.abs(tests.difference) / tests.family_error
-    return np.asarray(np.fmax(tests.pvalue, 2.0 * stdtr(tests.family_df, -t)))
 
 
 def all_pairs(n_runs: int) -> np.ndarray:

@@ -23,6 +23,7 @@ from steadyrank.compute.executors import map_in_order, workers
 from steadyrank.errors import InputError
 from steadyrank.stats.inputs import check_open_unit, checked
 from steadyrank.stats.pairs import kernels
+from steadyrank.stats.pairs.corrected_t import skewness_of_mean
 from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.stats.pairs.result import (
     CONSTANT,
@@ -31,7 +32,6 @@ from steadyrank.stats.pairs.result import (
     PairTests,
     degenerate_flags,
 )
-from steadyrank.stats.pairs.skewed import skewness_of_mean
 from steadyrank.stats.pairs.topic_design import PLAIN, TopicDesign, robust_means, takes_cr2
 
 Part = TypeVar("Part")

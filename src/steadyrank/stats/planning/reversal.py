@@ -138,14 +138,17 @@ def pair_variances(scores: ArrayLike, pairs: ArrayLike) -> PairVariances:
     ([0.015], [0.0033])
     """
     matrix, chosen = checked(scores, pairs)
+    has_gaps = bool(np.isnan(matrix).any())
     n = np.zeros(len(chosen), np.int64)
     difference, sd, skewness, largest, variance_a, variance_b, df = np.empty((7, len(chosen)))
     for part, z, _ in differences(matrix, chosen):
         n[part], difference[part], sd[part], skewness[part], largest[part] = row_moments(z)
         df[part] = pair_df(z)
-        for side, variances in enumerate((variance_a, variance_b)):
+        for side, variances in enumerate((variance_a, variance_b) if has_gaps else ()):
             own = np.where(np.isnan(z), np.nan, matrix[chosen[part, side]])
             variances[part] = row_moments(own)[2] ** 2
+    if not has_gaps:
+        variance_a, variance_b = (row_moments(matrix)[2] ** 2)[chosen].T
     flag = degenerate_flags(n, difference, sd, largest)
     constant = (flag == NO_DIFFERENCE) | (flag == ZERO_VARIANCE)
     variance = np.where(constant, 0.0, sd**2)

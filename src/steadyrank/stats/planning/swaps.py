@@ -13,8 +13,10 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
+from steadyrank.stats.pairs.max_t import unit_errors
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import moments
+from steadyrank.stats.pairs.topic_design import Units
 from steadyrank.stats.run_means import SAME_MEAN
 
 USUAL, USUAL_WEIGHT = 0.65, 3.0
@@ -55,6 +57,17 @@ def swap_share(scores: np.ndarray) -> float:
     """
     pairs = all_pairs(len(scores))
     return share_of(swap_chances(scores, pairs), moments(scores, pairs).mean)
+
+
+def unit_swap_share(units: Units) -> float:
+    """The same of units that may differ in weight, such as whole types of datasets."""
+    value, pairs = units.value, all_pairs(len(units.sums))
+    difference = value[pairs[:, 0]] - value[pairs[:, 1]]
+    df = np.full(len(pairs), float(len(units.share) - len(units.sizes)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(np.abs(difference) <= SAME_MEAN, 0.0, difference / unit_errors(units, pairs))
+    constant = swap_constant(t, df, len(units.sums))
+    return share_of(special.stdtr(df, -constant * np.abs(t)), difference)
 
 
 def share_of(chances: np.ndarray, differences: np.ndarray) -> float:

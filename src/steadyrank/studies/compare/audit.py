@@ -8,7 +8,7 @@ of comparisons claims anything although all runs have the same mean.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +21,13 @@ from steadyrank.errors import InputError
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.scored import scores_of
 from steadyrank.notebook import Exhibit, shown_by
+from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.family_audit import FamilyAudit, audit_family
+from steadyrank.stats.pairs.max_t import max_t
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.result import PairTests, all_pairs, pairs_with
 from steadyrank.stats.pairs.tests import paired_t, sign_test, wilcoxon
+from steadyrank.stats.run_means import in_order
 from steadyrank.studies.compare.correcting import CompareSettings, default_correction
 from steadyrank.studies.compare.result import CompareResult, Correction
 from steadyrank.words import counted
@@ -82,7 +85,7 @@ class AuditResult(Exhibit):
     correction: str
     """Of the family of t tests."""
     family: FamilyAudit
-    """Any claim among all pairs, or all runs against a baseline, that were given equal means."""
+    """False claims among all pairs, or all runs against a baseline, under three truths."""
 
     def caption(self) -> str:
         """How often what was drawn."""
@@ -177,7 +180,7 @@ def audit_tests(
         raise InputError(f"an audit requires two topics and one trial, got {size} and {n_trials}")
     base = None if baseline is None else position(baseline, scores.runs, "run")
     pairs = all_pairs(len(complete)) if base is None else pairs_with(len(complete), base)
-    chosen = correction or default_correction("t", baseline, len(pairs))
+    chosen = correction or default_correction("t", len(pairs), "sound")
     stream, centred = (
         block_stream(seed, "audit", 0),
         complete - complete.mean(axis=1, keepdims=True),
@@ -203,9 +206,25 @@ def audit_tests(
         ),
         correction=chosen,
         family=audit_family(
-            complete, pairs, correction=chosen, alpha=alpha, n_topics=size, seed=seed, jobs=jobs
+            complete,
+            pairs,
+            correction=chosen,
+            tier=None if base is not None else _tiers(complete, scores.runs, alpha, seed),
+            alpha=alpha,
+            n_topics=size,
+            seed=seed,
+            jobs=jobs,
         ),
     )
+
+
+def _tiers(scores: np.ndarray, runs: Sequence[str], alpha: float, seed: int) -> np.ndarray:
+    """The tiers of complete scores, as `compare` has them."""
+    pairs, means = all_pairs(len(scores)), scores.mean(axis=1)
+    own = max_t(scores, pairs, alpha=alpha, seed=seed).own
+    lead = np.sign(means[pairs[:, 0]] - means[pairs[:, 1]])
+    claimed = decisions.own_claims(lead, pairs, own, means, alpha)
+    return decisions.own_decisions(pairs, claimed, means, in_order(means, runs)).tier
 
 
 def audited(result: CompareResult, settings: CompareSettings) -> CompareResult:
@@ -218,6 +237,9 @@ def audited(result: CompareResult, settings: CompareSettings) -> CompareResult:
         complete,
         result.pairs,
         correction=result.correction,
+        tier=None if result.own is None else result.tier,
+        # What equal runs would do is for those who ask: no track has them.
+        asks_all=False,
         alpha=result.alpha,
         seed=result.seed,
         jobs=settings.jobs,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from steadyrank.present.json import json_pieces, picked
 from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, Finding, Row, TableSpec, View
+from steadyrank.stats.pairs.family_audit import FalseClaims
 from steadyrank.studies.compare.audit import AuditResult
 from steadyrank.studies.compare.power import DiscriminativePower
 from steadyrank.studies.compare.result import CORRECTIONS, SIMULTANEOUS, TESTS, CompareResult
@@ -71,16 +72,24 @@ OBSERVED_POWER = (
 )
 
 
-def _audit_findings(result: AuditResult) -> list[Finding]:
-    """In which share of experiments without any difference the family claims one."""
-    audit = result.family
-    text = (
-        f"With equal runs, all t tests together ({CORRECTIONS[result.correction]}) claim something "
-        f"in {audit.any_claim:.1%} ± {audit.error:.1%} of trials (nominal {audit.nominal:.0%})."
-    )
-    return [Finding("audit.family", text, asdict(audit))]
+def _audit_findings(result: AuditResult) -> Iterator[Finding]:
+    """How often all t tests together claim what is not so, under each truth."""
+    corrected = CORRECTIONS[result.correction]
+    for name, truth in TRUTHS.items():
+        found: FalseClaims | None = getattr(result.family, name)
+        if found is not None:
+            text = (
+                f"{truth}, all t tests ({corrected}): {found.share:.1%} ± "
+                f"{found.standard_error:.1%} of experiments (nominal {result.family.nominal:.0%})."
+            )
+            yield Finding(f"audit.{name}", text, asdict(found))
 
 
+TRUTHS = {
+    "observed": "Means as observed, a claim in the wrong direction",
+    "tiers_equal": "Equal means within tiers, a claim within a tier",
+    "all_equal": "Equal means, any claim",
+}
 WORLDS = {
     "type I, exchangeable": "exchangeable",
     "type I, equal means": "equal_means",
@@ -101,7 +110,7 @@ def _ready_cell(title: str, row: Row) -> Cell:
 
 
 AUDIT = View(
-    findings=_audit_findings,
+    findings=lambda result: list(_audit_findings(result)),
     tables=(
         TableSpec(
             id="audit",
@@ -117,7 +126,11 @@ AUDIT = View(
             ),
         ),
     ),
-    fields=lambda result: {**asdict(result), "audit": asdict(result), "notes": [OBSERVED_POWER]},
+    fields=lambda result: {
+        **asdict(result),
+        "audit": asdict(result) | asdict(result.family),
+        "notes": [OBSERVED_POWER],
+    },
 )
 """`--audit`: each test's rejection rates with their Monte Carlo errors, and those of the family."""
 

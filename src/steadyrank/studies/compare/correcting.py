@@ -7,28 +7,28 @@ show with these data, said before anybody reads its table.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from steadyrank.compute.executors import Progress
+from steadyrank.data.levels import Levels
 from steadyrank.errors import InputError, warn
+from steadyrank.stats.facets.pairs import JudgedTests
 from steadyrank.stats.instances.systems import Groups
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.decisions import adjust
-from steadyrank.stats.pairs.max_t import MaxT, could_be_first, max_t, max_t_level
-from steadyrank.stats.pairs.result import PairTests, family_pvalues
+from steadyrank.stats.pairs.max_t import MaxT, floor_of, max_t, max_t_level, unit_floor, unit_max_t
+from steadyrank.stats.pairs.result import PairTests
 from steadyrank.stats.pairs.topic_design import PLAIN, TopicDesign, Units, cluster_sums
-from steadyrank.stats.pairs.unit_max_t import unit_max_t
-from steadyrank.stats.run_means import adjusted_means
+from steadyrank.stats.run_means import SAME_MEAN, in_order
 from steadyrank.studies.compare.result import (
     SIMULTANEOUS,
     Alternative,
     Correction,
     Family,
-    IntervalKind,
     Mode,
     Test,
 )
@@ -41,134 +41,132 @@ class Corrected:
 
     correction: Correction
     adjusted: np.ndarray
+    own: np.ndarray
+    """[pair, 2]: adjusted in the own family of the pair's first row, and of its second."""
     level: float
     """Of one comparison alone; 0 where no difference could be significant."""
-    together: MaxT | None
-    first: np.ndarray | None
-    """Which rows could be the best; None where only the decisions say so."""
+    step_level: np.ndarray
+    """Of each comparison, at the step of the correction that decides it."""
+    width: np.ndarray | None
+    """[pair, 2]: from a difference down and up to its simultaneous limits; None where the level of
+    a comparison makes them."""
+    lead_width: np.ndarray | None
+    """[2]: the same of the best row and the next, in the own family of the next."""
+    n_patterns: int
+    exact: bool
     n_comparisons: int
     n_measures: int
     n_segments: int
 
 
-def default_correction(test: str, baseline: str | None, n_pairs: int) -> Correction:
-    """What suits the test and the family."""
+def default_correction(test: str, n_pairs: int, mode: Mode) -> Correction:
+    """What suits the test and the family; of one pair max-t is the corrected t by itself."""
     if test in SIMULTANEOUS:
         return "none"
-    return "maxt" if test == "t" and baseline is None and n_pairs > 1 else "holm"
+    return "maxt" if test == "t" and (n_pairs > 1 or mode == "sound") else "holm"
 
 
 def corrected_family(family: Sequence[Tested], settings: CompareSettings) -> list[Corrected]:
     """The correction over all tests of a family, one part per measure."""
-    pvalues = np.concatenate([family_pvalues(one.tests) for one in family])
-    chosen = settings.correction or default_correction(
-        settings.test, settings.baseline, len(pvalues)
-    )
-    if (
-        chosen == "maxt"
-        and settings.correction is None
-        and not all(one.is_flipped for one in family)
-    ):
-        chosen = "holm"
+    pvalues = np.concatenate([one.tests.pvalue for one in family])
+    chosen = settings.correction or default_correction(settings.test, len(pvalues), settings.mode)
+    if settings.correction is None and not all(one.is_flipped for one in family):
+        chosen = "holm" if chosen == "maxt" else chosen
     size = int((~np.isnan(pvalues)).sum())
-    together = _max_t(family, settings) if chosen == "maxt" else None
-    if together is not None:
-        adjusted = together.pvalue
-        level = _max_t_level(family, together, settings.alpha)
-    else:
-        adjusted = adjust(pvalues, chosen)
-        # Tukey's tests hold for all pairs of the runs: Bonferroni's level does, too.
-        assumed = "bonferroni" if settings.test in SIMULTANEOUS else chosen
-        level = decisions.comparison_alpha(pvalues, assumed, settings.alpha)
     _warn_if_too_few_samples(settings, chosen, size, family[0].tests.n_samples)
-    if together is not None:
-        noun = family[0].design.noun.removesuffix("s")
-        _warn_if_too_few_topics(together, counted(family[0].n_units, noun), settings.alpha)
-    tested = {one.segment for one in family if not np.isnan(one.tests.pvalue).all()}
-    n_segments = max(1, len(tested))
+    shared: dict[str, Any] = {
+        "correction": chosen,
+        "n_comparisons": size,
+        "n_measures": len({one.measure for one in family}),
+        "n_segments": max(
+            1, len({one.segment for one in family if not np.isnan(one.tests.pvalue).all()})
+        ),
+    }
+    corrects = _by_flips if chosen == "maxt" else _by_pvalues
+    return [Corrected(**shared, **part) for part in corrects(family, pvalues, chosen, settings)]
+
+
+def _by_flips(
+    family: Sequence[Tested], pvalues: np.ndarray, _: str, settings: CompareSettings
+) -> Iterator[dict[str, Any]]:
+    together = _max_t(family, settings)
+    level = _max_t_level(family, together, settings.alpha)
+    noun = family[0].design.noun.removesuffix("s")
+    _warn_if_too_few_topics(together, counted(family[0].n_units, noun), settings.alpha)
     ends = np.cumsum([len(one.pairs) for one in family])[:-1]
-    parts = np.split(adjusted, ends)
-    return [
-        Corrected(
-            correction=chosen,
-            adjusted=part,
-            level=level,
-            together=together and _part_of(together, part, place, len(one.rows), ends),
-            first=_first(one, part, place, together, settings),
-            n_comparisons=size,
-            n_measures=len({one.measure for one in family}),
-            n_segments=n_segments,
-        )
-        for place, (one, part) in enumerate(zip(family, parts, strict=True))
-    ]
+    parts = (np.split(each, ends) for each in (together.pvalue, together.own, together.width))
+    leads = iter(together.lead_width)
+    for one, adjusted, own, width in zip(family, *parts, strict=True):
+        yield {
+            "adjusted": np.where(one.tests.n < 2, np.nan, adjusted),
+            "own": own,
+            "level": level,
+            "step_level": np.full(len(adjusted), level),
+            "width": width,
+            "lead_width": None if one.lead is None else next(leads),
+            "n_patterns": together.n_patterns,
+            "exact": together.exact,
+        }
 
 
-def _part_of(together: MaxT, pvalue: np.ndarray, place: int, n_rows: int, ends: np.ndarray) -> MaxT:
-    """What a correction over several measures says of one of them."""
-    return replace(
-        together,
-        pvalue=pvalue,
-        critical=np.split(together.critical, ends)[place],
-        reach=np.split(together.reach, ends)[place],
-        first=together.first[place * n_rows : (place + 1) * n_rows],
-    )
-
-
-def _first(
-    one: Tested, adjusted: np.ndarray, place: int, together: MaxT | None, settings: CompareSettings
-) -> np.ndarray | None:
-    """Which runs could be the best, by flips whatever the test of the pairs is.
-
-    Of systems, of topics with gaps in clusters and with a baseline only the decisions say so.
-    """
-    n_rows = len(one.rows)
-    if n_rows < 3:
-        return None  # one pair is one question, and its test has answered it
-    if together is not None and settings.baseline is None:
-        return together.first[place * n_rows : (place + 1) * n_rows]
-    is_about_first = settings.baseline is None and settings.asks_for_first
-    if not is_about_first or one.by_model or one.segment is not None:
-        return None
-    flips: Any = {"alpha": settings.alpha, **settings.resampling}
-    if not one.design.is_plain:
-        return _max_t_of_clusters([one], one.pairs, flips).first if one.is_flipped else None
-    means = adjusted_means(one.matrix)
-    claimed = decisions.claims(one.tests, one.pairs, adjusted, means, settings.alpha)
-    candidates = np.logical_not(decisions.beaten(n_rows, one.pairs, claimed).any(axis=0))
-    return could_be_first(one.matrix, candidates, careful=settings.mode == "sound", **flips)
+def _by_pvalues(
+    family: Sequence[Tested], pvalues: np.ndarray, chosen: str, settings: CompareSettings
+) -> Iterator[dict[str, Any]]:
+    # Tukey's tests hold for all pairs of the runs: Bonferroni's level does, too.
+    assumed = "bonferroni" if settings.test in SIMULTANEOUS else chosen
+    levels = decisions.step_levels(pvalues, assumed, settings.alpha)
+    ends = np.cumsum([len(one.pairs) for one in family])[:-1]
+    parts = (np.split(each, ends) for each in (pvalues, adjust(pvalues, chosen), levels))
+    for one, alone, adjusted, step_level in zip(family, *parts, strict=True):
+        also = one.tests.own_pvalue  # which has to show the difference, too
+        yield {
+            "adjusted": adjusted if also is None else np.fmax(adjusted, also),
+            "own": decisions.own_pvalues(alone, one.pairs, len(one.rows), chosen),
+            "level": decisions.comparison_alpha(pvalues, assumed, settings.alpha),
+            "step_level": step_level,
+            "width": None,
+            "lead_width": None,
+            "n_patterns": 0,
+            "exact": False,
+        }
 
 
 def _max_t(family: Sequence[Tested], settings: CompareSettings) -> MaxT:
     """Of several measures together: each has rows of its own, and all share a topic's sign."""
-    n_rows = len(family[0].rows)
-    pairs = np.concatenate([one.pairs + n_rows * place for place, one in enumerate(family)])
-    drawn: Any = {"alpha": settings.alpha, **settings.resampling, "progress": settings.progress}
+    n_rows, is_sound = len(family[0].rows), settings.mode == "sound"
+    starts = n_rows * np.arange(len(family))
+    pairs = np.concatenate([one.pairs + start for one, start in zip(family, starts, strict=True)])
+    leads = [(a + s, b + s) for one, s in zip(family, starts, strict=True) for a, b in one.leads]
+    drawn: Any = {
+        "alpha": settings.alpha,
+        **settings.resampling,
+        "progress": settings.progress,
+        "leads": leads,
+        "careful": is_sound,
+    }
+    units = [one.units for one in family]
     if family[0].design.is_plain:
-        matrix = np.concatenate([one.matrix for one in family])
-        return max_t(matrix, pairs, careful=settings.mode == "sound", **drawn)
-    return _max_t_of_clusters(family, pairs, drawn)
-
-
-def _max_t_of_clusters(family: Sequence[Tested], pairs: np.ndarray, drawn: Any) -> MaxT:
-    """With the signs of whole clusters flipped; `pairs` go through the rows of all measures."""
-    units = [one.units for one in family if one.is_flipped]
-    if len(units) < len(family) or units[0] is None:
+        # A measure has a floor of its own, from all pairs of its runs.
+        floors = [floor_of(one.matrix) for one in family] if is_sound else []
+        drawn["floor"] = _per_pair(floors, family)
+        return max_t(np.concatenate([one.matrix for one in family]), pairs, **drawn)
+    known = [own for own in units if own is not None]
+    if len(known) < len(family) or family[0].n_units < 2:
         raise InputError(
             "correction maxt flips the signs of whole clusters: it requires at least two, and "
             "a score of every run on every topic; use correction holm"
         )
-    sums = [own.sums for own in units if own is not None]
-    errors = [one.tests.standard_error for one in family if one.tests.standard_error is not None]
-    together = replace(units[0], sums=np.concatenate(sums))
-    return unit_max_t(together, pairs, is_centred=False, errors=np.concatenate(errors), **drawn)
+    drawn["floor"] = _per_pair([unit_floor(own) for own in known], family)
+    together = replace(known[0], sums=np.concatenate([own.sums for own in known]))
+    return unit_max_t(together, pairs, is_centred=False, **drawn)
+
+
+def _per_pair(floors: Sequence[float], family: Sequence[Tested]) -> np.ndarray | None:
+    return np.repeat(floors, [len(one.pairs) for one in family]) if floors else None
 
 
 def _max_t_level(family: Sequence[Tested], together: MaxT, alpha: float) -> float:
-    n, critical = np.concatenate([one.n_drawn for one in family]), together.critical
-    if not family[0].design.is_plain and (n > 1).any():
-        # In standard errors of the tests the limit differs a little from pair to pair.
-        critical = np.full(len(n), np.median(critical[n > 1]))
-    return max_t_level(n, critical, alpha)
+    return max_t_level(np.concatenate([one.n_drawn for one in family]), together.critical, alpha)
 
 
 def _warn_if_too_few_samples(
@@ -192,7 +190,7 @@ def _warn_if_too_few_samples(
 
 def _warn_if_too_few_topics(together: MaxT, drawn: str, alpha: float) -> None:
     """`drawn`: how many topics, or clusters of topics, there are to flip."""
-    if 1.0 / (1.0 + together.n_patterns) > alpha:
+    if together.least_pvalue > alpha:
         warn(
             f"{drawn} have only {together.n_patterns} sign patterns: no difference can "
             f"be significant at alpha {alpha:g}; correction holm has no such limit, but assumes "
@@ -209,7 +207,6 @@ class CompareSettings:
     correction: Correction | None = None
     alpha: float = 0.05
     baseline: str | None = None
-    interval: IntervalKind | None = None
     alternative: Alternative = "two-sided"
     mode: Mode = "sound"
     family: Family = "measure"
@@ -220,8 +217,6 @@ class CompareSettings:
     """Called with the numbers of finished and of all blocks of sign patterns of the correction."""
     fixed: tuple[str, ...] = ()
     """Facets that are no sample: only "judge"."""
-    asks_for_first: bool = True
-    """Whether to find out which runs could be the best, which takes flips under any test."""
 
     @property
     def resampling(self) -> dict[str, Any]:
@@ -236,11 +231,19 @@ class Judged:
     judges: tuple[str, ...]
     cells: np.ndarray
     """[system, topic, judge]."""
+    levels: Levels
     is_fixed: bool
     """Whether tests are about these judges alone, and not about others."""
-    tests: PairTests
-    """Of topics and judges random; their standard errors stand beside those of fixed judges."""
-    fixed_error: np.ndarray
+    decides: bool
+    """Whether `tests` decide; else those of the means over judges, which all judges graded."""
+    tests: JudgedTests
+    random: JudgedTests
+    """The same with judges random, whose errors stand beside those of fixed judges."""
+
+    @property
+    def scale(self) -> float:
+        """How far two grades lie apart at most: no difference of means is larger."""
+        return float(np.nanmax(self.cells) - np.nanmin(self.cells))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -255,6 +258,8 @@ class Tested:
     topics: tuple[str, ...]
     matrix: np.ndarray
     """Scores [row, topic] that the tests use."""
+    means: np.ndarray
+    """One per row; least-squares means where scores are missing."""
     n_topics: int
     n_dropped: int
     pairs: np.ndarray
@@ -262,14 +267,31 @@ class Tested:
     instances: np.ndarray | None = None
     """Scores [run, topic] of the systems' instances."""
     groups: Groups | None = None
+    judges: tuple[str, ...] = ()
+    """Who graded, where it is known."""
     judged: Judged | None = None
     """What judges have graded, where there are several."""
     design: TopicDesign = PLAIN
+    baseline: str | None = None
+
+    @property
+    def lead(self) -> tuple[int, int] | None:
+        """The best row and the next one, or the next below where several share the first place."""
+        order = in_order(self.means, self.rows)
+        if self.baseline is not None or len(order) < 2:
+            return None
+        below = [row for row in order if self.means[order[0]] - self.means[row] > SAME_MEAN]
+        return order[0], (below or order[1:])[0]
+
+    @property
+    def leads(self) -> list[tuple[int, int]]:
+        """The lead, if there is one."""
+        return [] if self.lead is None else [self.lead]
 
     @property
     def by_model(self) -> bool:
         """Whether a model with random instances or judges made the tests."""
-        return self.groups is not None or (self.judged is not None and not self.judged.is_fixed)
+        return self.groups is not None or (self.judged is not None and self.judged.decides)
 
     @property
     def units(self) -> Units | None:

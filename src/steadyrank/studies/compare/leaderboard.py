@@ -92,17 +92,19 @@ def _leaderboard_table(scores: Scores, result: CompareResult) -> Table:
         row |= {key: name(values[run]) for key, values in info.items()}
         row |= {measure: number(means[0, run])}
         row |= {f"{1 - result.alpha:.0%} interval": span(intervals[run])}
-        row |= {"expected": number(expected[run]), "ranks": _ranks(result, i)}
+        row |= {"expected": number(expected[run])}
+        if result.baseline is None:
+            row |= {"ranks": _ranks(result, i)}
+        if result.baseline is None:
+            row["tier"] = whole(result.tier[i]) if i >= 0 else Cell("–")
         row |= {_against_title(result): against.get(i, Cell("–"))}
         if result.letters:
             row["group"] = name(result.letters[i]) if i >= 0 else Cell("–")
-        row["tier"] = whole(result.tier[i]) if i >= 0 else Cell("–")
         others = zip(scores.measures[1:], means[1:, run], strict=True)
         rows.append(row | {other: number(mean) for other, mean in others})
-    caption = (
-        f"Runs by mean {measure} over {counted(matrix.shape[1], 'topic', form=',')}. Ranks: those "
-        f"that the run may have, {result.rank_words()}."
-    )
+    caption = f"Runs by mean {measure} over {counted(matrix.shape[1], 'topic', form=',')}."
+    if result.baseline is None:
+        caption += f" Ranks and tiers: each run's own comparisons, {result.rank_words()}."
     if len(result.runs) < len(scores.runs):
         caption += f" Compared pair by pair: the best {len(result.runs):,}."
     header, cells = list(rows[0]), [list(row.values()) for row in rows]
@@ -118,13 +120,13 @@ def _ranks(result: CompareResult, i: int) -> Cell:
 
 
 def _against_title(result: CompareResult) -> str:
-    return "differs from" if result.baseline is None else "against the baseline"
+    return "better than" if result.baseline is None else "against the baseline"
 
 
 def _against(result: CompareResult) -> dict[int, Cell]:
-    """From how many others a run differs; with a baseline, what the test with it decided."""
+    """How many others a run is better than; with a baseline, what the test with it decided."""
     if result.baseline is None:
-        return {i: whole(n) for i, n in enumerate(result.n_different.tolist())}
+        return {i: whole(n) for i, n in enumerate(result.n_better.tolist())}
     return {i: name(word) for i, word in against_baseline(result).items()}
 
 
@@ -133,10 +135,10 @@ PART = Part(
     question="Who leads, and who might?",
     means=(
         "Runs are ordered by their mean over topics. Every two runs, or every run and the "
-        "baseline, are compared by a paired test, corrected for all comparisons together; letters, "
-        "marks, intervals of differences and ranks all express these decisions. Which runs could "
-        "be first is one test of each run against all others, which may exclude a run that no "
-        "single comparison excludes."
+        "baseline, are compared by a paired test, corrected for all comparisons together: "
+        "letters, marks and intervals of differences express these decisions. The ranks of a run, "
+        "its tier and whether it could be first express its own comparisons with all others, "
+        "corrected for these; they contain every decision about all pairs."
     ),
     means_not=(
         "Intervals of two means that overlap do not make two runs equal: topics are hard or "

@@ -13,7 +13,7 @@ import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.errors import InputError, check_choice
-from steadyrank.present.cells import name, open_words, pvalue, signed, signed_interval
+from steadyrank.present.cells import name, pvalue, signed, signed_interval
 from steadyrank.present.table import Cell, Table
 from steadyrank.stats.pairs.decisions import ALPHABET
 from steadyrank.stats.pairs.result import TOO_FEW
@@ -62,8 +62,6 @@ def paper_table(
     starts = [n_names + place * len(columns[0]) for place in range(len(results))]
     # As rounded: of means that print alike none is set apart from the others.
     means = [[round(float(result.mean[row]), digits) for row in order] for result in results]
-    texts = (cell.text for measure in columns for column in measure for cell in column)
-    said = [paper_caption(results, shown, underline_second=underline_second), open_words(texts)]
     return Table(
         header=[*above, *(["mean", *extra] * len(results) if extra else measures)],
         # The measures above their columns, where each has several.
@@ -82,7 +80,7 @@ def paper_table(
         },
         n_names=n_names,
         label=label,
-        caption=" ".join(filter(None, said)),
+        caption=paper_caption(results, shown, underline_second=underline_second),
     )
 
 

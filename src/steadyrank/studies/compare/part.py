@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 from steadyrank.compute.random import seed_from
 from steadyrank.present.view import Finding
+from steadyrank.studies.compare.assumptions import assumption
 from steadyrank.studies.compare.audit import audited
 from steadyrank.studies.compare.correcting import CompareSettings
 from steadyrank.studies.compare.front import beside_systems, front
 from steadyrank.studies.compare.result import CompareResult, Correction, Test
 from steadyrank.studies.compare.study import compare_each
-from steadyrank.studies.compare.two_runs import tested_words, two_runs
+from steadyrank.studies.compare.two_runs import two_runs
 from steadyrank.studies.compare.view import RUNS, VIEW, Results
 from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
 
@@ -52,12 +54,13 @@ def _front(results: Results, findings: Findings) -> Front:
     scores = findings.material.scores
     if "systems" in findings.results:  # the verdict is theirs
         return beside_systems(results[0])
-    return front(results[0], n_runs=len(scores.runs), study="compare", link="evaluate")
+    made = front(results[0], n_runs=len(scores.runs), study="compare", link="evaluate")
+    return replace(made, assumption=assumption(results))
 
 
 def _tests(results: Results, findings: Findings) -> list[Finding]:
     result = results[0]
-    text = f"{tested_words(result)}; alpha {result.alpha:g}."
+    text = f"{result.tested_words()}; alpha {result.alpha:g}."
     text = f"{text[0].upper()}{text[1:]}"
     values = {"test": result.test, "correction": result.correction, "alpha": result.alpha}
     return [Finding("compare.tests", text, values)]

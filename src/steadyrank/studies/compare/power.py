@@ -122,7 +122,6 @@ def discriminative_power(
         n_samples=n_samples,
         jobs=jobs,
         seed=seed_from(rng),
-        asks_for_first=False,
     )
     chosen = scores_of(scores, qrels, measures, jobs=jobs)
     return [_power(result) for result in compare_each(chosen, settings, by="run")]

@@ -12,13 +12,14 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank.errors import unknown_name
 from steadyrank.notebook import MOST_ROWS, Framed, frame_of, shown_by
+from steadyrank.stats.facets.pairs import FEWEST_JUDGES, METHOD, METHOD_FIXED
+from steadyrank.stats.pairs.decisions import OwnDecisions
 from steadyrank.stats.pairs.effects import EffectSizes
 from steadyrank.stats.pairs.family_audit import FamilyAudit
 from steadyrank.stats.pairs.fragility import carried
 from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.stats.pairs.tests import BinaryPairs
 from steadyrank.stats.pairs.topic_design import TopicDesign
-from steadyrank.stats.run_means import best_first
 from steadyrank.words import MISSING, counted, listed, weighted_words
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ Test = Literal[
 Correction = Literal["none", "holm", "bh", "bonferroni", "maxt"]
 Mode = Literal["sound", "paper"]
 Family = Literal["measure", "all"]
-IntervalKind = Literal["t", "percentile", "bca", "studentized"]
 Alternative = Literal["two-sided", "greater"]
 
 ROWS_AT_ONCE = 10_000
@@ -54,7 +54,7 @@ CORRECTIONS = {
     "holm": "Holm's correction",
     "bh": "Benjamini and Hochberg's correction",
     "bonferroni": "Bonferroni's correction",
-    "maxt": "max-t correction",
+    "maxt": "max-t correction by sign flips",
 }
 """How sentences name them."""
 
@@ -79,6 +79,20 @@ DRAWN_TESTS = {
 """The same where whole clusters, or topics with weights, are what was drawn."""
 
 
+class Lead(NamedTuple):
+    """The best run against the next, by the comparisons of the next run alone."""
+
+    first: int
+    second: int
+    difference: float
+    interval: np.ndarray
+    """[2]; NaN where a limit is not bounded. 0 lies outside exactly where `significant`, that is
+    where the next run could not be first."""
+    significant: bool
+    pair: int
+    """Place of the two among the pairs."""
+
+
 class LeaderFragility(NamedTuple):
     """How little the first place rests on: without so many topics, the rival has it."""
 
@@ -92,7 +106,8 @@ class LeaderFragility(NamedTuple):
 class CompareResult(Framed):
     """What `compare` found on one measure: arrays with one entry per pair, and per run.
 
-    `significant`, `rank_set`, `letters` and `interval` express the same family of decisions.
+    `significant`, `letters` and `interval` express one family of decisions, about all pairs;
+    `rank_set`, `could_be_first`, `tier` and `lead` those of each run's own comparisons.
 
     Examples
     --------
@@ -129,7 +144,8 @@ class CompareResult(Framed):
     """[pair, 2]: means of the two runs over these topics."""
     difference: np.ndarray
     interval: np.ndarray
-    """[pair, 2]; 0 lies outside exactly where `significant`, unless a kind was asked for."""
+    """[pair, 2]; 0 lies outside exactly where `significant`. NaN is a limit that the tests do not
+    bound, or one beyond the largest difference that the measure allows."""
     interval_kind: str
     comparison_alpha: float
     """The level of a single comparison that the correction's first step amounts to."""
@@ -152,16 +168,15 @@ class CompareResult(Framed):
     """The mean expected on new topics, given that these picked the leader: `expected_means`."""
     rank: np.ndarray
     """By mean; equal means share the better rank."""
-    rank_set: np.ndarray
-    """[run, 2]: the best and the worst rank that the decisions leave to each run."""
-    could_be_first: np.ndarray
-    """Which runs could be the best: the best one is among them with confidence 1 - alpha, by one
-    test of each run against all others. Fewer than those whose `rank_set` begins at 1, as these
-    sets hold for all ranks at once. With a baseline, of systems and in segments, the runs that
-    no decision shows to be beaten."""
-    tier: np.ndarray
-    """1 for all runs that are not significantly worse than the best, 2 for those that are not worse
-    than the best of the others, and so on."""
+    order: list[int]
+    """Positions of the runs, best mean first; equal means by name, runs without scores last."""
+    own: OwnDecisions | None
+    """What each run's own comparisons decide about it; None with a baseline, whose rivals are not
+    compared with each other."""
+    lead: Lead | None
+    """The best run and the next; None with a baseline."""
+    rank_set_simultaneous: np.ndarray
+    """[run, 2]: the ranks that the decisions about all pairs leave to the runs, all at once."""
     letters: tuple[str, ...]
     """Runs that share a letter are not significantly different; empty with a baseline, or where
     it would take more than the alphabet."""
@@ -189,9 +204,17 @@ class CompareResult(Framed):
     instance_sd: np.ndarray = field(default_factory=lambda: np.empty(0))
     """Of systems: standard deviation of the means of the instances; NaN of a single run."""
     judges: tuple[str, ...] = ()
-    """Those who graded; none where there are not several. Then `runs` are systems."""
+    """Those who graded, where it is known. Then `runs` are systems."""
     judges_fixed: bool = False
     """Whether tests are about these judges alone; else judges are random, and tests `mixed`."""
+    judges_ratio: float = math.nan
+    """How many times the error over topics alone the error is with judges random."""
+    judges_narrow: float = math.nan
+    """Errors with twice as many judges, as a share of those here."""
+    judges_lacking: dict[str, list[str]] = field(default_factory=dict)
+    """By system, the judges who have not graded it: its pairs are by the others."""
+    n_judges: np.ndarray = field(default_factory=lambda: np.empty(0, int))
+    """Of each pair, the judges that both systems share, where there are several."""
     standard_error: np.ndarray | None = None
     """Of each difference, topics and judges random, where there are several judges."""
     standard_error_fixed: np.ndarray | None = None
@@ -215,14 +238,31 @@ class CompareResult(Framed):
         return float(np.mean(self.significant)) if len(self.significant) else float("nan")
 
     @property
+    def n_better(self) -> np.ndarray:
+        """How many other runs each run is significantly better than, of all pairs together."""
+        signs = np.where(self.significant, np.sign(self.difference), 0.0)
+        winners = np.where(signs > 0, *self.pairs.T)[signs != 0.0]
+        return np.bincount(winners, minlength=len(self.runs))
+
+    @property
     def n_different(self) -> np.ndarray:
         """How many other runs each run differs from significantly."""
         return np.bincount(self.pairs[self.significant].ravel(), minlength=len(self.runs))
 
     @property
-    def order(self) -> list[int]:
-        """Positions of the runs, best mean first; runs without scores last."""
-        return [int(run) for run in best_first(self.mean)]
+    def rank_set(self) -> np.ndarray:
+        """[run, 2]: the ranks that its own comparisons leave to each run; 0 with a baseline."""
+        return np.zeros((len(self.runs), 2), int) if self.own is None else self.own.rank_set
+
+    @property
+    def could_be_first(self) -> np.ndarray:
+        """Which runs' rank sets begin at 1; none with a baseline."""
+        return np.asarray(self.rank_set[:, 0] == 1)
+
+    @property
+    def tier(self) -> np.ndarray:
+        """1 for the best run and those down to the last that it does not beat, and so on."""
+        return np.zeros(len(self.runs), int) if self.own is None else self.own.tier
 
     @property
     def is_familywise(self) -> bool:
@@ -254,18 +294,45 @@ class CompareResult(Framed):
         """Whether p-values were adjusted for other comparisons."""
         return self.correction != "none" and self.n_comparisons > 1
 
+    @property
+    def is_corrected_t(self) -> bool:
+        """Whether pairs have the t that is corrected for skewness, with a variance floor."""
+        return self.test == "t" and self.correction == "maxt" and self.mode == "sound"
+
+    @property
+    def method_fields(self) -> dict[str, str]:
+        """What was done, as in JSON; two methods never share it."""
+        return {
+            "test": self.test,
+            "statistic": self.test_words(),
+            "correction": self.correction,
+            "family": self.family,
+            "mode": self.mode,
+        }
+
     def test_words(self) -> str:
         """The test, as captions name it, and its alternative."""
         if self.test == "mixed" and self.judges:
-            return "mixed model with random topics and judges"
+            return METHOD_FIXED if self.judges_fixed else METHOD
         if self.test in (*SIMULTANEOUS, "mixed"):
             return TESTS[self.test] + self._samples()
         sides = "one-sided" if "greater" in self.method else "two-sided"
-        name = TESTS[self.test]
+        name, of_units = TESTS[self.test], ""
         if self.n_clusters is not None or self.effective_topics is not None:
             drawn = "weighted topics" if self.n_clusters is None else "clusters"
-            name = DRAWN_TESTS[self.test].format(drawn)
+            name, of_units = DRAWN_TESTS[self.test].format(drawn), f" over {drawn}"
+        if self.is_corrected_t:
+            floor = " and a variance floor" if len(self.runs) > 2 else ""
+            name = f"paired t test{of_units} with skewness-corrected limits{floor}"
         return f"{name}, {sides}{self._samples()}"
+
+    def tested_words(self) -> str:
+        """The test and its correction, in short."""
+        name = "corrected t" if self.is_corrected_t else TESTS[self.test]
+        if not self.is_corrected:
+            return name
+        corrected = "max-t" if self.correction == "maxt" else CORRECTIONS[self.correction]
+        return f"{name}, {corrected} over {counted(self.n_comparisons, 'comparison', form=',')}"
 
     def topics_words(self, dropped: str = "") -> str:
         """How many topics, in how many clusters, and what their weights leave of them."""
@@ -304,8 +371,16 @@ class CompareResult(Framed):
             return counted(sizes[0], "instance") + " per system"
         return f"{sizes[0]} to {sizes[-1]} instances per system"
 
+    @property
+    def by_judges(self) -> str:
+        """Whose view it is, where so few graded that it is nobody else's: " by gpt alone"."""
+        few = 0 < len(self.judges) < FEWEST_JUDGES
+        return f" by {listed(self.judges)} alone" if few else ""
+
     def judges_words(self) -> str:
         """How many judges graded, and whether these are a sample."""
+        if len(self.judges) == 1:
+            return f"judge {self.judges[0]} alone"
         how = "fixed" if self.judges_fixed else "random"
         return f"{counted(len(self.judges), 'judge')}, {how}"
 
@@ -324,16 +399,21 @@ class CompareResult(Framed):
         """What missing scores mean for ranks and tests; empty where none is missing."""
         if not self.n_missing:
             return ""
-        total = (sum(self.n_instances) or len(self.runs)) * self.n_topics
+        total = (sum(self.n_instances) or len(self.runs)) * self.n_topics * max(1, len(self.judges))
+        if len(self.judges) > 1:
+            return (
+                f"{self.n_missing:,} of {total:,} grades are missing: what a judge's level adds to "
+                "a system is estimated over all topics and removed."
+            )
         meant = f"{self.row_word}s are ranked by least-squares means, pairs tested on shared topics"
         if self.test == "welch":
             meant = "each run has topics of its own"
         return f"{self.n_missing:,} of {total:,} scores are missing: {meant}."
 
     def rank_words(self) -> str:
-        """What the rank sets mean, given how decisions were corrected."""
+        """What the rank sets mean, given how own comparisons were corrected."""
         if self.is_familywise:
-            return f"simultaneously with {1 - self.alpha:.0%} confidence"
+            return f"{1 - self.alpha:.0%} confidence for each {self.row_word}"
         if self.correction == "bh":
             return "by decisions of which at most a share of alpha is expected to be wrong"
         return "by uncorrected decisions, hence too narrow"
@@ -412,6 +492,8 @@ class CompareResult(Framed):
             "mean_b": self.pair_means[:, 1],
             "difference": self.difference,
             "interval": self.interval,
+            "lower_cut": np.isnan(self.interval[:, 0]) & (self.flag != TOO_FEW),
+            "upper_cut": np.isnan(self.interval[:, 1]) & (self.flag != TOO_FEW),
             "statistic": self.statistic,
             "pvalue": self.pvalue,
             "pvalue_adjusted": self.pvalue_adjusted,
@@ -450,10 +532,8 @@ class CompareResult(Framed):
                 "interval": [float(bound) for bound in self.mean_interval[i]],
                 "expected_mean": float(self.expected_mean[i]),
                 "rank": int(self.rank[i]),
-                "rank_set": [int(end) for end in self.rank_set[i]],
-                "could_be_first": bool(self.could_be_first[i]),
+                **self._places(i),
                 "group": self.letters[i] if self.letters else None,
-                "tier": int(self.tier[i]) or None,
                 "fragility": fragile if i == self.order[0] else None,
                 **self._instances(i),
                 **({} if self.binary is None else self.binary.run_row(i)),
@@ -464,6 +544,16 @@ class CompareResult(Framed):
     def _repr_html_(self) -> str:
         """What `print` shows; the table of a paper is `to_html`."""
         return self._text("html", most_rows=MOST_ROWS, paper=False)
+
+    def _places(self, row: int) -> dict[str, Any]:
+        """Where a run may stand; None with a baseline."""
+        keys = ("rank_set", "rank_set_simultaneous", "could_be_first", "tier")
+        if self.own is None:
+            return dict.fromkeys(keys)
+        ranks = (self.rank_set[row], self.rank_set_simultaneous[row])
+        sets = [[int(end) for end in ends] for ends in ranks]
+        could = bool(self.could_be_first[row])
+        return dict(zip(keys, (*sets, could, int(self.tier[row]) or None), strict=True))
 
     def _instances(self, row: int) -> dict[str, Any]:
         """Of a system: how many runs it has, and how far their means lie apart."""
@@ -549,6 +639,7 @@ def better_first(
 def _turned(row: dict[str, Any]) -> dict[str, Any]:
     """The row of the same pair the other way round: difference = a - b in both."""
     swapped = {"a": "b", "mean_a": "mean_b", "wins": "losses", "only_a": "only_b"}
+    swapped |= {"lower_cut": "upper_cut"}
     swapped |= {b: a for a, b in swapped.items()}
     turned = {swapped.get(key, key): value for key, value in row.items()}
     for key in ("difference", "effect_size"):

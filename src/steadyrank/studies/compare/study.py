@@ -15,7 +15,8 @@ import numpy as np
 
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
-from steadyrank.data.facets import FACETS, averaged_facets, facets_of
+from steadyrank.data.facets import FACETS, averaged_facets, facet_cube, facets_of
+from steadyrank.data.levels import is_uneven
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.read.run_info import describe_topics
 from steadyrank.data.read.run_names import run_called
@@ -28,6 +29,7 @@ from steadyrank.errors import (
     check_number,
     unknown_column,
     unknown_name,
+    warn,
 )
 from steadyrank.guesses import SAME_VALUES
 from steadyrank.measures.arguments import data_first
@@ -43,7 +45,6 @@ from steadyrank.studies.compare.result import (
     CompareTable,
     Correction,
     Family,
-    IntervalKind,
     Mode,
     Test,
 )
@@ -79,7 +80,6 @@ def compare(
     fixed: str | Sequence[str] = (),
     topic_info: PathLike | None = None,
     cluster_from: str | None = None,
-    interval: IntervalKind | None = None,
     alternative: Alternative = "two-sided",
     mode: Mode = "sound",
     n_samples: int = 10_000,
@@ -89,9 +89,10 @@ def compare(
 ) -> CompareResult | CompareTable:
     """Test all pairs of runs, or all runs against a `baseline`, on one measure or several.
 
-    Marks, intervals, letters and rank sets of the result come from one family of decisions. The
-    tests are about other topics from the same population, not other documents, judgments
-    or runs.
+    Marks, intervals and letters come from one family of decisions about all pairs. Rank sets, tiers
+    and the runs that could be first come from each run's own comparisons, which contain those
+    decisions. The tests are about other topics from the same population, not other documents,
+    judgments or runs.
 
     Parameters
     ----------
@@ -103,15 +104,16 @@ def compare(
     measure : str, optional
         Compare on this measure alone.
     test : str
-        "t" (Student's paired t), "wilcoxon" (signed ranks), "sign", "randomization" (Fisher's sign
+        "t" (paired t, corrected for skewness by "maxt", Student's with any other correction and
+        with mode "paper"), "wilcoxon" (signed ranks), "sign", "randomization" (Fisher's sign
         flips), "bootstrap" (studentized; Jayasinghe et al. 2015, Algorithm 1), "tukey" (HSD on the
         two-way layout runs + topics) or "randomized-tukey"; "welch" is not paired, for runs that
         were measured on different topics. Systems with several runs are compared by "mixed", a
         model with random topics and instances.
     correction : str, optional
         "maxt" (studentized sign flips of all pairs together, stepdown; for the t test), "holm",
-        "bonferroni", "bh" or "none". By default "maxt" for the t tests of all pairs of three or
-        more runs, "none" for the Tukey tests, which are simultaneous by themselves, else "holm".
+        "bonferroni", "bh" or "none". By default "maxt" for t tests, "none" for the Tukey tests,
+        which are simultaneous by themselves, else "holm".
     family : str
         What is corrected together: the comparisons of each "measure", or of "all" measures.
     alpha : float
@@ -130,11 +132,6 @@ def compare(
         and segments; beside `Scores.topic_info`, over which it takes precedence.
     cluster_from : str, optional
         A regular expression; a topic's cluster is its first group, searched in the topic's name.
-    interval : str, optional
-        "t", "percentile", "bca" or "studentized" in place of the interval that belongs to the
-        test: Student's or max-t bands, Hodges and Lehmann's for "wilcoxon", the median's for
-        "sign", the inverted test for "randomization" and "bootstrap", the simultaneous one for the
-        Tukey tests.
     alternative : str
         "greater" makes the bootstrap one-sided, first run above second, as its paper lists it.
     mode : str
@@ -166,7 +163,10 @@ def compare(
     With d the differences of two runs on n topics, the t test compares t = mean(d) sqrt(n) / sd(d)
     with Student's distribution on n - 1 degrees of freedom. Max-t flips the sign of whole topics,
     the same for all runs, after centring each run, and compares every |t| with the distribution of
-    the largest one, stepdown.
+    the largest one, stepdown. Variances then have a floor, four topics on which two runs differ as
+    the most alike tenth of all pairs do, and |t| is corrected for a skewness against the claim that
+    is two standard errors worse than the sample's. Two runs alone have the same correction, no
+    floor, and Student's distribution.
 
     Where topics have clusters (variations of one need, turns of one session), these are what was
     drawn: variances are cluster-robust (CR1, or CR2 with Bell and McCaffrey's degrees of freedom
@@ -204,7 +204,6 @@ def compare(
         correction=correction,
         alpha=alpha,
         baseline=run_called(baseline, scores),
-        interval=interval,
         alternative=alternative,
         mode=mode,
         family=family,
@@ -274,12 +273,20 @@ def _graded(
     if n_judges < 2:
         if settings.fixed:
             raise InputError("the scores have no several judges to be fixed: omit fixed")
+        is_known = "judge" in facets and settings.test != "mixed" and column is None
+        return (scores if is_known else averaged_facets(scores)), settings
+    is_fixed = fixes_judges(n_judges, settings)
+    if settings.test == "mixed" and (is_fixed or column is not None):
+        raise InputError("test mixed takes judges as a sample: omit fixed, or use test t")
+    if column is not None:
+        if not is_fixed:
+            warn("segments are compared for these judges alone, not for others like them")
         return averaged_facets(scores), settings
-    if column is not None or fixes_judges(n_judges, settings):
-        if settings.test == "mixed":
-            raise InputError("test mixed takes judges as a sample: omit fixed, or use test t")
-        return (averaged_facets(scores) if column is not None else scores), settings
-    return scores, _by_model(settings, "three or more judges are a sample", 'fixed="judge"')
+    if not is_fixed:
+        return scores, _by_model(settings, "three or more judges are a sample", 'fixed="judge"')
+    if any(is_uneven(facet_cube(scores, measure).cells) for measure in scores.measures):
+        return scores, _by_model(settings, "judges graded different answers", "complete grades")
+    return scores, settings
 
 
 def _without_facets(scores: Scores) -> dict[str, tuple[str, ...]]:
@@ -304,8 +311,8 @@ def _by_model(settings: CompareSettings, why: str, instead: str) -> CompareSetti
             f"test {settings.test} compares runs: {why}, compared by a mixed model (test mixed); "
             f"or take {instead}"
         )
-    if settings.correction == "maxt" or settings.interval is not None:
-        raise InputError(f"{why}, and have neither correction maxt nor interval=: take {instead}")
+    if settings.correction == "maxt":
+        raise InputError(f"{why}, and have no correction maxt: take {instead}")
     return replace(settings, test="mixed")
 
 
@@ -315,7 +322,6 @@ def _check(scores: Scores, names: tuple[str, ...], settings: CompareSettings) ->
         ("test", settings.test, get_args(Test)),
         ("correction", settings.correction, (None, *get_args(Correction))),
         ("family", settings.family, get_args(Family)),
-        ("kind of interval", settings.interval, (None, *get_args(IntervalKind))),
         ("mode", settings.mode, get_args(Mode)),
     ):
         if value not in choices:
@@ -338,8 +344,6 @@ def _check_test(settings: CompareSettings, *, several: bool) -> None:
             "correction maxt flips the signs of paired t statistics: use test t, or "
             f"correction holm with test {test}"
         )
-    if test == "welch" and settings.interval is not None:
-        raise InputError("test welch has its own interval, which is not paired: omit interval")
     if settings.family == "all" and several and test in SIMULTANEOUS:
         raise InputError(
             f"test {test} is simultaneous for the pairs of one measure: for a family of all "
@@ -365,9 +369,8 @@ def _check_clustered(settings: CompareSettings, *, is_by_system: bool, has_gaps:
         raise InputError(
             f"test {settings.test} has no {what}: choose from {', '.join(CLUSTERED_TESTS)}"
         )
-    if settings.mode == "paper" or settings.interval is not None:
-        which = "mode paper" if settings.mode == "paper" else f"interval {settings.interval}"
-        raise InputError(f"{which} resamples single topics and does not support {what}: omit it")
+    if settings.mode == "paper":
+        raise InputError(f"mode paper resamples single topics and does not support {what}: omit it")
     if has_gaps and (settings.test != "t" or settings.correction == "maxt"):
         which = "correction maxt" if settings.test == "t" else f"test {settings.test}"
         raise InputError(

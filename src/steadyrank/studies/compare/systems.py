@@ -7,6 +7,7 @@ from dataclasses import replace
 from steadyrank.compute.random import seed_from
 from steadyrank.present.view import View, Words
 from steadyrank.stats.instances.mixed_tests import has_instances
+from steadyrank.studies.compare.assumptions import assumption
 from steadyrank.studies.compare.correcting import CompareSettings
 from steadyrank.studies.compare.front import front
 from steadyrank.studies.compare.result import CompareResult
@@ -42,7 +43,7 @@ def _run(job: Job) -> CompareResult:
 def _front(result: CompareResult, findings: Findings) -> Front:
     # What must be known of the scores, the study of runs says.
     made = front(result, n_runs=len(result.runs), study="systems", link="systems")
-    return replace(made, cautions=())
+    return replace(made, cautions=(), assumption=assumption([result]))
 
 
 def _cost(shape: Shape) -> Cost:

@@ -29,7 +29,8 @@ from steadyrank.data.scores import (
     weighted_mean,
 )
 from steadyrank.errors import InputError, warn
-from steadyrank.stats.facets.pairs import FEWEST_JUDGES, judge_tests, judged_mean_intervals
+from steadyrank.measures.names import largest_difference
+from steadyrank.stats.facets.pairs import FEWEST_JUDGES, judge_tests, level_intervals
 from steadyrank.stats.instances.mixed_tests import (
     averaged,
     instance_sds,
@@ -41,11 +42,8 @@ from steadyrank.stats.pairs import decisions, resampled
 from steadyrank.stats.pairs.decisions import compact_letters
 from steadyrank.stats.pairs.effects import effect_sizes
 from steadyrank.stats.pairs.fragility import NO_LEAD, fragility
-from steadyrank.stats.pairs.intervals import bootstrap_intervals, t_intervals
-from steadyrank.stats.pairs.max_t import MaxT
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.result import TOO_FEW, PairTests, all_pairs, pairs_with
-from steadyrank.stats.pairs.skewed import limits_of
 from steadyrank.stats.pairs.tests import binary_pairs, differences, paired_t, sign_test, wilcoxon
 from steadyrank.stats.pairs.topic_design import (
     TopicDesign,
@@ -60,6 +58,7 @@ from steadyrank.stats.run_means import (
     adjusted_means,
     connected_runs,
     expected_means,
+    in_order,
     intervals_as_picked,
     ranks_of,
 )
@@ -71,7 +70,8 @@ from steadyrank.studies.compare.correcting import (
     Tested,
     corrected_family,
 )
-from steadyrank.studies.compare.result import SIMULTANEOUS, CompareResult, IntervalKind
+from steadyrank.studies.compare.result import SIMULTANEOUS, CompareResult, Lead
+from steadyrank.words import counted
 
 AGAINST_MEANS = "against_means"
 """Flag of a pair whose test speaks for the run with the lower mean: nothing is claimed."""
@@ -144,8 +144,10 @@ def _tested(
     every = scores.matrix(measure) if cube is None else cube.matrix
     design = topic_design(scores)
     judged = None if cube is None else _judged(cube, pairs, settings)
-    if judged is not None and not judged.is_fixed:
-        used, matrix, tests = np.ones(every.shape[1], bool), every, judged.tests
+    if judged is not None and judged.decides:
+        used, matrix = np.ones(every.shape[1], bool), every
+        tests = judged.tests.as_tests(every.shape[1])
+        _warn_if_not_shared(judged, names)
     elif groups is None:
         used = _used_topics(every, settings.test)
         matrix = np.ascontiguousarray(every[:, used]) if not used.all() else every
@@ -158,9 +160,12 @@ def _tested(
         tests = system_tests(scores, measure, groups, pairs)
     if settings.test != "welch":
         _warn_if_unlinked(matrix, names)
+    unpaired = settings.test == "welch"
     return Tested(
         measure=measure,
         rows=names,
+        means=run_moments(matrix).mean if unpaired else adjusted_means(matrix, design.weights),
+        baseline=settings.baseline,
         topics=tuple(topic for topic, keep in zip(scores.topics, used, strict=True) if keep),
         matrix=matrix,
         n_topics=len(used),
@@ -169,6 +174,7 @@ def _tested(
         tests=tests,
         instances=None if groups is None else every,
         groups=groups,
+        judges=() if cube is None else tuple(filter(None, cube.judges)),
         judged=judged,
         design=design,
     )
@@ -178,14 +184,29 @@ def _judged(cube: FacetCube, pairs: np.ndarray, settings: CompareSettings) -> Ju
     """What several judges graded: a sample of judges from three on, unless they are fixed."""
     if len(cube.judges) < 2:
         return None
-    tests, fixed_error = judge_tests(cube.cells, pairs)
+    is_fixed = fixes_judges(len(cube.judges), settings)
+    random = judge_tests(cube.levels, pairs)
     return Judged(
         judges=cube.judges,
         cells=cube.cells,
-        is_fixed=fixes_judges(len(cube.judges), settings),
-        tests=tests,
-        fixed_error=fixed_error,
+        levels=cube.levels,
+        is_fixed=is_fixed,
+        decides=settings.test == "mixed",
+        tests=judge_tests(cube.levels, pairs, is_fixed=True) if is_fixed else random,
+        random=random,
     )
+
+
+def _warn_if_not_shared(judged: Judged, names: Sequence[str]) -> None:
+    """Pairs that no judge compares are not tested, although others link them."""
+    lacking = np.flatnonzero(judged.tests.n_judges == 0)
+    if len(lacking):
+        a, b = (names[place] for place in judged.tests.pairs[lacking[0]])
+        warn(
+            f"{counted(len(lacking), 'pair')} of systems share no judge and are not compared "
+            f"(first {a} and {b}): have one judge grade both",
+            stacklevel=6,
+        )
 
 
 def fixes_judges(n_judges: int, settings: CompareSettings) -> bool:
@@ -267,15 +288,16 @@ def _tukey_by_name(
 
 def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> CompareResult:
     """Decisions, and all that follows from them."""
-    matrix, pairs, tests = one.matrix, one.pairs, one.tests
-    figures = (_unpaired if settings.test == "welch" else _paired)(one, corrected, settings.alpha)
-    means = figures["mean"]
+    matrix, pairs, tests, means = one.matrix, one.pairs, one.tests, one.means
+    figures = (_unpaired if settings.test == "welch" else _paired)(one, corrected, settings)
     claimed = decisions.claims(tests, pairs, corrected.adjusted, means, settings.alpha)
-    limits, kind = pair_intervals(one, corrected, settings)
-    if settings.interval is None:
-        limits = decisions.agreeing_intervals(limits, claimed)
+    direction = np.sign(tests.difference) if tests.direction is None else tests.direction
+    own_claimed = decisions.own_claims(direction, pairs, corrected.own, means, settings.alpha)
+    limits, kind = pair_intervals(one, corrected, claimed, settings)
+    most = largest_difference(one.measure, matrix) if one.judged is None else one.judged.scale
     wins = decisions.beaten(len(means), pairs, claimed)
-    ranks = decisions.rank_sets(wins)
+    order = in_order(means, one.rows)
+    own = decisions.own_decisions(pairs, own_claimed, means, order)
     return CompareResult(
         measure=one.measure,
         test=settings.test,
@@ -286,14 +308,13 @@ def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> Com
         runs=one.rows,
         n_topics=one.n_topics,
         n_dropped=one.n_dropped,
-        n_missing=int(np.isnan(matrix if one.instances is None else one.instances).sum()),
-        method=_method(tests, corrected.together, settings.mode),
-        n_samples=corrected.together.n_patterns if corrected.together else tests.n_samples,
+        method=_method(tests, corrected, settings.mode),
+        n_samples=corrected.n_patterns or tests.n_samples,
         seed=settings.seed,
         pairs=pairs,
         n=tests.n,
         difference=tests.difference,
-        interval=limits,
+        interval=decisions.agreeing_intervals(limits, claimed, most),
         interval_kind=kind,
         comparison_alpha=corrected.level,
         statistic=tests.statistic,
@@ -302,9 +323,10 @@ def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> Com
         significant=claimed != 0,
         flag=_flags(tests, corrected.adjusted, claimed, settings.alpha),
         rank=ranks_of(means),
-        rank_set=ranks,
-        could_be_first=(ranks[:, 0] == 1) & (True if corrected.first is None else corrected.first),
-        tier=decisions.tiers(wins, means),
+        order=[*order, *np.flatnonzero(np.isnan(means)).tolist()],
+        own=None if settings.baseline is not None else own,
+        lead=_lead(one, corrected, own_claimed, most, settings),
+        rank_set_simultaneous=decisions.rank_sets(wins),
         letters=_letters(wins, means) if settings.baseline is None else (),
         design=one.design,
         n_comparisons=corrected.n_comparisons,
@@ -313,32 +335,37 @@ def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> Com
         n_segments=corrected.n_segments,
         topics=one.topics,
         scores=matrix,
-        **_judge_figures(one.judged),
+        **{
+            "n_missing": int(np.isnan(matrix if one.instances is None else one.instances).sum()),
+            **_judge_figures(one),
+        },
         **_design_figures(matrix, one.design),
         **figures,
     )
 
 
-def _paired(one: Tested, corrected: Corrected, alpha: float) -> dict[str, Any]:
+def _paired(one: Tested, corrected: Corrected, settings: CompareSettings) -> dict[str, Any]:
     """What follows from topics that runs share."""
-    matrix, pairs, design = one.matrix, one.pairs, one.design
-    means = adjusted_means(matrix, design.weights)
+    matrix, pairs, design, means = one.matrix, one.pairs, one.design, one.means
     effects = effect_sizes(matrix, pairs, weights=design.weights)
+    is_corrected = corrected.correction == "maxt" and settings.mode == "sound"
     binary = None
     if design.is_plain and not one.by_model:
-        binary = binary_pairs(matrix, pairs, alpha=alpha, correction=corrected.correction)
+        binary = binary_pairs(matrix, pairs, alpha=settings.alpha, correction=corrected.correction)
     return {
         "mean": means,
-        "pair_means": _pair_means(matrix, pairs, design.weights),
+        "pair_means": one.judged.tests.means
+        if one.judged is not None and one.judged.decides
+        else _pair_means(matrix, pairs, design.weights),
         "effects": effects,
-        "smallest_difference": _smallest(one, effects.sd, corrected.level),
+        "smallest_difference": _smallest(one, effects.sd, corrected.level, is_corrected),
         "fragility": fragility(matrix, pairs, design.weights, design.clusters),
         "binary": binary,
-        **_means(one, means, 1 - alpha),
+        **_means(one, means, 1 - settings.alpha),
     }
 
 
-def _unpaired(one: Tested, corrected: Corrected, alpha: float) -> dict[str, Any]:
+def _unpaired(one: Tested, corrected: Corrected, settings: CompareSettings) -> dict[str, Any]:
     """What is known where each run has topics of its own: no lead on a topic, no joint model."""
     own, pairs = run_moments(one.matrix), one.pairs
     return {
@@ -347,7 +374,7 @@ def _unpaired(one: Tested, corrected: Corrected, alpha: float) -> dict[str, Any]
         "effects": two_sample_effects(one.matrix, pairs),
         "smallest_difference": np.full(len(pairs), np.nan),
         "fragility": np.full(len(pairs), NO_LEAD),
-        "mean_interval": own.intervals(1 - alpha),
+        "mean_interval": own.intervals(1 - settings.alpha),
         "expected_mean": np.full(len(own.mean), np.nan),
     }
 
@@ -356,8 +383,10 @@ def _means(one: Tested, means: np.ndarray, level: float) -> dict[str, Any]:
     """Intervals and expectations of the means; of systems, how far their instances lie apart."""
     if not one.design.is_plain:
         return _robust_means(one, means, level)
-    if one.judged is not None and not one.judged.is_fixed:
-        limits = judged_mean_intervals(one.judged.cells, level)
+    if one.judged is not None and one.judged.decides:
+        limits = level_intervals(one.judged.levels, level, is_fixed=one.judged.is_fixed)
+        lowest, highest = np.nanmin(one.judged.cells), np.nanmax(one.judged.cells)
+        limits = np.clip(limits, lowest, highest)
         return {"mean_interval": limits, "expected_mean": np.full(len(one.rows), np.nan)}
     if one.groups is None or one.instances is None:
         expected = expected_means(one.matrix)
@@ -373,15 +402,26 @@ def _means(one: Tested, means: np.ndarray, level: float) -> dict[str, Any]:
     }
 
 
-def _judge_figures(judged: Judged | None) -> dict[str, Any]:
+def _judge_figures(one: Tested) -> dict[str, Any]:
     """Who judged, and standard errors of the differences with judges random and fixed."""
+    judged = one.judged
     if judged is None:
-        return {}
+        return {"judges": one.judges, "judges_fixed": bool(one.judges)}
+    shared = judged.tests.n_judges
+    lacking = judged.levels.additive.used & ~judged.levels.kept
     return {
         "judges": judged.judges,
         "judges_fixed": judged.is_fixed,
-        "standard_error": judged.tests.standard_error,
-        "standard_error_fixed": judged.fixed_error,
+        "n_missing": int(np.isnan(judged.cells).sum()),
+        "standard_error": judged.random.standard_error,
+        "standard_error_fixed": judged.random.standard_error_fixed,
+        "judges_narrow": judged.random.narrower(2 * len(judged.judges)),
+        "judges_ratio": judged.random.ratio,
+        "judges_lacking": {
+            one.rows[row]: [judged.judges[place] for place in np.flatnonzero(lacking[row])]
+            for row in np.flatnonzero(lacking.any(axis=1)).tolist()
+        },
+        "n_judges": shared,
     }
 
 
@@ -410,7 +450,7 @@ def _robust_means(one: Tested, means: np.ndarray, level: float) -> dict[str, Any
     return {"mean_interval": limits, "expected_mean": expected}
 
 
-def _smallest(one: Tested, sd: np.ndarray, level: float) -> np.ndarray:
+def _smallest(one: Tested, sd: np.ndarray, level: float, is_corrected: bool) -> np.ndarray:
     """What a paired t test would detect; of systems, whose instances vary too, it says nothing."""
     if one.by_model:
         return np.full(len(sd), np.nan)
@@ -419,8 +459,9 @@ def _smallest(one: Tested, sd: np.ndarray, level: float) -> np.ndarray:
     if not one.design.is_plain and one.tests.standard_error is not None:
         # The clusters take the place of topics: sd / sqrt(n) is the standard error of both.
         sd = one.tests.standard_error * math.sqrt(one.n_units)
-        return smallest_difference(sd, np.full(len(sd), one.n_units), alpha=level)
-    return smallest_difference(sd, one.tests.n, alpha=level)
+        n = np.full(len(sd), one.n_units)
+        return smallest_difference(sd, n, alpha=level, corrected=is_corrected)
+    return smallest_difference(sd, one.tests.n, alpha=level, corrected=is_corrected)
 
 
 def _pair_means(
@@ -441,13 +482,53 @@ def _flags(tests: PairTests, adjusted: np.ndarray, claimed: np.ndarray, alpha: f
     return np.where((tests.flag == "") & against, AGAINST_MEANS, tests.flag)
 
 
-def _method(tests: PairTests, together: MaxT | None, mode: str) -> str:
-    if together is None:
+def _method(tests: PairTests, corrected: Corrected, mode: str) -> str:
+    if corrected.width is None:
         return tests.method
-    careful = "careful of skewness, " if mode == "sound" else ""
+    statistic = "corrected t" if mode == "sound" else tests.method
+    if not corrected.n_patterns:
+        return statistic
     drawn = " of clusters" if "cluster" in tests.method else ""
-    patterns = "all sign patterns" if together.exact else "studentized sign flips"
-    return f"{tests.method}; {careful}{patterns}{drawn}, stepdown"
+    patterns = "all sign patterns" if corrected.exact else "studentized sign flips"
+    return f"{statistic}; {patterns}{drawn}, stepdown"
+
+
+def _lead(
+    one: Tested,
+    corrected: Corrected,
+    own_claimed: np.ndarray,
+    most: float,
+    settings: CompareSettings,
+) -> Lead | None:
+    """The best row and the next, by the next row's own comparisons."""
+    if one.lead is None:
+        return None
+    first, second = one.lead
+    (pair,) = np.flatnonzero((np.sort(one.pairs, axis=1) == sorted(one.lead)).all(axis=1))
+    sign = 1 if one.pairs[pair, 0] == first else -1
+    claimed = sign * int(own_claimed[pair, int(sign > 0)])
+    difference = sign * float(one.tests.difference[pair])
+    if corrected.lead_width is not None:
+        limits = difference + corrected.lead_width * [-1.0, 1.0]
+    else:
+        limits = sign * _own_limits(one, corrected, second, int(pair), settings)[::sign]
+    agreed = decisions.agreeing_intervals(limits[None], np.array([claimed]), most)[0]
+    return Lead(first, second, difference, agreed, bool(claimed), int(pair))
+
+
+def _own_limits(
+    one: Tested, corrected: Corrected, row: int, pair: int, settings: CompareSettings
+) -> np.ndarray:
+    """The limits of a pair at the level of the step that decides it among the pairs of a row."""
+    members = np.flatnonzero((one.pairs == row).any(axis=1))
+    if corrected.correction == "holm" and settings.test not in SIMULTANEOUS:
+        pvalues = one.tests.pvalue[members]
+        levels = decisions.step_levels(pvalues, "holm", settings.alpha)
+        level = float(levels[members == pair][0])
+    else:
+        level = corrected.level
+    limits, _ = _limits(one, np.array([pair]), level, settings)
+    return np.asarray(limits[0])
 
 
 def _letters(wins: np.ndarray, means: np.ndarray) -> tuple[str, ...]:
@@ -521,29 +602,50 @@ def with_segments(
     return replace(result, segments=segments)
 
 
-FEW_TOPICS = 20
-"""Below, percentile and BCa intervals are too short."""
-
-
 def pair_intervals(
-    one: Tested, corrected: Corrected, settings: CompareSettings
+    one: Tested, corrected: Corrected, claimed: np.ndarray, settings: CompareSettings
 ) -> tuple[np.ndarray, str]:
-    """Limits of the differences [pair, 2], and of which kind these are."""
-    tests, matrix, pairs, level = one.tests, one.matrix, one.pairs, corrected.level
-    if settings.interval is not None:
-        _warn_if_too_short(settings.interval, matrix.shape[1])
-        return _asked_intervals(one, settings.interval, level, settings)
-    if corrected.together is not None:
-        return _careful_limits(tests, corrected.together.reach), "simultaneous, max-t"
+    """Limits of the differences [pair, 2], and of which kind these are.
+
+    Limits hold for the whole family. Where Holm's correction claims a difference at a later step,
+    the limit towards 0 is at the level of that step.
+    """
+    difference = one.tests.difference
+    if corrected.width is not None:
+        limits = difference[:, None] + corrected.width * [-1.0, 1.0]
+        limits[one.tests.flag == TOO_FEW] = np.nan
+        alone = "" if corrected.n_comparisons > 1 else "corrected t"
+        return limits, alone or "simultaneous, max-t"
+    limits, words = _limits(one, np.arange(len(one.pairs)), corrected.level, settings)
+    inner = np.where(claimed > 0, limits[:, 0], -limits[:, 1])
+    late = (claimed != 0) & ~(inner > 0.0) & (corrected.step_level > corrected.level)
+    for level in np.unique(corrected.step_level[late]):
+        places = np.flatnonzero(late & (corrected.step_level == level))
+        stepped, side = _limits(one, places, float(level), settings)[0], (claimed[places] < 0) * 1
+        limits[places, side] = stepped[np.arange(len(places)), side]
+    own_error, own_df = one.tests.own_error, one.tests.own_df
+    if own_error is not None and own_df is not None:
+        with np.errstate(invalid="ignore"):
+            half_width = stdtrit(own_df, 1.0 - 0.5 * settings.alpha) * own_error
+        limits[:, 0] = np.fmin(limits[:, 0], difference - half_width)
+        limits[:, 1] = np.fmax(limits[:, 1], difference + half_width)
+    return limits, f"{words}{_together(corrected.correction, corrected.n_comparisons)}"
+
+
+def _limits(
+    one: Tested, places: np.ndarray, level: float, settings: CompareSettings
+) -> tuple[np.ndarray, str]:
+    """Limits of some pairs at a level of each by itself, by the test that decides about them."""
+    tests, matrix, pairs = one.tests, one.matrix, one.pairs[places]
     if tests.half_width is not None:
-        sides = tests.half_width[:, None] * [-1.0, 1.0]
-        return tests.difference[:, None] + sides, "simultaneous, Tukey"
+        sides = tests.half_width[places, None] * [-1.0, 1.0]
+        return tests.difference[places, None] + sides, "simultaneous, Tukey"
     drawn: Any = {"alpha": level, "design": one.design, **settings.resampling}
     plain = one.design.is_plain
     robust, of_units = ("", "") if plain else (", robust standard errors", f" of {one.design.noun}")
     own: dict[str, tuple[Callable[[], np.ndarray], str]] = {
-        "t": (lambda: _model_limits(tests, level), f"Student's t{robust}"),
-        "welch": (lambda: _model_limits(tests, level), "Welch's"),
+        "t": (lambda: _model_limits(tests, places, level), f"Student's t{robust}"),
+        "welch": (lambda: _model_limits(tests, places, level), "Welch's"),
         "wilcoxon": (
             lambda: resampled.hodges_lehmann_limits(matrix, pairs, alpha=level),
             "Hodges–Lehmann, of the pseudomedian",
@@ -562,44 +664,22 @@ def pair_intervals(
             ),
             f"studentized bootstrap{of_units}",
         ),
-        "mixed": (lambda: _model_limits(tests, level), "of the mixed model"),
+        "mixed": (lambda: _model_limits(tests, places, level), "of the mixed model"),
     }
     few = not plain and one.n_units < 2
     limits_of, words = own["t" if few else settings.test]
-    return limits_of(), f"{words}{_together(corrected.correction, corrected.n_comparisons)}"
+    return limits_of(), words
 
 
-def _careful_limits(tests: PairTests, reach: np.ndarray) -> np.ndarray:
-    """So many standard errors off."""
-    assert tests.standard_error is not None  # t tests have them
-    limits = limits_of(tests.difference, tests.standard_error, reach)
-    limits[tests.flag == TOO_FEW] = np.nan
-    return limits
-
-
-def _model_limits(tests: PairTests, level: float) -> np.ndarray:
+def _model_limits(tests: PairTests, places: np.ndarray, level: float) -> np.ndarray:
     """difference ± t(df) standard errors."""
     assert tests.standard_error is not None  # t tests and those by a model have both
+    assert tests.df is not None
+    difference, error = tests.difference[places], tests.standard_error[places]
     with np.errstate(invalid="ignore"):
-        half_width = stdtrit(tests.df, 1.0 - 0.5 * level) * tests.standard_error
-        if tests.family_error is not None:
-            family = stdtrit(tests.family_df, 1.0 - 0.5 * level) * tests.family_error
-            half_width = np.fmax(half_width, family)
-    half_width = np.where(tests.standard_error == 0.0, 0.0, half_width)
-    return np.stack([tests.difference - half_width, tests.difference + half_width], axis=1)
-
-
-def _asked_intervals(
-    one: Tested, kind: IntervalKind, level: float, settings: CompareSettings
-) -> tuple[np.ndarray, str]:
-    words = "as requested, not of the test: may disagree with its decisions"
-    if level == 0.0:
-        return np.tile([-np.inf, np.inf], (len(one.pairs), 1)), words
-    if kind == "t":
-        limits = t_intervals(one.matrix, one.pairs, confidence=1 - level)
-        return limits, f"Student's t ({words})"
-    how: Any = {"kind": kind, "confidence": 1 - level, **settings.resampling}
-    return bootstrap_intervals(one.matrix, one.pairs, **how), f"{kind} bootstrap ({words})"
+        half_width = stdtrit(tests.df[places], 1.0 - 0.5 * level) * error
+    half_width = np.where(error == 0.0, 0.0, half_width)
+    return np.stack([difference - half_width, difference + half_width], axis=1)
 
 
 def _together(correction: str, n_comparisons: int) -> str:
@@ -607,12 +687,3 @@ def _together(correction: str, n_comparisons: int) -> str:
     if n_comparisons == 1 or correction == "none":
         return "" if n_comparisons == 1 else ", one at a time"
     return ", selected (false coverage rate)" if correction == "bh" else ", simultaneous"
-
-
-def _warn_if_too_short(kind: str, n_topics: int) -> None:
-    if kind in ("percentile", "bca") and n_topics < FEW_TOPICS:
-        warn(
-            f"{kind} bootstrap intervals are too short with {n_topics} topics: use studentized "
-            f"or t below {FEW_TOPICS}",
-            stacklevel=5,
-        )

@@ -8,7 +8,7 @@ from steadyrank.present.cells import most_columns
 from steadyrank.present.latex import escape_latex
 from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.stats.run_means import SAME_MEAN
-from steadyrank.studies.compare.result import CORRECTIONS, TESTS, CompareResult
+from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.compare.view import Results
 from steadyrank.studies.part import Findings
 from steadyrank.studies.two_runs import (
@@ -19,7 +19,6 @@ from steadyrank.studies.two_runs import (
     signed_texts,
     values_at,
 )
-from steadyrank.words import counted
 
 MOST_PICKED = 150
 """Runs of which two can be picked; of more, the best."""
@@ -38,7 +37,7 @@ def two_runs(results: Results, findings: Findings) -> TwoRuns:
     """The panel with what the tests say, by the measure that ranks the runs and by the others."""
     main, n_runs = results[0], len(findings.material.scores.runs)
     order, omitted = _picked(main, n_runs)
-    sure, tested, clusters = f"{1 - main.alpha:.0%}", tested_words(main), main.design.clusters
+    sure, tested, clusters = f"{1 - main.alpha:.0%}", main.tested_words(), main.design.clusters
     panel = TwoRuns(
         order=order,
         omitted=omitted,
@@ -82,18 +81,6 @@ def _picked(result: CompareResult, n_runs: int) -> tuple[list[str], str]:
     return picked, f"Of {n_runs:,} runs, {best} can be picked."
 
 
-def tested_words(result: CompareResult) -> str:
-    """The test and its correction, in short."""
-    corrected = (
-        f", {CORRECTIONS[result.correction]} over "
-        f"{counted(result.n_comparisons, 'comparison', form=',')}"
-        if result.is_corrected
-        else ""
-    )
-    name = result.test_words() if result.judges else TESTS[result.test]
-    return f"{name}{corrected}"
-
-
 def _add_comparison(panel: TwoRuns, result: CompareResult) -> None:
     place, sign = panel.aligned(result.runs, result.pairs)
     ends = np.sort(sign[:, None] * values_at(result.interval, place), axis=1)
@@ -113,7 +100,7 @@ def _add_comparison(panel: TwoRuns, result: CompareResult) -> None:
     )
     panel.add(
         "Test",
-        f"{{corrected}} ({tested_words(result)}, alpha {result.alpha:g}); "
+        f"{{corrected}} ({result.tested_words()}, alpha {result.alpha:g}); "
         "{uncorrected} for this pair alone",
         corrected=pvalue_texts(values_at(result.pvalue_adjusted, place)),
         uncorrected=pvalue_texts(values_at(result.pvalue, place)),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from steadyrank.compute.executors import Progress
-from steadyrank.present.cells import signed
+from steadyrank.present.cells import signed, signed_interval
 from steadyrank.present.json import picked
 from steadyrank.present.table import Cell, Table, with_words
 from steadyrank.present.view import (
@@ -26,24 +26,16 @@ from steadyrank.present.view import (
     View,
     Words,
 )
-from steadyrank.stats.facets.design import judges_to_halve
-from steadyrank.stats.facets.pairs import FEWEST_JUDGES
 from steadyrank.stats.pairs.result import TOO_FEW, ZERO_VARIANCE
 from steadyrank.stats.planning import design
 from steadyrank.stats.run_means import best_first
 from steadyrank.stats.segments import FEWEST
+from steadyrank.studies.compare.assumptions import assumption
 from steadyrank.studies.compare.paper_table import BETTER, LABEL, WORSE, paper_caption, paper_table
 from steadyrank.studies.compare.result import CORRECTIONS, CompareResult, CompareTable, better_first
 from steadyrank.studies.compare.testing import Segments
-from steadyrank.words import (
-    MISSING,
-    best_words,
-    by_number,
-    counted,
-    number_word,
-    pvalue_words,
-    some,
-)
+from steadyrank.studies.compare.verdict import lead, significant, verdict
+from steadyrank.words import MISSING, best_words, by_number, counted, listed, pvalue_words, some
 
 Results = Sequence[CompareResult]
 """One per measure, the one that ranks the runs first."""
@@ -51,20 +43,15 @@ Results = Sequence[CompareResult]
 MOST_NAMED = 2
 """Runs that a finding names."""
 
+LEVELS = "Rank, first and tier: each row's own comparisons; the rest: all pairs."
+"""Of which family a column is."""
+
 MOST_PRINTED = 45
 """Pairs that a command lists; of more it shows the leaderboard alone, or one row per segment."""
 
 MOST_PAIRS, TOP = 100, 10
 """Pairs that a page lists; of more those among the best runs, and the best run's with all."""
 
-EXCEEDED = 0.08
-"""Share of experiments with a false claim above which it is said, at level .05."""
-
-FEW_JUDGES = 4
-"""At most so many make intervals over judges wide."""
-
-LARGER_ERROR = 1.2
-"""From so many times the error over topics on, judges are what intervals are wide by."""
 
 MANY_COMPARISONS = 10
 """From so many on, t tests of all pairs exceeded their level on real scores made equal."""
@@ -74,11 +61,16 @@ def findings(results: Results) -> list[Finding]:
     """What the measure that ranks the runs says."""
     result = results[0]
     of_segments = segments(result)
+    rests_on = assumption(results)
+    leads = lead(result)
     return [
         *([] if of_segments is None else [of_segments]),
-        # Comparisons with a baseline are not about the first place.
-        *([] if result.baseline is not None else [first(result)]),
-        significant(result),
+        # With a baseline these are how many rows differ from it.
+        verdict(result),
+        *([] if leads is None else [leads]),
+        *([] if rests_on is None else [rests_on.finding]),
+        *([] if result.baseline is not None else [significant(result)]),
+        *lead_of_all(result),
         *cautions(result),
         *fragile(result),
         *_detectable(result),
@@ -94,89 +86,73 @@ CITED = {
 
 
 def describe(results: Results | CompareResult | CompareTable) -> str:
-    """The paragraph for a paper, of one measure after the other."""
+    """The paragraph for a paper; what several measures have in common is said once."""
     if isinstance(results, (CompareResult, CompareTable)):
         results = results_of(results)
-    return " ".join(map(_described, results))
+    result = results[0]
+    cited = CITED.get(result.correction, "") if result.is_corrected else ""
+    per_measure = " per measure" if len(results) > 1 and result.n_measures == 1 else ""
+    method = ", ".join(filter(None, [result.test_words(), result.correction_words(per_measure)]))
+    by = listed([one.measure for one in results])
+    said = (
+        f"We compared {counted(len(result.runs), result.row_word)} by mean {by} on "
+        f"{result.topics_words()}: {method}{f' ({cited})' if cited else ''}, "
+        f"alpha {result.alpha:g}."
+    )
+    return " ".join([said, *map(_described, results)])
 
 
 def _described(result: CompareResult) -> str:
-    cited = CITED.get(result.correction, "") if result.is_corrected else ""
-    method = ", ".join(filter(None, [result.test_words(), result.correction_words()]))
     leader = result.order[0]
-    best = f" {first(result).text}" if result.baseline is None else ""
+    found = [
+        f"{result.runs[leader]} has the highest mean {result.measure} ({result.mean[leader]:.4f}).",
+        "" if result.lead is None else _lead_words(result),
+        "" if result.baseline is not None else first(result).text,
+        significant(result).text,
+    ]
+    return " ".join(filter(None, found))
+
+
+def _lead_words(result: CompareResult) -> str:
+    """By how much the best run leads the next, in figures."""
+    assert result.lead is not None
+    second, pair = result.lead.second, result.lead.pair
+    p, d = result.pvalue_adjusted[pair], abs(result.effects.paired_d[pair])
+    ends = signed_interval(result.lead.interval.tolist(), "+z.4f").text
+    sure = f"{1 - result.alpha:.0%} interval {ends}"
+    adjusted = "adjusted " if result.is_corrected else ""
     return (
-        f"We compared {counted(len(result.runs), result.row_word)} by mean {result.measure} on "
-        f"{result.topics_words()}: {method}{f' ({cited})' if cited else ''}, alpha "
-        f"{result.alpha:g}. {significant(result).text} {result.runs[leader]} has the highest mean "
-        f"({result.mean[leader]:.4f}).{best}"
+        f"It leads {result.runs[second]} ({result.mean[second]:.4f}) by "
+        f"{result.lead.difference:.4f} ({sure}; {adjusted}{pvalue_words(p)}, d = {d:.2f})."
     )
 
 
 def first(result: CompareResult, most: int = MOST_NAMED) -> Finding:
     """Which runs could be the best; at most so many are named."""
     sure = f"With {1 - result.alpha:.0%} confidence" if result.is_familywise else "By these tests"
+    sure += result.by_judges
     names = [result.runs[run] for run in result.order if result.could_be_first[run]]
-    n_rank_one = int((result.rank_set[:, 0] == 1).sum())
-    text = best_words(
-        names, len(result.runs), sure, n_rank_one=n_rank_one, most=most, noun=result.row_word
-    )
-    return Finding("compare.first", text, {"runs": names, "n_rank_one": n_rank_one})
+    text = best_words(names, len(result.runs), sure, most=most, noun=result.row_word)
+    return Finding("compare.first", text, {"runs": names})
 
 
-def significant(result: CompareResult) -> Finding:
-    """How many pairs differ significantly; with a baseline, how many runs are better or worse."""
-    n_pairs, n = len(result.pairs), int(result.significant.sum())
-    alone = int((np.nan_to_num(result.pvalue, nan=1.0) <= result.alpha).sum())
-    values = {"n_significant": n, "n_pairs": n_pairs, "n_uncorrected": alone}
-    by, rows = f"significantly by mean {result.measure}", f"{result.row_word}s"
-    if result.baseline is not None:
-        better = int((result.difference[result.significant] > 0).sum())
-        values |= {"n_better": better, "n_worse": n - better}
-        text = _against_words(result, better, n - better)
-    elif n_pairs == 1:
-        text = f"The two {rows} {'differ' if n else 'do not differ'} {by}"
-    elif not n:
-        text = f"None of the {n_pairs:,} pairs differs {by}"
-    else:
-        verb = "differs" if n == 1 else "differ"
-        text = f"{n:,} of {n_pairs:,} pairs ({result.significant_share:.0%}) {verb} {by}"
-    more = f"; uncorrected, {alone:,}" if result.baseline is None and alone != n else ""
-    return Finding("compare.significant", f"{text}{more}.", values)
-
-
-def _against_words(result: CompareResult, better: int, worse: int) -> str:
-    by, others = f"by mean {result.measure}", len(result.pairs)
-    if others == 1:
-        name = result.runs[result.pairs[0, 0]]
-        decided = "is not significantly different from"
-        if better + worse:
-            decided = f"is significantly {'better' if better else 'worse'} than"
-        return f"{name} {decided} {result.baseline} {by}"
-    among = f"of the {number_word(others)} other {result.row_word}s"
-    if not better + worse:
-        return f"None {among} is significantly different from {result.baseline} {by}"
-    ahead, behind = (number_word(n) if n else "none" for n in (better, worse))
-    are = "are" if better > 1 else "is"
-    return (
-        f"{ahead.capitalize()} {among} {are} significantly better than {result.baseline} {by}, "
-        f"{behind} significantly worse"
-    )
+def lead_of_all(result: CompareResult) -> Iterator[Finding]:
+    """That all pairs together do not separate the best two, where the next's own pairs do."""
+    lead = result.lead
+    if lead is None or not lead.significant or result.significant[lead.pair]:
+        return
+    ahead, behind = result.runs[lead.first], result.runs[lead.second]
+    among = counted(result.n_comparisons, "comparison", form=",")
+    text = f"Among all {among} {ahead} and {behind} do not differ significantly."
+    yield Finding("compare.lead_of_all", text, {"a": ahead, "b": behind})
 
 
 def cautions(result: CompareResult) -> Iterator[Finding]:
     """What makes decisions worth less than they look."""
-    if result.judges:
-        yield judged(result)
+    yield from judged(result)
     if result.n_missing:
         yield Finding("compare.gaps", result.gaps(), {"n_missing": result.n_missing})
-    audit = result.audit
-    if audit is not None and audit.any_claim > EXCEEDED:
-        text = (
-            f"On these scores made equal, such tests claim something in {audit.any_claim:.0%} "
-            f"of experiments, not {audit.nominal:.0%}."
-        )
-        yield Finding("compare.audit", text, asdict(audit))
+    yield from _audited(result)
     if constant := int(((result.flag == ZERO_VARIANCE) & result.significant).sum()):
         differ = counted(constant, "pair differs", "pairs differ")
         text = f"{differ} by the same amount on every topic, which is significant however small."
@@ -190,25 +166,38 @@ def cautions(result: CompareResult) -> Iterator[Finding]:
         yield Finding("compare.skewness", text, {"n_comparisons": result.n_comparisons})
 
 
-def judged(result: CompareResult) -> Finding:
-    """Whether judges are a sample, and what that does to standard errors."""
+def _audited(result: CompareResult) -> Iterator[Finding]:
+    """That such tests claim more on these scores than they promise, where they do."""
+    audit = result.audit
+    if audit is None:
+        return
+    wrong, tied = audit.observed, audit.tiers_equal
+    if wrong.exceeds(result.alpha):
+        text = (
+            f"Of {counted(round(wrong.claims), 'claim', form=',')} like these, about "
+            f"{wrong.false_claims:.2f} point the wrong way."
+        )
+        yield Finding("compare.audit", text, asdict(audit))
+    elif tied is not None and tied.exceeds(result.alpha):
+        text = (
+            f"If the runs of each tier were equal, such tests would still claim a difference "
+            f"within a tier in {tied.share:.0%} of experiments."
+        )
+        yield Finding("compare.audit", text, asdict(audit))
+
+
+def judged(result: CompareResult) -> Iterator[Finding]:
+    """Which pairs are about fewer judges than all."""
     n = len(result.judges)
-    values = {"judges": list(result.judges), "fixed": result.judges_fixed, "ratio": None}
-    if result.standard_error is not None and result.standard_error_fixed is not None:
-        known = result.standard_error_fixed > 0.0
-        ratios = result.standard_error[known] / result.standard_error_fixed[known]
-        values["ratio"] = float(np.nanmedian(ratios)) if len(ratios) else None
-    if result.judges_fixed:
-        few = f": {FEWEST_JUDGES} or more count as a sample" if n < FEWEST_JUDGES else ""
-        text = f"About these {number_word(n)} judges alone, not about others{few}."
-        return Finding("compare.judges", text, values)
-    text = f"The {n} judges are a sample of judges"
-    ratio: Any = values["ratio"]
-    if ratio is not None:
-        text += f": errors are {ratio:.1f} times those over topics"
-    if n <= FEW_JUDGES and (ratio is None or ratio >= LARGER_ERROR):
-        text += f"; {judges_to_halve(n, 1 - result.alpha)} judges would halve intervals"
-    return Finding("compare.judges", f"{text}.", values)
+    alone = np.flatnonzero(result.n_judges == 1)
+    if len(alone) and n > 1:
+        text = f"{counted(len(alone), 'pair rests', 'pairs rest')} on one shared judge alone."
+        yield Finding("compare.one_judge", text, {"pairs": len(alone)})
+    if result.judges_lacking:
+        lacking = {name: None for own in result.judges_lacking.values() for name in own}
+        who = f"{some(list(result.judges_lacking), 2)} lack grades by {some(list(lacking), 2)}"
+        text = f"{who}: their pairs are by the judges that both share."
+        yield Finding("compare.lacking_judges", text, dict(result.judges_lacking))
 
 
 def fragile(result: CompareResult) -> Iterator[Finding]:
@@ -286,13 +275,13 @@ def _known(row: dict[str, Any]) -> dict[str, Any]:
 def _run_rows(results: Results) -> list[dict[str, Any]]:
     """The leaderboard; with a baseline, beside each run its pair."""
     result = results[0]
-    rows, different = result.run_rows(), result.n_different.tolist()
+    rows, better = result.run_rows(), result.n_better.tolist()
     pairs: dict[str, Any] = {} if result.baseline is None else {r["a"]: r for r in result.rows()}
     made = []
     for i in result.order:
         pair = pairs.get(result.runs[i])
         figures = {"interval": None} if pair is None else _known(pair)
-        own = {"run": result.row_name(i), "n_different": different[i]}
+        own = {"run": result.row_name(i), "n_better": better[i]}
         made.append({**rows[i], **figures, **own})
     return made
 
@@ -362,6 +351,11 @@ def _rank(row: Row) -> Cell:
     return Cell(f"{row['rank']} [{low}–{high}]", row["rank"])
 
 
+def _set(row: Row) -> Cell:
+    low, high = row["rank_set_simultaneous"]
+    return Cell(f"{low}–{high}", low)
+
+
 def _record(row: Row) -> Cell:
     return Cell("{wins}/{ties}/{losses}".format(**row) if "wins" in row else MISSING)
 
@@ -400,24 +394,28 @@ FIGURES = (
 )
 """Of a pair."""
 
+RANKS = (
+    RUN,
+    MEAN,
+    SD,
+    WILSON,
+    Col("rank", "rank ({sure})", _rank),
+    Col("could_be_first", form="yes", when="varies"),
+    Col("tier", form="count", when="varies"),
+    Col("n_better", "better than", "count", "varies", "of all pairs together"),
+    Col("group", "group", "name", "varies", "of all pairs together"),
+)
 RUNS = TableSpec(
     id="compare-runs",
     rows=_run_rows,
     when=lambda results: results[0].baseline is None,
-    columns=(
-        RUN,
-        MEAN,
-        SD,
-        WILSON,
-        Col("rank", "rank [set]", _rank),
-        Col("could_be_first", form="yes", when="varies"),
-        Col("n_different", "differs from", "count", "varies"),
-        Col("group", form="name", when="varies"),
-        Col("tier", form="count", when="varies", about="1: not significantly worse than the best"),
-    ),
+    columns=RANKS,
     best="mean",
-    caption=lambda results: f"{results[0].caption()} See docs/compare.md.",
+    caption=lambda results: f"{results[0].caption()} {LEVELS} See docs/compare.md.",
 )
+ALL_AT_ONCE = Col("rank_set_simultaneous", "all ranks at once", _set)
+"""Beside a run's own ranks, on request."""
+
 PAIRS = TableSpec(
     id="pairs",
     rows=_pair_rows,
@@ -579,9 +577,10 @@ def fields(results: Results) -> dict[str, Any]:
     return {
         **picked(result, "measure test correction alpha n_topics significant_share"),
         "pairs": _pairs_json(result),
+        "method": result.method_fields,
         **picked(
             result,
-            "mode baseline family method interval_kind n_dropped n_samples seed "
+            "mode baseline family interval_kind n_dropped n_samples seed "
             "comparison_alpha n_missing n_clusters design_effect effective_topics",
         ),
         **({"judges": result.judges, "judges_fixed": result.judges_fixed} if result.judges else {}),
@@ -685,6 +684,7 @@ def compare_text(
     label: str = LABEL,
     paper: bool | None = None,
     describe: bool = False,
+    simultaneous: bool = False,
     **looks: Any,
 ) -> str:
     """The result in one of the output formats.
@@ -697,7 +697,11 @@ def compare_text(
     if paper is None:
         paper = form != "table" or bool(show) or underline_second or len(results) > 1
     if not paper:
-        return VIEW.text(results, form, digits=digits, describe=describe, **looks)
+        view = VIEW
+        if simultaneous:
+            runs = replace(RUNS, columns=(*RANKS[:5], ALL_AT_ONCE, *RANKS[5:]))
+            view = replace(VIEW, tables=(runs, *VIEW.tables[1:]))
+        return view.text(results, form, digits=digits, describe=describe, **looks)
     said = findings(results)[:MOST_FINDINGS] if form == "table" else []
     table = paper_table(
         results, digits=digits, show=show, underline_second=underline_second, label=label

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import cast
+
 import numpy as np
 
 from steadyrank.errors import InputError
 from steadyrank.present.page import Board, BoardRow, Tile
 from steadyrank.present.view import Finding
+from steadyrank.stats.datasets.aggregates import Aggregate, columns_of, dataset_units
 from steadyrank.stats.pairs.max_t import USUAL, patterns_of
-from steadyrank.stats.planning.swaps import swap_share
-from steadyrank.studies.datasets.result import DatasetsResult
+from steadyrank.stats.planning.swaps import unit_swap_share
+from steadyrank.stats.run_means import share_turned
+from steadyrank.studies.datasets.assumptions import BY, assumption
+from steadyrank.studies.datasets.result import DatasetsResult, Drawn
 from steadyrank.studies.datasets.study import datasets
-from steadyrank.studies.datasets.view import VIEW, findings
+from steadyrank.studies.datasets.view import VIEW, findings, lead, verdict
 from steadyrank.studies.material import Material
 from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
-from steadyrank.words import (
-    by_number,
-    count_or_share,
-    counted,
-    interval,
-    roughly,
-    size,
-    swap_words,
-    typeset,
-)
+from steadyrank.words import by_number, count_or_share, counted, roughly, size, swap_words
 
 
 def _run(job: Job) -> DatasetsResult:
@@ -31,7 +28,15 @@ def _run(job: Job) -> DatasetsResult:
     if leaderboard is None:
         raise InputError(_why_not(job.material))
     progress = job.machine.progress("blocks of sign patterns")
-    return datasets(leaderboard, alpha=job.material.settings.alpha, progress=progress, **job.common)
+    given = job.material.settings
+    return datasets(
+        leaderboard,
+        aggregate=cast(Aggregate, given.aggregate),
+        drawn=cast(Drawn, given.drawn),
+        alpha=given.alpha,
+        progress=progress,
+        **job.common,
+    )
 
 
 def _why_not(material: Material) -> str:
@@ -54,46 +59,20 @@ def _front(result: DatasetsResult, others: Findings) -> Front:
     said = [f for f in findings(result) if f.id in ("datasets.gaps", "datasets.too_few")]
     return Front(
         verdict=verdict(result),
-        line=_lead(result),
+        line=lead(result),
+        assumption=assumption(result),
         board=_board(result),
         cautions=tuple(said),
         swap=_swap(result),
+        more_swaps=tuple(_more_swaps(result)),
         tiles=tuple(_tiles(result)),
     )
-
-
-def verdict(result: DatasetsResult) -> Finding:
-    """Who leads, and how many could be first."""
-    leader, n, total = result.runs[result.order[0]], len(result.first_names()), len(result.runs)
-    first = f"leads, but {n:,} of {total:,} runs could be first"
-    if n == 1:
-        sure = f"{1 - result.alpha:.0%}"
-        first = f"leads; with {sure} confidence no other of the {total:,} runs could be first"
-    elif n == total:
-        first = f"leads, but any of the {total:,} runs could be first"
-    values = {"leaders": [leader], "could_be_first": n, "n_rows": total}
-    return Finding("datasets.verdict", f"{leader} {first}.", values)
-
-
-def _lead(result: DatasetsResult) -> Finding | None:
-    pair = result.pair
-    if pair is None:
-        return None
-    decided = "significant" if pair.significant else "not significant"
-    value = dict(zip(result.runs, result.value.tolist(), strict=True))
-    gap, ends = typeset(f"{pair.difference:+.3f}"), typeset(interval(pair.interval, "+.3f"))
-    text = (
-        f"{result.aggregate_words.capitalize()} {value[pair.a]:.3f} against {value[pair.b]:.3f} "
-        f"for {pair.b}: {gap} {ends} alone, {decided} among {len(result.pairs):,} comparisons."
-    )
-    values = {"a": pair.a, "b": pair.b, "difference": pair.difference, "interval": pair.interval}
-    return Finding("datasets.lead", text, values | {"significant": pair.significant})
 
 
 def _board(result: DatasetsResult) -> Board:
     return Board(
         title="Leaderboard",
-        note=f"dot: rank; bar: ranks that it may have, {1 - result.alpha:.0%} simultaneous",
+        note=f"dot: rank; bar: ranks that it may have, {1 - result.alpha:.0%} confidence for each",
         measure=result.aggregate_words,
         rows=tuple(
             BoardRow(
@@ -115,12 +94,44 @@ def _board(result: DatasetsResult) -> Board:
 
 def _swap(result: DatasetsResult) -> Finding | None:
     """The share of pairs that as many other datasets would put the other way round."""
-    if result.aggregate != "mean" or np.isnan(result.scores).any() or len(result.datasets) < 2:
+    if np.isnan(result.scores).any() or len(result.datasets) < 2:
         return None
-    share = swap_share(result.scores)
+    columns = columns_of(result.scores, result.aggregate, result.types)
+    share = unit_swap_share(dataset_units(columns))
     n = counted(len(result.datasets), "other dataset")
     text = f"On {n} {swap_words(share, len(result.runs), said=roughly)}."
     return Finding("datasets.swap", text, {"share": share})
+
+
+def _more_swaps(result: DatasetsResult) -> Iterator[tuple[str, Finding]]:
+    """The same for other types of datasets, another aggregate, and without any one dataset."""
+    if np.isnan(result.scores).any() or len(result.datasets) < 3:
+        return
+    scores, m = result.scores, len(result.runs)
+    columns = columns_of(scores, result.aggregate, result.types)
+    value = columns.values @ columns.weight
+    if len(set(result.types)) > 1:
+        share = unit_swap_share(dataset_units(columns, result.types))
+        n = counted(len(set(result.types)), "other type")
+        text = f"On {n} of datasets {swap_words(share, m, said=roughly)}."
+        yield "Other types of datasets", Finding("datasets.swap_types", text, {"share": share})
+    other: Aggregate = "mean" if result.aggregate == "borda" else "borda"
+    others = columns_of(scores, other, result.types)
+    share = _turned(result.pairs, value, others.values @ others.weight)
+    text = f"By {BY[other]} {swap_words(share, m)}."
+    changed = Finding("datasets.swap_aggregate", text, {"share": share, "aggregate": other})
+    yield "Another aggregate", changed
+    left = 1.0 - columns.weight
+    without = (value[:, None] - columns.values * columns.weight) / left
+    shares = [_turned(result.pairs, value, each) for each in without.T]
+    worst = int(np.argmax(shares))
+    text = f"Without {result.datasets[worst]} {swap_words(shares[worst], m)}, the most of any."
+    values = {"share": shares[worst], "dataset": result.datasets[worst]}
+    yield "Without any one dataset", Finding("datasets.swap_without", text, values)
+
+
+def _turned(pairs: np.ndarray, here: np.ndarray, there: np.ndarray) -> float:
+    return share_turned(*(each[pairs[:, 0]] - each[pairs[:, 1]] for each in (here, there)))
 
 
 def _tiles(result: DatasetsResult) -> list[Tile]:

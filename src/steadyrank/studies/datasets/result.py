@@ -13,7 +13,8 @@ from steadyrank.present.json import picked
 from steadyrank.stats.datasets.aggregates import Aggregate, Friedman, NextRanks
 from steadyrank.stats.datasets.random_effects import RandomEffects, SignedRankPosterior
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.run_means import best_first
+from steadyrank.stats.pairs.decisions import OwnDecisions
+from steadyrank.stats.run_means import in_order
 from steadyrank.words import counted
 
 Drawn = Literal["datasets", "types", "topics", "both"]
@@ -135,6 +136,17 @@ class DatasetPair:
         }
 
 
+class DatasetLead(NamedTuple):
+    """The best run against the next, by the comparisons of the next run alone."""
+
+    first: int
+    second: int
+    difference: float
+    interval: np.ndarray
+    """[2]; 0 lies outside exactly where `significant`, where the next run could not be first."""
+    significant: bool
+
+
 class DatasetFragility(NamedTuple):
     """Without so many datasets, the rival is level with the first run or above it."""
 
@@ -185,17 +197,21 @@ class DatasetsResult(Framed):
     """[run, 2]: of each value, for one run at a time."""
     rank: np.ndarray
     """By value; equal values share the better rank."""
-    rank_set: np.ndarray
-    """[run, 2]: the best and the worst rank that the decisions leave to each run."""
-    tier: np.ndarray
-    """1 for all runs that are not significantly worse than the best, 2 for those that are not worse
-    than the best of the others, and so on."""
+    own: OwnDecisions
+    """What each run's own comparisons decide about it."""
+    rank_set_simultaneous: np.ndarray
+    """[run, 2]: the ranks that the decisions about all pairs leave to the runs, all at once."""
+    lead: DatasetLead
+    """The best run and the next."""
+    leaders: dict[Aggregate, str]
+    """The best run by each aggregate of complete scores."""
+    first_by_types: int | None
+    """How many runs could be first if whole types of datasets were resampled; None where these are
+    unknown, or resampled anyway."""
     next_ranks: NextRanks
     """Between which ranks each run lies on another dataset drawn alike."""
     fragility: DatasetFragility | None
     """How few datasets carry the first place; None where it is shared."""
-    could_be_first: np.ndarray
-    """Which runs could be the best: the best one is among them with confidence 1 - alpha."""
     pairs: np.ndarray
     """[pair, 2]: positions of the two runs."""
     pvalue_adjusted: np.ndarray
@@ -225,9 +241,25 @@ class DatasetsResult(Framed):
     pair_asked: bool
 
     @property
+    def rank_set(self) -> np.ndarray:
+        """[run, 2]: the best and the worst rank that its own comparisons leave to each run."""
+        return self.own.rank_set
+
+    @property
+    def could_be_first(self) -> np.ndarray:
+        """Which runs' rank sets begin at 1."""
+        return self.own.could_be_first
+
+    @property
+    def tier(self) -> np.ndarray:
+        """1 for the best run and those down to the last that it does not beat, and so on."""
+        return self.own.tier
+
+    @property
     def order(self) -> list[int]:
-        """Positions of the runs, best value first."""
-        return [int(run) for run in best_first(self.value)]
+        """Positions of the runs, best value first; equal values in the order of their names."""
+        ranked = in_order(self.value, self.runs)
+        return [*ranked, *np.flatnonzero(np.isnan(self.value)).tolist()]
 
     @property
     def told_apart_share(self) -> float:
@@ -249,7 +281,8 @@ class DatasetsResult(Framed):
     @property
     def can_be_significant(self) -> bool:
         """Whether any p-value could fall below alpha, with as many sign patterns as there are."""
-        return 1.0 / (1.0 + self.n_patterns) <= self.alpha
+        total = self.n_patterns if self.exact else 2 * self.n_patterns
+        return 1.0 / (1.0 + total) <= self.alpha
 
     @property
     def n_units(self) -> int:
@@ -269,7 +302,10 @@ class DatasetsResult(Framed):
         """How decisions were made."""
         flips = "all sign patterns" if self.exact else "studentized sign flips"
         what = {"types": "types", "topics": "topics"}.get(self.drawn, "datasets")
-        return f"max-t over {len(self.pairs):,} pairs, {flips} of {what} ({self.n_patterns:,})"
+        if not self.n_patterns:
+            return f"corrected t over {what}"
+        count = f"{self.n_patterns:,}"
+        return f"corrected t, max-t over {len(self.pairs):,} pairs, {flips} of {what} ({count})"
 
     def caption(self) -> str:
         """What a table of this result must say: aggregate, resampling, alpha, sizes, seed."""
@@ -294,6 +330,7 @@ class DatasetsResult(Framed):
                     "interval": [float(end) for end in self.interval[i]],
                     "rank": int(self.rank[i]),
                     "rank_set": [int(end) for end in self.rank_set[i]],
+                    "rank_set_simultaneous": self.rank_set_simultaneous[i].tolist(),
                     "could_be_first": bool(self.could_be_first[i]),
                     "n_different": different[i],
                     "tier": int(self.tier[i]) or None,

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
-from scipy.special import stdtr
 
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
@@ -45,15 +44,22 @@ from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.fragility import carried, fragility
-from steadyrank.stats.pairs.max_t import Flips, MaxT, max_t
+from steadyrank.stats.pairs.max_t import Flips, MaxT, max_t, max_t_level, unit_max_t
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import moments
-from steadyrank.stats.pairs.unit_max_t import unit_max_t
+from steadyrank.stats.pairs.topic_design import Units
 from steadyrank.stats.planning.needed_topics import needed_topics
 from steadyrank.stats.ranks.correlation import kendall_tau
-from steadyrank.stats.run_means import adjusted_means, best_first, mean_intervals, ranks_of
+from steadyrank.stats.run_means import (
+    adjusted_means,
+    best_first,
+    in_order,
+    mean_intervals,
+    ranks_of,
+)
 from steadyrank.studies.datasets.result import (
     DatasetFragility,
+    DatasetLead,
     DatasetPair,
     DatasetsResult,
     Drawn,
@@ -71,10 +77,13 @@ class _Family:
 
     value: np.ndarray
     interval: np.ndarray
-    claimed: np.ndarray
-    """1 or -1 where the first or the second run of a pair is shown to be better, else 0."""
+    lead: tuple[int, int]
+    """The best run and the next."""
     together: MaxT
-    df: int
+    direction: np.ndarray
+    """Sign of the mean difference of each pair."""
+    n: np.ndarray
+    """Draws behind the difference of each pair."""
     n_topics_dropped: int = 0
 
 
@@ -99,9 +108,9 @@ def datasets(
 ) -> DatasetsResult:
     """Say how far a leaderboard over several datasets can be trusted.
 
-    Ranks, the runs that could be first and the pairs that differ significantly come from one family
-    of decisions: all pairs of runs at once, by studentized sign flips with stepdown. They hold for
-    all ranks simultaneously with confidence 1 - alpha.
+    The pairs that differ significantly come from one family of decisions: all pairs of runs at
+    once, by studentized sign flips with stepdown. Rank sets, tiers and the runs that could be first
+    come from each run's own pairs, and hold for that run with confidence 1 - alpha.
 
     Parameters
     ----------
@@ -194,10 +203,14 @@ def datasets(
         "progress": progress,
     }
     family = _decide(used, columns, pairs, drawn, gaps, flips)
-    level = _comparison_alpha(family, alpha)
-    _warn_if_too_few(family.together, used, drawn, alpha)
-    wins = decisions.beaten(len(used.runs), pairs, family.claimed)
-    named = (a, b) if a is not None and b is not None else _two_best(used, family.value)
+    together, value = family.together, family.value
+    level = max_t_level(family.n, together.critical, alpha)
+    _warn_if_too_few(together, used, drawn, alpha)
+    claimed = decisions.claims_of(family.direction, pairs, together.pvalue, value, alpha)
+    own_claimed = decisions.own_claims(family.direction, pairs, together.own, value, alpha)
+    own = decisions.own_decisions(pairs, own_claimed, value, in_order(value, used.runs))
+    wins = decisions.beaten(len(used.runs), pairs, claimed)
+    named = (a, b) if a is not None and b is not None else _two_best(used, value)
     pair = named and pair_in_depth(
         used,
         *named,
@@ -221,29 +234,70 @@ def datasets(
         n_missing=int(np.isnan(given.values).sum()),
         n_topics_dropped=family.n_topics_dropped,
         scores=used.values,
-        value=family.value,
+        value=value,
         interval=family.interval,
-        rank=ranks_of(family.value),
-        rank_set=decisions.rank_sets(wins),
-        tier=decisions.tiers(wins, family.value),
+        rank=ranks_of(value),
+        own=own,
+        rank_set_simultaneous=decisions.rank_sets(wins),
+        lead=_lead(family, pairs, own.could_be_first),
+        leaders=_leaders(used),
+        first_by_types=_first_by_types(used, columns, pairs, drawn, flips),
         next_ranks=next_ranks(used.values, alpha),
-        fragility=_leader_fragility(used, columns, family.value),
-        could_be_first=family.together.first & ~wins.any(axis=0),
+        fragility=_leader_fragility(used, columns, value),
         pairs=pairs,
-        pvalue_adjusted=family.together.pvalue,
-        significant=family.claimed != 0,
+        pvalue_adjusted=together.pvalue,
+        significant=claimed != 0,
         comparison_alpha=level,
-        n_patterns=family.together.n_patterns,
-        exact=family.together.exact,
+        n_patterns=together.n_patterns,
+        exact=together.exact,
         seed=seed,
         gap_rows=gap_rows(given) if has_gaps else (),
         completion_ranks=_completed(given, aggregate) if has_gaps else None,
-        influence=influences(used, columns, aggregate, family.value),
+        influence=influences(used, columns, aggregate, value),
         type_correlation=_type_correlation(used),
         friedman=None if np.isnan(used.values).any() else friedman(used.values, alpha=alpha),
         pair=pair,
         pair_asked=a is not None,
     )
+
+
+def _lead(family: _Family, pairs: np.ndarray, could_be_first: np.ndarray) -> DatasetLead:
+    """The best run and the next, by the next run's own comparisons."""
+    first, second = family.lead
+    difference = float(family.value[first] - family.value[second])
+    limits = difference + family.together.lead_width[0] * [-1.0, 1.0]
+    significant = not could_be_first[second]
+    agreed = decisions.agreeing_intervals(limits[None], np.array([int(significant)]), math.inf)[0]
+    return DatasetLead(first, second, difference, agreed, significant)
+
+
+def _leaders(used: Leaderboard) -> dict[Aggregate, str]:
+    """The best run by each aggregate, where no score is missing."""
+    if np.isnan(used.values).any():
+        return {}
+    known: list[Aggregate] = ["mean", "borda"]
+    known += ["mean-of-types"] if used.types else []
+    made = {name: columns_of(used.values, name, used.types) for name in known}
+    values = {name: columns.values @ columns.weight for name, columns in made.items()}
+    return {name: used.runs[in_order(value, used.runs)[0]] for name, value in values.items()}
+
+
+def _first_by_types(
+    used: Leaderboard, columns: AggregateColumns, pairs: np.ndarray, drawn: Drawn, flips: Flips
+) -> int | None:
+    """How many runs could be first for other types of datasets."""
+    if drawn not in ("datasets", "both") or len(set(used.types)) < 2:
+        return None
+    if np.isnan(columns.values).any():
+        return None
+    silent: Flips = {**flips, "progress": None}
+    family = _by_units(dataset_units(columns, used.types), pairs, silent)
+    order = in_order(family.value, used.runs)
+    claimed = decisions.own_claims(
+        family.direction, pairs, family.together.own, family.value, flips["alpha"]
+    )
+    own = decisions.own_decisions(pairs, claimed, family.value, order)
+    return int(own.could_be_first.sum())
 
 
 def _leader_fragility(
@@ -335,28 +389,19 @@ def _decide(
     equal = np.ptp(columns.weight) <= 1e-12 and not groups
     if equal:
         return _by_equal_datasets(columns.values, pairs, flips)
-    units = dataset_units(columns, groups)
-    together = unit_max_t(units, pairs, **flips)
-    return _Family(
-        value=units.value,
-        interval=units.intervals(1 - flips["alpha"]),
-        claimed=_signs(units.value, pairs, together.pvalue, flips["alpha"]),
-        together=together,
-        df=len(units.share) - 1,
-    )
+    return _by_units(dataset_units(columns, groups), pairs, flips)
 
 
 def _by_equal_datasets(values: np.ndarray, pairs: np.ndarray, flips: Flips) -> _Family:
-    alpha = flips["alpha"]
-    means = adjusted_means(values)
-    together = max_t(values, pairs, **flips)
-    ahead = np.sign(moments(values, pairs).mean)
+    means, found = adjusted_means(values), moments(values, pairs)
+    first, second = (int(run) for run in best_first(means)[:2])
     return _Family(
         value=means,
-        interval=mean_intervals(values, 1 - alpha),
-        claimed=decisions.claims_of(ahead, pairs, together.pvalue, means, alpha),
-        together=together,
-        df=values.shape[1] - 1,
+        interval=mean_intervals(values, 1 - flips["alpha"]),
+        lead=(first, second),
+        together=max_t(values, pairs, leads=[(first, second)], **flips),
+        direction=np.sign(found.mean),
+        n=found.n,
     )
 
 
@@ -367,32 +412,24 @@ def _by_topics(
     if gaps == "zero":
         scores = [np.nan_to_num(one, nan=0.0) for one in scores]
     units, dropped = topic_units(scores, weight)
-    together = unit_max_t(units, pairs, **flips)
+    return replace(_by_units(units, pairs, flips), n_topics_dropped=dropped)
+
+
+def _by_units(units: Units, pairs: np.ndarray, flips: Flips) -> _Family:
+    value, df = units.value, len(units.share) - len(units.sizes)
+    first, second = (int(run) for run in best_first(value)[:2])
     return _Family(
-        value=units.value,
+        value=value,
         interval=units.intervals(1 - flips["alpha"]),
-        claimed=_signs(units.value, pairs, together.pvalue, flips["alpha"]),
-        together=together,
-        df=len(units.share) - len(units.sizes),
-        n_topics_dropped=dropped,
+        lead=(first, second),
+        together=unit_max_t(units, pairs, leads=[(first, second)], **flips),
+        direction=np.sign(value[pairs[:, 0]] - value[pairs[:, 1]]),
+        n=np.full(len(pairs), df + 1),
     )
 
 
-def _signs(value: np.ndarray, pairs: np.ndarray, pvalue: np.ndarray, alpha: float) -> np.ndarray:
-    lead = np.sign(value[pairs[:, 0]] - value[pairs[:, 1]])
-    return np.where(pvalue <= alpha, lead, 0.0).astype(int)
-
-
-def _comparison_alpha(family: _Family, alpha: float) -> float:
-    """Level of one comparison by t; 0 where nothing could be significant."""
-    critical = float(np.nanmin(family.together.critical, initial=np.inf))
-    if not math.isfinite(critical):
-        return 0.0
-    return min(alpha, float(2.0 * stdtr(max(1, family.df), -critical)))
-
-
 def _warn_if_too_few(together: MaxT, used: Leaderboard, drawn: Drawn, alpha: float) -> None:
-    if 1.0 / (1.0 + together.n_patterns) <= alpha:
+    if together.least_pvalue <= alpha:
         return
     n = len(set(used.types)) if drawn == "types" else len(used.datasets)
     what = "types of datasets" if drawn == "types" else "datasets"

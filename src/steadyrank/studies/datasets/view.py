@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from steadyrank.present.cells import signed_interval
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
+from steadyrank.studies.datasets.assumptions import assumptions
 from steadyrank.studies.datasets.result import AGGREGATES, DatasetPair, DatasetsResult
 from steadyrank.studies.datasets.study import lacking_words
 from steadyrank.words import at_least, best_words, chance, counted, interval, some, typeset
@@ -22,7 +24,8 @@ MOST_INFLUENCES = 10
 def findings(result: DatasetsResult) -> list[Finding]:
     """What is missing, who could be first, how many pairs differ, and two runs in depth."""
     board, pair = _board_findings(result), _pair_findings(result.pair)
-    about_both = [*pair, *board] if result.pair_asked else [*board, *pair]
+    leads = [verdict(result), lead(result), *assumptions(result)]
+    about_both = [*pair, *leads, *board] if result.pair_asked else [*leads, *board, *pair]
     return [*_cautions(result), *about_both, *_fragility(result), *_influence_findings(result)]
 
 
@@ -37,8 +40,9 @@ def describe(result: DatasetsResult) -> str:
     return (
         f"We compared {total:,} runs by {AGGREGATES[result.aggregate]} over "
         f"{counted(len(result.datasets), 'dataset')}, all {len(result.pairs):,} pairs at once by "
-        f"studentized sign flips of {drawn} with a t that allows for skewness (stepdown, "
-        f"family-wise alpha {result.alpha:g}; Mogstad et al., 2024). "
+        f"studentized sign flips of {drawn}, paired t with skewness-corrected limits and a "
+        f"variance floor (max-t, stepdown, family-wise alpha {result.alpha:g}; Mogstad et al., "
+        f"2024). "
         f"{result.told_apart_share:.0%} of the pairs differ significantly. "
         f"{result.runs[leader]} has the highest value ({result.value[leader]:.4f}); with "
         f"{1 - result.alpha:.0%} confidence {best}."
@@ -68,9 +72,8 @@ def _cautions(result: DatasetsResult) -> list[Finding]:
 
 def _board_findings(result: DatasetsResult) -> list[Finding]:
     firsts, total = result.first_names(), len(result.runs)
-    n_rank_one = int((result.rank_set[:, 0] == 1).sum())
     text = best_words(firsts, total, f"With {1 - result.alpha:.0%} confidence", most=3)
-    values = {"runs": firsts, "n_rank_one": n_rank_one, "alpha": result.alpha}
+    values = {"runs": firsts, "alpha": result.alpha}
     said = [Finding("datasets.first", text, values)]
     if total > 2:
         near = total - 1 - result.adjacent_not_told_apart
@@ -88,6 +91,32 @@ def _board_findings(result: DatasetsResult) -> list[Finding]:
         )
         said.append(Finding("datasets.types_alike", text, picked(result, "type_correlation")))
     return said
+
+
+def verdict(result: DatasetsResult) -> Finding:
+    """Who leads, and how many could be first."""
+    leader, n, total = result.runs[result.order[0]], len(result.first_names()), len(result.runs)
+    first = f"leads, but {n:,} of {total:,} runs could be first"
+    if n == 1:
+        sure = f"{1 - result.alpha:.0%}"
+        first = f"leads; with {sure} confidence no other of the {total:,} runs could be first"
+    elif n == total:
+        first = f"leads, but any of the {total:,} runs could be first"
+    values = {"leaders": [leader], "could_be_first": n, "n_rows": total}
+    return Finding("datasets.verdict", f"{leader} {first}.", values)
+
+
+def lead(result: DatasetsResult) -> Finding:
+    """The first two: their values, the difference and its interval."""
+    first, second, difference, limits, is_significant = result.lead
+    names, ends = (result.runs[first], result.runs[second]), limits.tolist()
+    gap = typeset(f"{difference:+.3f}")
+    text = (
+        f"{names[0]} {result.value[first]:.3f}, {names[1]} {result.value[second]:.3f}: {gap} "
+        f"{signed_interval(ends, '+.3f').text}."
+    )
+    values = {"a": names[0], "b": names[1], "difference": difference, "interval": ends}
+    return Finding("datasets.lead", text, values | {"significant": is_significant})
 
 
 def _pair_findings(pair: DatasetPair | None) -> list[Finding]:

@@ -82,8 +82,9 @@ def _mean_rows(scores: Scores) -> list[dict[str, Any]]:
     means, sizes = scores.mean().T, _instances(scores)
     order = np.lexsort((np.arange(len(means)), -np.nan_to_num(means[:, 0], nan=-np.inf)))
     spreads = scores.meta.get("instance_sd", {})
-    rows = []
-    for run, row in ((scores.runs[i], means[i].tolist()) for i in order):
+    rows, counts = [], _topics_of_runs(scores)
+    for i in order:
+        run, row = scores.runs[i], means[i].tolist()
         count = f" ({counted(sizes[run], 'run')})" if len(set(sizes.values())) > 1 else ""
         figures = {str(place): mean for place, mean in enumerate(row)}
         figures |= {
@@ -91,11 +92,24 @@ def _mean_rows(scores: Scores) -> list[dict[str, Any]]:
             for place, measure in enumerate(scores.measures)
         }
         rows.append({"run": f"{run}{count}", **figures})
+        if counts is not None:
+            rows[-1]["topics"] = int(counts[i])
     return rows
 
 
+def _topics_of_runs(scores: Scores) -> np.ndarray | None:
+    """[run]: topics with a score on some measure; None where that is all of them."""
+    counts: np.ndarray = (~np.isnan(scores.values)).any(axis=0).sum(axis=1)
+    return counts if len(counts) and counts.min() < len(scores.topics) else None
+
+
 def _means_caption(scores: Scores) -> str:
-    words, weights = f"Means over {counted(len(scores.topics), 'topic')}", topic_weights(scores)
+    counts, weights = _topics_of_runs(scores), topic_weights(scores)
+    words = f"Means over {counted(len(scores.topics), 'topic')}"
+    if counts is not None:
+        least, most = int(counts.min()), int(counts.max())
+        some = f"{least}" if least == most else f"{least} to {most}"
+        words = f"Means over the {some} of {counted(len(scores.topics), 'topic')} with a score"
     if weights is not None:
         from steadyrank.stats.pairs.topic_design import effective_topics  # SciPy: only where used
 
@@ -148,6 +162,7 @@ MEANS = TableSpec(
     columns=lambda scores: (
         Col("run", "system" if _instances(scores) else "run", "name"),
         *_columns(scores.measures),
+        Col("topics", form="count", when="known"),
     ),
     caption=_means_caption,
     best=lambda scores: [str(m) for m in range(len(scores.measures)) if len(scores.runs) > 1],

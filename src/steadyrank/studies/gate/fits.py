@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
@@ -26,13 +27,20 @@ from steadyrank.stats.instances.systems import System, SystemPair
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.mixed.two_way import ONE_TOPIC
 from steadyrank.stats.pairs.betting import sequential_difference
-from steadyrank.stats.pairs.result import CONSTANT, TOO_FEW
+from steadyrank.stats.pairs.decisions import adjust
+from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW
 from steadyrank.stats.pairs.topic_design import MeanDifference, mean_difference, reach_of
-from steadyrank.studies.gate.inputs import ROLES, Pair
-from steadyrank.studies.gate.result import GateRow, TopicLoss
+from steadyrank.studies.gate.result import ROLES, GateRow, TopicLoss, Verdict
+
+if TYPE_CHECKING:
+    from steadyrank.studies.gate.inputs import Pair
 
 MOST_LOSSES = 10
 """Topics that are named per row."""
+
+
+FAR_OUT = 5.0
+"""Standard deviations of the others beyond which a topic is named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,10 +55,10 @@ class Part:
     """[baseline or candidate, topic]"""
     runs: tuple[np.ndarray, np.ndarray]
     """[run, topic] of the baseline and of the candidate."""
+    places: np.ndarray
+    """[topic of the whole]: whether it is one of these."""
     lowest: np.ndarray | None
     highest: np.ndarray | None
-    is_bounded: bool
-    """Whether a verdict that these would change is "holes"."""
     clusters: np.ndarray | None
     weights: np.ndarray | None
     reach: float
@@ -82,17 +90,36 @@ class Part:
         guarded = mean_difference(
             np.append(differences, -self.reach), clusters=clusters, weights=weights
         )
-        # The added topic is the tail that Hall's correction would guess at.
+        # The added topic is the tail that the correction for skewness would guess at.
         return Fit(observed=observed, guarded=replace(guarded, skewness=observed.skewness))
+
+    def at(self, share: float) -> np.ndarray:
+        """Differences at this share between the lowest (0) and the highest (1) completion.
+
+        Between the ends, so many of the topics that lie highest are at their highest, and the
+        others at their lowest: for a given sum, differences cannot be further apart.
+        """
+        assert self.lowest is not None
+        assert self.highest is not None
+        order = np.argsort(-(self.lowest + self.highest), kind="stable")
+        found = self.lowest.copy()
+        chosen = order[: round(share * len(order))]
+        found[chosen] = self.highest[chosen]
+        return found
+
+    def mean_at(self, share: float) -> float:
+        """The mean of these."""
+        found = mean_difference(self.at(share), clusters=self.clusters, weights=self.weights)
+        return found.mean
 
     def _mixed(self) -> Fit:
         """Of systems that vary: topics and runs are both random."""
-        observed = _mixed_difference(self.runs, self.reach)
+        observed = mixed_difference(self.runs, self.reach)
         if not self.guards_breakage or observed.flag == TOO_FEW:
             return Fit(observed=observed, guarded=observed)
         ends = (np.full((len(self.runs[0]), 1), self.reach), np.zeros((len(self.runs[1]), 1)))
         broken = tuple(np.hstack(both) for both in zip(self.runs, ends, strict=True))
-        return Fit(observed=observed, guarded=_mixed_difference(broken, self.reach))
+        return Fit(observed=observed, guarded=mixed_difference(broken, self.reach))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,11 +135,12 @@ class Fit:
 class MixedDifference(MeanDifference):
     """The mixed model's: Student's limits with its degrees of freedom, as `instances` has them."""
 
-    def _cautious(self, sign: float) -> float:
-        return 0.0
+    def _against(self, sign: float) -> np.ndarray:
+        return np.zeros(())
 
 
-def _mixed_difference(runs: tuple[np.ndarray, ...], reach: float) -> MeanDifference:
+def mixed_difference(runs: tuple[np.ndarray, ...], reach: float) -> MeanDifference:
+    """Second - first [run, topic]; topics and runs are both random."""
     there = [(~np.isnan(side)).any(axis=0) for side in runs]
     shared = there[0] & there[1]
     if shared.sum() < 2:
@@ -147,7 +175,6 @@ def make_parts(
     *,
     by: str | None,
     guards_breakage: bool,
-    bounded: Mapping[str, bool],
     order: np.ndarray | None,
     alpha: float,
 ) -> list[Part]:
@@ -161,7 +188,7 @@ def make_parts(
     parts = []
     for segment, topics in chosen.items():
         for measure, margin in margins.items():
-            bounds = pair.bounds.get(measure)
+            holes = pair.holes.get(measure)
             every = scores.matrix(measure)
             first, second = (side.matrix(measure) for side in pair.sides)
             parts.append(
@@ -172,9 +199,9 @@ def make_parts(
                     topics=tuple(np.array(scores.topics, object)[topics]),
                     scores=every[:, topics],
                     runs=(first[:, topics], second[:, topics]),
-                    lowest=None if bounds is None else bounds.low[topics],
-                    highest=None if bounds is None else bounds.high[topics],
-                    is_bounded=bounds is not None and bounded[measure],
+                    places=topics,
+                    lowest=None if holes is None or holes.low is None else holes.low[topics],
+                    highest=None if holes is None or holes.high is None else holes.high[topics],
                     clusters=None if clusters is None else clusters[topics],
                     weights=None if weights is None else weights[topics],
                     reach=reach_of(every),
@@ -184,6 +211,31 @@ def make_parts(
                 )
             )
     return parts
+
+
+def pvalues_of(parts: Sequence[Part], fits: Sequence[Fit]) -> tuple[np.ndarray, np.ndarray]:
+    """Of not being worse by the margin, and of being worse; corrected as the verdicts need it."""
+    not_worse = np.array(
+        [fit.guarded.pvalue_above(-part.margin) for part, fit in zip(parts, fits, strict=True)]
+    )
+    is_segment = np.array([part.segment is not None for part in parts])
+    not_worse[is_segment] = adjust(not_worse[is_segment], "holm")
+    worse = adjust([fit.observed.pvalue_below(0.0) for fit in fits], "holm")
+    return not_worse, worse
+
+
+def verdicts_of(parts: Sequence[Part], fits: Sequence[Fit], alpha: float) -> list[Verdict]:
+    """Pass, fail or cannot tell; never both, as passing puts the difference above -margin."""
+    verdicts: list[Verdict] = []
+    for part, fit, not_worse, worse in zip(parts, fits, *pvalues_of(parts, fits), strict=True):
+        # Where no topic has changed, a margin of 0 lets the candidate pass.
+        if not_worse < alpha or fit.guarded.flag == NO_DIFFERENCE:
+            verdicts.append("pass")
+        elif worse < alpha and fit.observed.mean < -part.margin:
+            verdicts.append("fail")
+        else:
+            verdicts.append("cannot tell")
+    return verdicts
 
 
 def means_of(part: Part) -> tuple[float, float]:
@@ -206,6 +258,22 @@ def losses_of(part: Part) -> tuple[TopicLoss, ...]:
     first, second = part.scores[:, worst].tolist()
     names = [part.topics[place] for place in worst]
     return tuple(map(TopicLoss, names, first, second, change[worst].tolist()))
+
+
+def outlier_of(part: Part) -> TopicLoss | None:
+    """The topic that lost most, if its loss is beyond the margin, more than FAR_OUT standard
+    deviations of the other differences from their mean, and twice as large as any of them.
+    """
+    change = part.scores[1] - part.scores[0]
+    change = change[~np.isnan(change)]
+    if len(change) < 3:
+        return None
+    worst = int(np.argmin(change))
+    loss, others = -float(change[worst]), np.delete(change, worst)
+    far = FAR_OUT * float(others.std(ddof=1)) - float(others.mean())
+    if loss <= max(part.margin, CONSTANT, far, 2.0 * float(np.abs(others).max())):
+        return None
+    return losses_of(part)[0]
 
 
 def rebuilt_rows(parts: Sequence[Part], alpha: float) -> list[GateRow]:
@@ -247,5 +315,6 @@ def _row(part: Part, level: float, n_rows: int) -> GateRow:
         pvalue_fail=pvalue,
         verdict="pass" if is_within else "fail",
         losses=losses_of(part),
+        outlier=outlier_of(part),
         method="rebuild",
     )

@@ -9,10 +9,11 @@ together, however many there are.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
-import os
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.compute.files import locked, write_whole
+from steadyrank.compute.files import locked, source_date, write_whole
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.read.score_files import read_scores
 from steadyrank.data.read.sources import PathLike
@@ -29,8 +30,10 @@ from steadyrank.data.write.files import write_scores
 from steadyrank.errors import FormatError, InputError
 from steadyrank.present.json import picked, to_json
 from steadyrank.stats.pairs.result import TOO_FEW
-from steadyrank.stats.pairs.topic_design import mean_difference, reach_of
-from steadyrank.studies.gate.result import GateHistory, GateResult
+from steadyrank.stats.pairs.topic_design import MeanDifference, mean_difference, reach_of
+from steadyrank.studies.gate.fits import mixed_difference
+from steadyrank.studies.gate.inputs import Pair
+from steadyrank.studies.gate.result import EXIT_CODES, GateHistory, GateResult
 
 LINES, FIRST, LOCK = "history.jsonl", "first.parquet", ".lock"
 """Names of the files in the folder: a line per gate, the scores of the first baseline."""
@@ -53,28 +56,34 @@ def read_history(folder: PathLike) -> GateHistory:
     return GateHistory(folder=str(folder), gates=tuple(gates))
 
 
-def add_to_history(folder: PathLike, scores: Scores, result: GateResult) -> GateHistory:
-    """Keep this gate in the folder, which its first gate makes."""
+@contextlib.contextmanager
+def recorded(folder: PathLike, pair: Pair, result: GateResult) -> Iterator[GateHistory]:
+    """The history with this gate, which is kept once the block has ended without an error.
+
+    Other gates of the folder wait until then: those that end together must not lose each other's
+    lines.
+    """
     place = Path(folder)
     try:
         place.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
         raise InputError(f"{place}: this is a file: name a folder to hold the history") from None
-    with locked(place / LOCK):  # gates that end together must not lose each other's lines
+    with locked(place / LOCK):
         gates = _read_lines(place / LINES)
-        if not (place / FIRST).exists():
-            write_scores(_first_baseline(scores), place / FIRST)
-        first = scores_in_order(read_scores(place / FIRST))
-        _check_first(first, scores, place)
+        is_new = not gates or not (place / FIRST).exists()
+        first = _first_baseline(pair) if is_new else scores_in_order(read_scores(place / FIRST))
+        _check_first(first, pair.scores, place)
         level = spent_level(result.alpha, len(gates) + 1)
-        gates.append(_line(first, scores, result, level))
+        gates.append(_line(first, pair, result, level))
+        yield GateHistory(folder=str(place), gates=tuple(gates))
+        if is_new:
+            write_scores(first, place / FIRST)
         write_whole(place / LINES, "".join(map(to_json, gates)))
-    return GateHistory(folder=str(place), gates=tuple(gates))
 
 
-def _first_baseline(scores: Scores) -> Scores:
-    baseline = scores.select(runs=scores.runs[0])
-    return replace(baseline, run_info={}, meta={"judgments": _judgments(scores)})
+def _first_baseline(pair: Pair) -> Scores:
+    """All runs of the baseline."""
+    return replace(pair.sides[0], run_info={}, meta={"judgments": _judgments(pair.scores)})
 
 
 def _judgments(scores: Scores) -> str | None:
@@ -95,33 +104,40 @@ def _check_first(first: Scores, scores: Scores, folder: Path) -> None:
         )
 
 
-def _line(first: Scores, scores: Scores, result: GateResult, level: float) -> dict[str, Any]:
+def _line(first: Scores, pair: Pair, result: GateResult, level: float) -> dict[str, Any]:
     return {
         "date": _now(),
         **picked(result, "baseline candidate"),
-        "sha256": _digest(scores),
+        "sha256": _digest(pair.scores),
         **picked(result, "verdict alpha"),
         "level": level,
         "measures": [
-            picked(row, "measure margin difference")
+            picked(row, "measure margin difference verdict")
             | {"interval": list(row.interval)}
-            | _total(first, scores, row.measure, level / len(result.measures))
+            | _total(first, pair, row.measure, level / len(result.measures))
             for row in result.measures
         ],
     }
 
 
-def _total(first: Scores, scores: Scores, measure: str, level: float) -> dict[str, Any]:
-    """The difference from the first baseline; None for a measure that it was not evaluated by."""
+def _total(first: Scores, pair: Pair, measure: str, level: float) -> dict[str, Any]:
+    """The difference from the first baseline; None for a measure that it was not evaluated by.
+
+    Where one of the two has several runs, these vary as well as the topics.
+    """
     if measure not in first.measures:
         return {"total": None, "total_interval": None}
-    before, now = first.matrix(measure)[0], scores.matrix(measure)[1]
-    fit = mean_difference(
-        now - before,
-        clusters=cluster_codes(scores),
-        weights=topic_weights(scores),
-        reach=reach_of(np.stack([before, now])),
-    )
+    before, now = first.matrix(measure), pair.sides[1].matrix(measure)
+    reach = reach_of(np.concatenate([before, now]))
+    if len(before) > 1 or len(now) > 1:
+        fit: MeanDifference = mixed_difference((before, now), reach)
+    else:
+        fit = mean_difference(
+            (now - before)[0],
+            clusters=cluster_codes(pair.scores),
+            weights=topic_weights(pair.scores),
+            reach=reach,
+        )
     if fit.flag == TOO_FEW:
         return {"total": None, "total_interval": None}
     return {"total": fit.mean, "total_interval": list(fit.interval(level))}
@@ -138,14 +154,14 @@ def _digest(scores: Scores) -> str:
 
 def _now() -> str:
     """The time in UTC, or the one that reproducible builds set."""
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    moment = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
-    return moment.isoformat(timespec="seconds")
+    return (source_date() or datetime.now(UTC)).isoformat(timespec="seconds")
 
 
 def _read_lines(path: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
+    if not path.is_file():
+        raise InputError(f"{path}: this must be a plain file: remove it")
     gates = []
     for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), start=1):
         try:
@@ -153,17 +169,32 @@ def _read_lines(path: Path) -> list[dict[str, Any]]:
             _check_line(gate)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise FormatError(
-                path, "this line is not an entry of a gate: remove it", number
+                path, "this line is not an entry of a gate: restore or remove it", number
             ) from None
         gates.append(gate)
     return gates
 
 
 def _check_line(gate: dict[str, Any]) -> None:
-    """Raise whatever Python raises where a line lacks what a history shows."""
-    datetime.fromisoformat(gate["date"]), gate["sha256"].lower()
+    """Raise whatever Python raises where a line is not as `_line` writes it."""
+    datetime.fromisoformat(gate["date"])
+    EXIT_CODES[gate["verdict"]]
+    _check([gate["baseline"], gate["candidate"], gate["sha256"]], str)
+    _check([gate["alpha"], gate["level"]], float, int)
+    _check([gate["measures"]], list)
+    if not gate["measures"]:
+        raise ValueError
     for row in gate["measures"]:
-        str(row["measure"]), float(row["margin"]), gate["verdict"].upper()
+        _check([row["measure"]], str)
+        _check([row["margin"], row["difference"]], float, int)
+        EXIT_CODES[row.get("verdict", "pass")]
+        low, high = row["interval"]
+        _check([low, high], float, int, type(None))
         if row["total"] is not None:
             low, high = row["total_interval"]
-            float(low), float(row["total"]), float(high)
+            _check([row["total"], low, high], float, int)
+
+
+def _check(values: list[Any], *kinds: type) -> None:
+    if any(type(value) not in kinds for value in values):
+        raise TypeError

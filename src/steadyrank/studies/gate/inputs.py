@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from steadyrank.data.facets import averaged_facets
+from steadyrank.data.facets import averaged_facets, averaged_together, facets_of
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.provenance import SETTINGS, check_alike, file_hashes, with_hashes
 from steadyrank.data.qrels import Qrels
@@ -19,7 +19,7 @@ from steadyrank.data.read.parquet import column_names
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.run_info import describe_topics
 from steadyrank.data.read.run_names import chosen_names, read_names, runs_with_files
-from steadyrank.data.read.runs import ReadingOptions, read_runs
+from steadyrank.data.read.runs import ReadingOptions, read_runs, split_name
 from steadyrank.data.read.score_files import read_scores
 from steadyrank.data.read.score_tools import is_log, printed_by
 from steadyrank.data.read.sources import (
@@ -34,13 +34,12 @@ from steadyrank.data.read.streams import is_readable
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores, join_scores, mean_of_present
 from steadyrank.errors import InputError
-from steadyrank.measures.evaluate import evaluate
+from steadyrank.measures.evaluate import Missing, evaluate, with_missing
 from steadyrank.measures.names import parse_measures
-from steadyrank.measures.scoring import Recipe, find_judged_documents, prepare
-from steadyrank.measures.unjudged import DifferenceBounds, difference_bounds, unjudged_share
+from steadyrank.measures.scoring import find_judged_documents
+from steadyrank.studies.gate.result import ROLES
+from steadyrank.studies.gate.unjudged import MeasureHoles, find_holes
 from steadyrank.words import counted, some
-
-ROLES = ("baseline", "candidate")
 
 DEFAULT = "nDCG@10"
 """The measure where none is named, unless scores lack it and have one alone."""
@@ -54,10 +53,10 @@ class Pair:
     """Of systems that vary, the means over their runs."""
     sides: tuple[Scores, Scores]
     """All runs of either, on the same topics."""
-    bounds: Mapping[str, DifferenceBounds] = field(default_factory=dict)
-    """By measure, where they are known."""
-    unjudged: Mapping[str, float] = field(default_factory=dict)
-    """By measure, the unjudged share of what it sees of the baseline's ranking."""
+    holes: Mapping[str, MeasureHoles] = field(default_factory=dict)
+    """By measure, where both rankings are at hand."""
+    reversed_topics: frozenset[str] = frozenset()
+    """Where the candidate has the documents of the baseline from last to first."""
     is_ranking_lost: bool = False
     """Whether one of the two came as scores, and its ranking is not at hand."""
 
@@ -65,6 +64,11 @@ class Pair:
     def n_runs(self) -> tuple[int, int]:
         """Of the baseline and of the candidate."""
         return len(self.sides[0].runs), len(self.sides[1].runs)
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """Who graded both, where it is known."""
+        return tuple(self.sides[1].meta.get("judges", ()))
 
     @property
     def varies(self) -> bool:
@@ -96,7 +100,7 @@ def read_pair(
     measures: Sequence[str] | None,
     topic_info: PathLike | None,
     cluster_from: str | None,
-    missing: str,
+    missing: Missing,
     no_relevant: str,
     ties: str,
     jobs: int | None,
@@ -105,8 +109,11 @@ def read_pair(
     """Both on the same topics, or an error that says why they cannot be compared."""
     if _is_same(baseline, candidate):
         raise InputError("the candidate and the baseline are the same run: name another")
+    if _is_among(candidate, baseline):
+        raise InputError("the candidate is one of the runs of the baseline: take it out of these")
     chosen = reading.pop("names", None)  # of both, where each is read by itself
     given = [_side(source, reading, qrels is not None) for source in (baseline, candidate)]
+    given = _averaged(given)
     if any(side.runs for side in given) and qrels is None:
         raise InputError("runs require judgments: give qrels, or the scores of both")
     judged = judgments_of(qrels) if any(side.runs for side in given) else None
@@ -123,33 +130,39 @@ def read_pair(
     # With missing="error", a topic that only one has is refused below, whatever the scores say.
     alike = [key for key in SETTINGS if key != "missing" or missing != "error"]
     check_alike(first, second, [f"the {role}" for role in ROLES], alike)
-    _check_topics(first, second, missing)
+    first, second = _on_same_topics(first, second, missing)
     scores = _side_by_side(first, second, names)
     scores = describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)
     pair = Pair(scores=scores, sides=(first, second))
     if judged is None or pair.varies or ties != "trec_eval" or no_relevant != "zero":
         return pair
-    return _with_bounds(pair, given, judged, reading)
+    return _with_holes(pair, given, judged, reading)
 
 
-def _with_bounds(
-    pair: Pair, given: Sequence[_Side], judged: Qrels, reading: ReadingOptions
-) -> Pair:
+def _with_holes(pair: Pair, given: Sequence[_Side], judged: Qrels, reading: ReadingOptions) -> Pair:
     """The pair with what unjudged documents could do, where both rankings are at hand."""
     first, second = (
         side.runs[0] if side.runs else _kept_ranking(side.scores, reading) for side in given
     )
     if first is None or second is None:
         return replace(pair, is_ranking_lost=True)
-    measures = pair.scores.measures
-    recipes = {m: prepare(parse_measures(m)[0], judged.max_grade) for m in measures}
-    cutoffs = {recipe.cutoff for recipe in recipes.values()}
-    shares = {cutoff: unjudged_share(first, judged, cutoff) for cutoff in cutoffs}
     return replace(
         pair,
-        bounds=_bounds(first, second, judged, pair.scores, recipes),
-        unjudged={measure: shares[recipe.cutoff] for measure, recipe in recipes.items()},
+        holes=find_holes((first, second), judged, pair.scores),
+        reversed_topics=frozenset(_reversed(first, second)),
     )
+
+
+def _reversed(first: Run, second: Run) -> Iterator[str]:
+    documents = [
+        {topic: run.documents.hashes[a:b] for topic, a, b in zip(run.topics, *ends, strict=True)}
+        for run in (first, second)
+        for ends in [(run.blocks[:-1], run.blocks[1:])]
+    ]
+    for topic in documents[0].keys() & documents[1].keys():
+        ours, theirs = (own[topic] for own in documents)
+        if len(ours) > 1 and np.array_equal(ours, theirs[::-1]):
+            yield topic
 
 
 def _kept_ranking(scores: Scores | None, reading: ReadingOptions) -> Run | None:
@@ -165,19 +178,30 @@ def _kept_ranking(scores: Scores | None, reading: ReadingOptions) -> Run | None:
 
 def _is_same(baseline: Any, candidate: Any) -> bool:
     if isinstance(baseline, (str, os.PathLike)) and isinstance(candidate, (str, os.PathLike)):
-        return os.path.realpath(baseline) == os.path.realpath(candidate)
+        return os.path.realpath(_file(baseline)) == os.path.realpath(_file(candidate))
     return baseline is candidate
+
+
+def _file(source: PathLike) -> PathLike:
+    return split_name(source)[1] if isinstance(source, str) else source
+
+
+def _is_among(candidate: Any, baseline: Any) -> bool:
+    """Whether the candidate is one of several runs that the baseline is given as."""
+    if isinstance(baseline, (str, os.PathLike)) and Path(baseline).is_dir():
+        baseline = find_files(baseline)
+    return isinstance(baseline, (list, tuple)) and any(_is_same(run, candidate) for run in baseline)
 
 
 def _side(source: Any, reading: ReadingOptions, has_qrels: bool) -> _Side:
     """Scores or runs; several of a folder or a list are those of one system."""
     if isinstance(source, Scores):
-        source = averaged_facets(source)
         return _Side(name=_system_name(source), scores=source)
     is_path = isinstance(source, (str, os.PathLike))
-    if is_path and _holds_scores(Path(source), has_qrels):
-        scores = averaged_facets(read_scores(source))
-        return _Side(name=_system_name(scores), scores=scores)
+    called, file = split_name(source) if isinstance(source, str) else (None, source)
+    if is_path and _holds_scores(Path(file), has_qrels):
+        scores = read_scores(file)
+        return _Side(name=called or _system_name(scores), scores=scores)
     if is_path and Path(source).is_dir():
         reading = {**reading, "name_from": "file"}
         files = find_files(source)
@@ -193,13 +217,26 @@ def _side(source: Any, reading: ReadingOptions, has_qrels: bool) -> _Side:
 
 def _system_name(scores: Scores) -> str:
     systems = set(scores.run_info.get("system", ())) - {""}
-    return systems.pop() if len(scores.runs) > 1 and len(systems) == 1 else scores.runs[0]
+    is_one = len(systems) == 1 and (len(scores.runs) > 1 or bool(facets_of(scores)))
+    return systems.pop() if is_one else scores.runs[0]
+
+
+def _averaged(given: list[_Side]) -> list[_Side]:
+    """The sides with means over judges, which both must have: a level is no difference."""
+    held = {role: side.scores for role, side in zip(ROLES, given, strict=True)}
+    known = {role: own for role, own in held.items() if own is not None}
+    means = dict(zip(known, averaged_together(**known), strict=True))
+    return [replace(side, scores=means.get(role)) for role, side in zip(ROLES, given, strict=True)]
 
 
 def _of_files(files: Sequence[Path]) -> Scores:
     parts = []
     for path in files:
-        scores = averaged_facets(read_scores(path))
+        scores = read_scores(path)
+        if "judge" in facets_of(scores):
+            # Averaged one by one, builds would differ by their judges.
+            raise InputError(f"{path}: graded by judges: give one table of all builds instead")
+        scores = averaged_facets(scores)
         if len(scores.runs) != 1:
             raise InputError(f"{path}: expected the scores of one run, got {len(scores.runs)}")
         parts.append(replace(scores, runs=(base_name(path),), run_info={}))
@@ -224,13 +261,26 @@ def _holds_scores(path: Path, has_qrels: bool) -> bool:
             return "measure" in column_names(path, stream)
         if kind == "text" and names_documents(stream):
             return False
-        if is_log(head_of(stream)) or (kind == "text" and printed_by(stream) is not None):
-            return True
-        head = head_of(stream)
+        head, tool = head_of(stream), printed_by(stream) if kind == "text" else None
+    if has_qrels and tool == "ir_measures" and not _names_measure(head):
+        return False  # a run of three columns: topic, document, score
+    if tool is not None or is_log(head):
+        return True
     if kind == "json lines" and (b'"measure"' in head or b'"metrics"' in head):
         return True
     is_ranking = kind == "text" and len(head.split(b"\n")[0].split()) == 6
     return base_name(path).endswith(".csv") or not (has_qrels or is_ranking)
+
+
+def _names_measure(head: bytes) -> bool:
+    """Whether the second column of a file is a measure, by its first line."""
+    lines = (line.split() for line in head.splitlines() if not line.startswith(b"#"))
+    name = next((fields[1] for fields in lines if len(fields) > 1), b"").decode("utf-8", "replace")
+    try:
+        parse_measures(name)
+    except InputError:
+        return False
+    return True
 
 
 def _only_measure(given: Sequence[_Side]) -> str:
@@ -311,22 +361,54 @@ def _of_side(side: _Side, role: str, measures: Sequence[str], name: str) -> Scor
     return scores_in_order(chosen if len(chosen.runs) > 1 else replace(chosen, runs=(name,)))
 
 
-def _check_topics(baseline: Scores, candidate: Scores, missing: str) -> None:
-    for role, own, other in (("candidate", candidate, baseline), ("baseline", baseline, candidate)):
-        known = set(own.topics)
-        lacking = [topic for topic in other.topics if topic not in known]
-        if lacking:
-            who = counted(len(lacking), "topic")
-            raise InputError(f"the {role} lacks {who} of the other ({lacking[0]!r}): complete it")
-    absent = np.isnan(np.concatenate([baseline.values, candidate.values], axis=1)).sum(axis=1)
-    some_lack = (absent > 0) & (absent < len(baseline.runs) + len(candidate.runs))
-    if missing == "error" and some_lack.any():
-        topic = baseline.topics[int(np.argwhere(some_lack)[0][1])]
-        one = "one of the two has" if len(baseline.runs) + len(candidate.runs) == 2 else "some have"
-        raise InputError(
-            f"only {one} a score on topic {topic!r}: complete the other, or leave "
-            'such topics out with missing="skip"'
-        )
+def _on_same_topics(baseline: Scores, candidate: Scores, missing: Missing) -> tuple[Scores, Scores]:
+    """Both on the topics of either; what one lacks is 0, left out, or refused."""
+    sides = (baseline, candidate)
+    if baseline.topics != candidate.topics:
+        every = dict.fromkeys((*baseline.topics, *candidate.topics))
+        for role, side, other in zip(ROLES, sides, sides[::-1], strict=True):
+            lacking = len(every) - len(side.topics)
+            if missing == "error" and lacking:
+                topic = next(topic for topic in other.topics if topic not in set(side.topics))
+                raise InputError(
+                    f"the {role} lacks {counted(lacking, 'topic')} of the other ({topic!r}): "
+                    'complete it, or choose missing="zero" or missing="skip"'
+                )
+        baseline, candidate = _spread(baseline, every), _spread(candidate, every)
+    if missing == "error":
+        _check_complete(baseline, candidate)
+    if missing != "zero" or _leaves_out(baseline):
+        return baseline, candidate
+    return with_missing(baseline, missing), with_missing(candidate, missing)
+
+
+def _leaves_out(scores: Scores) -> bool:
+    """Whether topics without relevant documents were left out on purpose."""
+    return bool(scores.meta.get("settings", {}).get("no_relevant") == "skip")
+
+
+def _spread(scores: Scores, topics: Iterable[str]) -> Scores:
+    """The scores on more topics, without a value there."""
+    names = tuple(topics)
+    empty = np.full((len(scores.measures), len(scores.runs), len(names)), np.nan)
+    more = Scores(measures=scores.measures, runs=scores.runs, topics=names, values=empty)
+    return scores_in_order(replace(join_scores(scores, more), run_info=scores.run_info))
+
+
+def _check_complete(baseline: Scores, candidate: Scores) -> None:
+    absent = np.isnan(np.concatenate([baseline.values, candidate.values], axis=1))
+    if _leaves_out(baseline):
+        absent &= ~absent.all(axis=1, keepdims=True)
+    if not absent.any():
+        return
+    topic = baseline.topics[int(np.argwhere(absent.any(axis=1))[0][1])]
+    n_absent, n_runs = int(absent.any(axis=1).any(axis=0).sum()), absent.shape[1]
+    every = absent.all(axis=1).any()
+    who = "none has" if every else "only one of the two has" if n_runs == 2 else "only some have"
+    raise InputError(
+        f"{who} a score on topic {topic!r} ({counted(n_absent, 'topic')} like that): complete "
+        'them, or choose missing="zero" or missing="skip"'
+    )
 
 
 def _side_by_side(baseline: Scores, candidate: Scores, names: Sequence[str]) -> Scores:
@@ -340,15 +422,3 @@ def _side_by_side(baseline: Scores, candidate: Scores, names: Sequence[str]) -> 
         topic_info={**baseline.topic_info, **candidate.topic_info},
         meta=dict(zip(ROLES, map(with_hashes, (baseline.meta, candidate.meta)), strict=True)),
     )
-
-
-def _bounds(
-    baseline: Run, candidate: Run, qrels: Qrels, scores: Scores, recipes: Mapping[str, Recipe]
-) -> dict[str, DifferenceBounds]:
-    by_measure = {}
-    for measure, recipe in recipes.items():
-        first, second = scores.matrix(measure)
-        bounds = difference_bounds(baseline, candidate, qrels, recipe, second - first)
-        if bounds is not None:
-            by_measure[measure] = bounds
-    return by_measure

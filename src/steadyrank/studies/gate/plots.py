@@ -54,7 +54,7 @@ def draw_history(result: GateHistory, ax: Axes) -> None:
 
 def _draw_measure(result: GateHistory, ax: Axes, measure: str) -> None:
     gates = [
-        (place, gate["verdict"], row)
+        (place, row.get("verdict", gate["verdict"]), row)
         for place, gate in enumerate(result.gates, start=1)
         for row in gate["measures"]
         if row["measure"] == measure and row["total"] is not None

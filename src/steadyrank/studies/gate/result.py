@@ -5,19 +5,20 @@ gates of a project over time.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
+from steadyrank.errors import check_choice
+from steadyrank.measures.holes.asking import Ask
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.interval import Interval
 from steadyrank.words import counted
 
 Verdict = Literal["pass", "fail", "cannot tell", "holes"]
 Unsure = Literal["pass", "fail"]
+OnHoles = Literal["pass", "fail", "ask"]
 Unjudged = Literal["auto", "bounded", "not-relevant"]
 
-SPARSE = 0.5
-"""Where more than this share of what a measure sees of the baseline's ranking is unjudged, few
-judgments per query are meant to be all: its unjudged documents count as not relevant."""
+ROLES = ("baseline", "candidate")
 
 EXIT_CODES = {"pass": 0, "fail": 3, "cannot tell": 4, "holes": 4}
 """What `steadyrank gate` exits with."""
@@ -58,14 +59,23 @@ class GateRow:
     """Whether completions attain these, or only none lies beyond them."""
     n_unjudged: int | None = None
     """Unjudged documents that one of the runs ranks above the cutoff."""
-    unjudged: Literal["bounded", "not-relevant"] | None = None
-    """Whether they may take any grade, or count as not relevant; None without rankings."""
+    unjudged: Literal["bounded", "prior", "not-relevant"] | None = None
+    """Whether bounds or a prior decided what they do to the verdict, or they count as not relevant;
+    None without rankings."""
     unjudged_share: float | None = None
     """Of the documents of the baseline above the cutoff, those without a grade."""
+    is_certain: bool | None = None
+    """Whether no grades of unjudged documents change the verdict; None where not known."""
+    sweep: tuple[Outlook, ...] = ()
+    """The verdict by how likely unjudged documents are to be relevant, where it is not certain."""
+    judge_first: tuple[Ask, ...] = ()
+    """The documents that can change most, at most ten, where there are holes."""
     fragility: GateFragility | None = None
     """The topics that carry the side of the margin on which the difference lies."""
     losses: tuple[TopicLoss, ...] = ()
     """The topics that lost most, at most ten, the worst first."""
+    outlier: TopicLoss | None = None
+    """The worst of them, if it lost far more than any other topic changed."""
     decided_after: int | None = None
     """Topics after which the verdict was reached, where they are taken one after another."""
     method: str
@@ -75,6 +85,17 @@ class GateRow:
     def name(self) -> str:
         """The measure, and the segment if it is of one."""
         return self.measure if self.segment is None else f"{self.measure}, {self.segment}"
+
+
+class Outlook(NamedTuple):
+    """What would be said if so many of the unjudged documents were relevant."""
+
+    ratio: float
+    """What the chances of judged documents at these ranks are multiplied by."""
+    share: float
+    """Of the unjudged documents, relevant ones to be expected."""
+    difference: float
+    verdict: Verdict
 
 
 class GateFragility(NamedTuple):
@@ -129,20 +150,45 @@ class GateResult(Framed):
     alpha."""
     guards_breakage: bool = False
     """Whether the lower limits allow for one more topic, at the lowest possible difference."""
+    judges: tuple[str, ...] = ()
+    """Who graded both, where it is known: the verdict is about these alone."""
     is_ranking_lost: bool = False
     """Whether the ranking behind kept scores is not at hand: holes cannot be looked for."""
     n_runs: tuple[int, int] = (1, 1)
     """Of the baseline and of the candidate: more than one where these are systems that vary."""
     is_rebuild: bool = False
     """Whether the margins are what builds of the baseline differ by."""
+    reversed_topics: frozenset[str] = frozenset()
+    """Where the candidate has the documents of the baseline from last to first."""
     seed: int | None = None
     """Of the order of topics, where they are taken one after another."""
     history: GateHistory | None = None
 
-    def exit_code(self, unsure: Unsure | None = None) -> int:
-        """0 pass, 3 fail, 4 cannot tell or holes; or what `unsure` makes of the last two."""
-        code = EXIT_CODES[self.verdict]
-        return EXIT_CODES[unsure] if code == 4 and unsure is not None else code
+    @property
+    def passed(self) -> bool:
+        """Whether the verdict is "pass"."""
+        return self.verdict == "pass"
+
+    def exit_code(self, unsure: Unsure | None = None, on_holes: OnHoles | None = None) -> int:
+        """0 pass, 3 fail, 4 cannot tell or holes.
+
+        `unsure` makes "cannot tell" a pass or a fail, `on_holes` holes ("ask" leaves these);
+        neither makes a pass of a candidate that is significantly worse on a measure left open.
+        """
+        for what, way, ways in (("unsure", unsure, Unsure), ("on_holes", on_holes, OnHoles)):
+            if way is not None:
+                check_choice(f"value of {what}", way, get_args(ways))
+        meant = {"cannot tell": unsure, "holes": on_holes}.get(self.verdict)
+        if meant is None or meant == "ask" or (meant == "pass" and self._is_worse):
+            return EXIT_CODES[self.verdict]
+        return EXIT_CODES[meant]
+
+    @property
+    def _is_worse(self) -> bool:
+        """Whether a row that is open, and counts, is significantly worse as observed."""
+        rows = [row for row in self.measures if row.verdict != "pass"]
+        rows += [row for row in self.segments if row.verdict == "holes"]
+        return any(row.pvalue_fail < self.alpha for row in rows)
 
     def caption(self) -> str:
         """The verdict, and on what."""
@@ -158,7 +204,10 @@ class GateResult(Framed):
         return [{key: row[key] for key in row if key not in ONLY_JSON} for row in every]
 
 
-ONLY_JSON = ("unjudged", "unjudged_share", "losses", "decided_after")
+ONLY_JSON = (
+    *("unjudged", "unjudged_share", "certain", "sweep", "judge_first", "losses", "outlier"),
+    "decided_after",
+)
 """Keys of a row that the frame and CSV lack."""
 
 
@@ -166,8 +215,10 @@ def row_json(row: GateRow) -> dict[str, Any]:
     """A row under its keys."""
     keys = [key for key in GateRow.__dataclass_fields__ if key != "segment"]
     segment = {} if row.segment is None else {"segment": row.segment}
-    found = {key: getattr(row, key) for key in keys}
-    found["losses"] = [loss._asdict() for loss in row.losses]
+    found = {key.replace("is_certain", "certain"): getattr(row, key) for key in keys}
+    found["outlier"] = row.outlier and row.outlier._asdict()
+    for key in ("sweep", "judge_first", "losses"):
+        found[key] = [one._asdict() for one in found[key]]
     return segment | found | {"fragility": row.fragility and row.fragility._asdict()}
 
 
@@ -199,10 +250,10 @@ class GateHistory(Framed):
         return f"{counted(len(self.gates), 'gate')} since {self.gates[0]['date']}"
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary per gate and measure."""
+        """One dictionary per gate and measure; `gate` is the verdict of the whole gate."""
         common = ("date", "baseline", "candidate", "sha256", "verdict")
         return [
-            {key: gate[key] for key in common} | row
+            {key: gate[key] for key in common} | row | {"gate": gate["verdict"]}
             for gate in self.gates
             for row in gate["measures"]
         ]

@@ -7,11 +7,12 @@ intervals: the candidate passes, fails, or the data are not sufficient to say.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, Unpack, get_args
+from typing import Any, Unpack, get_args
 
 import numpy as np
 
@@ -25,22 +26,24 @@ from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.measures.names import Measure
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.betting import SequentialDifference
-from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.stats.pairs.fragility import carried
-from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW
+from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.stats.pairs.topic_design import MeanDifference, unseen_share
 from steadyrank.stats.planning.needed_topics import needed_topics
-from steadyrank.studies.gate.fits import Fit, Part, losses_of, make_parts, means_of, rebuilt_rows
-from steadyrank.studies.gate.history import add_to_history
-from steadyrank.studies.gate.inputs import Pair, read_pair
-from steadyrank.studies.gate.result import (
-    SPARSE,
-    GateFragility,
-    GateResult,
-    GateRow,
-    Unjudged,
-    Verdict,
+from steadyrank.studies.gate.fits import (
+    Fit,
+    Part,
+    losses_of,
+    make_parts,
+    means_of,
+    outlier_of,
+    pvalues_of,
+    rebuilt_rows,
 )
+from steadyrank.studies.gate.history import recorded
+from steadyrank.studies.gate.inputs import Pair, read_pair
+from steadyrank.studies.gate.result import GateFragility, GateResult, GateRow, Unjudged, Verdict
+from steadyrank.studies.gate.unjudged import Look, look_at
 from steadyrank.words import counted
 
 FEWEST = 10
@@ -65,6 +68,7 @@ def gate(
     rebuild: bool = False,
     sequential: bool = False,
     history: PathLike | None = None,
+    publish: Callable[[GateResult], object] | None = None,
     topic_info: PathLike | None = None,
     cluster_from: str | None = None,
     missing: Missing = "error",
@@ -78,8 +82,8 @@ def gate(
 
     The verdict is "pass" if the lower limit of candidate - baseline is above -margin on every
     measure; "fail" if on some measure, or in some segment, the candidate is significantly worse
-    and its difference is beyond the margin; "holes" if unjudged documents could change the
-    verdict; and otherwise "cannot tell".
+    and its difference is beyond the margin; "holes" if the verdict depends on how many unjudged
+    documents are relevant; and otherwise "cannot tell".
 
     Parameters
     ----------
@@ -102,10 +106,10 @@ def gate(
         Probability of passing a candidate that is worse by the margin, and of failing one that is
         not worse.
     unjudged : str
-        "bounded": a verdict that some grades of unjudged documents would change is "holes".
-        "not-relevant": unjudged documents count as not relevant, as the measures have it.
-        "auto": the latter for measures by which more than half of what they see of the baseline's
-        ranking is unjudged, as with one or few judgments per query; the former elsewhere.
+        "auto": a verdict that no grades of unjudged documents change is certain; another one
+        stands if it is the same however likely these documents are to be relevant (see Notes),
+        and is "holes" if not. "bounded": it is "holes" unless it is certain. "not-relevant":
+        unjudged documents count as not relevant, as the measures have it.
     guard_breakage : bool
         Add one topic at the lowest possible difference to the lower limits: from the highest score
         at hand to 0. A change that ruins a few queries, none of which is here, then rarely passes.
@@ -118,6 +122,8 @@ def gate(
         the gate may be repeated as topics are judged, and stopped when it is decided.
     history : path, optional
         A folder that keeps one line per gate, and the difference from its first baseline.
+    publish : callable, optional
+        Is given the result before it is kept in the history: if that raises, no gate is recorded.
     topic_info, cluster_from : optional
         As in `evaluate`. Clusters widen intervals, weights make means weighted.
     missing, no_relevant, ties : str
@@ -138,7 +144,7 @@ def gate(
     Notes
     -----
     Limits are one-sided, each at level alpha: mean ± t s with Student's t and cluster-robust
-    standard errors s, or with Hall's correction for skewness where that is more conservative.
+    standard errors s, where t is corrected for skewness as in `compare`.
     That every measure must pass requires no correction (an intersection-union test). Failing on
     any of several measures and segments does: these tests are corrected together by Holm's
     method, and so are the passes of the segments. A segment that cannot tell does not hold up the
@@ -155,6 +161,14 @@ def gate(
     The verdict is about other topics of the same population, not about other documents. Failing
     tests that the candidate is worse at all; that its loss exceeds the margin is an estimate.
 
+    Unjudged documents count as not relevant in all figures. `lowest` and `highest` are between what
+    the mean difference lies over all grades that they could have (`holes` has the proofs); the
+    verdict is certain if it is the same at these ends and between them. Otherwise their grades are
+    drawn from a logistic law in the logarithm of a document's best rank, fitted on the judged
+    documents of both rankings, with its chances times 0, 0.1, 0.3 and 1; completions are pooled by
+    Rubin's rules, and `sweep` has the verdicts. The law requires 10 relevant and 10 other judged
+    documents: judgments that name relevant documents alone have no such law.
+
     Fewer than 10 topics are refused. `rare_breakage` is the share 1 - alpha^(1/n) of broken topics
     of which n topics show none with probability alpha; if all differences are equal but not 0,
     the limits allow for it.
@@ -163,8 +177,8 @@ def gate(
     ----------
     - Berger (1982). Multiparameter hypothesis testing and acceptance sampling. Technometrics.
       doi:10.1080/00401706.1982.10487790
-    - Hall (1992). On the removal of skewness by transformation. JRSS B.
-      doi:10.1111/j.2517-6161.1992.tb01876.x
+    - Johnson (1978). Modified t tests and confidence intervals for asymmetrical populations. JASA.
+      doi:10.1080/01621459.1978.10480051
     - Waudby-Smith & Ramdas (2024). Estimating means of bounded random variables by betting. JRSS B.
       doi:10.1093/jrsssb/qkad009
     - Pustejovsky & Tipton (2018). Small-sample methods for cluster-robust variance estimation and
@@ -206,23 +220,25 @@ def gate(
         reading=reading_options,
     )
     by_name = dict(zip(pair.scores.measures, margins.values(), strict=True))
+    _check_margins(pair, by_name)
     _check_design(pair, rebuild=rebuild, sequential=sequential, guard_breakage=guard_breakage)
     parts = make_parts(
         pair,
         by_name,
         by=by,
         guards_breakage=guard_breakage,
-        bounded={name: _is_bounded(pair, name, unjudged) for name in pair.unjudged},
         order=_order(pair.scores, seed) if sequential else None,
         alpha=alpha,
     )
     if rebuild:
         rows = rebuilt_rows(parts, alpha)
+        _check_enough(rows, [row.n_topics for row in rows])
         draws = [float(row.n_topics) for row in rows]
     else:
         fits = [part.fit(part.scores[1] - part.scores[0]) for part in parts]
-        _check_enough(parts, fits)
-        rows = _rows(parts, fits, alpha, pair)
+        _check_enough(parts, [fit.observed.n_topics for fit in fits])
+        looks = look_at(parts, fits, pair.holes, unjudged=unjudged, alpha=alpha, seed=seed)
+        rows = _rows(parts, fits, looks, alpha, pair)
         draws = [fit.observed.draws for fit in fits]
     clusters = cluster_codes(pair.scores)
     result = GateResult(
@@ -240,13 +256,18 @@ def gate(
         rare_breakage=unseen_share(min(draws[: len(by_name)]), alpha),
         guards_breakage=guard_breakage,
         is_ranking_lost=pair.is_ranking_lost,
+        judges=pair.judges,
+        reversed_topics=pair.reversed_topics,
         n_runs=pair.n_runs,
         is_rebuild=rebuild,
         seed=seed if sequential else None,
     )
-    if history is None:
-        return result
-    return replace(result, history=add_to_history(history, pair.scores, result))
+    kept = contextlib.nullcontext() if history is None else recorded(history, pair, result)
+    with kept as gates:
+        result = replace(result, history=gates)
+        if publish is not None:
+            publish(result)
+    return result
 
 
 def _margins(measures: Any, margin: float | None) -> dict[str, float]:
@@ -310,73 +331,34 @@ def _order(scores: Scores, seed: int) -> np.ndarray:
     return np.argsort(np.argsort(np.array(keys, object)))
 
 
-def _check_enough(parts: Sequence[Part], fits: Sequence[Fit]) -> None:
+def _check_enough(rows: Sequence[Part | GateRow], sizes: Sequence[int]) -> None:
     """Refuse a measure with too few topics; a segment with too few holds nothing up."""
-    for part, fit in zip(parts, fits, strict=True):
-        n = fit.observed.n_topics
-        if part.segment is None and n < FEWEST:
+    for row, n in zip(rows, sizes, strict=True):
+        if row.segment is None and n < FEWEST:
             raise InputError(
-                f"{part.measure}: both have scores on {counted(n, 'topic')}, and a gate requires "
+                f"{row.measure}: both have scores on {counted(n, 'topic')}, and a gate requires "
                 f"at least {FEWEST}: judge more topics"
             )
 
 
-def _is_bounded(pair: Pair, measure: str, unjudged: Unjudged) -> bool:
-    is_sparse = pair.unjudged[measure] > SPARSE
-    return unjudged == "bounded" or (unjudged == "auto" and not is_sparse)
+def _check_margins(pair: Pair, margins: Mapping[str, float]) -> None:
+    """Refuse a margin that no loss could exceed."""
+    for name, margin in margins.items():
+        values = pair.scores.matrix(name)
+        if margin >= 1.0 and not (values < 0.0).any() and not (values > 1.0).any():
+            raise InputError(
+                f"a margin of {margin:g} excludes no loss of {name}, which lies between 0 and 1: "
+                "give one below 1"
+            )
 
 
-def _rows(parts: Sequence[Part], fits: Sequence[Fit], alpha: float, pair: Pair) -> list[GateRow]:
-    pvalues = _pvalues(parts, fits)
-    verdicts = _verdicts(parts, fits, pvalues, alpha)
-    ends = _at_the_bounds(parts, fits)
-    for at_end in ends:
-        bounded = zip(parts, fits, at_end, strict=True)
-        fits_there = [end if part.is_bounded else fit for part, fit, end in bounded]
-        turned = _verdicts(parts, fits_there, _pvalues(parts, fits_there), alpha)
-        verdicts = [
-            "holes" if part.is_bounded and own != "cannot tell" and own != other else own
-            for part, own, other in zip(parts, verdicts, turned, strict=True)
-        ]
+def _rows(
+    parts: Sequence[Part], fits: Sequence[Fit], looks: Sequence[Look], alpha: float, pair: Pair
+) -> list[GateRow]:
+    pvalues = (column.tolist() for column in pvalues_of(parts, fits))
     n_segments = sum(part.segment is not None for part in parts)
-    every = zip(parts, fits, verdicts, *(column.tolist() for column in pvalues), *ends, strict=True)
+    every = zip(parts, fits, looks, *pvalues, strict=True)
     return [_row(*one, n_segments=n_segments, alpha=alpha, pair=pair) for one in every]
-
-
-def _at_the_bounds(parts: Sequence[Part], fits: Sequence[Fit]) -> tuple[list[Fit], list[Fit]]:
-    """The fits with the lowest and with the highest differences; as they are where not known."""
-    lowest, highest = [], []
-    for part, fit in zip(parts, fits, strict=True):
-        lowest.append(fit if part.lowest is None else part.fit(part.lowest))
-        highest.append(fit if part.highest is None else part.fit(part.highest))
-    return lowest, highest
-
-
-def _pvalues(parts: Sequence[Part], fits: Sequence[Fit]) -> tuple[np.ndarray, np.ndarray]:
-    """Of not being worse by the margin, and of being worse; corrected as the verdicts need it."""
-    not_worse = np.array(
-        [fit.guarded.pvalue_above(-part.margin) for part, fit in zip(parts, fits, strict=True)]
-    )
-    is_segment = np.array([part.segment is not None for part in parts])
-    not_worse[is_segment] = adjust(not_worse[is_segment], "holm")
-    worse = adjust([fit.observed.pvalue_below(0.0) for fit in fits], "holm")
-    return not_worse, worse
-
-
-def _verdicts(
-    parts: Sequence[Part], fits: Sequence[Fit], pvalues: tuple[np.ndarray, np.ndarray], alpha: float
-) -> list[Verdict]:
-    """Pass, fail or cannot tell; never both, as passing puts the difference above -margin."""
-    verdicts: list[Verdict] = []
-    for part, fit, not_worse, worse in zip(parts, fits, *pvalues, strict=True):
-        # Where no topic has changed, a margin of 0 lets the candidate pass.
-        if not_worse < alpha or fit.guarded.flag == NO_DIFFERENCE:
-            verdicts.append("pass")
-        elif worse < alpha and fit.observed.mean < -part.margin:
-            verdicts.append("fail")
-        else:
-            verdicts.append("cannot tell")
-    return verdicts
 
 
 def _overall(rows: Sequence[GateRow]) -> Verdict:
@@ -392,11 +374,9 @@ def _overall(rows: Sequence[GateRow]) -> Verdict:
 def _row(
     part: Part,
     both: Fit,
-    verdict: Verdict,
+    look: Look,
     pvalue_pass: float,
     pvalue_fail: float,
-    lowest: Fit,
-    highest: Fit,
     *,
     n_segments: int,
     alpha: float,
@@ -404,7 +384,8 @@ def _row(
 ) -> GateRow:
     baseline, candidate = means_of(part)
     fit, tail = both.observed, alpha if part.segment is None else alpha / n_segments
-    bounds = pair.bounds.get(part.measure)
+    verdict, holes = look.verdict, pair.holes.get(part.measure)
+    bounded = None if part.lowest is None else holes
     return GateRow(
         measure=part.measure,
         margin=part.margin,
@@ -421,23 +402,21 @@ def _row(
         pvalue_fail=pvalue_fail,
         verdict=verdict,
         topics_needed=_topics_needed(part, fit, alpha) if verdict == "cannot tell" else None,
-        lowest=None if bounds is None else lowest.observed.mean,
-        highest=None if bounds is None else highest.observed.mean,
-        bounds=None if bounds is None else "exact" if bounds.is_exact else "outer",
-        n_unjudged=None if bounds is None or part.segment is not None else bounds.n_documents,
-        unjudged=_how_counted(part, pair),
-        unjudged_share=pair.unjudged.get(part.measure),
+        lowest=None if bounded is None else part.mean_at(0.0),
+        highest=None if bounded is None else part.mean_at(1.0),
+        bounds=None if bounded is None else "exact" if bounded.is_exact else "outer",
+        n_unjudged=None if bounded is None or part.segment is not None else bounded.n_unjudged,
+        unjudged=None if holes is None else look.how,
+        unjudged_share=None if holes is None else holes.share,
+        is_certain=None if bounded is None else look.is_certain,
+        sweep=look.sweep,
+        judge_first=bounded.to_judge() if bounded is not None and verdict == "holes" else (),
         fragility=_fragility(part),
         losses=losses_of(part),
+        outlier=outlier_of(part),
         decided_after=_decided_after(part, fit, verdict, pvalue_pass, pvalue_fail, alpha),
         method=fit.method,
     )
-
-
-def _how_counted(part: Part, pair: Pair) -> Literal["bounded", "not-relevant"] | None:
-    if part.measure not in pair.unjudged:
-        return None
-    return "bounded" if part.is_bounded else "not-relevant"
 
 
 def _fragility(part: Part) -> GateFragility | None:

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
+import numpy as np
+
+from steadyrank.data.facets import judges_words
 from steadyrank.present.cells import name
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, Finding, TableSpec, View
 from steadyrank.stats.pairs.topic_design import unseen_share
 from steadyrank.studies.gate.result import (
-    SPARSE,
     GateHistory,
     GateResult,
     GateRow,
+    OnHoles,
+    Outlook,
     Unsure,
     row_json,
 )
-from steadyrank.words import by_number, counted, level_words, listed, number_word, some
+from steadyrank.visible import escaped
+from steadyrank.words import by_number, counted, level_words, number_word, some
 
 ENOUGH = 300
 """Topics from which on the output does not say what share of them may be broken unseen."""
@@ -36,13 +42,11 @@ SIGNS = {"pass": "✅", "fail": "❌", "cannot tell": "❔", "holes": "🕳️"}
 def findings(result: GateResult) -> list[Finding]:
     """The verdict, what has added up, what would settle it, and what no topic shows."""
     rows = _deciding(result)
-    said = [_verdict(result, rows), *_drift(result), *_served(result), *_unjudged(result)]
-    said += _decided(result, rows)
+    said = [_verdict(result, rows), *_judges(result), *_outlier(result)]
+    said += [*_drift(result), *_served(result), *_unjudged(result, rows), *_decided(result, rows)]
     if result.is_ranking_lost and result.unjudged != "not-relevant":
         text = "A ranking is not at hand: whether unjudged documents could change it is unknown."
         said.append(Finding("gate.ranking_lost", text))
-    if result.verdict == "fail" and not result.is_rebuild:
-        said += _beyond(rows)
     if result.verdict == "cannot tell" and result.seed is None:
         said += _settled(rows)
     said += _carried(result, rows)
@@ -58,27 +62,74 @@ def findings(result: GateResult) -> list[Finding]:
     return said
 
 
-def _unjudged(result: GateResult) -> list[Finding]:
-    """How documents without a grade were counted, where judgments are sparse or have holes."""
+def _unjudged(result: GateResult, rows: list[GateRow]) -> list[Finding]:
+    """What the verdict takes unjudged documents for, where it is not certain."""
+    said = []
+    swept = [row for row in rows if row.sweep]
+    if swept and result.verdict == "holes":
+        said.append(_turns(swept[0]))
+    elif swept:
+        row = min(swept, key=lambda row: row.sweep[-1].share)
+        text = (
+            f"That holds if up to {_share(row.sweep[-1])} of the {_n_documents(row)} are relevant."
+        )
+        said.append(Finding("gate.prior", text, {"share": row.sweep[-1].share}))
     if result.verdict == "holes":
-        text = "Judge these documents, or count them as not relevant: --unjudged not-relevant."
-        return [Finding("gate.unjudged", text)]
-    sparse = [row for row in result.measures if _is_sparse(row)]
-    if result.unjudged != "auto" or not sparse:
-        return []
-    names = "" if len(sparse) == len(result.measures) else f" ({some([r.measure for r in sparse])})"
-    share = max(row.unjudged_share or 0.0 for row in sparse)
-    text = (
-        f"Unjudged documents count as not relevant{names}: {share:.0%} of the baseline's have no "
-        "grade (--unjudged bounded: bounds)."
-    )
-    return [
-        Finding("gate.unjudged", text, {"share": share, "measures": [r.measure for r in sparse]})
+        first = [ask for row in rows for ask in row.judge_first]
+        names = ", ".join(f"{ask.document} (topic {ask.topic})" for ask in first[:3])
+        text = (
+            f"Judge first: {names}. `steadyrank holes` with --ask 50 lists more." if first else ""
+        )
+        text = text or "Judge these documents, or count them as not relevant."
+        said.append(Finding("gate.unjudged", text, {"n": len(first)}))
+    plain = [
+        row
+        for row in result.measures
+        if row.unjudged == "not-relevant" and row.unjudged_share and not row.is_certain
     ]
+    if result.unjudged == "auto" and plain:
+        share = max(row.unjudged_share or 0.0 for row in plain)
+        names = some([row.measure for row in plain])
+        text = (
+            f"Unjudged documents count as not relevant by {names}: the data do not say how likely "
+            f"they are to be relevant ({share:.0%} of the baseline's)."
+        )
+        values = {"share": share, "measures": [row.measure for row in plain]}
+        said.append(Finding("gate.unjudged", text, values))
+    return said
 
 
-def _is_sparse(row: GateRow) -> bool:
-    return row.unjudged == "not-relevant" and (row.unjudged_share or 0.0) > SPARSE
+def _turns(row: GateRow) -> Finding:
+    """The verdicts by the share of relevant documents among the unjudged."""
+    changes = [
+        one
+        for before, one in zip((None, *row.sweep), row.sweep, strict=False)
+        if before is None or before.verdict != one.verdict
+    ]
+    words = [f"{one.verdict} with {_share(one)}" for one in changes]
+    text = f"It depends on how many are relevant: {', '.join(words)}."
+    return Finding("gate.prior", text, {"sweep": [one._asdict() for one in row.sweep]})
+
+
+def _share(one: Outlook) -> str:
+    return f"{one.share:.1%}" if 0.0 < one.share < 0.1 else f"{one.share:.0%}"
+
+
+def _n_documents(row: GateRow) -> str:
+    return counted(row.n_unjudged or 0, "unjudged document", form=",")
+
+
+def _outlier(result: GateResult) -> list[Finding]:
+    """A topic that lost far more than any other changed, whatever the verdict."""
+    found = [(row.outlier, row) for row in result.measures if row.outlier is not None]
+    if not found:
+        return []
+    loss, row = min(found, key=lambda one: one[0].difference)
+    text = f"Topic {loss.topic} lost {-loss.difference:.2f} {row.measure}, far more than any other"
+    is_reversed = loss.topic in result.reversed_topics
+    text += ": its ranking is reversed." if is_reversed else "."
+    values = {"measure": row.measure, **loss._asdict(), "reversed": is_reversed}
+    return [Finding("gate.outlier", text, values)]
 
 
 def _carried(result: GateResult, rows: list[GateRow]) -> list[Finding]:
@@ -117,21 +168,30 @@ def _verdict(result: GateResult, rows: list[GateRow]) -> Finding:
         what = f"{row.name} {signed(row.difference)}"
         clause = f"{what}: {where} ±{row.margin:.4f}, what a further build differs by ({builds})"
     elif result.verdict == "pass":
-        clause = f"{what}: any loss is below the margin of {row.margin:g}"
+        # Of several measures, each may have documents of its own: the sentence is about all.
+        is_certain = all(row.is_certain for row in rows) and row.n_unjudged
+        whatever = f", whatever the grades of {_n_documents(row)}" if is_certain else ""
+        loss = f"a loss of more than {row.margin:g}" if row.margin else "any loss"
+        clause = f"{what}: {loss} is excluded{whatever}"
     elif result.verdict == "fail":
-        clause = f"{what}: significantly worse, beyond the margin of {row.margin:g}"
+        is_shown = row.interval.high < -row.margin
+        how = "shown" if is_shown else "estimated, not shown"
+        clause = f"{what}: worse; a loss beyond {row.margin:g} is {how}"
     elif result.verdict == "holes":
+        ends = _ends((row.lowest or 0.0, row.highest or 0.0), " and ")
         clause = (
-            "unjudged documents could change the verdict: "
-            f"{row.name} {signed(row.difference)} may be "
-            f"{_ends((row.lowest or 0.0, row.highest or 0.0))}"
+            f"{row.name} {signed(row.difference)}, but between {ends} once "
+            f"{_n_documents(row)} are judged"
+            if row.n_unjudged
+            else f"{row.name} {signed(row.difference)}, but between {ends} by grades of documents "
+            "that nobody judged"
         )
     elif row.n_clusters < 2:
         clause = f"{row.name} has too few topics for a verdict ({counted(row.n_topics, 'topic')})"
     elif row.difference < -row.margin:
-        clause = f"{what}: beyond the margin of {row.margin:g}, but not significantly worse"
+        clause = f"{what}: the loss exceeds {row.margin:g}, but may be chance"
     else:
-        clause = f"{what}: a loss beyond the margin of {row.margin:g} is not excluded"
+        clause = f"{what}: a loss of more than {row.margin:g} is possible"
     others = len(rows) - 1
     more = f"; so {by_number(others, 'is', 'are')} {counted(others, 'other row')}" if others else ""
     values = {
@@ -139,7 +199,16 @@ def _verdict(result: GateResult, rows: list[GateRow]) -> Finding:
         "verdict": result.verdict,
         "n_rows": len(rows),
     }
-    return Finding("gate.verdict", f"{result.verdict.upper()}: {clause}{more}.", values)
+    by = f" (by {result.judges[0]} alone)" if len(result.judges) == 1 else ""
+    return Finding("gate.verdict", f"{result.verdict.upper()}: {clause}{more}{by}.", values)
+
+
+def _judges(result: GateResult) -> list[Finding]:
+    """Whose view the verdict is."""
+    if not result.judges:
+        return []
+    text = f"This is {judges_words(result.judges)}."
+    return [Finding("gate.judges", text, {"judges": list(result.judges)})]
 
 
 def signed(value: float, digits: int = 4) -> str:
@@ -153,21 +222,6 @@ def signed(value: float, digits: int = 4) -> str:
 
 def _ends(ends: Any, between: str = " to ") -> str:
     return f"{signed(ends[0])}{between}{signed(ends[1])}"
-
-
-def _beyond(rows: list[GateRow]) -> list[Finding]:
-    """What was tested is being worse at all: is a loss beyond the margin shown, or estimated?"""
-    said = []
-    for what, is_shown, words in (
-        ("beyond", True, "By its limits it loses more than {}."),
-        ("estimate", False, "That it loses more than {} is an estimate."),
-    ):
-        chosen = [row for row in rows if (row.interval.high < -row.margin) == is_shown]
-        if chosen:
-            margins = listed([f"{row.margin:g} on {row.name}" for row in chosen])
-            values = {"rows": [row.name for row in chosen]}
-            said.append(Finding(f"gate.{what}", words.format(margins), values))
-    return said
 
 
 def _settled(rows: list[GateRow]) -> list[Finding]:
@@ -266,9 +320,8 @@ def _as(name: str, role: str) -> str:
 
 
 def _has_holes(result: GateResult) -> bool:
-    """Whether bounds are shown: not where judgments are sparse, as they are wide there."""
-    hidden = result.unjudged == "auto"
-    return any(row.n_unjudged and not (hidden and _is_sparse(row)) for row in result.measures)
+    """Whether bounds are shown."""
+    return any(row.n_unjudged for row in result.measures)
 
 
 ROWS = TableSpec(
@@ -318,6 +371,7 @@ def fields(result: GateResult) -> dict[str, Any]:
         **picked(result, "verdict alpha"),
         "sentence": _verdict(result, _deciding(result)).text,
         **picked(result, "baseline candidate n_topics n_clusters unjudged weighted=is_weighted"),
+        **({"judges": list(result.judges)} if result.judges else {}),
         **picked(result, "rare_breakage guard_breakage=guards_breakage rebuild=is_rebuild seed"),
         "runs_per_side": list(result.n_runs),
         "sequential": result.seed is not None,
@@ -361,6 +415,7 @@ def chat_line(result: GateResult) -> str:
 
 
 def _cut(text: str, most: int) -> str:
+    text = escaped(text)
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
@@ -370,10 +425,12 @@ def summary_markdown(result: GateResult) -> str:
     return f"{heading}\n{gate_text(result, 'markdown')}"
 
 
-def junit_xml(result: GateResult, unsure: Unsure | None = None) -> str:
+def junit_xml(
+    result: GateResult, unsure: Unsure | None = None, on_holes: OnHoles | None = None
+) -> str:
     """A test report: one case per measure and segment, as continuous integration reads them."""
     rows = (*result.measures, *result.segments)
-    cases = [_case(row, unsure) for row in rows]
+    cases = [_case(row, result.alpha, {"cannot tell": unsure, "holes": on_holes}) for row in rows]
     failed = sum("<failure" in case for case in cases)
     skipped = sum("<skipped" in case for case in cases)
     return (
@@ -384,7 +441,7 @@ def junit_xml(result: GateResult, unsure: Unsure | None = None) -> str:
     )
 
 
-def _case(row: GateRow, unsure: Unsure | None) -> str:
+def _case(row: GateRow, alpha: float, meant: Mapping[str, str | None]) -> str:
     text = _plain(
         f"{row.verdict}: difference {row.difference:+.6f}, limits {row.interval.low:+.6f} to "
         f"{row.interval.high:+.6f}, margin {row.margin:g}"
@@ -394,7 +451,8 @@ def _case(row: GateRow, unsure: Unsure | None) -> str:
         return f"{opening}/>\n"
     # A segment that cannot tell holds nothing up; holes in one do, as the exit code has it.
     holds_nothing_up = row.verdict == "cannot tell" and row.segment is not None
-    if row.verdict != "fail" and (unsure == "pass" or holds_nothing_up):
+    is_let_through = meant.get(row.verdict) == "pass" and not row.pvalue_fail < alpha
+    if holds_nothing_up or is_let_through:
         return f"{opening}><skipped message={quoteattr(text)}/></testcase>\n"
     lost = "".join(
         f"\n{loss.topic}: {loss.baseline:.4f} to {loss.candidate:.4f}" for loss in row.losses
@@ -434,9 +492,16 @@ def _history_findings(history: GateHistory) -> list[Finding]:
     return [*said, Finding("history.served", f"{served}{advice}.", {"n_candidates": n})]
 
 
+def _history_rows(history: GateHistory) -> list[dict[str, Any]]:
+    """Of a gate on several measures, the verdict of the whole stands once."""
+    rows = history.rows()
+    firsts = np.cumsum([0, *(len(gate["measures"]) for gate in history.gates)])[:-1]
+    return [row if n in firsts else {**row, "gate": ""} for n, row in enumerate(rows)]
+
+
 GATES = TableSpec(
     id="history",
-    rows=GateHistory.rows,
+    rows=_history_rows,
     columns=(
         Col("date", form=lambda row: name(row["date"][:16].replace("T", " "))),
         Col("candidate", form="name"),
@@ -446,6 +511,7 @@ GATES = TableSpec(
         Col("total", "since the first", "change"),
         Col("total_interval", "limits", "change"),
         Col("verdict", form="name"),
+        Col("gate", form="name", when=lambda history: len(history.gates[-1]["measures"]) > 1),
     ),
     caption="Differences from the gate's own baseline and from the first one; limits of the latter "
     "hold over all nights together.",
@@ -465,5 +531,5 @@ HISTORY = View(
 def history_text(history: GateHistory, form: str, **looks: Any) -> str:
     """The view of a history in one of the formats, or its line."""
     if form == "line":
-        return f"{_history_findings(history)[0].text}\n"
+        return f"{escaped(_history_findings(history)[0].text)}\n"
     return HISTORY.text(history, form, **looks)

@@ -24,11 +24,11 @@ from scipy.special import ndtri, stdtr, stdtrit
 from steadyrank.compute.executors import Progress, map_in_order, workers
 from steadyrank.compute.random import block_stream, blocks_of
 from steadyrank.data.order import order_by_name
+from steadyrank.measures.holes import bound_kernels
+from steadyrank.measures.holes.lists import CellEntries, Lists
+from steadyrank.measures.holes.measures import HoledMeasure, Rankings, make_rankings
 from steadyrank.measures.scoring import Recipe
 from steadyrank.stats.pairs.result import CONSTANT
-from steadyrank.studies.holes import bound_kernels
-from steadyrank.studies.holes.lists import CellEntries, Lists
-from steadyrank.studies.holes.measures import HoledMeasure, Rankings, make_rankings
 from steadyrank.studies.holes.prior import PooledDocuments, Prior, check_prior, make_pool
 
 BLOCK = 20

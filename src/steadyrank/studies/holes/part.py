@@ -9,9 +9,9 @@ import numpy as np
 from steadyrank.data.scores import mean_of_present
 from steadyrank.errors import InputError
 from steadyrank.measures.check import DEPTHS
+from steadyrank.measures.holes.measures import parse_holed
 from steadyrank.present.view import Finding
 from steadyrank.stats.run_means import SAME_MEAN, other_first
-from steadyrank.studies.holes.measures import parse_holed
 from steadyrank.studies.holes.result import DECIDED, HolesPair, HolesResult
 from steadyrank.studies.holes.study import holes
 from steadyrank.studies.holes.view import VIEW

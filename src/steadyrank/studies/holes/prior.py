@@ -25,16 +25,14 @@ from typing import NamedTuple
 import numpy as np
 
 from steadyrank.data.order import places_by_name
-from steadyrank.studies.holes.lists import Lists
+from steadyrank.measures.holes.lists import Lists
+from steadyrank.stats.logistic import fit_logistic
 
 FEWEST_VOUCHING = 2
 """One run alone cannot vouch for its own documents."""
 
 LEANING = 2.0
 """Documents' worth by which a share of few documents leans towards that of more."""
-
-RIDGE = 0.1
-"""Prior precision of coefficients, which keeps them finite where grades are separable."""
 
 MOST_FOLDS = 10
 LEAST_HIDDEN = 30
@@ -266,29 +264,10 @@ def fit_prior(training: PooledDocuments, evidence: Evidence, top_grade: int) -> 
     for grade in range(1, top_grade + 1):
         asked = training.grade >= grade - 1
         fits.append(
-            _fit(x[grade - 1, asked], training.grade[asked] >= grade, training.topic[asked])
+            fit_logistic(x[grade - 1, asked], training.grade[asked] >= grade, training.topic[asked])
         )
     coefficients, roots = (np.stack(column) for column in zip(*fits, strict=True))
     return Prior(coefficients=coefficients, roots=roots)
-
-
-def _fit(x: np.ndarray, reached: np.ndarray, topic: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    beta = np.zeros(x.shape[1])
-    penalty = RIDGE * np.eye(len(beta))
-    for _ in range(50):
-        chance = 1.0 / (1.0 + np.exp(-np.clip(x @ beta, -30.0, 30.0)))
-        information = (x * (chance * (1.0 - chance))[:, None]).T @ x + penalty
-        step = np.linalg.solve(information, x.T @ (reached - chance) - penalty @ beta)
-        beta += step
-        if np.abs(step).max() < 1e-9:
-            break
-    sums = np.zeros((int(topic.max(initial=-1)) + 1, len(beta)))
-    np.add.at(sums, topic, x * (reached - chance)[:, None])
-    bread = np.linalg.inv(information)
-    # Topics as clusters, or independent documents where that is wider.
-    covariance = bread @ (sums.T @ sums + penalty) @ bread
-    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2.0)
-    return beta, vectors * np.sqrt(np.maximum(values, 0.0))
 
 
 class Bin(NamedTuple):

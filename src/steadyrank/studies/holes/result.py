@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from steadyrank._version import __version__
+from steadyrank.measures.holes.asking import Ask
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import picked
 from steadyrank.stats.interval import Interval
@@ -81,14 +82,6 @@ class HolesPair:
     fragility: JudgmentFragility | None = None
     """None without a lead, and for measures other than P, RBP, SetP, NumRelRet, nDCG, nG, R, SetR
     and AP."""
-
-
-class Ask(NamedTuple):
-    """A document whose judgment would help, and how much."""
-
-    topic: str
-    document: str
-    value: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

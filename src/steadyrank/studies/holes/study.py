@@ -22,21 +22,20 @@ from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.runs import ReadingOptions
 from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.arguments import data_first
+from steadyrank.measures.holes.asking import Ask, documents_to_judge
+from steadyrank.measures.holes.bounds import Bounds, find_bounds
+from steadyrank.measures.holes.lists import Lists, Missing, by_document, joined_qrels, read_lists
+from steadyrank.measures.holes.measures import HoledMeasure, make_rankings, parse_holed
 from steadyrank.measures.names import Measure
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t
-from steadyrank.studies.holes.bound_kernels import sum_changes
-from steadyrank.studies.holes.bounds import Bounds, find_bounds, ideal_by_judged
 from steadyrank.studies.holes.completions import Completions, Rehearsal, draw_completions, rehearse
 from steadyrank.studies.holes.fragility import judgment_fragility
-from steadyrank.studies.holes.lists import Lists, Missing, by_document, joined_qrels, read_lists
-from steadyrank.studies.holes.measures import HoledMeasure, make_rankings, parse_holed
 from steadyrank.studies.holes.prior import Prior, check_prior, make_pool
 from steadyrank.studies.holes.result import (
     DECIDED,
-    Ask,
     HolesPair,
     HolesResult,
     HolesRun,
@@ -308,44 +307,4 @@ def _asked(
     if prior is not None:
         factor = np.mean([prior.factor(ratio) for ratio in np.linspace(0.005, 0.995, 100)])
         reach = factor * prior.reach(prior.x)
-    return _documents_to_judge(lists, measure, undecided, reach, n)
-
-
-def _documents_to_judge(
-    lists: Lists, measure: HoledMeasure, undecided: np.ndarray, reach: np.ndarray, n: int
-) -> tuple[Ask, ...]:
-    """The n documents that can still change most; `undecided` [run, run] says which pairs count.
-
-    A document's value is the sum over undecided pairs of |w_A - w_B| × the spread of its gain by
-    the prior, over the topic's normaliser and the number of topics: about how far a pair's
-    difference is uncertain because of it (Carterette, Allan & Sitaraman, SIGIR 2006,
-    doi:10.1145/1148170.1148219). reach [hole, grade from 1 on] are chances. Documents of equal
-    value stand by topic, then by id.
-    """
-    if lists.n_open == 0 or n == 0:
-        return ()
-    values = _values(lists, measure, undecided) * _spreads(measure, reach)
-    names = [lists.documents[i] for i in range(lists.n_open)]
-    topic = lists.topic_of_hole
-    order = sorted(np.flatnonzero(values > 0.0), key=lambda i: (-values[i], topic[i], names[i]))
-    return tuple(Ask(lists.qrels.topics[topic[i]], names[i], float(values[i])) for i in order[:n])
-
-
-def _spreads(measure: HoledMeasure, reach: np.ndarray) -> np.ndarray:
-    """[hole]: standard deviation of its gain."""
-    steps = np.diff(measure.gains)
-    mean = reach @ steps
-    square = reach @ np.diff(measure.gains**2)
-    return np.asarray(np.sqrt(np.maximum(square - mean**2, 0.0)))
-
-
-def _values(lists: Lists, measure: HoledMeasure, undecided: np.ndarray) -> np.ndarray:
-    """[hole]: the sum of |w_A - w_B| over undecided pairs, a mean over topics."""
-    holes = lists.open
-    weights = measure.weights(holes.ranks, lists.lengths.ravel()[holes.cells])
-    order = np.argsort(holes.rows, kind="stable")
-    blocks = np.searchsorted(holes.rows[order], np.arange(lists.n_open + 1))
-    sums = sum_changes(blocks, (holes.cells // lists.n_topics)[order], weights[order], undecided)
-    return np.asarray(
-        sums / (lists.n_topics * ideal_by_judged(lists, measure)[lists.topic_of_hole])
-    )
+    return documents_to_judge(lists, measure, undecided, reach, n)

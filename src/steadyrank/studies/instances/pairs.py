@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from steadyrank.errors import warn
 from steadyrank.stats.instances.equivalence import equivalence_test, t_limits
 from steadyrank.stats.instances.mixed_tests import (
@@ -14,8 +12,6 @@ from steadyrank.stats.instances.mixed_tests import (
     SYSTEM_TOPIC,
     Inflation,
     bootstrap_pvalues,
-    groups_of_instances,
-    harmonic_mean,
     inflation_of,
     mixed_difference,
     mixed_model,
@@ -23,13 +19,11 @@ from steadyrank.stats.instances.mixed_tests import (
     topic_differences,
     variance_intervals,
 )
-from steadyrank.stats.instances.power import Claim, InstanceVariances
 from steadyrank.stats.instances.systems import SystemPair
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.mixed.model import RESIDUAL, MixedModel
 from steadyrank.stats.mixed.posterior import Posterior, posterior
 from steadyrank.stats.mixed.two_way import Difference
-from steadyrank.studies.instances.planning import Layout, settling
 from steadyrank.studies.instances.result import InstancesResult, Mode
 
 
@@ -64,7 +58,7 @@ class Settings:
 
 
 def compare_pair(pair: SystemPair, measure: str, settings: Settings) -> InstancesResult:
-    """Every figure about two systems but what would settle open claims: see `settled`."""
+    """Every figure about two systems."""
     model = mixed_model(pair, settings.factors)
     difference = mixed_difference(pair, model, settings.factors)
     paper, interval = _paper(pair, model, difference, settings)
@@ -102,7 +96,6 @@ def compare_pair(pair: SystemPair, measure: str, settings: Settings) -> Instance
         inflation=_inflation(pair, difference, spans, settings),
         posterior=_posterior(pair, model, settings) if settings.posterior else None,
         equivalence=replace(test, interval=limits),
-        settling={},
         flag=difference.flag,
         df_method=difference.df_method,
         method=difference.method,
@@ -157,45 +150,3 @@ def _posterior(pair: SystemPair, model: MixedModel, settings: Settings) -> Poste
             stacklevel=6,
         )
     return drawn
-
-
-def settled(result: InstancesResult, settings: Settings) -> InstancesResult:
-    """With what would settle the claims that are open: equivalence only of what lies inside.
-
-    In a table each claim is to be settled at its share of alpha, as Bonferroni has it.
-    """
-    test = result.equivalence
-    if not result.standard_error > 0.0:
-        return result
-    is_open: dict[Claim, bool] = {
-        "non_inferior": not test.non_inferior and not result.beyond_margin < 0,
-        "equivalent": not test.equivalent and abs(result.difference) < test.delta,
-    }
-    layout = _layout(result, settings.factors)
-    at = {"difference": result.difference, "delta": test.delta, "alpha": settings.margin_share}
-    needed = {claim: settling(layout, claim, **at) for claim, wanted in is_open.items() if wanted}
-    return replace(result, settling=needed)
-
-
-def _layout(result: InstancesResult, factors: tuple[str, ...]) -> Layout:
-    """Sizes and variances; with instance factors the largest groups count as instances.
-
-    The mean of a group varies by what its instances share and, among its own, by the rest.
-    """
-    pair = result.pair
-    parts = np.nan_to_num([result.variance[k] for k in (INSTANCE, SYSTEM_TOPIC, RESIDUAL)])
-    instance, system_topic, residual = parts.tolist()
-    varied = [system for system in (pair.a, pair.b) if len(system.runs) > 1]
-    sizes = tuple(len(system.runs) for system in varied) or (1,)
-    if not varied:
-        # All that is known is the topics' variance: there is nothing to tell it apart from.
-        system_topic, residual = residual, 0.0
-    elif factors:
-        groups = tuple(groups_of_instances(system, factors) for system in varied)
-        m, g, n = harmonic_mean(sizes), harmonic_mean(groups), len(pair.topics)
-        residual *= g / m
-        averaged = (g * system_topic + residual) / n
-        instance = max(0.0, result.standard_error**2 * g / len(sizes) - averaged)
-        sizes = groups
-    seen = InstanceVariances(instance=instance, system_topic=system_topic, residual=residual)
-    return Layout(design=pair.design, topics=len(pair.topics), instances=sizes, variances=seen)

@@ -21,16 +21,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from steadyrank.stats.instances.systems import System
-    from steadyrank.studies.instances.planning import InstancePlan, PowerTable
     from steadyrank.studies.instances.result import InstancesResult, InstancesTable
 
     Result = InstancesResult | InstancesTable
 
 LEVEL_NAMES = 6
 """Names of systems that stand level along an axis; more are tilted."""
-
-POWER_STEPS = (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
-"""Numbers of instances at which an `InstancePlan`'s power is drawn, as far as its own goes."""
 
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
@@ -170,48 +166,6 @@ def topics_size(n: int) -> tuple[float, float]:
     return max(6.4, min(0.08 * n, 16.0)), 4.0
 
 
-def draw_power(result: PowerTable, ax: Axes, *, target: float | None = None) -> None:
-    """Power against instances, a line a number of topics; dotted, what no number exceeds."""
-    for place, topics in enumerate(result.topics):
-        looks = style.look(place)
-        words, powers = f"{topics:,} topics", result.power[place]
-        texts = [
-            f"{words}, {m:,} instances: power {power:.3f}"
-            for m, power in zip(result.instances, powers, strict=True)
-        ]
-        lines = {"linestyle": "-", "linewidth": 1.2, "label": words, **looks}
-        style.dots(ax, result.instances, powers, texts, **lines)
-        ax.axhline(result.limit[place], color=looks["color"], linewidth=0.8, linestyle=":")
-    if target is not None:
-        ax.axhline(target, **style.DASHED, label=f"power {target:g}")
-    ax.set_xscale("log")
-    ax.set_xticks(result.instances, labels=[f"{m:,}" for m in result.instances])
-    ax.minorticks_off()
-    ax.set_ylim(0, 1.02)
-    style.label(ax, x="instances", y="power")
-    style.legend(ax)
-
-
-def draw_instance_plan(result: InstancePlan, ax: Axes) -> None:
-    """Power around the cheapest numbers of topics and instances, which have a ring."""
-    topics = result.topics or result.given_topics or result.most_topics
-    instances = result.instances or result.given_instances or result.most_instances
-    around = sorted({max(2, round(topics * share)) for share in (0.5, 1.0, 2.0)})
-    steps = [m for m in POWER_STEPS if m <= 4 * instances] or list(POWER_STEPS[:3])
-    steps = sorted({*steps, instances})
-    draw_power(result.table(around, steps), ax, target=result.target)
-    if result.topics is not None and result.instances is not None:
-        looks: Any = {"markersize": 11, "markerfacecolor": "none", "color": style.COLOURS[-1]}
-        (ring,) = ax.plot([instances], [result.power], "o", label="cheapest", **looks)
-        tell(ring, [f"{topics:,} topics and {instances:,} instances: power {result.power:.3f}"])
-    # Numbers beside the chosen one would touch it.
-    named = [m for m in steps if m == instances or not 0.7 < m / instances < 1.4]
-    ax.set_xticks(named, labels=[f"{m:,}" for m in named])
-    title = style.shown_lines(result.words()[0].replace(" to ", " to\n", 1))
-    ax.set_title(title, fontsize="small", parse_math=False)
-    style.legend(ax)
-
-
 def _margin_words(result: Result) -> str:
     pairs = comparisons_of(result)
     non_inferior = sum(pair.equivalence.non_inferior for pair in pairs)
@@ -244,26 +198,5 @@ KINDS = {
 }
 """Kinds of plot that one comparison and a table of them share."""
 
-PLOTS = {
-    "InstancesResult": KINDS,
-    "InstancesTable": KINDS,
-    "PowerTable": {
-        "power": Plot(
-            draw_power,
-            style.fixed(5.6, 4.0),
-            "Power against the number of instances, a line for each of {n_topics} numbers of "
-            "topics, with the power that no number of instances exceeds.",
-        )
-    },
-    "InstancePlan": {
-        "power": Plot(
-            draw_instance_plan,
-            style.fixed(6.0, 4.6),
-            lambda result: (
-                "Power against the number of instances, a line for each of some numbers of "
-                f"topics, with the cheapest design in a ring: {result.words()[0]}"
-            ),
-        )
-    },
-}
+PLOTS = {"InstancesResult": KINDS, "InstancesTable": KINDS}
 """Class of a result to its kinds of plot, the default first."""

@@ -7,25 +7,19 @@ by instance and topic stay with a comparison, so that it can be drawn.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from steadyrank._version import __version__
-from steadyrank.errors import InputError
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import picked
 from steadyrank.stats.instances.equivalence import EquivalenceTest, Verdict, t_limits, verdict_of
 from steadyrank.stats.instances.mixed_tests import Inflation
-from steadyrank.stats.instances.power import Claim
 from steadyrank.stats.instances.systems import SystemPair
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.mixed.posterior import Posterior
-from steadyrank.studies.instances.planning import Settling
 from steadyrank.words import counted
-
-if TYPE_CHECKING:
-    from steadyrank.studies.instances.planning import InstancePlan
 
 Mode = Literal["sound", "paper"]
 
@@ -90,8 +84,6 @@ class InstancesResult(Framed):
     inflation: Inflation | None
     posterior: Posterior | None
     equivalence: EquivalenceTest
-    settling: dict[Claim, Settling]
-    """What would settle the claims that are not: `non_inferior` and `equivalent`."""
     flag: str
     """"" or why figures are not ordinary numbers: see `stats.pairs.result` and `two_way`."""
     df_method: str
@@ -177,36 +169,6 @@ class InstancesResult(Framed):
         """What the shortest interval says about the margin."""
         return None if self.hpd is None else verdict_of(self.hpd, self.equivalence.delta)
 
-    def plan(
-        self, *, claim: Claim = "equivalent", cautious: bool = False, **asked: Any
-    ) -> InstancePlan:
-        """How many topics and instances a comparison like this needs: see `plan_instances`.
-
-        By the variances found here, or, `cautious`, by the largest variance of instances that its
-        interval allows. Claims are at this comparison's margin and level; `different` needs the
-        `difference` to find. Other options as there: power, costs, topics or instances as given.
-        """
-        from steadyrank.studies.instances.planning import plan_instances
-
-        if self.inflation is None:
-            raise InputError(
-                f"{self.a} and {self.b} have one run each: how many instances are needed "
-                "depends on how much they vary, which requires two or more to estimate"
-            )
-        largest = {"instance": self.variance_interval.get("instance", (0.0, np.nan))[1]}
-        if cautious and not np.isfinite(largest["instance"]):
-            raise InputError(
-                "the variance between instances has no upper limit: use more instances"
-            )
-        return plan_instances(
-            self.variance | largest if cautious else self.variance,
-            claim=claim,
-            design=self.design,
-            alpha=self.alpha,
-            delta=None if claim == "different" else self.equivalence.delta,
-            **asked,
-        )
-
     def caption(self) -> str:
         """What a table of this result must say: sizes, method, levels, seed, version."""
         sizes = f"{self.n_instances['a']} and {self.n_instances['b']} instances"
@@ -241,7 +203,6 @@ class InstancesResult(Framed):
                 **asdict(self.equivalence),
                 **self._margin_adjusted(),
                 "hpd_verdict": self.hpd_verdict,
-                "settling": {claim: asdict(settling) for claim, settling in self.settling.items()},
             },
             "mean_a": self.pair.a.mean,
             "mean_b": self.pair.b.mean,

@@ -41,7 +41,7 @@ from steadyrank.stats.instances.systems import (
     warn_about_structure,
 )
 from steadyrank.stats.pairs.decisions import adjust
-from steadyrank.studies.instances.pairs import Settings, compare_pair, settled
+from steadyrank.studies.instances.pairs import Settings, compare_pair
 from steadyrank.studies.instances.result import FamilyMember, InstancesResult, InstancesTable, Mode
 
 __all__ = ["InstancesResult", "InstancesTable", "instances"]
@@ -179,14 +179,13 @@ def instances(
             progress(len(comparisons), len(pairs))
     _warn_about_paper(comparisons, settings)
     if sweep is None and a is not None and b is not None:
-        return settled(comparisons[0], settings)
-    family = as_family(comparisons, correction=correction)
+        return comparisons[0]
     return InstancesTable(
         measure=name,
         baseline=pairs[0][1][0] if len({second for _, (second, _) in pairs}) == 1 else None,
         sweep=sweep,
         settings=values,
-        comparisons=tuple(settled(comparison, settings) for comparison in family),
+        comparisons=tuple(as_family(comparisons, correction=correction)),
         alpha=alpha,
         delta=delta,
         mode=mode,

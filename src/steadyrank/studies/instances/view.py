@@ -1,25 +1,22 @@
 """How `instances` is shown: what it says, its tables and figures, for every output.
 
 Above all: "not significant" is not "equal". Whether two systems are equal to within a margin is a
-question of its own, and where it is undecided, a finding says what would settle it.
+question of its own.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from steadyrank._version import __version__
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
 from steadyrank.stats.mixed.two_way import FEW_INSTANCES
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, ZERO_VARIANCE
 from steadyrank.stats.run_means import SAME_MEAN
-from steadyrank.studies.instances.planning import InstancePlan, PowerTable, Settling
 from steadyrank.studies.instances.result import InstancesResult, InstancesTable
 from steadyrank.words import counted, interval, number_word, pvalue_words, typeset
 
@@ -79,7 +76,7 @@ def _described(result: InstancesResult | InstancesTable) -> str:
 
 
 def _of_pair(result: InstancesResult) -> list[Finding]:
-    """The difference, the margin, what would settle it, the variances, and what to beware of."""
+    """The difference, the margin, the variances, and what to beware of."""
     both, test = picked(result, "a b"), result.equivalence
     values = both | picked(result, "difference interval pvalue_adjusted significant")
     said = [Finding("instances.difference", difference_words(result), values)]
@@ -90,13 +87,6 @@ def _of_pair(result: InstancesResult) -> list[Finding]:
         values = both | picked(test, "delta equivalent non_inferior")
         values |= picked(result, "beyond_margin")
         said.append(Finding("instances.margin", margin_words(result), values))
-    claim = "equivalent" if test.non_inferior else "non_inferior"
-    if margin(result) in ("undecided", "not worse") and claim in result.settling:
-        settling = result.settling[claim]
-        what = "equivalence" if test.non_inferior else "the margin"
-        text = _settling_words(settling, result, what)
-        values = {"claim": claim} | picked(settling, "topics instances power")
-        said.append(Finding("instances.settling", text, values))
     return [*said, *_variance_findings(result), *_posterior_findings(result)]
 
 
@@ -152,33 +142,6 @@ def margin(comparison: InstancesResult) -> str:
     if comparison.equivalence.non_inferior:
         return "not worse"
     return "worse" if comparison.beyond_margin < 0 else "undecided"
-
-
-def _settling_words(settling: Settling, result: InstancesResult, what: str) -> str:
-    """How many more topics or instances settle a question, with how much power."""
-    topics = _count(settling.topics, "topic")
-    power = f"(power {settling.power:g})"
-    if result.one_instance:
-        return f"{topics or 'No number of topics'} would settle {what} for these two runs {power}."
-    factor = next(iter(result.factor_variance), None)
-    noun = "instance" if factor is None else f"draw of {factor}"
-    more = _count(settling.instances, noun, " of each" if result.design == "nested" else "")
-    others = "more instances" if factor is None else f"more draws of {factor}"
-    if topics and more:
-        return f"{topics} would settle {what}, or {more} {power}."
-    if topics:
-        return f"{topics} would settle {what}, {others} would not {power}."
-    if more:
-        return f"{more} would settle {what}, more topics would not {power}."
-    return f"Neither more topics nor {others} alone would settle {what}, only both (--plan)."
-
-
-def _count(number: int | None, noun: str, each: str = "") -> str:
-    if number is None:
-        return ""
-    first, *rest = noun.split(" ", 1)
-    several = " ".join([f"{first}s", *rest])
-    return counted(number, f"more {noun}", f"more {several}") + each
 
 
 def _variance_findings(result: InstancesResult) -> list[Finding]:
@@ -576,114 +539,3 @@ VIEW = View(
         id="instance-margin", caption="Differences of systems and the margin.", kind="margin"
     ),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """A plan by the variances found and, second, by the largest variance of instances."""
-
-    plans: Sequence[InstancePlan]
-    result: InstancesResult | None = None
-    """Whose variances these are, where they are a comparison's."""
-
-    @property
-    def powers(self) -> PowerTable:
-        """Around the sizes that there are, or that the plan found."""
-        plan = self.plans[0]
-        if self.result is None:
-            n, m = (
-                (plan.topics or plan.given_topics or 50),
-                (plan.instances or plan.given_instances),
-            )
-            m = max(2, m or 10)
-            topics, instances = {max(2, n // 2), n, 2 * n}, {max(2, m // 2), m, 2 * m}
-        else:
-            n, m = self.result.n_topics, max(self.result.n_instances.values())
-            topics = {max(2, n // 2), n, 2 * n, 4 * n, plan.topics or n}
-            instances = {2, 5, 10, 20, 50, m, plan.instances or m}
-        return plan.table(sorted(topics), sorted(instances))
-
-
-def _plan_findings(planned: Planned) -> list[Finding]:
-    """The plan, and what it would be if instances varied as much as they may."""
-    plan, *others = planned.plans
-    answer, *floors = plan.words()
-    said = [Finding("instances.plan", answer, _plan_figures(plan))]
-    if others:
-        text = others[0].words()[0].replace("No design", "no design")
-        if others[0].reached and plan.given_topics is None and plan.given_instances is None:
-            text = f"{others[0].topics:,} topics and {others[0].instances:,} instances."
-        text = f"If instances vary as much as their interval allows: {text}"
-        said.append(Finding("instances.plan_cautious", text, _plan_figures(others[0])))
-    ids = [
-        name
-        for name in ("fewest_topics", "fewest_instances")
-        if getattr(plan, name) is None or getattr(plan, name) > 2
-    ]
-    return said + [
-        Finding(f"instances.{name}", text, picked(plan, name))
-        for name, text in zip(ids, floors, strict=True)
-    ]
-
-
-def _plan_figures(plan: InstancePlan) -> dict[str, Any]:
-    return {
-        "variance": plan.test.variances.to_dict(),
-        **picked(plan, "topics instances reached"),
-        "achieved_power": plan.power,
-        **picked(plan, "cost fewest_topics fewest_instances"),
-    }
-
-
-def _plan_fields(planned: Planned) -> dict[str, Any]:
-    first, *others = planned.plans
-    return {
-        **({} if planned.result is None else picked(planned.result, "a b measure design")),
-        **picked(first.test, "claim difference delta alpha"),
-        "power": first.target,
-        **_plan_figures(first),
-        "cautious": _plan_figures(others[0]) if others else None,
-        **picked(first, "cost_per_topic cost_per_instance"),
-        "table": picked(planned.powers, "topics instances power limit"),
-        "words": [finding.text for finding in _plan_findings(planned)],
-    }
-
-
-def _power_rows(planned: Planned) -> list[dict[str, Any]]:
-    powers = planned.powers
-    columns = [f"{m} instances" for m in powers.instances]
-    return [
-        {"topics": n, **dict(zip(columns, row, strict=True)), "limit": limit}
-        for n, row, limit in zip(
-            powers.topics, powers.power.tolist(), powers.limit.tolist(), strict=True
-        )
-    ]
-
-
-def _power_caption(planned: Planned) -> str:
-    said, result = (
-        "Power by numbers of topics and instances; limit: any number of them",
-        planned.result,
-    )
-    if result is None:
-        return f"{said}; alpha {planned.plans[0].test.alpha:g}."
-    by = f"by the variances of {result.measure}, {result.a} − {result.b}"
-    return f"{said}; {by}; alpha {result.alpha:g}; seed {result.seed}; steadyrank {__version__}."
-
-
-POWERS = TableSpec(
-    id="instance-power",
-    rows=_power_rows,
-    columns=lambda planned: (
-        Col("topics", form="count"),
-        *(Col(f"{m} instances", form=".2f") for m in planned.powers.instances),
-        Col("limit", form=".2f"),
-    ),
-    caption=_power_caption,
-)
-PLAN_VIEW = View(words=WORDS, findings=_plan_findings, tables=(POWERS,), fields=_plan_fields)
-
-
-def plan_text(plan: InstancePlan, form: str, **looks: Any) -> str:
-    """A plan that stands by itself."""
-    return PLAN_VIEW.text(Planned([plan]), form, **looks)

@@ -1,4 +1,4 @@
-"""Samples of all cells, block by block, and their statistics: here, on a cluster, or on a GPU.
+"""Samples of all cells, block by block, and their statistics: here, or on a cluster.
 
 A block is some hundreds of simulated collections. What is kept of it is small: mean scores,
 standard errors of all pairs' differences, and two sums for each cell. A store takes up again
@@ -11,11 +11,10 @@ import contextlib
 import math
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,12 +28,7 @@ from steadyrank.stats.pairs.tests import means_and_errors, slices
 from steadyrank.studies.simulate import statistics
 from steadyrank.studies.simulate.prediction import Prediction
 from steadyrank.studies.simulate.result import SimulatePart
-from steadyrank.studies.simulate.sources import (
-    TASKS,
-    IndependentRuns,
-    SampleSource,
-    SharedDocuments,
-)
+from steadyrank.studies.simulate.sources import TASKS, SampleSource
 
 LARGEST_BLOCK = 512
 """Samples of every cell that are in memory together, at most."""
@@ -267,7 +261,7 @@ def summarise(
         squares=sampled.squares,
         odd=sampled.odd,
         correlation=statistics.rank_correlation(raw, means, jobs=jobs),
-        errors=_error_rate(study, means),
+        errors=statistics.error_rate(raw, means, n_bins=study.n_bins, bin_width=study.bin_width),
         rates=rates,
         rank_share=statistics.rank_shares(means),
     )
@@ -302,11 +296,6 @@ def fill_store(
     )
 
 
-def _error_rate(study: Sampling, means: np.ndarray) -> statistics.ErrorRate:
-    bins: Any = {"n_bins": study.n_bins, "bin_width": study.bin_width}
-    return statistics.error_rate(study.raw.mean(axis=1), means, **bins)
-
-
 def in_given_order(summary: Summary, given: np.ndarray) -> Summary:
     """A summary of runs by name as one of the runs as they were given: given[0] comes first."""
     at = np.empty((len(given), len(given)), np.int64)
@@ -330,72 +319,3 @@ def in_given_order(summary: Summary, given: np.ndarray) -> Summary:
         rank_share=summary.rank_share[given],
         prediction=prediction,
     )
-
-
-def summarise_on_gpu(
-    study: Sampling, store: Store | None, *, alpha: float, progress: Progress | None = None
-) -> Summary:
-    """Sample and summarise on one GPU: only sums and statistics leave it."""
-    from steadyrank.studies.simulate.cuda import DeviceSamples
-
-    samples = DeviceSamples(study.n_samples, study.raw)
-    shift, squares, odd = np.zeros(study.raw.shape), np.zeros(study.raw.shape), 0
-    for number, sums in enumerate(_device_blocks(study, store, samples)):
-        shift += sums["shift"]
-        squares += sums["squares"]
-        odd += int(sums["odd"])
-        if progress is not None:
-            progress(number + 1, study.n_blocks)
-    n_topics = study.raw.shape[1]
-    critical = statistics.critical_value(n_topics, alpha)
-    place = statistics.place_from_top(study.n_samples, alpha)
-    pairs = samples.statistics(all_pairs(len(study.raw)), critical, place)
-    means = samples.means.get()
-    is_usual = (study.n_bins, study.bin_width) == (N_BINS, WIDTH)  # the only bins that it counts
-    return Summary(
-        means=means,
-        shift=shift,
-        squares=squares,
-        odd=odd,
-        correlation=statistics.correlation_from(pairs.taus),
-        errors=statistics.error_rate_from(pairs.counts, pairs.errors, pairs.zeros)
-        if is_usual
-        else _error_rate(study, means),
-        rates=statistics.rates_from(
-            pairs.rates, pairs.differences, study.n_samples, n_topics, alpha=alpha
-        ),
-        rank_share=pairs.rank_share,
-    )
-
-
-def _device_blocks(study: Sampling, store: Store | None, samples: Any) -> Iterator[dict[str, Any]]:
-    """The sums of each block in turn, whose samples have gone into `samples`."""
-    draw = _device_sampler(study.source)
-    for number in range(study.n_blocks):
-        part = study.samples_of(number)
-        kept = kept_block(study, store, number)
-        if kept is not None:
-            samples.restore(kept, part.start)
-            yield kept
-            continue
-        values, odd = draw(part.start, part.stop - part.start)
-        shift, squares = samples.take(values, part.start)
-        sums = {"shift": shift.get(), "squares": squares.get(), "odd": odd.get()[0]}
-        if store is not None:
-            store.save(block_name(number), {**samples.block(part), **sums})
-        yield sums
-
-
-def _device_sampler(source: SampleSource) -> Callable[[int, int], tuple[Any, Any]]:
-    """What draws values [sample, cell] on the device, given the first sample and their number."""
-    from steadyrank.studies.simulate.cuda import (
-        DeviceLists,
-        sample_on_device,
-        sample_shared,
-        upload,
-    )
-
-    if isinstance(source, SharedDocuments):
-        return partial(sample_shared, DeviceLists(source))
-    apart = cast(IndependentRuns, source)
-    return partial(sample_on_device, upload(apart.cells, apart.gain), apart.key)

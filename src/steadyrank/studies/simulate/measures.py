@@ -49,10 +49,10 @@ class SimulatedMeasure:
         return name if self.is_itself(qrels) else f"binary {name} (grade ≥ {self.level})"
 
 
-KINDS = ("AP", "nDCG", "P", "R", "Rprec", "RR", "RBP", "ERR", "nERR", "Q", "nG", "IPrec", "Success")
-"""Measures of shared documents that a GPU has too, in the order of its kernel."""
-
-SHARED_MEASURES = (*KINDS, "Pplus")
+SHARED_MEASURES = (
+    *("AP", "nDCG", "P", "R", "Rprec", "RR", "RBP", "ERR", "nERR", "Q", "nG", "IPrec", "Success"),
+    "Pplus",
+)
 """Those whose value depends on where relevant documents stand, and on nothing else."""
 
 

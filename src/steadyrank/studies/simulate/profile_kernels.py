@@ -7,8 +7,7 @@ kinds that share a score make a bin of their own, whose order is random.
 For kernel densities the scores' range is halved until what a piece holds of both kinds is
 little enough for its order to be random too. Neighbouring pieces are then joined to one bin, as
 time goes with the number of bins, while one number, the bin's tilt, says how much higher its
-relevant documents stand than its others (`sampler_kernels`). Parametric laws of the scores go the
-same way, as only the number of documents expected above a score enters.
+relevant documents stand than its others (`sampler_kernels`).
 """
 
 from __future__ import annotations
@@ -21,13 +20,8 @@ from steadyrank.compute.kernels import kernel, part
 from steadyrank.studies.simulate.sampler_kernels import Cells
 from steadyrank.studies.simulate.sampler_laws import total_weight
 
-NUMBER, SCOTT, SILVERMAN, ROBUST, EXPONENTIAL, GAMMA = 0, 1, 2, 3, 4, 5
+NUMBER, SCOTT, SILVERMAN, ROBUST = 0, 1, 2, 3
 RULES = {"scott": SCOTT, "silverman": SILVERMAN, "robust": ROBUST}
-MIXTURES = {"normal-exponential": EXPONENTIAL, "gamma-normal": GAMMA}
-"""Laws of the other documents' scores; those of relevant documents are normal."""
-
-SMOOTHED, NORMAL, SKEWED = 0, 1, 2
-"""Families of laws: a kernel density, a normal law, and a gamma law from its location on."""
 
 FINENESS = 0.02
 """A piece is halved while (relevant · others) / (1 + rank) expected in it exceed this."""
@@ -70,41 +64,8 @@ SURVIVAL = {
 
 
 @part
-def _gamma_above(shape, x):
-    """P(X > x) of a gamma law of scale 1: its series, or Lentz's continued fraction."""
-    if x <= 0.0:
-        return 1.0
-    front = math.exp(shape * math.log(x) - x - math.lgamma(shape))
-    if x < shape + 1.0:
-        term = total = 1.0 / shape
-        for k in range(1, 10_000):
-            term *= x / (shape + k)
-            total += term
-            if term < 1e-16 * total:
-                break
-        return max(0.0, 1.0 - front * total)
-    b = x + 1.0 - shape
-    c, d = 1e300, 1.0 / b
-    total = d
-    for k in range(1, 10_000):
-        a = k * (shape - k)
-        b += 2.0
-        d = 1.0 / (a * d + b)
-        c = b + a / c
-        total *= c * d
-        if abs(c * d - 1.0) < 1e-15:
-            break
-    return front * total
-
-
-@part
-def _number_above(x, law, values, survival):
-    """How many documents of the law of values in order are expected above x."""
-    family, location, width, shape = law
-    if family == NORMAL:
-        return len(values) * 0.5 * math.erfc((x - location) / (width * math.sqrt(2.0)))
-    if family == SKEWED:
-        return len(values) * _gamma_above(shape, (x - location) / width)
+def _number_above(x, width, values, survival):
+    """How many documents of the density of values in order are expected above x."""
     total = 0.0
     for value in values:
         z = (x - value) / width
@@ -199,55 +160,6 @@ def bandwidth_of(values, rule, number):
 
 
 @part
-def _gamma_law(values, mean, is_exponential):
-    """Location, scale and shape of a gamma law of values in order, or of shape 1.
-
-    The location lies below the lowest value by what an exponential law expects. The shape is that
-    of Ye & Chen (2017), doi:10.1080/00031305.2016.1209129: likelihood equations in closed form.
-    """
-    n, lowest = len(values), values[-1]
-    location = lowest - (mean - lowest) / (n - 1.0)
-    size = mean - location
-    if is_exponential:
-        return location, size, 1.0
-    logs = products = 0.0
-    for value in values:
-        logs += math.log(value - location) / n
-        products += (value - location) * math.log(value - location) / n
-    scale = products - size * logs
-    return location, scale, size / scale
-
-
-@part
-def _law_of(values, rule, number, is_relevant):
-    """Family, location, width and shape of the law of values in order; no width if it has none."""
-    n = len(values)
-    if rule < EXPONENTIAL or n < 2 or values[0] == values[-1]:
-        width = bandwidth_of(values, rule, number) if rule < EXPONENTIAL else 0.0
-        return SMOOTHED, 0.0, width, 0.0
-    mean = 0.0
-    for value in values:
-        mean += value / n
-    if is_relevant:
-        return NORMAL, mean, _deviation(values), 0.0
-    location, scale, shape = _gamma_law(values, mean, rule == EXPONENTIAL)
-    if not (values[-1] > location and scale > 0.0):  # the spread is rounding
-        return SMOOTHED, 0.0, 0.0, 0.0
-    return SKEWED, location, scale, shape
-
-
-@part
-def _ends(values, law):
-    """Scores above and below which a law holds nothing."""
-    family, location, width, shape = law
-    if family == SKEWED:
-        return location + width * (shape + 12.0 * math.sqrt(shape) + 40.0), location
-    if family == NORMAL:
-        return location + REACH * width, location - REACH * width
-    return values[0] + REACH * width, values[-1] - REACH * width
-
-
-@part
 def _split(scores, is_relevant, hits, rest):
     """The scores of relevant and of other documents, each in order."""
     n_hits = n_rest = 0
@@ -266,16 +178,16 @@ def _fine_enough(hits, rest, rank):
 
 
 @part
-def _pieces(hits, rest, hit_law, rest_law, survival, stack, relevant, others, mingled, bins):
-    """Write the bins of two laws from `bins` on; the next free bin.
+def _pieces(hits, rest, hit_width, rest_width, survival, stack, relevant, others, mingled, bins):
+    """Write the bins of two densities from `bins` on; the next free bin.
 
     The stack holds the pieces still to do, the highest on top: their lower ends with the
     relevant and other documents expected above those.
     """
     n_hits, n_rest = len(hits), len(rest)
-    hits_high, hits_low = _ends(hits, hit_law)
-    rest_high, rest_low = _ends(rest, rest_law)
-    high, low = max(hits_high, rest_high), min(hits_low, rest_low)
+    hit_reach, rest_reach = REACH * hit_width, REACH * rest_width
+    high = max(hits[0] + hit_reach, rest[0] + rest_reach)
+    low = min(hits[-1] - hit_reach, rest[-1] - rest_reach)
     stack[0, 0], stack[0, 1], stack[0, 2] = low, n_hits, n_rest
     top, hits_above, rest_above = 0, 0.0, 0.0
     first = bins
@@ -295,19 +207,19 @@ def _pieces(hits, rest, hit_law, rest_law, survival, stack, relevant, others, mi
         else:
             top += 1
             stack[top, 0] = middle
-            stack[top, 1] = _number_above(middle, hit_law, hits, survival)
-            stack[top, 2] = _number_above(middle, rest_law, rest, survival)
+            stack[top, 1] = _number_above(middle, hit_width, hits, survival)
+            stack[top, 2] = _number_above(middle, rest_width, rest, survival)
     return bins
 
 
 @part
-def _one_point(hits, rest, hit_law, rest_law, survival, relevant, others, mingled, bins):
-    """The bins of a law and of documents that all share one score; next bin and tail."""
-    if hit_law[2] == 0.0:
-        above = _number_above(hits[0], rest_law, rest, survival)
+def _one_point(hits, rest, hit_width, rest_width, survival, relevant, others, mingled, bins):
+    """The bins of a density and of documents that all share one score; next bin and tail."""
+    if hit_width == 0.0:
+        above = _number_above(hits[0], rest_width, rest, survival)
         relevant[bins], others[bins], mingled[bins] = len(hits), above, False
         return bins + 1, len(rest) - above
-    above = _number_above(rest[0], hit_law, hits, survival)
+    above = _number_above(rest[0], hit_width, hits, survival)
     relevant[bins], others[bins], mingled[bins] = above, 0.0, False
     relevant[bins + 1], others[bins + 1] = len(hits) - above, len(rest)
     mingled[bins + 1] = False
@@ -318,9 +230,8 @@ def _one_point(hits, rest, hit_law, rest_law, survival, relevant, others, mingle
 def _topic_bins(scores, hits, rest, is_relevant, rule, number, survival, stack, out, bins):
     """Write the bins of one topic; next free bin, tail, and whether a class is not smooth."""
     relevant, others, mingled = out
-    hit_law = _law_of(hits, rule, number, True)
-    rest_law = _law_of(rest, rule, number, False)
-    hit_width, rest_width = hit_law[2], rest_law[2]
+    hit_width = bandwidth_of(hits, rule, number)
+    rest_width = bandwidth_of(rest, rule, number)
     plain = hit_width == 0.0 or rest_width == 0.0
     finite = math.isfinite(scores[0]) and math.isfinite(scores[-1])
     tail = 0.0
@@ -328,11 +239,11 @@ def _topic_bins(scores, hits, rest, is_relevant, rule, number, survival, stack, 
         bins, tail = _tied_groups(scores, is_relevant, relevant, others, mingled, bins)
     elif plain:
         bins, tail = _one_point(
-            hits, rest, hit_law, rest_law, survival, relevant, others, mingled, bins
+            hits, rest, hit_width, rest_width, survival, relevant, others, mingled, bins
         )
     else:
         bins = _pieces(
-            hits, rest, hit_law, rest_law, survival, stack, relevant, others, mingled, bins
+            hits, rest, hit_width, rest_width, survival, stack, relevant, others, mingled, bins
         )
     return bins, tail, plain
 

@@ -2,7 +2,7 @@
 
 For each run and topic the scores of the relevant and of the other documents are boiled down
 to bins from the top of the ranking down (Yang, Zhang & Song 2018, section 3.1): exactly for
-the bootstrap of the scores, closely for their kernel densities and for parametric laws.
+the bootstrap of the scores, closely for their kernel densities.
 """
 
 from __future__ import annotations
@@ -24,9 +24,8 @@ from steadyrank.measures.scoring import Recipe, find_judged_documents, score_top
 from steadyrank.studies.simulate import profile_kernels
 from steadyrank.studies.simulate.sampler_kernels import Cells
 
-Model = Literal["bootstrap", "kde", "parametric"]
+Model = Literal["bootstrap", "kde"]
 KernelName = Literal["gaussian", "epanechnikov", "triangular", "uniform"]
-Mixture = Literal["normal-exponential", "gamma-normal"]
 Bandwidth = Literal["scott", "silverman", "robust"]
 ScoreSource = Literal["score", "rank"]
 Depth = Literal["retrieved"] | int
@@ -82,7 +81,6 @@ def score_profiles(
     depth: Depth = "retrieved",
     bandwidth: Bandwidth | float = "scott",
     kernel: KernelName = "gaussian",
-    mixture: Mixture = "gamma-normal",
     score_source: ScoreSource = "score",
     graded: Recipe | None = None,
     jobs: int | None = None,
@@ -93,9 +91,9 @@ def score_profiles(
     A document is relevant if its grade is at least `level`; one that was not judged is not.
     Runs (what `read_runs` takes) are read once: what they score by `graded` is found on the way.
     """
-    check_drawing(model, depth, bandwidth, kernel, mixture, score_source)
+    check_drawing(model, depth, bandwidth, kernel, score_source)
     wanted = np.array([qrels.position[topic] for topic in topics], np.int64)
-    rule, number = _rule(model, bandwidth, mixture)
+    rule, number = _rule(model, bandwidth)
 
     by_score = score_source == "score"
 
@@ -238,23 +236,13 @@ def _joined(judged: np.ndarray, depth: Depth, given: list[_RunProfile]) -> Score
 
 
 def check_drawing(
-    model: str,
-    depth: str | int,
-    bandwidth: str | float,
-    kernel: str,
-    mixture: str,
-    score_source: str,
+    model: str, depth: str | int, bandwidth: str | float, kernel: str, score_source: str
 ) -> None:
     """Refuse ways to draw scores that there are not."""
     check_choice("model", model, get_args(Model))
     check_choice("kernel", kernel, get_args(KernelName))
-    check_choice("mixture", mixture, get_args(Mixture))
-    for name, value, usual, wanted in (
-        ("kernel", kernel, "gaussian", "kde"),
-        ("mixture", mixture, "gamma-normal", "parametric"),
-    ):
-        if value != usual and model != wanted:
-            raise InputError(f"{name} {value} belongs to model {wanted}: choose that, or omit it")
+    if kernel != "gaussian" and model != "kde":
+        raise InputError(f"kernel {kernel} belongs to model kde: choose that, or omit it")
     check_choice("score source", score_source, get_args(ScoreSource))
     if isinstance(bandwidth, str):
         check_choice("bandwidth", bandwidth, get_args(Bandwidth))
@@ -267,11 +255,9 @@ def check_drawing(
         )
 
 
-def _rule(model: Model, bandwidth: Bandwidth | float, mixture: Mixture) -> tuple[int, float]:
+def _rule(model: Model, bandwidth: Bandwidth | float) -> tuple[int, float]:
     if model == "bootstrap":
         return profile_kernels.NUMBER, 0.0
-    if model == "parametric":
-        return profile_kernels.MIXTURES[mixture], 0.0
     if isinstance(bandwidth, str):
         return profile_kernels.RULES[bandwidth], 0.0
     return profile_kernels.NUMBER, float(bandwidth)

@@ -17,14 +17,7 @@ from steadyrank.stats.ranks.correlation import kendall_tau
 from steadyrank.stats.run_means import other_first
 from steadyrank.studies.simulate.measures import Denominator
 from steadyrank.studies.simulate.prediction import Prediction
-from steadyrank.studies.simulate.profiles import (
-    Bandwidth,
-    Depth,
-    KernelName,
-    Mixture,
-    Model,
-    ScoreSource,
-)
+from steadyrank.studies.simulate.profiles import Bandwidth, Depth, KernelName, Model, ScoreSource
 from steadyrank.studies.simulate.statistics import (
     CollectionCorrelation,
     ErrorRate,
@@ -35,7 +28,7 @@ from steadyrank.words import counted
 NO_SPREAD = 1e-14
 """A variance of differences that is rounding."""
 
-Device = Literal["cpu", "cuda"]
+Device = Literal["cpu"]
 Documents = Literal["shared", "independent"]
 Mode = Literal["sound", "paper"]
 
@@ -128,7 +121,6 @@ class SimulateResult(Framed):
     depth: Depth
     bandwidth: Bandwidth | float
     kernel: KernelName = "gaussian"
-    mixture: Mixture = "gamma-normal"
     denominator: Denominator | None
     """Of independent runs; shared documents carry their own recall base."""
     score_source: ScoreSource
@@ -283,7 +275,7 @@ class SimulateResult(Framed):
         """How scores of independent runs are drawn; `of_width` stands before the bandwidth."""
         kernel = "" if self.kernel == "gaussian" else f"{self.kernel} kernel, "
         smooth = f"KDE, {kernel}{of_width}{self.bandwidth}"
-        return {"bootstrap": "bootstrap", "kde": smooth, "parametric": self.mixture}[self.model]
+        return smooth if self.model == "kde" else self.model
 
     def caption(self) -> str:
         """What a table of this result must say."""

@@ -48,7 +48,6 @@ class IndependentRuns:
     """Every run's scores, drawn apart (Yang, Zhang & Song 2018): `sampler_kernels`."""
 
     cells: Cells
-    """Of kernel densities, fine pieces, which a GPU draws from."""
     gain: Gain
     key: np.uint64
     smooth: tuple[Cells, np.ndarray] | None = None

@@ -64,19 +64,12 @@ def error_rate(
     errors = np.zeros_like(counts)
     ties = np.zeros(len(simulated), np.int64)
     collection_kernels.count_errors(raw, simulated, bin_width, counts, errors, ties)
-    return error_rate_from(counts, errors, ties, bin_width)
-
-
-def error_rate_from(
-    counts: np.ndarray, errors: np.ndarray, ties: np.ndarray, bin_width: float = WIDTH
-) -> ErrorRate:
-    """The error rate from counts [sample, bin] and ties [sample]."""
     count, wrong = counts.sum(axis=0), errors.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = wrong / count
         off = errors - np.nan_to_num(rate) * counts
         spread = np.sqrt((off**2).sum(axis=0)) / count
-    low = bin_starts(counts.shape[1], bin_width)
+    low = bin_starts(n_bins, bin_width)
     return ErrorRate(
         low=low,
         high=np.append(low[1:], np.inf),
@@ -168,7 +161,8 @@ def significance_rates(
     pairs = all_pairs(n_runs)
     if errors.shape != (len(pairs), n_samples):
         raise InputError(f"errors must be [pair, sample], got {errors.shape}")
-    critical, place = critical_value(n_topics, alpha), place_from_top(n_samples, alpha)
+    critical = float(stdtrit(n_topics - 1, 1 - alpha / 2)) if n_topics > 1 else float("nan")
+    place = max(1, round(n_samples * alpha))
     means = np.ascontiguousarray(simulated.T)
     overall = means.mean(axis=1)
     centre = overall[pairs[:, 0]] - overall[pairs[:, 1]]
@@ -181,26 +175,9 @@ def significance_rates(
         )
 
     in_threads(some, slices(len(pairs), PAIRS_A_TASK), jobs=jobs)
-    return rates_from(rates, differences, n_samples, n_topics, alpha=alpha)
-
-
-def critical_value(n_topics: int, alpha: float) -> float:
-    """t_{1 - alpha / 2}(n - 1)."""
-    return float(stdtrit(n_topics - 1, 1 - alpha / 2)) if n_topics > 1 else float("nan")
-
-
-def place_from_top(n_samples: int, alpha: float) -> int:
-    """Which of the largest |t| the estimated difference goes by."""
-    return max(1, round(n_samples * alpha))
-
-
-def rates_from(
-    rates: np.ndarray, differences: np.ndarray, n_samples: int, n_topics: int, *, alpha: float
-) -> SignificanceRates:
-    """The summary of each pair's rate, and of its differences as printed and recentred."""
     return SignificanceRates(
         alpha=alpha,
-        critical=critical_value(n_topics, alpha),
+        critical=critical,
         rate=rates,
         rate_error=np.sqrt(rates * (1 - rates) / n_samples),
         rarely_share=_mean(rates < RARELY),

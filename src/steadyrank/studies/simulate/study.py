@@ -32,20 +32,13 @@ from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.pairs.difference_bins import MOST_BINS, N_BINS, WIDTH, check_width
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t
-from steadyrank.studies.simulate.blocks import (
-    Sampling,
-    fill_store,
-    in_given_order,
-    summarise,
-    summarise_on_gpu,
-)
+from steadyrank.studies.simulate.blocks import Sampling, fill_store, in_given_order, summarise
 from steadyrank.studies.simulate.measures import Denominator, parse_shared, parse_simulated
 from steadyrank.studies.simulate.prediction import predict
 from steadyrank.studies.simulate.profiles import (
     Bandwidth,
     Depth,
     KernelName,
-    Mixture,
     Model,
     RunNotes,
     ScoreSource,
@@ -105,7 +98,6 @@ def simulate(
     depth: Depth | None = None,
     bandwidth: Bandwidth | float = "scott",
     kernel: KernelName = "gaussian",
-    mixture: Mixture = "gamma-normal",
     denominator: Denominator | None = None,
     score_source: ScoreSource = "score",
     alpha: float = 0.05,
@@ -153,8 +145,7 @@ def simulate(
         "sound" takes the depth "retrieved" and the denominator "poisson", "paper" independent
         documents and the paper's 1000 and "judged"; what is given takes precedence.
     model : str
-        Documents are drawn with replacement ("bootstrap"), or scores from kernel densities ("kde")
-        or from a `mixture` of two parametric laws ("parametric").
+        Documents are drawn with replacement ("bootstrap"), or scores from kernel densities ("kde").
     n_samples : int
         Simulated collections.
     depth : int or "retrieved", optional
@@ -165,9 +156,6 @@ def simulate(
         deviation whatever its shape.
     kernel : str
         Of the kernel densities: "gaussian", "epanechnikov", "triangular" or "uniform".
-    mixture : str
-        Scores of relevant documents are normal; those of others exponential ("normal-exponential")
-        or gamma ("gamma-normal"), fitted to each run and topic.
     denominator : str, optional
         The number of relevant documents that AP, R@k and nDCG of independent runs divide by:
         sampled + Poisson(R - retrieved) ("poisson"), max(R, sampled) ("judged"), or "sampled".
@@ -181,8 +169,7 @@ def simulate(
     missing, no_relevant : str
         As in `evaluate`.
     device : str
-        "cpu", or "cuda", which draws the same shared documents; of independent ones it has numbers
-        of its own.
+        "cpu", the only one.
     store : path, optional
         Folder that keeps finished blocks of samples: the same call again takes up where it stopped.
     part : (int, int), optional
@@ -232,11 +219,11 @@ def simulate(
     """
     seed = seed_from(rng)
     _check(n_samples, alpha, missing, no_relevant, device, mode)
-    check_part(part, store, device)
+    check_part(part, store)
     _check_bins(n_bins, bin_width)
     documents = _documents(documents, mode, model, denominator)
     depth = DEFAULT_DEPTH[mode] if depth is None else depth
-    check_drawing(model, depth, bandwidth, kernel, mixture, score_source)
+    check_drawing(model, depth, bandwidth, kernel, score_source)
     to_read = read_runs(runs, **reading_options)
     judged = judgments_of(qrels)
     common: Any = {"depth": depth, "score_source": score_source, "jobs": jobs, "progress": reading}
@@ -261,7 +248,6 @@ def simulate(
             model=model,
             bandwidth=bandwidth,
             kernel=kernel,
-            mixture=mixture,
             graded=None if asked.is_itself(judged) else prepare(kept, judged.max_grade),
             **common,
         )
@@ -292,10 +278,7 @@ def simulate(
     machine: Any = {"jobs": jobs, "scheduler": scheduler, "executor": executor}
     if part is not None and opened is not None:
         return fill_store(study, opened, part, progress=progress, **machine)
-    if device == "cuda":
-        summary = summarise_on_gpu(study, opened, alpha=alpha, progress=progress)
-    else:
-        summary = summarise(study, opened, alpha=alpha, progress=progress, **machine)
+    summary = summarise(study, opened, alpha=alpha, progress=progress, **machine)
     is_shared = documents == "shared"
     if is_shared and mode == "sound":
         prediction = predict(setup.raw.mean(axis=1), summary.means, seed=seed, jobs=jobs)
@@ -313,7 +296,6 @@ def simulate(
         depth=depth,
         bandwidth=bandwidth,
         kernel=kernel,
-        mixture=mixture,
         denominator=denominator,
         score_source=score_source,
         device=device,
@@ -343,7 +325,7 @@ def simulate(
     return result
 
 
-def check_part(part: Any, store: Any, device: str) -> None:
+def check_part(part: Any, store: Any) -> None:
     """Refuse what is not (i, n), and what has no store to put blocks into."""
     if part is None:
         return
@@ -354,8 +336,6 @@ def check_part(part: Any, store: Any, device: str) -> None:
         raise InputError(f"part {part[0]} of {part[1]}: number parts from 1 to {part[1]}")
     if store is None:
         raise InputError("part requires a store, the folder that all parts put their blocks into")
-    if device != "cpu":
-        raise InputError("part works on processors: a GPU computes all samples at once")
 
 
 def _documents(

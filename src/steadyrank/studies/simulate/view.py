@@ -355,7 +355,6 @@ def fields(result: SimulateResult) -> dict[str, Any]:
         },
         "bandwidth": result.bandwidth if result.model == "kde" else None,
         "kernel": result.kernel if result.model == "kde" else None,
-        "mixture": result.mixture if result.model == "parametric" else None,
         **picked(result, "mode denominator score_source device none_relevant"),
         **picked(result, "without_relevant plain truncated"),
     }

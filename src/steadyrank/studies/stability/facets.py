@@ -23,13 +23,14 @@ from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.facets import design
 from steadyrank.stats.facets.components import GradedComponents, Sizes, graded_components
 from steadyrank.stats.facets.judges import JudgeFigures, effective_judges, judge_figures, outlier_of
+from steadyrank.stats.facets.pairs import judge_tests
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.run_means import adjusted_means
 from steadyrank.words import counted
 
-MOST_SYSTEMS = 300
-"""Whose ranks by each judge are found: their pairs are tested for every judge."""
+MOST_SYSTEMS, MOST_JUDGES = 300, 100
+"""Whose ranks by each judge are found: the systems' pairs are tested for every judge."""
 
 VARIED = {
     "judges": ("system:judge", "system:topic:judge", "answer:judge", "residual"),
@@ -55,7 +56,12 @@ class FacetsResult(Framed):
     measure: str
     facets: tuple[str, ...]
     systems: tuple[str, ...]
+    graders: tuple[str, ...]
+    """Names of the judges, where they are a facet."""
     components: GradedComponents
+    planned: GradedComponents
+    """The same with what judges add to a difference as `compare` takes it, which learns from each
+    system: standard errors, shares and all that is planned follow from these."""
     d_study: tuple[dict[str, Any], ...]
     """For numbers of `topics`, `answers` and `judges`, those at hand first: `standard_error` of a
     difference with its interval, `e_rho2` and `phi`."""
@@ -71,8 +77,12 @@ class FacetsResult(Framed):
 
     @property
     def difference_shares(self) -> dict[str, float]:
-        """Of the variance of a difference of two systems: topics, judges, answers, the rest."""
-        return design.difference_shares(self.components, self.components.sizes)
+        """Of the variance of a difference of two systems: topics, judges, answers, the rest.
+
+        That of one judge is not known: it is in the topics' share.
+        """
+        shares = design.difference_shares(self.planned, self.planned.sizes)
+        return shares | ({"judges": math.nan} if len(self.graders) == 1 else {})
 
     @property
     def standard_error(self) -> float:
@@ -87,7 +97,7 @@ class FacetsResult(Framed):
     @property
     def standard_error_fixed(self) -> float:
         """The same about these judges and no others, as an interval over topics alone has it."""
-        return design.standard_error(self.components, self.components.sizes, fixed=True)
+        return design.standard_error(self.planned, self.planned.sizes, fixed=True)
 
     @property
     def outlier(self) -> JudgeFigures | None:
@@ -148,8 +158,10 @@ def study_facets(
     cube = facet_cube(scores, measure, facets)
     if not np.nanstd(cube.values) > 0.0:
         raise InputError(f"{measure}: every score is the same: there is no variance to split")
+    means = adjusted_means(cube.matrix)  # which refuses what cannot be separated
     g = graded_components(cube.values, confidence=confidence, rng=seed)
     several, cells = len(cube.judges) > 1, cube.cells
+    planned = _with_judges(g, cube) if several else g
     how: Any = {"alpha": 1 - confidence, "seed": seed, "jobs": jobs}
     own = g.sizes
     judges = n_judges or (2 * own.judges, 4 * own.judges) if several else ()
@@ -160,20 +172,32 @@ def study_facets(
         for k in dict.fromkeys((own.answers, *answers))
         for n in dict.fromkeys((own.topics, *(n_topics or (2 * own.topics, 4 * own.topics))))
     ]
-    small = several and len(cube.systems) <= MOST_SYSTEMS
+    small = several and len(cube.systems) <= MOST_SYSTEMS and len(cube.judges) <= MOST_JUDGES
     return FacetsResult(
         measure=measure,
         facets=tuple(facets),
         systems=cube.systems,
+        graders=cube.judges if "judge" in facets else (),
         components=g,
-        d_study=tuple(_design_row(g, at) for at in designs),
-        allocation=design.allocation(g, target=target, costs=costs),
+        planned=planned,
+        d_study=tuple(_design_row(planned, at) for at in designs),
+        allocation=design.allocation(planned, target=target, costs=costs),
         judges=judge_figures(cells, cube.judges, **how) if small else (),
         effective_judges=effective_judges(cells) if several else math.nan,
-        swaps=dict(_swaps(g, cube)),
+        swaps=dict(_swaps(planned, means)),
         confidence=confidence,
         seed=seed,
     )
+
+
+def _with_judges(g: GradedComponents, cube: FacetCube) -> GradedComponents:
+    """What judges add to the variance of the mean pair, as it is tested, for a component."""
+    if "system:judge" not in g.variance:
+        return g
+    tests = judge_tests(cube.levels, all_pairs(len(cube.systems)))
+    added = np.nanmean(tests.standard_error**2 - tests.standard_error_fixed**2)
+    own = {"system:judge": float(0.5 * added * g.sizes.judges)}
+    return replace(g, variance=g.variance | own)
 
 
 def _design_row(g: GradedComponents, at: Sizes) -> dict[str, Any]:
@@ -188,13 +212,12 @@ def _design_row(g: GradedComponents, at: Sizes) -> dict[str, Any]:
     }
 
 
-def _swaps(g: GradedComponents, cube: FacetCube) -> Iterable[tuple[str, float]]:
+def _swaps(g: GradedComponents, means: np.ndarray) -> Iterable[tuple[str, float]]:
     """How many pairs a fresh draw of judges, or of answers, would turn, all else staying.
 
     Two draws of what varies differ with twice its variance v: a pair with difference d turns with
     probability Phi(-|d| / sqrt(2 v)).
     """
-    means = adjusted_means(cube.matrix)
     gaps = np.abs(np.diff(means[all_pairs(len(means))], axis=1))
     weights = g.difference_weights(g.sizes)
     for name, members in VARIED.items():

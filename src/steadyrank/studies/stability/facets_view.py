@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
-from steadyrank.stats.facets.design import judges_to_halve
+from steadyrank.stats.facets import design
+from steadyrank.stats.facets.pairs import CARRIED, CARRY_LITTLE, MORE_JUDGES
 from steadyrank.studies.stability.facets import FacetsResult
-from steadyrank.words import counted, interval, listed
+from steadyrank.words import counted, interval, listed, number_word
 
 Results = Sequence[FacetsResult]
 """One per measure, the one that ranks the runs first."""
@@ -19,19 +20,22 @@ Results = Sequence[FacetsResult]
 LEVELS = (0.8, 0.9, 0.95)
 """Stability that topics are found for."""
 
-FEW_JUDGES = 4
-"""At most so many make the judges' variance hardly known."""
-
 
 def findings(results: Results) -> list[Finding]:
     """What the measure that ranks the runs says."""
     result = results[0]
-    return [_shares(result), *_bought(result), *_judges(result), *_unknown(result)]
+    parts = (_few, _bought, _judges, _unknown)
+    return [_shares(result), *(finding for part in parts for finding in part(result))]
 
 
 def _shares(result: FacetsResult) -> Finding:
     """The judges' share of a difference, else the largest; what topics alone leave out."""
     shares, fixed = result.difference_shares, result.standard_error_fixed
+    if len(result.graders) == 1:
+        text = (
+            f"Topics and the view of {result.graders[0]} alone cannot be separated: {MORE_JUDGES}."
+        )
+        return Finding("stability.shares", text, dict(shares))
     most = "judges" if shares["judges"] > 0.0 else max(shares, key=shares.__getitem__)
     text = f"{shares[most]:.0%} of the variance of a difference is due to {most}"
     if most == "judges" and fixed > 0.0:
@@ -40,10 +44,26 @@ def _shares(result: FacetsResult) -> Finding:
     return Finding("stability.shares", f"{text}.", dict(shares))
 
 
+def _few(result: FacetsResult) -> Iterator[Finding]:
+    """How little a handful of judges can carry."""
+    n = len(result.graders)
+    if 1 < n < CARRY_LITTLE:
+        half = 0.5 * result.standard_error
+        enough = (k for k in range(n, design.MOST_JUDGES) if _error(result, k) <= half)
+        text = f"{number_word(n).capitalize()} judges carry little: {CARRIED}."
+        yield Finding("stability.few_judges", text, {"judges": n, "halving": next(enough, None)})
+
+
+def _error(result: FacetsResult, n_judges: int) -> float:
+    g = result.planned
+    return design.standard_error(g, replace(g.sizes, judges=n_judges))
+
+
 def _bought(result: FacetsResult) -> Iterator[Finding]:
     """How a target is reached, or what no number of topics reaches."""
     g, plan = result.components, result.allocation
-    these, least = result.size_words(" and ", all_=False), g.variance.get("system:judge", 0.0)
+    these = result.size_words(" and ", all_=False)
+    least = result.planned.variance.get("system:judge", 0.0)
     if plan.target is None:
         if least > 0.0:
             least = math.sqrt(2.0 * least / g.sizes.judges)
@@ -69,18 +89,18 @@ def _bought(result: FacetsResult) -> Iterator[Finding]:
 
 def _judges(result: FacetsResult) -> Iterator[Finding]:
     """Who differs from all others, and how many independent judges they are worth."""
-    n, odd = len(result.judges), result.outlier
+    n, odd = len(result.graders), result.outlier
     if odd is not None:
         tau = f"{odd.tau.tau:.2f} {interval((odd.tau.low, odd.tau.high), '.2f')}"
         text = f"{odd.judge} orders the systems least like the other judges: tau {tau}."
         yield Finding("stability.outlier", text, {"judge": odd.judge, "tau": odd.tau.tau})
-    if n > 2:
+    if n > 2 and not math.isnan(result.effective_judges):
         text = f"The {n} judges are worth {result.effective_judges:.1f} independent ones."
         yield Finding("stability.effective", text, {"judges": result.effective_judges})
-    if 1 < n <= FEW_JUDGES:
-        more = judges_to_halve(n, result.confidence)
-        text = f"{n} judges hardly show how judges vary: {more} would halve intervals over judges."
-        yield Finding("stability.few_judges", text, {"judges": n, "halving": more})
+    if n > 1:
+        more = _error(result, 2 * n) / result.standard_error
+        text = f"{2 * n} judges would narrow intervals by {1.0 - more:.0%}."
+        yield Finding("stability.more_judges", text, {"n_judges": 2 * n, "narrower": 1.0 - more})
 
 
 def _unknown(result: FacetsResult) -> Iterator[Finding]:
@@ -100,11 +120,11 @@ def _unknown(result: FacetsResult) -> Iterator[Finding]:
 
 def _component_rows(results: Results) -> Iterator[dict[str, Any]]:
     for result in results:
-        g = result.components
+        g, planned = result.components, result.planned.variance
         weights = g.difference_weights(g.sizes)
-        total, spans = g.total(weights) or 1.0, g.intervals
+        total, spans = result.planned.total(weights) or 1.0, g.intervals
         for name, value in g.variance.items():
-            share = weights[name] * value / total if name in weights else None
+            share = weights[name] * planned[name] / total if name in weights else None
             row = {"measure": result.measure, "component": name, "variance": value}
             yield row | {"interval": spans[name], "difference_share": share}
 
@@ -234,6 +254,8 @@ def describe(results: Results) -> str:
     result = results[0]
     shares = [f"{share:.0%} to {name}" for name, share in result.difference_shares.items() if share]
     parts = listed(shares).replace("to rest", "to the rest")
+    if len(result.graders) == 1:
+        parts = f"to topics and the view of {result.graders[0]}, which one judge cannot separate"
     return (
         f"We scored {result.size_words()} by {result.measure}. The variance of a difference of two "
         f"systems is due {parts}; its standard error is {result.standard_error:.3g} over topics, "

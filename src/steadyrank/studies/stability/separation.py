@@ -21,6 +21,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from steadyrank.compute.memory import check_pairs
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.run import run_from_dict
@@ -35,9 +36,11 @@ from steadyrank.stats.pairs.max_t import max_t, max_t_level
 from steadyrank.stats.pairs.result import all_pairs, pairs_with
 from steadyrank.stats.pairs.tests import moments, paired_t
 from steadyrank.stats.planning.design import smallest_difference, topics_for_range
-from steadyrank.stats.run_means import SAME_MEAN, adjusted_means
+from steadyrank.stats.run_means import SAME_MEAN, adjusted_means, in_order
 
 POWER = 0.8
+PAIR_BYTES = 400
+"""Of memory for a pair of runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,30 +87,28 @@ def _topics_needed(reached: float, n_topics: int, alpha: float) -> float:
     """Topics for a difference that is so many times the smallest one that these topics find."""
     if not reached > SAME_MEAN or alpha <= 0.0:
         return math.nan if math.isnan(reached) else math.inf
-    effect = reached * float(smallest_difference(1.0, n_topics, alpha=alpha, power=POWER))
-    return topics_for_range(effect, 0.5, paired=True, alpha=alpha, beta=1.0 - POWER)
+    effect = reached * float(
+        smallest_difference(1.0, n_topics, alpha=alpha, power=POWER, corrected=True)
+    )
+    return topics_for_range(effect, 0.5, paired=True, alpha=alpha, beta=1.0 - POWER, corrected=True)
 
 
 def decide(runs: tuple[str, ...], matrix: np.ndarray, alpha: float, seed: int) -> Decided:
-    """Decisions about all pairs by studentized sign flips; one pair has its t test alone."""
+    """Decisions about all pairs by studentized sign flips."""
+    check_pairs(len(runs), PAIR_BYTES)
     pairs, means = all_pairs(len(runs)), adjusted_means(matrix)
-    found = moments(matrix, pairs)
-    first, level = np.ones(len(runs), bool), alpha
-    if len(pairs) > 1:
-        together = max_t(matrix, pairs, alpha=alpha, seed=seed)
-        pvalue, first = together.pvalue, together.first
-        level = max_t_level(found.n, together.critical, alpha)
-    else:
-        pvalue = paired_t(matrix, pairs).pvalue
-    claimed = decisions.claims_of(np.sign(found.mean), pairs, pvalue, means, alpha)
+    found, together = moments(matrix, pairs), max_t(matrix, pairs, alpha=alpha, seed=seed)
+    level = max_t_level(found.n, together.critical, alpha)
+    claimed = decisions.own_claims(np.sign(found.mean), pairs, together.own, means, alpha)
+    own = decisions.own_decisions(pairs, claimed, means, in_order(means, runs))
     least = np.full(len(pairs), math.inf)
     if level > 0.0:
-        least = smallest_difference(found.sd, found.n, alpha=level, power=POWER)
+        least = smallest_difference(found.sd, found.n, alpha=level, power=POWER, corrected=True)
     made = SimpleNamespace(
         runs=runs,
         pairs=pairs,
         comparison_alpha=level,
-        could_be_first=first & ~decisions.beaten(len(runs), pairs, claimed).any(axis=0),
+        could_be_first=own.could_be_first,
         difference=found.mean,
         smallest_difference=least,
         mean=means,

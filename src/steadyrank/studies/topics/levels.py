@@ -162,10 +162,12 @@ def _orders(
 ) -> np.ndarray:
     """Random orders [trial, topic], in which the topics of a cluster stand together."""
     if clusters is None:
-        return stream.permuted(np.tile(np.arange(n_topics), (n_trials, 1)), axis=1)
+        # Small numbers: of very many topics, moving them about takes most of the time.
+        return stream.permuted(np.tile(np.arange(n_topics, dtype=np.int32), (n_trials, 1)), axis=1)
     groups = np.unique(clusters, return_inverse=True)[1]
     turn = np.tile(np.arange(int(groups.max()) + 1), (n_trials, 1))
-    return np.argsort(stream.permuted(turn, axis=1)[:, groups], axis=1, kind="stable")
+    by_cluster = np.argsort(stream.permuted(turn, axis=1)[:, groups], axis=1, kind="stable")
+    return by_cluster.astype(np.int32)
 
 
 def topic_levels(

@@ -190,10 +190,11 @@ class TopicsResult(Exhibit):
         """One dictionary a pair, with the keys that the JSON output has."""
         first, second = self.pairs[which].T
         # Without an upper end the number at the observed difference estimates nothing.
-        known = np.where(np.isfinite(self.needed.high), self.needed.topics, np.nan)
+        top = self.needed.high[which]
+        known = np.where(np.isfinite(top), self.needed.topics[which], np.nan)
         needed, low, high = (
-            [int(size) if math.isfinite(size) else None for size in sizes[which].tolist()]
-            for sizes in (known, self.needed.low, self.needed.high)
+            [int(size) if math.isfinite(size) else None for size in sizes.tolist()]
+            for sizes in (known, self.needed.low[which], top)
         )
         columns = {
             "a": [self.runs[run] for run in first],

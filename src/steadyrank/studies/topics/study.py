@@ -21,6 +21,7 @@ from typing import Any, Unpack, get_args
 import numpy as np
 
 from steadyrank.compute.executors import Progress
+from steadyrank.compute.memory import check_pairs
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.read.run_info import describe_topics
@@ -42,7 +43,7 @@ from steadyrank.stats.pairs.decisions import Decided, adjust
 from steadyrank.stats.pairs.difference_bins import WIDTH, check_width
 from steadyrank.stats.pairs.max_t import Draws, max_t, max_t_level
 from steadyrank.stats.pairs.result import all_pairs, pairs_with
-from steadyrank.stats.pairs.tests import paired_t
+from steadyrank.stats.pairs.tests import moments, paired_t
 from steadyrank.stats.pairs.topic_design import TopicDesign, cluster_sums, linearised
 from steadyrank.stats.planning.demands import check_comparisons
 from steadyrank.stats.planning.design import check_rates
@@ -62,6 +63,9 @@ from steadyrank.words import by_number
 
 MOST_FLIPPED = 500_000
 """Pairs of runs up to which the limit of max-t is worth the wait; Bonferroni's for more."""
+
+PAIR_BYTES = 600
+"""Of memory for a pair of runs."""
 
 MOST_SIZES = 100
 """Of topic sets, unless sizes are given."""
@@ -275,10 +279,9 @@ def _decisions(
         known = [frozenset((runs[a], runs[b])) in shown for a, b in pairs.tolist()]
         return decided.comparison_alpha, np.array(known, bool)
     matrix, alpha, is_plain = drawn.matrix, draws["alpha"], drawn.design.is_trivial
-    is_family = comparisons is None and len(pairs) > 1 and len(pairs) == math.comb(len(runs), 2)
-    if is_family and is_plain and len(pairs) <= MOST_FLIPPED:
+    if comparisons is None and is_plain and len(pairs) <= MOST_FLIPPED:
         together = max_t(matrix, pairs, **draws)
-        n = pair_variances(matrix, pairs).n
+        n = moments(matrix, pairs).n
         level = max_t_level(n, together.critical, alpha) or alpha / len(pairs)
         return level, np.nan_to_num(together.pvalue, nan=1.0) <= alpha
     tests = paired_t(matrix, pairs, drawn.design)
@@ -308,6 +311,7 @@ def _check(scores: Scores, measure: Any, n_trials: Any, baseline: str | None, bi
     check_choice("binning", binning, get_args(Binning))
     if len(scores.runs) < 2:
         raise InputError("topics compares runs: at least two are required")
+    check_pairs(len(scores.runs), PAIR_BYTES)
     if len(scores.topics) < 2:
         raise InputError("a single topic has no spread: give scores on at least two")
     if baseline is not None:

@@ -14,9 +14,9 @@ from typing import Literal
 import numpy as np
 
 from steadyrank.errors import InputError
+from steadyrank.measures.holes.lists import CellEntries, Lists
 from steadyrank.measures.names import Measure, parse_measure
 from steadyrank.measures.scoring import Recipe, prepare, score_recipe
-from steadyrank.studies.holes.lists import CellEntries, Lists
 
 BoundFamily = Literal["linear", "shared", "first", "AP", "ERR", "other"]
 

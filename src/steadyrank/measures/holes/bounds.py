@@ -59,16 +59,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steadyrank.compute.executors import map_in_order, workers
-from steadyrank.studies.holes import bound_kernels
-from steadyrank.studies.holes.bound_kernels import FewHoles, HoleWeights, Normaliser
-from steadyrank.studies.holes.lists import CellEntries, Lists
-from steadyrank.studies.holes.measures import HoledMeasure, Rankings
+from steadyrank.measures.holes import bound_kernels
+from steadyrank.measures.holes.bound_kernels import FewHoles, HoleWeights, Normaliser
+from steadyrank.measures.holes.joint_precision import MOST_HOLES as MOST_JOINT
+from steadyrank.measures.holes.joint_precision import joint_limit
+from steadyrank.measures.holes.lists import CellEntries, Lists
+from steadyrank.measures.holes.measures import HoledMeasure, Rankings
 
 PAIRS_A_TASK = 256
 
 MOST_HOLES = 12
 MOST_WORK = 1e9
 """Documents looked at in all completions of all pairs and topics: a few seconds."""
+
+MOST_JOINT_WORK = 1e9
+"""Pairs of holes of all pairs of runs and topics, above which open pairs keep wider bounds."""
 
 Writing = Callable[[np.ndarray, np.ndarray], None]
 """Given pairs that have one second run, writes the largest differences [pair, topic]."""
@@ -107,6 +112,15 @@ def find_bounds(
         pair_is_exact=attained[:n] & attained[n:],
         of_topics=np.stack([lowest, highest]),
     )
+
+
+def difference_bounds(
+    rankings: Rankings, measure: HoledMeasure
+) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Of two runs: the lowest and highest second - first [topic], and whether both are attained."""
+    bound = _bounding(rankings, measure, np.array([[1, 0], [0, 1]]), _run_bounds(rankings, measure))
+    (high, is_highest), (low, is_lowest) = (bound(np.array([pair])) for pair in ([1, 0], [0, 1]))
+    return -low[0], high[0], bool(is_lowest[0] and is_highest[0])
 
 
 def _run_bounds(rankings: Rankings, measure: HoledMeasure) -> tuple[np.ndarray, np.ndarray]:
@@ -260,26 +274,92 @@ def _largest_differences(
     if not len(pairs):
         return np.empty(0), np.empty(0, bool)
     by_second = np.argsort(pairs[:, 1], kind="stable")
-    tasks = _tasks(pairs[by_second])
-    write, few = _kernel_of(rankings, measure), _few_of(rankings, measure, tasks)
+    bound = _bounding(rankings, measure, pairs, run_bounds)
 
-    def bound(some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        largest = np.full((len(some), rankings.lists.n_topics), np.inf)
-        attained = np.full(len(some), measure.is_exact)
-        if write is not None:
-            write(some, largest)
-        if not measure.is_exact:
-            (lowest, highest), (a, b) = run_bounds, some.T
-            np.minimum(largest, highest[a] - lowest[b], out=largest)
-        if few is not None:
-            attained = np.asarray((_try_few(few, some, largest) <= few.most).all(axis=1))
+    def bound_means(some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        largest, attained = bound(some)
         return largest.mean(axis=1), attained
 
     with workers(jobs=jobs) as threads:
-        parts = map_in_order(bound, tasks, threads)
+        parts = map_in_order(bound_means, _tasks(pairs[by_second]), threads)
     order = np.argsort(by_second)
     largest, attained = (np.concatenate(column)[order] for column in zip(*parts, strict=True))
     return largest, attained
+
+
+def _bounding(
+    rankings: Rankings,
+    measure: HoledMeasure,
+    pairs: np.ndarray,
+    run_bounds: tuple[np.ndarray, np.ndarray],
+) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """What bounds some of the pairs that have one second run: [pair, topic], and [pair] whether
+    these are attained.
+    """
+    write = _kernel_of(rankings, measure)
+    few = _few_of(rankings, measure, _tasks(pairs[np.argsort(pairs[:, 1], kind="stable")]))
+    takes_all = few is None or _joint_work(few, pairs) <= MOST_JOINT_WORK
+
+    def bound(some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        largest = np.full((len(some), rankings.lists.n_topics), np.inf)
+        if write is not None:
+            write(some, largest)
+        if measure.is_exact:
+            return largest, np.ones(len(some), bool)
+        (lowest, highest), (a, b) = run_bounds, some.T
+        np.minimum(largest, highest[a] - lowest[b], out=largest)
+        if few is None:
+            attained = np.zeros(len(some), bool)
+        else:
+            counts = _try_few(few, some, largest)
+            attained = np.asarray((counts <= few.most).all(axis=1))
+            if few.is_ap:
+                _bound_jointly(few, some, largest, counts, takes_all)
+        bound_kernels.lower_equals(rankings.entries, rankings.lists.depth, some, largest)
+        return largest, attained
+
+    return bound
+
+
+def _joint_work(few: FewHoles, pairs: np.ndarray) -> float:
+    """Pairs of holes, of all pairs of runs and topics."""
+    counts = few.n_cell_holes.reshape(-1, len(few.hole_blocks) - 1).astype(np.float64)
+    products, (a, b) = counts @ counts.T, pairs.T
+    squares = np.diag(products)
+    return float((squares[a] + squares[b] + 2.0 * products[a, b]).sum())
+
+
+def _bound_jointly(
+    few: FewHoles, pairs: np.ndarray, largest: np.ndarray, counts: np.ndarray, takes_all: bool
+) -> None:
+    """Lower largest [pair, topic] of AP, where not all completions were tried, by joint bounds."""
+    n_topics = largest.shape[1]
+    is_asked = np.full(len(pairs), takes_all)
+    if not takes_all:
+        tried = np.empty((2, *largest.shape))
+        bound_kernels.try_favoured(few, pairs, tried[0])
+        bound_kernels.try_favoured(few, np.ascontiguousarray(pairs[:, ::-1]), tried[1])
+        is_asked = ~(tried.mean(axis=2) > 0.0).all(axis=0)
+    for p, t in zip(*np.nonzero(is_asked[:, None] & (counts > few.most)), strict=True):
+        cells = pairs[p] * n_topics + t
+        known, holes = _reciprocal_ranks(few, cells)
+        if holes.shape[1] <= MOST_JOINT:
+            n_others = int(few.n_holes[t]) - holes.shape[1]
+            highest = joint_limit(known, holes, int(few.relevant[t]), n_others)
+            largest[p, t] = min(largest[p, t], highest)
+
+
+def _reciprocal_ranks(few: FewHoles, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """[2, document] of the judged documents and of the holes that one of two cells has."""
+    spans = [slice(few.blocks[cell], few.blocks[cell + 1]) for cell in cells]
+    documents, place = np.unique(
+        np.concatenate([few.holes[span] for span in spans]), return_inverse=True
+    )
+    both = np.zeros((2, len(documents)))
+    n = spans[0].stop - spans[0].start
+    both[0, place[:n]] = 1.0 / few.ranks[spans[0]]
+    both[1, place[n:]] = 1.0 / few.ranks[spans[1]]
+    return both[:, documents < 0], both[:, documents >= 0]
 
 
 def _tasks(pairs: np.ndarray) -> list[np.ndarray]:

@@ -482,6 +482,58 @@ def try_all(few, pairs, counts, out):
 
 
 @kernel
+def try_favoured(few, pairs, out):
+    """Write the difference in AP where the holes that the first ranking has higher are relevant."""
+    n_topics = len(few.hole_blocks) - 1
+    ranks = np.zeros((2, few.hole_blocks[-1] + 1))
+    for p in range(len(pairs)):
+        for t in range(n_topics):
+            for side in range(2):
+                cell = pairs[p, side] * n_topics + t
+                for i in range(few.blocks[cell], few.blocks[cell + 1]):
+                    if few.holes[i] >= 0:
+                        ranks[side, few.holes[i]] = 1.0 / few.ranks[i]
+            total, n_relevant = 0.0, few.relevant[t]
+            for side in range(2):
+                cell, seen = pairs[p, side] * n_topics + t, 0
+                for i in range(few.blocks[cell], few.blocks[cell + 1]):
+                    hole = few.holes[i]
+                    if hole < 0 or ranks[0, hole] > ranks[1, hole]:
+                        seen += 1
+                        total += (1.0 - 2.0 * side) * seen / few.ranks[i]
+                        n_relevant += hole >= 0 and side == 0
+            out[p, t] = total / n_relevant if n_relevant > 0 else 0.0
+            for hole in range(few.hole_blocks[t], few.hole_blocks[t + 1]):
+                ranks[0, hole] = ranks[1, hole] = 0.0
+
+
+@kernel
+def lower_equals(entries, depth, pairs, out):
+    """Lower out[pair, topic] to 0 where two rankings are the same down to a depth."""
+    for p in range(len(pairs)):
+        for t in range(out.shape[1]):
+            i = entries.blocks[pairs[p, 0] * out.shape[1] + t]
+            j = entries.blocks[pairs[p, 1] * out.shape[1] + t]
+            i_end = entries.blocks[pairs[p, 0] * out.shape[1] + t + 1]
+            j_end = entries.blocks[pairs[p, 1] * out.shape[1] + t + 1]
+            same = True
+            while same:
+                more = i < i_end and entries.ranks[i] <= depth
+                if more != (j < j_end and entries.ranks[j] <= depth):
+                    same = False
+                elif not more:
+                    break
+                else:
+                    same = (
+                        entries.ranks[i] == entries.ranks[j] and entries.rows[i] == entries.rows[j]
+                    )
+                    i += 1
+                    j += 1
+            if same:
+                out[p, t] = min(out[p, t], 0.0)
+
+
+@kernel
 def draw_grades(x, coefficients, effects, uniform, out):
     """The highest grade whose chance to be reached is above a uniform number, for each hole.
 

@@ -143,6 +143,11 @@ def read_lists(
     return _assembled(parts, qrels, depth)
 
 
+def find_lists(runs: Sequence[Run], qrels: Qrels, *, depth: int) -> Lists:
+    """The same of runs that are at hand, without a word about what they lack."""
+    return _assembled([_part_of(run, qrels=qrels, depth=depth) for run in runs], qrels, depth)
+
+
 def _part_of(run: Run, *, qrels: Qrels, depth: int) -> _RunHoles:
     judged = find_judged_documents(run, qrels)
     position = {topic: t for t, topic in enumerate(run.topics)}

@@ -1,0 +1,1 @@
+"""Unjudged documents: where runs have them, and what their grades could change."""

@@ -1,0 +1,294 @@
+"""What documents that nobody judged may do to the verdict of a gate.
+
+First the bounds of `measures.holes`, in which a document of both rankings has one grade: if these
+leave the verdict as it is, it is certain. Different systems at great depth never are. There the
+grades are drawn: by a logistic law in the logarithm of a document's best rank, fitted on judged
+documents of both rankings, with its chances times a ratio, since how much less likely a document is
+to be relevant because nobody judged it is not known. A verdict that is the same for all ratios
+stands; otherwise there are holes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from steadyrank.compute.random import block_stream
+from steadyrank.data.qrels import Qrels
+from steadyrank.data.run import Run
+from steadyrank.data.scores import Scores
+from steadyrank.errors import InputError
+from steadyrank.measures.holes.asking import Ask, documents_to_judge
+from steadyrank.measures.holes.bounds import difference_bounds
+from steadyrank.measures.holes.lists import CellEntries, Lists, by_document, find_lists
+from steadyrank.measures.holes.measures import HoledMeasure, make_rankings, parse_holed
+from steadyrank.measures.names import parse_measures
+from steadyrank.measures.scoring import prepare
+from steadyrank.stats.logistic import fit_logistic
+from steadyrank.stats.pairs.topic_design import MeanDifference
+from steadyrank.studies.gate.fits import Fit, Part, verdicts_of
+from steadyrank.studies.gate.result import Outlook, Unjudged, Verdict
+
+RATIOS = (0.0, 0.1, 0.3, 1.0)
+"""Of the chances of judged documents at the same rank."""
+
+N_COMPLETIONS = 20
+"""Drawn for each ratio."""
+
+FEWEST_KNOWN = 10
+"""Judged documents, relevant and not, that the law requires of either kind."""
+
+N_BETWEEN = 32
+"""Completions between the lowest and the highest at which a certain verdict is looked at."""
+
+N_ASKED = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MeasureHoles:
+    """The unjudged documents that a measure sees, and what they could do to its differences."""
+
+    lists: Lists
+    measure: HoledMeasure | None
+    """None where no bounds are known."""
+    low: np.ndarray | None = None
+    """[topic]: of candidate - baseline, over all completions; so is `high`."""
+    high: np.ndarray | None = None
+    is_exact: bool = True
+    reach: np.ndarray | None = None
+    """[document, grade from 1 on]: chances by the law, at ratio 1; None where there is none."""
+
+    @property
+    def n_unjudged(self) -> int:
+        """Documents that one of the rankings has above the cutoff."""
+        return self.lists.n_open
+
+    @property
+    def share(self) -> float:
+        """Of the documents of the baseline above the cutoff, those without a grade."""
+        return float(self.lists.unjudged_share[0])
+
+    def relevant_share(self, ratio: float) -> float:
+        """Of the unjudged documents, relevant ones to be expected."""
+        assert self.reach is not None
+        assert self.measure is not None
+        level = min(self.measure.recipe.level, self.measure.top_grade)
+        return ratio * float(self.reach[:, level - 1].mean()) if len(self.reach) else 0.0
+
+    def completed(self, ratio: float, seed: int) -> Iterator[np.ndarray]:
+        """[topic]: differences in completions that are drawn."""
+        assert self.reach is not None
+        assert self.measure is not None
+        recipe = self.measure.recipe
+        rankings = make_rankings(self.lists, self.measure.top_grade)
+        rankings = rankings if recipe.needs_all else rankings.countable()
+        for number in range(N_COMPLETIONS):
+            # The same uniform numbers for all ratios: a larger one adds relevant documents.
+            uniform = block_stream(seed, "gate holes", number).random(len(self.reach))
+            grades = (uniform[:, None] < ratio * self.reach).sum(axis=1).astype(np.int32)
+            first, second = rankings.scores(recipe, grades)
+            yield second - first
+
+    def to_judge(self) -> tuple[Ask, ...]:
+        """The documents whose grades can change the difference most."""
+        if self.measure is None:
+            return ()
+        pair = np.array([[False, True], [True, False]])
+        reach = np.full((self.lists.n_open, self.measure.top_grade), 0.5)
+        if self.reach is not None:
+            reach = np.mean(RATIOS) * self.reach
+        return documents_to_judge(self.lists, self.measure, pair, reach, N_ASKED)
+
+
+class Look(NamedTuple):
+    """The verdict on one row, and how far it rests on grades that nobody gave."""
+
+    verdict: Verdict
+    how: Literal["bounded", "prior", "not-relevant"] = "not-relevant"
+    is_certain: bool = False
+    sweep: tuple[Outlook, ...] = ()
+
+
+def find_holes(runs: tuple[Run, Run], qrels: Qrels, scores: Scores) -> dict[str, MeasureHoles]:
+    """By measure; `scores` of both runs count unjudged documents as not relevant."""
+    judged, lists, found = by_document(qrels), dict[int, Lists](), {}
+    for name in scores.measures:
+        measure = _holed(name, judged.max_grade)
+        depth = int(prepare(parse_measures(name)[0], judged.max_grade).cutoff)
+        if depth not in lists:
+            lists[depth] = find_lists(runs, judged, depth=depth)
+        found[name] = _bounded(lists[depth], measure, np.subtract(*scores.matrix(name)[::-1]))
+    return found
+
+
+def _holed(name: str, max_grade: int) -> HoledMeasure | None:
+    try:
+        measure = parse_holed(parse_measures(name)[0], max_grade)
+    except InputError:
+        return None
+    # Of Judged@k it does not matter which grade a document gets.
+    return None if measure.measure.name == "Judged" else measure
+
+
+def _bounded(lists: Lists, measure: HoledMeasure | None, differences: np.ndarray) -> MeasureHoles:
+    if measure is None:
+        known = differences if lists.n_open == 0 else None
+        return MeasureHoles(lists=lists, measure=None, low=known, high=known)
+    low, high, is_exact = difference_bounds(make_rankings(lists, measure.top_grade), measure)
+    # What was observed is a completion, and rounding must not say otherwise.
+    return MeasureHoles(
+        lists=lists,
+        measure=measure,
+        low=np.minimum(low, differences),
+        high=np.maximum(high, differences),
+        is_exact=is_exact,
+        reach=_law(lists, measure.top_grade),
+    )
+
+
+def _law(lists: Lists, top_grade: int) -> np.ndarray | None:
+    """[hole, grade from 1 on]: the chance to reach a grade, by the best rank in both rankings."""
+    grades, topic = lists.qrels.grades, np.repeat(np.arange(lists.n_topics), lists.qrels.sizes)
+    best = _best_ranks(lists.judged, len(grades))
+    seen = best <= lists.depth
+    x, grades, topic = _features(best[seen]), np.maximum(grades[seen], 0), topic[seen]
+    n_relevant = int((grades > 0).sum())
+    if min(n_relevant, len(grades) - n_relevant) < FEWEST_KNOWN:
+        return None
+    holes = _features(_best_ranks(lists.open, lists.n_open))
+    reach = np.ones((lists.n_open, top_grade))
+    for grade in range(1, top_grade + 1):
+        below = grades >= grade - 1
+        beta, _ = fit_logistic(x[below], grades[below] >= grade, topic[below])
+        reach[:, grade - 1 :] *= (1.0 / (1.0 + np.exp(-holes @ beta)))[:, None]
+    return reach
+
+
+def _best_ranks(entries: CellEntries, n: int) -> np.ndarray:
+    best = np.full(n, np.iinfo(np.int64).max)
+    np.minimum.at(best, entries.rows, entries.ranks.astype(np.int64))
+    return best
+
+
+def _features(ranks: np.ndarray) -> np.ndarray:
+    return np.stack([np.ones(len(ranks)), np.log(ranks)], axis=1)
+
+
+def look_at(
+    parts: Sequence[Part],
+    fits: Sequence[Fit],
+    holes: Mapping[str, MeasureHoles],
+    *,
+    unjudged: Unjudged,
+    alpha: float,
+    seed: int,
+) -> list[Look]:
+    """The verdicts; those that unjudged documents could change are looked at more closely."""
+    own = verdicts_of(parts, fits, alpha)
+    if unjudged == "not-relevant":
+        return [Look(verdict) for verdict in own]
+    certain = _certain(parts, fits, own, alpha)
+    looks: list[Look] = []
+    for part, verdict, is_certain in zip(parts, own, certain, strict=True):
+        if part.lowest is None or is_certain:
+            looks.append(Look(verdict, "bounded" if is_certain else "not-relevant", is_certain))
+        elif unjudged == "bounded":
+            looks.append(Look("holes", "bounded"))
+        elif holes[part.measure].reach is None:
+            looks.append(Look(verdict))
+        else:
+            looks.append(Look(verdict, "prior"))
+    return _swept(parts, fits, holes, looks, alpha, seed)
+
+
+def _certain(
+    parts: Sequence[Part], fits: Sequence[Fit], own: Sequence[Verdict], alpha: float
+) -> list[bool]:
+    """Of which parts the verdict is the same at the lowest completion, the highest, and between."""
+    certain = [part.lowest is not None for part in parts]
+    moves = [
+        part.lowest is not None
+        and part.highest is not None
+        and not np.array_equal(part.lowest, part.highest, equal_nan=True)
+        for part in parts
+    ]
+    if not any(moves):
+        return certain
+    for share in np.linspace(0.0, 1.0, N_BETWEEN + 2):
+        there = [
+            part.fit(part.at(share)) if can_move else fit
+            for part, fit, can_move in zip(parts, fits, moves, strict=True)
+        ]
+        turned = verdicts_of(parts, there, alpha)
+        certain = [
+            is_certain and verdict == other
+            for is_certain, verdict, other in zip(certain, own, turned, strict=True)
+        ]
+    return certain
+
+
+def _swept(
+    parts: Sequence[Part],
+    fits: Sequence[Fit],
+    holes: Mapping[str, MeasureHoles],
+    looks: list[Look],
+    alpha: float,
+    seed: int,
+) -> list[Look]:
+    """The looks with the verdicts by the law at all ratios; "holes" where they are not the same."""
+    asked = [look.how == "prior" for look in looks]
+    if not any(asked):
+        return looks
+    outlooks: list[list[Outlook]] = [[] for _ in parts]
+    measures = dict.fromkeys(
+        part.measure for part, is_asked in zip(parts, asked, strict=True) if is_asked
+    )
+    for ratio in RATIOS:
+        drawn = {
+            name: np.array(list(holes[name].completed(ratio, seed))) for name in measures if ratio
+        }
+        there = [
+            _pooled(part, drawn[part.measure][:, part.places]) if is_asked and ratio else fit
+            for part, fit, is_asked in zip(parts, fits, asked, strict=True)
+        ]
+        every = zip(parts, there, verdicts_of(parts, there, alpha), outlooks, asked, strict=True)
+        for part, fit, verdict, outlook, is_asked in every:
+            if is_asked:
+                share = holes[part.measure].relevant_share(ratio)
+                outlook.append(Outlook(ratio, share, fit.observed.mean, verdict))
+    return [
+        look._replace(
+            verdict="holes" if len({one.verdict for one in outlook}) > 1 else look.verdict,
+            sweep=tuple(outlook),
+        )
+        for look, outlook in zip(looks, outlooks, strict=True)
+    ]
+
+
+def _pooled(part: Part, completions: np.ndarray) -> Fit:
+    """The fit of several completions [completion, topic] together."""
+    differences = np.where(np.isnan(part.scores).any(axis=0), np.nan, completions)
+    if part.order is not None:  # limits at every look are those of one sequence
+        return part.fit(differences.mean(axis=0))
+    fits = [part.fit(row) for row in differences]
+    return replace(
+        fits[0],
+        observed=_by_rubin([fit.observed for fit in fits]),
+        guarded=_by_rubin([fit.guarded for fit in fits]),
+    )
+
+
+def _by_rubin(fits: Sequence[MeanDifference]) -> MeanDifference:
+    """Rubin's rules: the variance within completions, and (1 + 1 / B) times that between."""
+    varied = [fit for fit in fits if not fit.flag] or fits[:1]
+    means = np.array([fit.mean for fit in fits])
+    between = (1.0 + 1.0 / len(fits)) * float(means.var(ddof=1))
+    return replace(
+        varied[0],
+        mean=float(means.mean()),
+        variance=float(np.mean([fit.variance for fit in fits])) + between,
+        skewness=float(np.mean([fit.skewness for fit in varied])),
+    )
