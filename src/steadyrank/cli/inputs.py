@@ -342,7 +342,6 @@ def read_score_files(files: dict[str, str] | tuple[str, ...], inputs: Inputs) ->
     """The scores in these files, of the measures that are asked for."""
     from steadyrank.data.interop.objects import NO_MEASURE
     from steadyrank.data.read.score_files import read_scores
-    from steadyrank.data.scores import check_scores
 
     measures = () if isinstance(files, dict) else inputs.measures
     label = measures[0] if len(measures) == 1 else None
