@@ -23,6 +23,8 @@ from report_cases import OF_SCORES, Made, leaderboard, scores_of
 from written import WrittenPage, field_of, pair_of
 
 import steadyrank as sr
+from steadyrank.stats.planning.needed_topics import topics_to_separate
+from steadyrank.stats.planning.variance import pair_df
 from steadyrank.stats.run_means import SAME_MEAN
 from steadyrank.studies.compare.view import compare_text, describe
 from steadyrank.studies.datasets.view import VIEW as DATASETS
@@ -400,6 +402,26 @@ def test_one_level_serves_all_statements_about_a_pair(case, reports):
     assert results["topics"].comparison_alpha == level
     assert results["plan"].demands.comparison_alpha == level
     assert "detectable with these" not in made.page.tables["plan-measures"][0]
+    # One detectable difference, and one number of topics for the first two: never a lower end.
+    compared, topics = results["compare"][0], results["topics"]
+    (plan,) = [each for each in results["plan"].plans if each.measure == compared.measure]
+    detected = results["plan"].demands.smallest_difference(
+        plan.difference_variance / 2, compared.n_topics
+    )
+    assert made.finding("compare.detectable").values["difference"] == pytest.approx(detected)
+    (row,) = topics.told([topics.pair(*(topics.runs.index(run) for run in topics.leaders))])
+    if not row["significant"]:
+        values = made.finding("topics.needed").values
+        assert (
+            values["topics_assured"] == row["topics_assured"] > values["topics_needed_interval"][0]
+        )
+        z = np.subtract(
+            *results["evaluate"].matrix(topics.measure)[
+                [compared.runs.index(row[name]) for name in "ab"]
+            ]
+        )
+        spread = (z.var(ddof=1), pair_df(z[None])[0])
+        assert row["topics_assured"] == topics_to_separate(z.mean(), *spread, alpha=level)
 
 
 def test_a_page_says_where_its_decisions_claim_too_much(tmp_path, drawn_nowhere):

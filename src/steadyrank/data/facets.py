@@ -62,24 +62,28 @@ class FacetCube:
         Where judges graded different answers, pseudo-values of the systems' levels: otherwise a
         system would gain by what a severe judge has not graded. Their means are the model's.
         """
-        is_plain = not is_uneven(self.cells) and not np.isnan(self.cells).all()
-        return mean_of_present(self.cells) if is_plain else self.levels.pseudo_values
+        return mean_of_present(self.cells) if self.is_plain else self.levels.pseudo_values
 
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether all judges graded the same answers."""
+        return not is_uneven(self.cells) and not np.isnan(self.cells).all()
 
-def _shown(cube: FacetCube) -> np.ndarray:
-    """[system, topic]: as `matrix`, on the grades' scale: a missing grade as the levels expect it.
+    @property
+    def shown(self) -> np.ndarray:
+        """As `matrix`, on the grades' scale: a missing grade is what the levels expect.
 
-    Their means are the model's, too; their spread is not an error.
-    """
-    cells = cube.cells
-    if not is_uneven(cells):
-        return cube.matrix
-    levels, means = cube.levels.mu, cube.levels.means[:, None]
-    expected = np.where(np.isnan(levels), means + mean_of_present((levels - means).T), levels)
-    rest = cells - expected[:, None, :]
-    of_topic = mean_of_present(np.moveaxis(rest, 1, 0).reshape(cells.shape[1], -1))
-    filled = np.where(np.isnan(cells), expected[:, None, :] + of_topic[None, :, None], cells)
-    return mean_of_present(filled)
+        Their means are the model's, too; their spread is not an error.
+        """
+        cells = self.cells
+        if self.is_plain:
+            return self.matrix
+        levels, means = self.levels.mu, self.levels.means[:, None]
+        expected = np.where(np.isnan(levels), means + mean_of_present((levels - means).T), levels)
+        rest = cells - expected[:, None, :]
+        of_topic = mean_of_present(np.moveaxis(rest, 1, 0).reshape(cells.shape[1], -1))
+        filled = np.where(np.isnan(cells), expected[:, None, :] + of_topic[None, :, None], cells)
+        return mean_of_present(filled)
 
 
 def facets_of(scores: Scores) -> tuple[str, ...]:
@@ -150,7 +154,7 @@ def averaged_facets(scores: Scores, *, shown: bool = False) -> Scores:
         for name, column in scores.run_info.items()
         if name not in (*FACETS, "system")
     }
-    means = np.stack([_shown(cube) if shown else cube.matrix for cube in cubes])
+    means = np.stack([cube.shown if shown else cube.matrix for cube in cubes])
     judges = [judge for judge in cubes[0].judges if judge]
     meta = dict(scores.meta) | ({"judges": judges} if judges else {})
     return replace(scores, runs=cubes[0].systems, values=means, run_info=kept, meta=meta)

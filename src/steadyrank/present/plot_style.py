@@ -17,6 +17,7 @@ from steadyrank.errors import InputError
 from steadyrank.present.run_names import elided, name_in_figure
 from steadyrank.present.svg import tell
 from steadyrank.visible import spelled
+from steadyrank.words import typeset
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -315,7 +316,7 @@ def write_in_cells(
     for ((i, j), value), text in zip(np.ndenumerate(values), texts, strict=True):
         if not math.isnan(value):
             shade = DARK if value - low > BRIGHT * (1.0 - low) else "white"
-            ax.text(j, i, text, color=shade, **looks)
+            ax.text(j, i, typeset(text), color=shade, **looks)
 
 
 def dots(ax: Axes, x: Any, y: Any, texts: Sequence[str], **options: Any) -> None:

@@ -240,3 +240,22 @@ def test_judges_of_another_measure_are_not_counted():
     expected = sr.compare(scores.select(measures="fluency"))
     np.testing.assert_allclose(gapped["fluency"].difference, expected.difference)
     assert sr.compare(scores, measure="relevance").test == "mixed"
+
+
+def test_a_baseline_changes_no_figure_about_judges(graded):
+    every, against = sr.compare(graded), sr.compare(graded, baseline="s1")
+    assert against.judges_ratio == every.judges_ratio
+    assert said(against)["compare.judges"] == said(every)["compare.judges"]
+    place = [pair.tolist() for pair in every.pairs].index([0, 1])
+    assert against.standard_error[0] == pytest.approx(every.standard_error[place])
+
+
+def test_wins_are_those_of_the_grades_where_these_are_complete():
+    """A single missing grade left no ties where grades are whole numbers."""
+    rng = np.random.default_rng(8)
+    cells = rng.integers(1, 4, size=(3, 40, 3)).astype(float)
+    whole = sr.compare(scores_of(cells))
+    cells[0, 0, 0] = np.nan
+    gapped = sr.compare(scores_of(cells))
+    assert np.abs(gapped.effects.ties - whole.effects.ties).max() <= 1
+    assert whole.effects.ties[0] > 0

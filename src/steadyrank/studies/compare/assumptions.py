@@ -86,7 +86,7 @@ ASSUMPTIONS: tuple[Callable[[Sequence[CompareResult]], Assumption | None], ...] 
 
 
 def assumption(results: Sequence[CompareResult]) -> Assumption | None:
-    """The one that would change the verdict most; none with a baseline, which has no leader."""
+    """The one that would change the verdict most; with a baseline, which has no leader, judges."""
     if results[0].baseline is not None:
-        return None
+        return _judges(results)
     return weakest(entry(results) for entry in ASSUMPTIONS)

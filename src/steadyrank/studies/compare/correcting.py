@@ -231,6 +231,8 @@ class Judged:
     judges: tuple[str, ...]
     cells: np.ndarray
     """[system, topic, judge]."""
+    shown: np.ndarray
+    """[system, topic], on the scale of the grades: who is ahead on a topic."""
     levels: Levels
     is_fixed: bool
     """Whether tests are about these judges alone, and not about others."""
@@ -239,6 +241,8 @@ class Judged:
     tests: JudgedTests
     random: JudgedTests
     """The same with judges random, whose errors stand beside those of fixed judges."""
+    every: JudgedTests
+    """These of all pairs, whichever are compared."""
 
     @property
     def scale(self) -> float:

@@ -52,8 +52,10 @@ Results = Sequence[CompareResult]
 MOST_NAMED = 2
 """Runs that a finding names."""
 
-LEVELS = "Rank, first and tier: each row's own comparisons; the rest: all pairs."
-"""Of which family a column is."""
+LEVELS = "Rank, first and tier by own comparisons."
+"""Of which family a column is; the others are of all pairs."""
+
+SEE = "See docs/compare.md."
 
 MOST_PRINTED = 45
 """Pairs that a command lists; of more it shows the leaderboard alone, or one row per segment."""
@@ -103,9 +105,11 @@ def describe(results: Results | CompareResult | CompareTable) -> str:
     per_measure = " per measure" if len(results) > 1 and result.n_measures == 1 else ""
     method = ", ".join(filter(None, [result.test_words(), result.correction_words(per_measure)]))
     by = listed([one.measure for one in results])
+    judges = result.by_judges or f" by {counted(len(result.judges), 'judge')}"
+    graded = f", graded{judges}" if result.judges else ""
     said = (
         f"We compared {counted(len(result.runs), result.row_word)} by mean {by} on "
-        f"{result.topics_words()}: {method}{f' ({cited})' if cited else ''}, "
+        f"{result.topics_words()}{graded}: {method}{f' ({cited})' if cited else ''}, "
         f"alpha {result.alpha:g}."
     )
     return " ".join([said, *map(_described, results)])
@@ -139,7 +143,8 @@ def _lead_words(result: CompareResult) -> str:
 def first(result: CompareResult, most: int = MOST_NAMED) -> Finding:
     """Which runs could be the best; at most so many are named."""
     sure = f"With {1 - result.alpha:.0%} confidence" if result.is_familywise else "By these tests"
-    sure += result.by_judges
+    if result.by_judges:
+        sure += f",{result.by_judges},"
     names = [result.runs[run] for run in result.order if result.could_be_first[run]]
     text = best_words(names, len(result.runs), sure, most=most, noun=result.row_word)
     return Finding("compare.first", text, {"runs": names})
@@ -421,7 +426,9 @@ RUNS = TableSpec(
     when=lambda results: results[0].baseline is None,
     columns=RANKS,
     best="mean",
-    caption=lambda results: f"{results[0].caption()} {LEVELS} See docs/compare.md.",
+    caption=lambda results: " ".join(
+        [results[0].caption(), *([LEVELS] if len(results[0].runs) > 2 else []), SEE]
+    ),
 )
 ALL_AT_ONCE = Col("rank_set_simultaneous", "all ranks at once", _set)
 """Beside a run's own ranks, on request."""
