@@ -195,7 +195,7 @@ def test_runs_given_to_compare_are_answered():
 def test_what_was_removed_is_answered_in_one_line(typed, capsys):
     """Whatever else is given, and with `=` between an option and its value."""
     command, *option = typed.split()
-    answer = f"{' '.join(option)} was removed: {guesses.REMOVED[typed]}"
+    answer = f"{' '.join(option)} was removed in 1.1; {guesses.REMOVED[typed]}"
     for words in (option, ["=".join(option)]):
         assert call([command, "q", *words, "r"], capsys) == (
             2,

@@ -30,7 +30,7 @@ def test_no_loss_is_the_gate_that_passed():
 
 def test_a_loss_says_which_topics():
     with pytest.raises(
-        AssertionError, match=r"^FAIL: RR −0\.2500 .* a loss beyond 0\.05 is shown"
+        AssertionError, match=r"^FAIL: RR −0\.2500 .* worse, by more than the margin of 0\.05"
     ) as told:
         assert_no_loss({"old": ranked(1)}, {"new": ranked(1, 2)}, QRELS, margin=0.05, measures="RR")
     assert "RR, topic q1: 1.0000 to 0.5000" in str(told.value)

@@ -11,14 +11,21 @@ import numpy as np
 from bench.coverage.claims import Claim, Ends, Experiment, Setting, Trial, seed_of
 from bench.coverage.worlds import flat_bank
 from steadyrank.stats.pairs import decisions
-from steadyrank.stats.pairs.max_t import max_t
+from steadyrank.stats.pairs.decisions import OwnDecisions
+from steadyrank.stats.pairs.max_t import MaxT, max_t
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.stats.pairs.skewed import limits_of
-from steadyrank.stats.pairs.tests import moments, paired_t
-from steadyrank.stats.run_means import intervals_as_picked
+from steadyrank.stats.pairs.tests import paired_t
+from steadyrank.stats.run_means import best_first, intervals_as_picked
 
 GAPS = (0.0, 0.1, 0.5, 2.0)
 SAMPLES = 499
+
+
+def own_decisions(means: np.ndarray, pairs: np.ndarray, together: MaxT) -> OwnDecisions:
+    """What each run's own comparisons decide about it."""
+    lead = np.sign(means[pairs[:, 0]] - means[pairs[:, 1]])
+    claimed = decisions.own_claims(lead, pairs, together.own, means, 0.05)
+    return decisions.own_decisions(pairs, claimed, means, best_first(means).tolist())
 
 
 def _held(width: float, right: bool) -> tuple[float, float, float]:
@@ -27,24 +34,30 @@ def _held(width: float, right: bool) -> tuple[float, float, float]:
 
 
 def said_of_all(scores: np.ndarray, true: np.ndarray, seed: int) -> Ends:
-    """Whether all rank sets, all differences, and the candidates for first hold the truth."""
+    """Whether rank sets, all differences, and the candidates for first hold the truth."""
     pairs = all_pairs(len(scores))
     together = max_t(scores, pairs, n_samples=SAMPLES, seed=seed, jobs=1)
     tests = paired_t(scores, pairs)
-    claimed = decisions.claims(tests, pairs, together.pvalue, scores.mean(axis=1), 0.05)
+    means = scores.mean(axis=1)
+    claimed = decisions.claims(tests, pairs, together.pvalue, means, 0.05)
     low, high = decisions.rank_sets(decisions.beaten(len(scores), pairs, claimed)).T
+    own = own_decisions(means, pairs, together).rank_set
     best = 1 + (true > true[:, None]).sum(axis=1)
     worst = len(true) - (true < true[:, None]).sum(axis=1)
-    errors = moments(scores, pairs).standard_error
-    limits = limits_of(tests.difference, errors, together.reach)
-    below, above = decisions.agreeing_intervals(limits, claimed).T
+    limits = tests.difference[:, None] + together.width * [-1.0, 1.0]
+    below, above = decisions.agreeing_intervals(limits, claimed, np.inf).T
     truth = true[pairs[:, 0]] - true[pairs[:, 1]]
-    leader = int(scores.mean(axis=1).argmax())
+    leader, some = int(means.argmax()), seed % len(true)
+    could = own[:, 0] == 1
     return {
         "ranks": _held(float((high - low).mean()), bool(((low <= best) & (worst <= high)).all())),
-        "first": _held(float(together.first.sum()), bool(together.first[true.argmax()])),
+        "own": _held(
+            float((own[:, 1] - own[:, 0]).mean()),
+            bool(own[some, 0] <= best[some] and worst[some] <= own[some, 1]),
+        ),
+        "first": _held(float(could.sum()), bool(could[true.argmax()])),
         "differences": _held(
-            float(np.median(above - below)), bool(((below <= truth) & (truth <= above)).all())
+            float(np.nanmedian(above - below)), not ((truth < below) | (above < truth)).any()
         ),
         "leader": (*intervals_as_picked(scores, 0.95)[leader], true[leader]),
     }
@@ -77,6 +90,15 @@ CLAIMS = {
         interval="all rank sets at once",
         study="compare",
         truth="every run's true rank, all ranks of runs that are equal",
+        fields=(
+            "compare runs rank_set_simultaneous",
+            "compare measures runs rank_set_simultaneous",
+        ),
+    ),
+    "own": Claim(
+        interval="a run's ranks, by its own comparisons",
+        study="compare",
+        truth="the true rank of a run that nobody picked, all of its ranks if runs are equal",
         fields=("compare runs rank_set", "compare measures runs rank_set"),
     ),
     "first": Claim(

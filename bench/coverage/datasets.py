@@ -10,14 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from bench.coverage.claims import Claim, Ends, Experiment, Setting, Trial, seed_of
+from bench.coverage.close import own_decisions
 from steadyrank.stats.datasets.aggregates import AggregateColumns, dataset_units, next_ranks
 from steadyrank.stats.datasets.random_effects import next_dataset, random_effects
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.decisions import adjust
-from steadyrank.stats.pairs.max_t import max_t
+from steadyrank.stats.pairs.max_t import max_t, unit_max_t
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t
-from steadyrank.stats.pairs.unit_max_t import unit_max_t
 from steadyrank.stats.planning.needed_topics import needed_topics
 from steadyrank.stats.run_means import ranks_of
 
@@ -74,11 +74,14 @@ def leaderboards(setting: Setting, full: bool) -> Trial:
         units = dataset_units(AggregateColumns(values=scores, weight=weight), groups)
         flips = {"n_samples": SAMPLES, "seed": seed_of(rng), "jobs": 1}
         if by_types:
-            pvalue = unit_max_t(units, pairs, **flips).pvalue
+            together = unit_max_t(units, pairs, **flips)
         else:
-            pvalue = max_t(scores, pairs, **flips).pvalue
+            together = max_t(scores, pairs, **flips)
+        low, high = own_decisions(units.value, pairs, together).rank_set[0]
+        left_out = np.inf if (low, high) != (1, n_runs) else 0.0
         ends: dict[str, tuple[object, object, object]] = {
-            "ranks": _nothing_claimed(units.value, pairs, pvalue),
+            "ranks": _nothing_claimed(units.value, pairs, together.pvalue),
+            "own": ((low - high) / 2, (high - low) / 2, left_out),
             "value": (*units.intervals(0.95)[0], 0.0),
         }
         if not by_types and world != "types" and n_datasets >= ENOUGH:
@@ -133,6 +136,12 @@ CLAIMS = {
         interval="all rank sets at once",
         study="datasets",
         truth="all ranks of runs that are all equal",
+        fields=("datasets runs rank_set_simultaneous",),
+    ),
+    "own": Claim(
+        interval="a run's ranks, by its own comparisons",
+        study="datasets",
+        truth="all ranks of one run, where all runs are equal",
         fields=("datasets runs rank_set",),
     ),
     "holm": Claim(

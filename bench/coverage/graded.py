@@ -29,7 +29,7 @@ WORLDS = {
     "graded, no system:topic": {"system:topic": 0.0, "answer": 0.0},
 }
 
-UNEQUAL = {"judged": 1.0, "judged, unequal": 2.0}
+UNEQUAL = {"judged": 1.0, "judged, unequal": 2.0, "judged, fixed": 1.0}
 """How many times the others' standard deviation over judges half of the systems have."""
 
 NAMES = ("system", "topic", "judge", "system:topic", "system:judge", "topic:judge", "residual")
@@ -78,10 +78,11 @@ def families(setting: Setting, full: bool) -> Trial:
     k, missing, confounded = map(int, LAYOUT.match(setting.more).groups())
     m, n = setting.systems, setting.topics
     spread = np.where(np.arange(m) < m // 2, UNEQUAL[setting.world], 1.0)
+    is_fixed = setting.world.endswith("fixed")
 
     def trial(rng: np.random.Generator) -> Ends:
-        cells = sum(
-            math.sqrt(COMPONENTS[name][0]) * rng.normal(size=size) * np.asarray(factor)
+        parts = {
+            name: math.sqrt(COMPONENTS[name][0]) * rng.normal(size=size) * np.asarray(factor)
             for name, size, factor in (
                 ("topic", (1, n, 1), 1.0),
                 ("judge", (1, 1, k), 1.0),
@@ -90,14 +91,17 @@ def families(setting: Setting, full: bool) -> Trial:
                 ("topic:judge", (1, n, k), 1.0),
                 ("system:topic:judge", (m, n, k), 1.5),
             )
-        )
+        }
+        if is_fixed:  # equally good by these judges
+            parts["system:judge"] -= parts["system:judge"].mean(axis=2, keepdims=True)
+        cells = np.asarray(sum(parts.values()))
         there = rng.random(cells.shape) >= missing / 100.0
         own = np.arange(m)[:, None] % k
         grader = np.where(rng.random((m, n)) < 0.8, own, rng.integers(0, k, (m, n)))
         one = rng.random(n) < confounded / 100.0
         there &= ~one[None, :, None] | (np.arange(k) == grader[:, :, None])
         levels = levels_of(np.where(there, cells, np.nan))
-        tests = judge_tests(levels, all_pairs(m))
+        tests = judge_tests(levels, all_pairs(m), is_fixed=is_fixed)
         adjusted = np.fmax(adjust(tests.pvalue, "holm"), tests.pvalue_own)
         half = stdtrit(tests.df, 0.975) * tests.standard_error
         some = int(rng.integers(len(half)))
@@ -174,7 +178,7 @@ EXPERIMENTS = {
             *(
                 (world, 100, f"{judges} judges, {missing} % missing, {confounded} % confounded")
                 for world in UNEQUAL
-                for judges in (3, 5, 10)
+                for judges in ((2, 3, 5) if world.endswith("fixed") else (3, 5, 10))
                 for missing, confounded in ((0, 0), (30, 0), (60, 0), (0, 50), (0, 90), (30, 60))
             ),
         ),

@@ -57,7 +57,6 @@ NO_CLAIM: dict[str, str] = {
     "components main_effects levels interval": "made to be compared: two that do not overlap "
     "differ by Tukey's test; whether that holds is measured on the pairs",
     "instances equivalence hpd_verdict": "a word",
-    "instances table limit": "the power of infinitely many instances",
     "pools leave_out quantiles": "of the trials",
     "pools leave_out range": "the smallest and the largest of the trials",
     "pools leave_out topics_needed_range": "the fewest and the most by a trial",

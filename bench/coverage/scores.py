@@ -11,13 +11,16 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 from scipy.stats import rankdata
 
 import steadyrank as sr
 from bench.coverage.claims import Claim, Ends, Experiment, Setting, Trial, seed_of, settings
 from bench.coverage.worlds import TEAM_RUNS, flat_bank, fresh_collection, scores_of
 from steadyrank.stats.anova.balanced import Anova, anova, crossed_strata, tukey_main_effect
-from steadyrank.stats.pairs.intervals import LIMITS, bootstrap_intervals, t_intervals
+from steadyrank.stats.pairs.corrected_t import corrected_widths
+from steadyrank.stats.pairs.resampled import bootstrap_t_limits
+from steadyrank.stats.pairs.tests import moments
 from steadyrank.stats.pairs.tukey import tukey_hsd, two_way_anova
 from steadyrank.stats.planning.needed_topics import needed_topics
 from steadyrank.stats.ranks.correlation import (
@@ -52,12 +55,15 @@ def differences(setting: Setting, full: bool) -> Trial:
         topics = rng.integers(n_topics, size=(PAIRS_A_TRIAL, 1, setting.topics))
         scores = bank[systems[:, :, None], topics].reshape(-1, setting.topics)
         mean = bank.mean(axis=1)[systems]
-        found = {"t": t_intervals(scores, pairs)} | {
-            kind: bootstrap_intervals(
-                scores, pairs, kind=kind, n_samples=2000, seed=seed_of(rng), jobs=1
-            )
-            for kind in LIMITS
+        one = moments(scores, pairs)
+        quantile = stdtrit(one.n - 1.0, 0.975)
+        widths = {
+            name: corrected_widths(quantile, one.standard_error, skewness, one.n)
+            for name, skewness in (("t", None), ("corrected", one.skewness))
         }
+        drawn = {"alpha": 0.05, "n_samples": 2000, "seed": seed_of(rng), "jobs": 1}
+        found = {name: one.mean[:, None] + width * [-1.0, 1.0] for name, width in widths.items()}
+        found["studentized"] = bootstrap_t_limits(scores, pairs, **drawn)
         ends = {kind: (*limits.T, mean[:, 0] - mean[:, 1]) for kind, limits in found.items()}
         return ends | {"mean": (*mean_intervals(scores[::2], 0.95).T, mean[:, 0])}
 
@@ -282,8 +288,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         batch=PAIRS_A_TRIAL,
         claims={
             "t": _difference("Student's t"),
-            "percentile": _difference("percentile bootstrap"),
-            "bca": _difference("BCa bootstrap"),
+            "corrected": _difference("corrected t"),
             "studentized": _difference("studentized bootstrap"),
             "mean": Claim(
                 interval="a run's mean",

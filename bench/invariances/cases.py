@@ -317,13 +317,6 @@ COMPARISONS = {
         "randomized-tukey": {"stats.pairs.tukey.WORDS_AT_ONCE": 900},
     }.items()
 }
-for kind in ("percentile", "bca"):
-    COMPARISONS[f"compare, {kind} intervals"] = _case(
-        call=functools.partial(_compare, interval=kind),
-        rounded=1e-12,
-        cuts={"stats.pairs.intervals.PAIR_BLOCK": 3},
-    )
-
 for test in ("t", "randomization", "bootstrap"):
     COMPARISONS[f"compare, clusters, {test}"] = _case(
         call=functools.partial(_compare_clustered, test=test),
@@ -365,7 +358,7 @@ CASES: dict[str, Case] = {
             cuts={
                 **PAIRS,
                 "stats.pairs.max_t.VALUES_AT_ONCE": 50,
-                "stats.pairs.unit_max_t.PAIRS_AT_ONCE": 3,
+                "stats.pairs.max_t.PAIRS_AT_ONCE": 3,
             },
             call=functools.partial(
                 lambda data, made, settings, **options: sr.datasets(

@@ -13,11 +13,11 @@ import numpy as np
 
 from bench.levels import null_data
 from bench.levels.pvalues import SAMPLES, Rejects, one_by_one
+from steadyrank.stats.pairs.max_t import unit_max_t
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t
 from steadyrank.stats.pairs.topic_design import TopicDesign, cluster_sums
-from steadyrank.stats.pairs.unit_max_t import unit_max_t
 from steadyrank.stats.segments import segment_interaction
 
 EQUAL, UNEQUAL = (3,), (1, 3, 11)
@@ -80,9 +80,8 @@ def of_all_pairs(data: tuple[np.ndarray, np.ndarray], seed: int) -> float:
     """The smallest adjusted p-value of max-t with flips of clusters."""
     scores, design = data[0], TopicDesign(clusters=data[1])
     pairs = all_pairs(len(scores))
-    errors = paired_t(scores, pairs, design).standard_error
     units, flips = cluster_sums(scores, design), {"n_samples": SAMPLES, "seed": seed, "jobs": 1}
-    together = unit_max_t(units, pairs, is_centred=False, errors=errors, **flips)
+    together = unit_max_t(units, pairs, is_centred=False, **flips)
     return float(together.pvalue.min())
 
 

@@ -489,12 +489,7 @@ CROSSED = Section(
     tests=(
         LevelTest(
             name="mixed",
-            offered=(
-                "instances pvalue.mixed",
-                "DifferenceTest.pvalue",
-                "instances --mode sound",
-                "instances --claim different",
-            ),
+            offered=("instances pvalue.mixed", "DifferenceTest.pvalue", "instances --mode sound"),
             rejects=run.mixed,
             data=VARYING,
             sizes=SIZES,
@@ -576,7 +571,7 @@ MARGINS = Section(
     tests=(
         LevelTest(
             name="non-inferior, difference -delta",
-            offered=("EquivalenceTest.pvalue_non_inferiority", "instances --claim non_inferior"),
+            offered=("EquivalenceTest.pvalue_non_inferiority",),
             rejects=run.non_inferiority,
             data=ALL_PAIRS,
             exact=("normal",),
@@ -586,7 +581,6 @@ MARGINS = Section(
             offered=(
                 "EquivalenceTest.pvalue_equivalence",
                 "EquivalenceTest.pvalue_non_superiority",
-                "instances --claim equivalent",
             ),
             rejects=run.equivalence,
             data=ALL_PAIRS,

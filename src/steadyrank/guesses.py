@@ -103,7 +103,7 @@ REMOVED = {
     ),
     "simulate --model parametric": "use --model kde, or the default, which resamples documents",
     "simulate --mixture": "use --model kde, or the default, which resamples documents",
-    "simulate --device cuda": "version 1.1 samples on the CPU: omit --device",
+    "simulate --device cuda": "omit it to sample on the CPU",
 }
 """Options of a command, or values of them, that were removed, and what to use."""
 
@@ -183,14 +183,14 @@ def removed(command: str, words: Sequence[str]) -> str | None:
     """What to say where a command is given what was removed from it, or None.
 
     >>> removed("simulate", ["qrels", "a.run", "--device=cuda"])
-    '--device cuda was removed: version 1.1 samples on the CPU: omit --device'
+    '--device cuda was removed in 1.1; omit it to sample on the CPU'
     """
     ours = words[: words.index("--")] if "--" in words else words
     given = f" {' '.join(ours).replace('=', ' ')} "
     for known, answer in REMOVED.items():
         name, _, typed = known.partition(" ")
         if name == command and f" {typed} " in given:
-            return f"{typed} was removed: {answer}"
+            return f"{typed} was removed in 1.1; {answer}"
     return None
 
 

@@ -107,9 +107,9 @@ def Experiment(
     -------
     DataFrame, dict or a tuple of two
         After PyTerrier's columns, of each measure `low` and `high`, the limits of the interval of
-        its mean, and `rank set`, the ranks that the decisions of `compare` leave to a system, with
-        the family of decisions that `baseline` makes. With a baseline, `reject` and `p-value
-        corrected` are there without a `correction`, too.
+        its mean, and `rank set`, the ranks that a system's own comparisons with all others leave to
+        it. With a baseline, `reject` and `p-value corrected` are there without a `correction`, too,
+        and rank sets are None, as the others were not compared with each other.
 
     Examples
     --------
@@ -468,10 +468,11 @@ def _added_columns(
 ) -> dict[str, Any]:
     result = _compared(outcome, label)
     limits = _rounded(result.mean_interval, label, decimals)
+    ranks = [f"{low}–{high}" for low, high in result.rank_set.tolist()]
     return {
         f"{label} low": limits[:, 0],
         f"{label} high": limits[:, 1],
-        f"{label} rank set": [f"{low}–{high}" for low, high in result.rank_set.tolist()],
+        f"{label} rank set": [None] * len(ranks) if result.own is None else ranks,
     }
 
 

@@ -7,7 +7,7 @@ are said to be small, not rounded to nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -276,6 +276,21 @@ def decimals_for(*values: float) -> str:
     """
     exponents = [Decimal(f"{x:.12g}").as_tuple().exponent for x in values if math.isfinite(x)]
     return f".{max(2, *(-int(exponent) for exponent in exponents))}f"
+
+
+def enough_digits(values: Iterable[float], least: int = 4) -> int:
+    """The fewest decimals, from `least` to 6, with which no two of the numbers look alike.
+
+    Numbers that six decimals do not tell apart count as one.
+
+    >>> enough_digits([0.25, 0.5]), enough_digits([0.25001, 0.25002]), enough_digits([0.2, 0.2], 3)
+    (4, 5, 3)
+    """
+    known = [value for value in values if math.isfinite(value)]
+    distinct = len({f"{value:z.6f}" for value in known})
+    return next(
+        d for d in range(least, 7) if d == 6 or len({f"{x:z.{d}f}" for x in known}) == distinct
+    )
 
 
 def filled(text: str, subject: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections import Counter
 from pathlib import Path
 
@@ -260,17 +261,20 @@ def test_runs_and_judgments_that_are_swapped_are_told(capsys):
     assert "runs: expected a file of judgments, got a folder" in err
 
 
-def test_an_interval_that_ends_at_0_has_its_sentence():
-    from steadyrank.present.cells import OPEN_WORDS
+def test_a_limit_that_is_not_bounded_is_a_dash():
     from steadyrank.present.view import Col, TableSpec, make_table
-    from steadyrank.stats.pairs.decisions import OPEN_END
 
     spec = TableSpec(
         id="t", rows=lambda ends: [{"interval": ends}], columns=(Col("interval", form="change"),)
     )
-    assert make_table(spec, (OPEN_END, 0.2181)).caption == OPEN_WORDS
-    assert make_table(spec, (-0.2181, -OPEN_END)).caption == OPEN_WORDS
-    assert make_table(spec, (0.0, 0.2181)).caption == ""
+
+    def shown(*ends):
+        return make_table(spec, ends).rows[0][0].text
+
+    assert shown(math.nan, 0.2181) == "[–, +0.2181]"
+    assert shown(-0.2181, math.nan) == "[−0.2181, –]"
+    assert shown(math.nan, math.nan) == "–"
+    assert make_table(spec, (math.nan, 0.2181)).caption == ""
 
 
 def test_the_measure_by_default_is_told_with_the_reason(capsys):

@@ -181,6 +181,22 @@ def test_missing_is_about_empty_cells_of_score_files_too(gaps, capsys):
     assert "1 run lacks scores on some topics ('a1' lacks 6 of 24): complete it, or" in err
 
 
+def test_missing_is_about_scores_of_judges_and_no_option_of_a_report_is_silent(gaps, capsys):
+    judges = (
+        "judges",
+        "--scores",
+        "gaps.csv",
+        "--judge-scores",
+        "same=whole.csv",
+        "--samples",
+        "50",
+    )
+    code, _, err = call(capsys, *judges, "--missing", "error")
+    assert (code, "'a1' lacks 6 of 24" in err) == (2, True)
+    code, _, err = call(capsys, "report", "--scores", "gaps.csv", "--missing", "zero")
+    assert (code, "fill them first, by evaluate --scores FILE --missing zero" in err) == (2, True)
+
+
 def test_means_say_over_how_many_topics_they_are(gaps, capsys):
     code, out, _ = call(capsys, "evaluate", "--scores", "gaps.csv")
     assert code == 0

@@ -249,3 +249,13 @@ def test_sides_are_averaged_over_the_judges_that_both_have():
     plain = sr.Scores(measures=["m"], runs=["m"], topics=range(4), values=[[[1, 2, 3, 4]]])
     with pytest.raises(InputError, match="the candidate has no column judge"):
         averaged_together(baseline=old, candidate=plain)
+
+
+def test_scores_to_be_read_lie_on_the_scale_and_have_the_means_of_the_levels():
+    scores = sr.simulated_facets(n_systems=4, n_topics=30, n_judges=4, missing=0.3, rng=3)
+    levels = facet_cube(scores, "grade").levels
+    shown = averaged_facets(scores, shown=True)
+    np.testing.assert_allclose(shown.values[0].mean(axis=1), levels.means, atol=1e-9)
+    cells = facet_cube(scores, "grade").cells
+    whole = ~np.isnan(cells).any(axis=(0, 2))
+    np.testing.assert_allclose(shown.values[0][:, whole], cells[:, whole].mean(axis=2))

@@ -253,7 +253,7 @@ RUNS = {
     "pools": f"{DATA} --run-info track/run-info.csv -m AP --trials 2",
     "stability": f"{SCORES} -m AP --run-info keys.csv",
     "judges": f"{DATA} --judge same=track/qrels.txt -m AP --samples {SAMPLES}",
-    "gate": f"{SCORES} team01-s1 team02-s1 -m AP=2",
+    "gate": f"{SCORES} team01-s1 team02-s1 -m AP=.9",
     "grid": "docs.jsonl --topics topics.tsv --qrels small.txt --models BM25,PL2 --stop-lists none "
     "--lexical none,porter -m AP --out made",
     "shard": "docs.jsonl --topics topics.tsv --shards 2 --top-shards 1 --sample-rate 0.5 "

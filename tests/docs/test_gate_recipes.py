@@ -132,9 +132,9 @@ def inputs_used():
     """Inputs by the variables that hand them to the step, and inputs that are declared."""
     text = (ROOT / "action.yml").read_text("utf-8")
     declared = re.findall(
-        r"^  ([a-z]+):\n    description", text.split("\noutputs:")[0], re.MULTILINE
+        r"^  ([a-z-]+):\n    description", text.split("\noutputs:")[0], re.MULTILINE
     )
-    return set(re.findall(r"\$\{\{ inputs\.(\w+) \}\}", text)), set(declared)
+    return set(re.findall(r"\$\{\{ inputs\.([\w-]+) \}\}", text)), set(declared)
 
 
 def outputs_of(text):
@@ -218,6 +218,24 @@ def test_the_step_of_the_action(folder, place, options, code, verdict):
     assert (folder / "gate.xml").exists()
 
 
+@pytest.mark.parametrize(("way", "code"), [("ask", 4), ("pass", 0), ("fail", 3)])
+def test_the_step_is_told_what_holes_mean(folder, way, code):
+    """The candidate has an unjudged document below the relevant one: P@2 could fall by .5."""
+    for name, order in (("old", ("new", "d0")), ("new", ("d0", "d1"))):
+        lines = [f"{t} Q0 {d} 0 {9 - i} r\n" for t in range(30) for i, d in enumerate(order)]
+        (folder / f"{name}.run").write_text("".join(lines))
+    environment = {
+        **os.environ,
+        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+        **{"QRELS": "qrels.txt", "BASELINE": "old.run", "CANDIDATE": "new.run"},
+        **{"MEASURES": "P@2", "MARGIN": "0.01", "OPTIONS": "--unjudged bounded"},
+        **{"ON_HOLES": way, "GITHUB_STEP_SUMMARY": "summary.md", "GITHUB_OUTPUT": "output"},
+    }
+    done = bash(shell_step("Gate"), environment)
+    assert done.returncode == code, done.stderr
+    assert "verdict=holes" in (folder / "output").read_text()
+
+
 def test_the_action_says_what_is_wrong(folder):
     done = subprocess.run(
         ["bash", "-c", shell_step("Gate")],
@@ -239,7 +257,7 @@ def test_the_action_says_what_is_wrong(folder):
 def test_the_action_uses_every_input():
     used, declared = inputs_used()
     assert used | {"install"} == declared
-    assert len(declared) == 7
+    assert len(declared) == 8
 
 
 def test_the_commands_of_the_recipes(folder):
@@ -252,6 +270,6 @@ def test_the_commands_of_the_recipes(folder):
 
 
 def test_the_workflow_gives_inputs_of_the_action():
-    workflow = PAGE.split("## GitHub")[1].split("```")[1]
-    given = set(re.findall(r"^          (\w+):", workflow, re.MULTILINE))
+    workflow = PAGE.split("## GitHub")[1].split("```")[1].split("uses: steadyrank")[1]
+    given = set(re.findall(r"^          ([\w-]+):", workflow, re.MULTILINE))
     assert given <= inputs_used()[1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -64,6 +66,43 @@ def test_names_that_would_look_alike_show_where_they_differ():
         assert len(set(elided([*names, names[0]], longest))) == 3
 
 
+RERANKERS = [
+    f"{name}-large_msmarco-passage-trec-dl-2019-judged_top-100{end}"
+    for name in ("set-encoder-of-some-size", *(f"colbert-{k}-bert-of-some-size" for k in "abc"))
+    for end in ("", "_again")
+]
+RERANKERS += [RERANKERS[0].replace("large", "base")]
+
+
+def test_what_few_names_have_stays_and_no_word_is_cut():
+    names = run_names(RERANKERS)
+    short = list(names.shown.values())
+    assert len(set(short)) == len(RERANKERS)
+    assert max(map(len, short)) <= LONGEST
+    for name, text in names.shown.items():
+        words = re.findall(r"[a-zA-Z]+|\d+", text)
+        assert set(words) <= set(re.findall(r"[a-zA-Z]+|\d+", name)), "whole words"
+        assert "msmarco" not in words, "which all names have"
+        assert ("encoder" in words) is ("encoder" in name)
+        assert ("base" in words) is ("base" in name)
+    numbered = [f"some_system_that_is_{k}_with_number_{10 * k:03}" for k in (1, 2, 3)]
+    assert list(run_names(numbered).shown.values())[1] == "2_with_number_020"
+
+
+@pytest.mark.parametrize("form", ["latex", "markdown", "table", "html"])
+def test_tables_captions_and_paragraphs_show_one_short_name(capsys, tmp_path, form):
+    rng = np.random.default_rng(1)
+    values = rng.random((len(RERANKERS), 20)) + np.arange(len(RERANKERS))[:, None] / 9
+    scores = sr.Scores(measures=["AP"], runs=RERANKERS, topics=range(20), values=[values])
+    sr.write_scores(scores, tmp_path / "scores.csv")
+    asked = ["compare", "--scores", str(tmp_path / "scores.csv"), "--describe", "--format", form]
+    assert run(asked) == 0
+    shown = capsys.readouterr().out
+    assert "msmarco-passage" not in shown
+    best = run_names(RERANKERS).shown[RERANKERS[-1]]
+    assert shown.replace(r"\ldots{}", "…").replace("&#8230;", "…").count(best) >= 2
+
+
 def test_short_names_are_left_alone():
     names = run_names(["okapi_long", "okapi_porter", "okapi_plain"])
     assert names.shown == {}
@@ -109,19 +148,64 @@ def test_a_name_inside_another_is_not_mistaken_for_it():
 
 
 def test_chosen_names_are_taken_as_they_are():
-    names = run_names(TRACK, {TRACK[0]: "IDST 1"})
-    assert names.text(f"{TRACK[0]} and {TRACK[2]}") == f"IDST 1 and {TRACK[2]}"
+    names = run_names(["IDST 1", *TRACK[1:]], {"IDST 1": TRACK[0]})
+    sentence = f"IDST 1 and {TRACK[2]}"
+    assert names.text(sentence) == sentence
+    assert next(names.parts(sentence)) == ("IDST 1", TRACK[0])
 
 
-def test_a_run_that_is_named_like_a_word_is_renamed_only_where_it_stands_alone():
-    chosen = {"a": "BM25", "test": "Dense", "50": "Sparse", "P@10": "Fused", "bm25_b": "BM25 tuned"}
-    names = run_names([*chosen], chosen, words=["P@10"])
-    sentence = "a leads by P@10: a paired t test of 50 topics sets bm25_b apart."
-    assert names.text(sentence) == sentence.replace("bm25_b", "BM25 tuned")
-    assert [names.cell(name) for name in chosen] == [*chosen.values()]
-    assert names.legend() == (
-        "In sentences, runs named like a word keep their own name: a, test, 50 and P@10."
-    )
+SWAPPED = "a\tb\nb\ta\nc\tthe\n"
+
+
+@pytest.mark.parametrize(
+    "command", ["report --out page.html --samples 10", "compare --describe", "topics", "evaluate"]
+)
+@pytest.mark.parametrize("kind", ["runs", "scores"])
+def test_names_that_are_exchanged_are_meant_in_every_sentence(
+    capsys, tmp_path, monkeypatch, drawn_nowhere, command, kind
+):
+    """The run in `a.run` is the best; with the names exchanged, that is b."""
+    monkeypatch.chdir(tmp_path)
+    rng, wanted = np.random.default_rng(4), {"a": 0.0, "b": 1.5, "c": 2.5}
+    (tmp_path / "q").write_text("".join(f"{t} 0 d{t} 1\n" for t in range(30)))
+    for name, noise in wanted.items():
+        lines = [
+            f"{t} Q0 d{d} 0 {(d == t) + noise * rng.random()} {name}\n"
+            for t in range(30)
+            for d in range(30)
+        ]
+        (tmp_path / f"{name}.run").write_text("".join(lines))
+    (tmp_path / "names").write_text(SWAPPED)
+    (tmp_path / "info").write_text("run,team\na,A\nb,B\nc,C\n")
+    files = ["q", *(f"{name}.run" for name in wanted)]
+    if kind == "scores":
+        assert run(["evaluate", *files, "-m", "RR", "-o", "scores.csv"]) == 0
+        files = ["--scores", "scores.csv"]
+    asked = [*command.split(), *files, "-m", "RR", "--run-info", "info", "--quiet"]
+    assert run(asked) == 0
+    plain = capsys.readouterr().out
+    assert run([*asked, "--names", "names"]) == 0
+    named = capsys.readouterr().out
+    exchanged = {"a": "b", "b": "a", "c": "the"}
+    pattern = re.compile(r"(?<![\w.])[abc](?![\w.])")
+    first = pattern.sub(lambda match: exchanged[match[0]], plain.splitlines()[0])
+    assert named.splitlines()[0] == first
+    best = [line.split()[0] for line in named.splitlines() if "1.0000" in line]
+    assert set(best) <= {"b", "With", "Mean", "We"}
+
+
+def test_run_information_is_about_the_names_in_files(write):
+    files = [write(f"{name}.run", f"1 Q0 d1 1 9 {name}\n") for name in "ab"]
+    info = write("info.csv", "run,team\na,A\nb,B\n")
+    chosen = {"names": {"a": "b", "b": "One"}, "run_info": info, "system_from": "(.)"}
+    runs = sr.read_runs(files, **chosen)
+    assert [(run.name, run.info["team"], run.info["system"]) for run in runs] == [
+        ("b", "A", "a"),
+        ("One", "B", "b"),
+    ]
+    assert runs[0].info["team"] == "A"
+    scores = sr.evaluate(runs, sr.qrels_from_dict({"1": {"d1": 1}}), "RR")
+    assert (scores.runs, scores.run_info["team"]) == (("b", "One"), ("A", "B"))
 
 
 def test_figures_show_the_same_names():

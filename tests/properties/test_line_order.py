@@ -50,7 +50,7 @@ COMMANDS = {
         "5",
     ],
     "components": ["components", *INFORMED, "--factors", "first,second"],
-    "gate": ["gate", "{qrels}", "{runs}/team1-s1.run", "{runs}/team2-s1.run", "--margin", "2"],
+    "gate": ["gate", "{qrels}", "{runs}/team1-s1.run", "{runs}/team2-s1.run", "--margin", ".9"],
     "instances": [
         "instances",
         *INFORMED,

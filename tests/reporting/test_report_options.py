@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.studies.compare import two_runs
 from steadyrank.studies.compare.front import lead
 
 
@@ -89,7 +88,7 @@ def test_an_unknown_baseline_or_test_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("test", "correction", "words"),
     [
-        ("t", None, "paired t test, max-t correction over 3 comparisons; alpha 0.05"),
+        ("t", None, "Corrected t, max-t over 3 comparisons; alpha 0.05"),
         ("t", "none", "paired t test; alpha 0.05"),
         ("wilcoxon", "holm", "Wilcoxon's signed-rank test, Holm's correction over 3 comparisons"),
         ("tukey", None, "Tukey's HSD"),
@@ -102,7 +101,7 @@ def test_sentences_name_the_test_that_was_asked_for(
     (tests,) = [one for one in result.findings if one.id == "compare.tests"]
     assert words in tests.text
     assert tests.values["test"] == test
-    assert two_runs.tested_words(result.results["compare"][0]) in result.page.pairs.sentence
+    assert result.results["compare"][0].tested_words() in result.page.pairs.sentence
 
 
 def test_without_correction_topics_are_for_one_comparison(tmp_path, drawn_nowhere):

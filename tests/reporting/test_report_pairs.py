@@ -156,7 +156,7 @@ def test_other_measures_have_their_own_decisions(results, panel):
 def test_sentences_are_filled_and_names_are_left_alone(panel):
     said = panel.text(panel.sentence, 0, 1)
     assert panel.names[0] in said
-    assert "max-t correction over 21 comparisons" in said
+    assert "corrected t, max-t over 21 comparisons" in said
     # A name that looks like a place for a name is no such place.
     assert set(re.findall(r"\{\w+\}", said)) <= {"{a}"}
     assert said.count("{a}") == 2

@@ -7,20 +7,27 @@ runs, two, three, one measure and four; and the built-in collection.
 
 from __future__ import annotations
 
+import csv
+import io
 import itertools
+import json
 import math
 import re
+import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
-from report_cases import OF_SCORES, Made, scores_of
+from report_cases import OF_SCORES, Made, leaderboard, scores_of
 from written import WrittenPage, field_of, pair_of
 
 import steadyrank as sr
 from steadyrank.stats.planning.needed_topics import topics_to_separate
 from steadyrank.stats.planning.variance import pair_df
 from steadyrank.stats.run_means import SAME_MEAN
+from steadyrank.studies.compare.view import compare_text, describe
+from steadyrank.studies.datasets.view import VIEW as DATASETS
 from steadyrank.words import count_or_share, roughly
 
 ALPHA = 0.05
@@ -30,11 +37,16 @@ Rows = list[dict[str, str]]
 
 def numbers(text: str) -> list[float]:
     ends = text.removeprefix("'").split(" to ")  # quoted, lest a spreadsheet computes it
-    return [float(end.replace("−∞", "-inf").replace("∞", "inf")) for end in ends]
+    return [math.nan if end == "–" else float(end) for end in ends]
 
 
 def significant(row: dict[str, str]) -> bool:
-    low, high = numbers(row["95% interval"])
+    return excludes_zero(numbers(row["95% interval"]))
+
+
+def excludes_zero(interval: Sequence[float]) -> bool:
+    """NaN is a limit that the tests do not bound, or that the measure's range cuts."""
+    low, high = interval
     return low > 0 or high < 0
 
 
@@ -72,7 +84,7 @@ def assert_page_says_what_was_found(made: Made) -> None:
 
 
 def assert_pairs_agree(made: Made, board: Rows) -> None:
-    """Intervals, corrected p-values, letters, counts and rank sets are one family."""
+    """Intervals, corrected p-values, letters and counts are one family; ranks may tell more."""
     page, measure = made.page, measure_of(board)
     by_run = {row["run"]: row for row in board}
     beats: dict[str, set[str]] = {row["run"]: set() for row in board}
@@ -95,10 +107,12 @@ def assert_pairs_agree(made: Made, board: Rows) -> None:
     for row in board:
         low, high = (int(end) for end in numbers(row["ranks"]))
         assert low <= int(float(row[""])) <= high
-        assert low + len(board) - high - 1 == int(float(row["differs from"]))
+        n_better = int(float(row["better than"]))
+        assert high <= len(board) - n_better, "what all pairs claim, own comparisons claim too"
         if whole:
-            assert low == 1 + sum(row["run"] in beaten for beaten in beats.values())
-            assert high == len(board) - len(beats[row["run"]])
+            assert low >= 1 + sum(row["run"] in beaten for beaten in beats.values())
+            assert n_better == len(beats[row["run"]])
+    assert_tiers_never_fall(board)
     values = made.finding("compare.significant").values
     assert values["n_pairs"] == n_pairs
     if whole:
@@ -106,6 +120,15 @@ def assert_pairs_agree(made: Made, board: Rows) -> None:
     if whole and "discriminative-power" in page.tables:
         shares = {row["measure"]: row for row in page.tables["discriminative-power"]}
         assert float(shares[measure]["significant pairs"]) == pytest.approx(n_marked / n_pairs)
+
+
+def assert_tiers_never_fall(board: Rows) -> None:
+    """Down the table; runs that could be first are all in the first."""
+    tiers = [int(float(row["tier"])) for row in board]
+    assert tiers[0] == 1
+    assert set(np.diff(tiers)) <= {0, 1}
+    could = [numbers(row["ranks"])[0] == 1 for row in board]
+    assert {tier for tier, is_first in zip(tiers, could, strict=True) if is_first} == {1}
 
 
 def assert_verdict_is_that_of_the_tables(made: Made, board: Rows) -> None:
@@ -119,9 +142,7 @@ def assert_verdict_is_that_of_the_tables(made: Made, board: Rows) -> None:
     first = made.finding("compare.first").values
     assert verdict["could_be_first"] == len(first["runs"])
     of_ranks = {row["run"] for row in board if numbers(row["ranks"])[0] == 1}
-    assert first["n_rank_one"] == len(of_ranks)
-    # Who is the best is one question: its answer lies within the ranks of all runs at once.
-    assert set(verdict["leaders"]) <= set(first["runs"]) <= of_ranks
+    assert set(verdict["leaders"]) <= set(first["runs"]) == of_ranks
     pairs = pair_rows(page)
     with_leader = {run: pairs[frozenset((board[0]["run"], run))] for run in list(means)[1:]}
     assert of_ranks <= {board[0]["run"], *(r for r, row in with_leader.items() if not_worse(row))}
@@ -141,8 +162,15 @@ def assert_lead_is_that_of_the_pairs(made: Made, board: Rows) -> None:
     assert [lead["a"], lead["b"]] == [one["run"] for one in board[:2]]
     row = row[frozenset((lead["a"], lead["b"]))]
     assert lead["difference"] == pytest.approx(float(row["difference"]))
-    assert lead["interval"] == pytest.approx(numbers(row["95% interval"]))
-    assert lead["significant"] == significant(row)
+    # Decided among the second run's own comparisons, of which all pairs claim no more.
+    assert lead["significant"] == excludes_zero(lead["interval"])
+    assert lead["significant"] >= significant(row)
+    could = made.finding("compare.first").values["runs"]
+    assert lead["significant"] != (lead["b"] in could)
+    if ("no other" in made.page.verdict) or len(could) == 1:
+        assert lead["interval"][0] > 0
+    is_at_odds = lead["significant"] and not significant(row)
+    assert is_at_odds == ("compare.lead_of_all" in made.said)
     means = [float(one[measure_of(board)]) for one in board[:2]]
     is_of_means = lead["difference"] == pytest.approx(means[0] - means[1])
     assert is_of_means != ("shared topics" in made.page.line)
@@ -150,7 +178,7 @@ def assert_lead_is_that_of_the_pairs(made: Made, board: Rows) -> None:
     shown = [*means, lead["difference"], *lead["interval"]]
     finite = [value for value in shown if math.isfinite(value)]
     assert told == pytest.approx(finite, abs=5.01e-4)
-    assert ("not significant" in made.page.line) != lead["significant"]
+    assert "significant" not in made.page.line, "of which family, one could not know"
 
 
 def assert_board_is_the_head_of_the_leaderboard(made: Made, board: Rows) -> None:
@@ -161,7 +189,7 @@ def assert_board_is_the_head_of_the_leaderboard(made: Made, board: Rows) -> None
         assert (shown["name"], shown["rank"]) == (row["run"], row[""])
         assert shown["ranks"] == f"{low}–{high}"
         assert float(shown[measure]) == pytest.approx(float(row[measure]), abs=5.01e-4)
-        assert shown.get("group", "") == row.get("group", "")
+        assert int(shown["tier"]) == int(float(row["tier"]))
 
 
 def assert_bars_are_the_studies_own(made: Made, board: Rows) -> None:
@@ -267,11 +295,10 @@ def assert_the_panel_of_two_runs_agrees(page: WrittenPage, board: Rows) -> None:
         pair = pair_of(panel, row["better"], row["other"])
         decision = field_of(panel, "decision", pair)
         assert ("is significantly better than" in decision) == significant(row)
-        ends = [
-            float(field_of(panel, end, pair).replace("−", "-").replace("∞", "inf"))
-            for end in ("low", "high")
-        ]
-        assert ends == pytest.approx(numbers(row["95% interval"]), abs=5.1e-5)
+        ends = numbers(
+            " to ".join(field_of(panel, end, pair).replace("−", "-") for end in ("low", "high"))
+        )
+        assert ends == pytest.approx(numbers(row["95% interval"]), abs=5.1e-5, nan_ok=True)
         assert field_of(panel, "wins", pair) == row["W/T/L"].partition("/")[0]
     for row in neighbours(page):
         pair = pair_of(panel, row["run"], row["next"])
@@ -356,6 +383,7 @@ def test_of_datasets_all_statements_agree(reports):
     assert (lead["a"], lead["b"]) == (board[0]["run"], board[1]["run"])
     assert lead["difference"] == pytest.approx(result.value[result.order[:2]] @ [1, -1])
     assert lead["significant"] == (lead["interval"][0] > 0)
+    assert lead["significant"] != (lead["b"] in made.finding("datasets.first").values["runs"])
     (bar,) = made.page.bars
     assert bar.link == "datasets"
     tiles = {text: figure for figure, text in made.page.tiles}
@@ -404,18 +432,23 @@ def test_a_page_says_where_its_decisions_claim_too_much(tmp_path, drawn_nowhere)
     scores = sr.Scores(
         measures=["AP"], runs=[f"r{i}" for i in range(12)], topics=range(20), values=[values]
     )
-    claims = {}
+    shares = {}
     for correction in ("maxt", "holm"):
         out = tmp_path / f"{correction}.html"
-        found = sr.report(scores=scores, correction=correction, out=out, n_samples=50)
-        audit = found.results["compare"][0].audit
+        made = sr.report(scores=scores, correction=correction, out=out, n_samples=50)
+        (compared,) = made.results["compare"]
+        audit = compared.audit
         assert audit.nominal == ALPHA
-        said = f"claim something in {audit.any_claim:.0%} of experiments, not 5%"
+        assert audit.all_equal is None, "no track has equal runs"
+        level = ALPHA + 2 * audit.tiers_equal.standard_error
+        exceeds = audit.tiers_equal.share > level
+        assert not audit.observed.exceeds(ALPHA)
+        said = f"claim a difference within a tier in {audit.tiers_equal.share:.0%} of experiments"
         page = WrittenPage(out)
-        assert any(said in caution for caution in page.cautions) == (audit.any_claim > 0.08)
+        assert any(said in caution for caution in page.cautions) == exceeds
         assert not any(said in text for text in page.found("compare")), "once is enough"
-        claims[correction] = audit.any_claim
-    assert max(claims.values()) > 0.08
+        shares[correction] = audit.tiers_equal.share
+    assert max(shares.values()) > 0.08
 
 
 def test_a_page_says_first_that_scores_are_missing(reports):
@@ -436,3 +469,225 @@ def test_a_broken_run_carries_no_statement_about_the_others(reports):
     assert any("run2_" in text for text in page.found("stability"))
     first = [page.verdict, page.line, *page.cautions]
     assert not any("run2_" in text for text in first)
+
+
+# What `compare` and `datasets` say of order, on all kinds of data, before any page is made of it
+
+
+def table_of(values: np.ndarray, **topic_info: Any) -> sr.Scores:
+    n_runs, n_topics = values.shape
+    runs, topics = [f"r{r}" for r in range(n_runs)], [f"t{t}" for t in range(n_topics)]
+    scores = sr.Scores(measures=["AP"], runs=runs, topics=topics, values=[values])
+    return scores.with_topic_info(**topic_info) if topic_info else scores
+
+
+def noisy(n_runs: int, n_topics: int, spread: float = 0.05, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    means = 0.4 + rng.normal(0, spread, (n_runs, 1)) + 0.2 * rng.beta(1, 3, n_topics)
+    return np.clip(means + rng.normal(0, 0.08, (n_runs, n_topics)), 0.0, 1.0)
+
+
+def track_scores(measure: str) -> sr.Scores:
+    track = sr.simulated_track(
+        n_teams=5, runs_per_team=3, n_topics=21, depth=50, pool_depth=20, rng=1
+    )
+    return sr.evaluate(track.runs, track.qrels, measure, no_relevant="skip")
+
+
+def near_copies() -> np.ndarray:
+    values = noisy(6, 25)
+    rng = np.random.default_rng(5)
+    return np.clip(np.concatenate([values, values + rng.normal(1e-4, 1e-4, values.shape)]), 0, 1)
+
+
+def rare_gains() -> np.ndarray:
+    rng = np.random.default_rng(2)
+    values = 0.3 + rng.normal(0, 0.01, (9, 30))
+    values[::2] += (rng.random((5, 30)) < 0.1) * 0.6
+    return values
+
+
+def constant_apart() -> np.ndarray:
+    """A difference without any variance, and one that is no difference."""
+    values = noisy(5, 20)
+    values[1], values[2] = values[0] - 0.01, values[0]
+    return values
+
+
+def large_and_few() -> np.ndarray:
+    """Few topics on which scores lie as far apart as they can: limits reach beyond the range."""
+    rng = np.random.default_rng(6)
+    return np.concatenate([rng.beta(9, 1, (2, 6)), rng.beta(1, 9, (2, 6)), rng.random((2, 6))])
+
+
+ORDERED = {
+    **{f"report: {case}": lambda case=case: first_measure(scores_of(case)) for case in OF_SCORES},
+    **{f"track: {name}": lambda name=name: track_scores(name) for name in ("AP", "P@10", "RR")},
+    "all alike": lambda: first_measure(scores_of("equal")),
+    "4 topics": lambda: table_of(noisy(5, 4, 0.2)),
+    "5 topics": lambda: table_of(noisy(5, 5, 0.2)),
+    "6 topics": lambda: table_of(large_and_few()),
+    "near copies": lambda: table_of(near_copies()),
+    "rare gains": lambda: table_of(rare_gains()),
+    "constant": lambda: table_of(constant_apart()),
+    "shares": lambda: table_of((noisy(6, 40, 0.2) > 0.5).astype(float)),
+    "per cent": lambda: table_of(100 * noisy(6, 12, 0.2)),
+    "two": lambda: table_of(noisy(2, 12, 0.1)),
+    "clusters": lambda: table_of(noisy(6, 36), cluster=[t // 3 for t in range(36)]),
+    "weights": lambda: table_of(noisy(6, 30), weight=[1 + t % 4 for t in range(30)]),
+}
+METHODS = {
+    "sound": {},
+    "paper": {"mode": "paper"},
+    "holm": {"correction": "holm"},
+    "wilcoxon": {"test": "wilcoxon"},
+    "uncorrected": {"correction": "none"},
+}
+
+
+def first_measure(scores: sr.Scores) -> sr.Scores:
+    return scores.select(measures=scores.measures[:1])
+
+
+def methods_of(case: str) -> list[str]:
+    none = ("wilcoxon", "paper") if case in ("clusters", "weights") else ()
+    return [method for method in METHODS if method not in none]
+
+
+def ordered_by(case: str, method: str, **options: Any) -> sr.CompareResult:
+    scores = ORDERED[case]()
+    if method not in methods_of(case):
+        pytest.skip("clusters and weights have no such test")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sr.SteadyrankWarning)
+        return sr.compare(scores, **METHODS[method], **options, n_samples=499)
+
+
+def assert_order_is_one(runs: Rows, significant: np.ndarray, intervals: np.ndarray, lead) -> None:
+    """`runs` have the keys of the JSON and stand in the order of the table."""
+    assert not np.isinf(intervals).any()
+    for one, (low, high) in zip(significant, intervals, strict=True):
+        # A rank test may claim what no limit of its own shows: the limit is not bounded then.
+        assert one or not excludes_zero((low, high))
+        assert not (one and low <= 0.0 <= high)
+    for row in runs:
+        (low, high), (least, most) = row["rank_set"], row["rank_set_simultaneous"]
+        assert least <= low <= row["rank"] <= high <= most
+        assert row["could_be_first"] == (low == 1)
+        if row["could_be_first"]:
+            assert row["tier"] == 1
+    assert runs[0]["could_be_first"]
+    assert set(np.diff([row["tier"] for row in runs])) <= {0, 1}, "tiers never fall"
+    assert not np.isinf(lead.interval).any()
+    assert bool(lead.significant) == excludes_zero(lead.interval)
+    if sum(row["could_be_first"] for row in runs) == 1:
+        assert lead.interval[0] > 0, "no other could be first, and an interval that contains 0"
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("case", ORDERED)
+def test_all_that_is_said_of_order_is_one_order(case, method):
+    result = ordered_by(case, method)
+    rows = result.run_rows()
+    assert_order_is_one(
+        [rows[run] for run in result.order], result.significant, result.interval, result.lead
+    )
+    if method != "wilcoxon":
+        assert result.significant.tolist() == [excludes_zero(ends) for ends in result.interval]
+    second = result.runs[result.lead.second]
+    assert result.lead.significant != rows[result.runs.index(second)]["could_be_first"]
+    if case != "per cent":
+        for limits in (result.interval, result.lead.interval):
+            assert np.nanmax(np.abs(limits), initial=0.0) <= 1.0, "scores lie between 0 and 1"
+
+
+@pytest.mark.parametrize("case", ORDERED)
+def test_pairs_as_written_have_no_stand_in_for_a_missing_limit(case):
+    """No infinite limit, and no number so small that nobody computed it."""
+    result = ordered_by(case, "sound")
+    written = json.loads(compare_text(result, "json"))["pairs"]
+    table = list(csv.DictReader(io.StringIO(compare_text(result, "csv"))))
+    assert len(written) == len(table) == len(result.pairs)
+    for pair, row, ends in zip(written, table, result.interval, strict=True):
+        told = [pair["interval"], [row["interval_low"], row["interval_high"]]]
+        for low, high in told:
+            shown = [math.nan if end in (None, "") else float(end) for end in (low, high)]
+            np.testing.assert_array_equal(shown, ends)
+        cut = [bool(pair["lower_cut"]), bool(pair["upper_cut"])]
+        assert cut == [row["lower_cut"] == "True", row["upper_cut"] == "True"]
+        if pair["flag"] != "too_few_topics":
+            assert cut == np.isnan(ends).tolist()
+        figures = [value for value in pair.values() if isinstance(value, float)]
+        for value in (*figures, *filter(None, pair["interval"])):
+            assert value == 0.0 or abs(value) > 1e-300
+
+
+@pytest.mark.parametrize("case", sorted({*ORDERED} - {"two"}))
+def test_with_a_baseline_nothing_is_said_of_runs_that_were_not_compared(case):
+    baseline = ORDERED[case]().runs[1]
+    result = ordered_by(case, "sound", baseline=baseline)
+    assert (result.own, result.lead) == (None, None)
+    written = json.loads(compare_text(result, "json"))
+    for row in written["runs"]:
+        for key in ("rank_set", "rank_set_simultaneous", "could_be_first", "tier", "group"):
+            assert row[key] is None, key
+    said = {finding["id"] for finding in written["findings"]}
+    assert not said & {"compare.first", "compare.lead_of_all", "compare.ranks"}
+    assert [excludes_zero(ends) for ends in result.interval] == result.significant.tolist()
+
+
+@pytest.mark.parametrize("case", ["report: apart", "two", "clusters", "weights"])
+def test_two_methods_never_share_a_caption(case):
+    methods = methods_of(case)
+    results = [ordered_by(case, method) for method in methods]
+    captions = [one.caption() for one in results]
+    described = [describe(one) for one in results]
+    objects = [json.dumps(json.loads(compare_text(one, "json"))["method"]) for one in results]
+    for texts in (captions, objects, described):
+        shared = [pair for pair in itertools.combinations(methods, 2) if same(texts, methods, pair)]
+        # Of one comparison there is nothing to correct: these are one method then.
+        students = ("paper", "holm", "uncorrected") if case == "two" else ()
+        assert set(shared) <= {*itertools.combinations(students, 2)}, texts
+
+
+def same(texts: list[str], methods: list[str], pair: tuple[str, str]) -> bool:
+    return texts[methods.index(pair[0])] == texts[methods.index(pair[1])]
+
+
+TABLES = {
+    "complete": {},
+    "few": {"n_datasets": 5},
+    "types": {"drawn": "types", "n_datasets": 12},
+    "gaps": {"gaps": "pairwise"},
+    "borda": {"aggregate": "borda"},
+    "wins": {"aggregate": "wins"},
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("n_runs", [5, 30])
+def test_a_leaderboard_over_datasets_has_one_order(n_runs, kind):
+    options = dict(TABLES[kind])
+    frame = leaderboard(n_runs, options.pop("n_datasets", 12))
+    if kind == "gaps":
+        frame = frame.mask(np.random.default_rng(1).random(frame.shape) < 0.08)
+    if options.get("drawn") == "types":
+        options["types"] = {name: f"type{k % 6}" for k, name in enumerate(frame.columns)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sr.SteadyrankWarning)
+        result = sr.datasets(frame, n_samples=499, **options)
+    written = DATASETS.json(result)
+    runs = result.rows()
+    for row in runs:
+        (low, high), (least, most) = row["rank_set"], row["rank_set_simultaneous"]
+        assert least <= low <= row["rank"] <= high <= most
+        assert row["could_be_first"] == (low == 1)
+        assert row["tier"] == 1 or not row["could_be_first"]
+    assert runs[0]["could_be_first"]
+    assert set(np.diff([row["tier"] for row in runs])) <= {0, 1}
+    lead, firsts = result.lead, result.first_names()
+    assert lead.significant == excludes_zero(lead.interval)
+    assert lead.significant != (result.runs[lead.second] in firsts)
+    assert not np.isinf(lead.interval).any()
+    assert written["could_be_first"] == firsts
+    assert len(firsts) > 1 or lead.interval[0] > 0

@@ -39,7 +39,7 @@ FALSE_ALARM = 1e-4
 PAGE = Path(__file__).parents[2] / "docs" / "levels.md"
 
 OFFERED = {name for section in levels.SECTIONS for test in section.tests for name in test.offered}
-CHOICES = ("test", "correction", "mode", "alternative", "strata", "unbalanced", "claim")
+CHOICES = ("test", "correction", "mode", "alternative", "strata", "unbalanced")
 """Options by which one chooses a test."""
 
 NO_TEST = {

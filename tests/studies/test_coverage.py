@@ -284,8 +284,6 @@ HELD: tuple[tuple[str, str, int, tuple[str, ...]], ...] = (
     ),
     ("differences", "track, 25 topics", 1000, ("t", "studentized", "mean")),
     ("simultaneous", "normal, 20 systems, 25 topics", 1000, ("tukey",)),
-    ("close runs", "normal, 10 systems, 25 topics, 0 s.e. apart", 1000, ("ranks", "first")),
-    ("close runs", "normal, 30 systems, 25 topics, 0.1 s.e. apart", 500, ("differences",)),
     (
         "other documents",
         "track, 10 systems, 10 topics",
@@ -326,7 +324,6 @@ SHORT: tuple[tuple[str, str, int, tuple[str, ...]], ...] = (
         500,
         ("mean alone", "difference alone"),
     ),
-    ("differences", "track, 10 topics", 2000, ("percentile", "bca")),
     ("levels", "teams, 6 systems, 25 topics", 500, ("none",)),
     (
         "stability with instances",
@@ -340,10 +337,14 @@ SHORT: tuple[tuple[str, str, int, tuple[str, ...]], ...] = (
 
 
 CAUTIOUS: tuple[tuple[str, str, int, tuple[str, ...]], ...] = (
+    ("differences", "track, 25 topics", 1000, ("corrected",)),
+    ("close runs", "normal, 10 systems, 25 topics, 0 s.e. apart", 1000, ("ranks", "own", "first")),
+    ("close runs", "normal, 30 systems, 25 topics, 0.1 s.e. apart", 500, ("own", "differences")),
     ("drivers", "track, 20 systems, 25 topics", 400, ("measure_pair", "topic_size")),
     ("drivers", "alike, 20 systems, 25 topics", 400, ("measure_pair", "topic_size")),
 )
-"""Likewise, of claims that hold more than they say: nothing may be short."""
+"""Likewise, of claims that hold more than they say: nothing may be short. Limits that are corrected
+for a skewness two standard errors worse than the sample's are longer than symmetric scores need."""
 
 
 def _tallies(name: str, setting: str, trials: int) -> dict[str, Tally]:

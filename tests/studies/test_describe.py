@@ -43,7 +43,7 @@ def test_a_paragraph_says_what_was_found(data):  # noqa: F811
     n = int(result.significant.sum())
     assert f"{len(result.runs)} runs by mean AP on {result.n_topics} topics" in said
     assert (f"{n} of {len(result.pairs)} pairs" if n else "None of the") in said
-    assert f"has the highest mean ({result.mean.max():.4f})" in said
+    assert f"has the highest mean AP ({result.mean.max():.4f})" in said
     assert "Mogstad" in said
     assert "Holm, 1979" in sr.compare(scores, correction="holm").describe()
     with pytest.raises(sr.InputError, match="no paragraph for a paper"):

@@ -17,7 +17,6 @@ import pytest
 import steadyrank as sr
 from steadyrank.reporting.run import report_text
 from steadyrank.studies import registry
-from steadyrank.studies.part import Shape
 from steadyrank.studies.plotting import alt_text
 from steadyrank.studies.registry import Study
 
@@ -29,7 +28,7 @@ from dataclasses import dataclass
 from steadyrank.present.cells import name, table, whole
 from steadyrank.present.page import Tile
 from steadyrank.present.view import Finding
-from steadyrank.studies.part import Body, Cost, Drawing, Front, Part
+from steadyrank.studies.part import Body, Drawing, Front, Part, Samples
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ PART = Part(
     body=body,
     run=lambda job: ToyResult(tosses=(1, 0) * (job.n_samples // 2)),
     why_not=lambda material: "" if len(material.scores.runs) > 2 else "two runs need no coin",
-    cost=lambda shape: Cost(fixed=0.01, per_sample=1e-9, least=2, most=10, noun="tosses"),
+    samples=Samples(noun="tosses", fast=2, full=10),
     front=front,
     varies="Other coins",
     examine=lambda material: "--coin",
@@ -226,8 +225,7 @@ def test_every_study_describes_its_part(study):
 
 
 def test_studies_that_take_time_take_turns():
-    shape = Shape(n_runs=20, n_topics=50, n_measures=2, n_documents=10_000, n_teams=5, n_systems=5)
-    costly = [s for s in registry.studies_by_turn() if not s.part.cost(shape).is_free]
+    costly = [study for study in registry.studies_by_turn() if study.part.samples]
     assert len({study.turn for study in costly}) == len(costly) > 5
 
 

@@ -13,6 +13,7 @@ from steadyrank.cli.inputs import (
     facet_from_option,
     judge_option,
     load_graded,
+    note_judges,
     scores_options,
 )
 from steadyrank.cli.output import Output, emit, tell
@@ -140,7 +141,9 @@ def command(
     from steadyrank.studies.compare.view import compare_text, pairs_text
 
     options |= {"test": options["test"] or "t", "fixed": options["fixed"] or ()}
-    _check_pairs(scores, options["baseline"], output.quiet)
+    systems = () if options["by"] == "run" else scores.run_info.get("system", ())
+    rows = {own or run for own, run in zip(systems or scores.runs, scores.runs, strict=True)}
+    _check_pairs(len(rows), len(scores.measures), options["baseline"], output.quiet)
     with output.progress("blocks of samples") as progress:
         result = compare(scores, progress=progress, **options)
     if output.format in ("csv", "json"):
@@ -153,16 +156,15 @@ def command(
     output.draw(result, kind=plot_kind or ("segments" if in_segments else None))
 
 
-def _check_pairs(scores: Scores, baseline: str | None, quiet: bool) -> None:
+def _check_pairs(n_rows: int, n_measures: int, baseline: str | None, quiet: bool) -> None:
     """Refuse beforehand to compare more pairs than memory holds; of many, say what they take."""
     from steadyrank.compute.memory import check_memory
 
-    n_runs = len(scores.runs)
-    pairs = (n_runs - 1 if baseline else n_runs * (n_runs - 1) // 2) * len(scores.measures)
+    few = (n_rows - 1) * n_measures
+    pairs = few if baseline else few * n_rows // 2
     instead = "give a --baseline, or fewer runs or measures"
     check_memory(PAIR_BYTES * pairs, f"{pairs:,} pairs", instead)
     if pairs > MANY_PAIRS and baseline is None and not quiet:
-        few = (n_runs - 1) * len(scores.measures)
         tell(f"comparing {pairs:,} pairs takes minutes; with --baseline RUN they are {few:,}")
 
 
@@ -174,6 +176,7 @@ def _other_answer(scores: Scores, audit: bool, output: Output, options: dict[str
     from steadyrank.studies.compare.power import DEFAULT_TEST, discriminative_power
     from steadyrank.studies.compare.study import compare
 
+    note_judges(scores)
     scores = averaged_facets(scores)
     question = "--audit" if audit else "--discriminative-power"
     of_family = ("correction", "baseline") if audit else ()

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
         "--data [builtin|simulated] = builtin": "Use real text, or a simulated track whose truth "
         "is known.",
         "--data-only": "Write only the track, without a report.",
-        "--budget TIME = 45s": "Plan for this much time, such as 45s or 2m; more time means more "
-        "samples.",
+        "--budget TIME = 45s": "Plan for this much time, such as 45s or 2m; below a minute, "
+        "studies draw fewer samples.",
     }
 )
 @opt.measures_option

@@ -83,7 +83,7 @@ def _scores(inputs: Inputs, output: Output, **topics: Any) -> Scores:
         from steadyrank.data.facets import averaged_facets
         from steadyrank.data.read.run_info import describe_topics
 
-        return describe_topics(averaged_facets(load_scores(inputs, output)), **topics)
+        return describe_topics(averaged_facets(load_scores(inputs, output), shown=True), **topics)
     if output.format == "trec_eval" and inputs.reading["no_relevant"] == "skip":
         raise InputError("trec_eval skips no judged topics: omit --no-relevant skip")
     qrels, runs = qrels_and_runs(inputs.files)

@@ -71,7 +71,7 @@ def _maker(top: int) -> Maker:
     return Maker(grid, write_grid, search_eight, partial(_means, top), _written)
 
 
-def _means(top: int, scores: Scores, digits: int) -> Table:
+def _means(top: int, scores: Scores, digits: int | None) -> Table:
     from dataclasses import replace
 
     from steadyrank.present.cells import name

@@ -138,13 +138,11 @@ def load_scores(
     if files is not None:
         scores = read_score_files(files, inputs)
         from steadyrank.data.read.run_info import describe_scores
+        from steadyrank.data.read.run_names import with_chosen_names
 
         about = ("run_info", "team_from", "system_from")
         scores = describe_scores(scores, **{key: inputs.reading[key] for key in about})
-        if opt.is_given("missing"):
-            from steadyrank.measures.evaluate import with_missing
-
-            scores = with_missing(scores, inputs.reading["missing"])
+        scores = with_chosen_names(scores, inputs.reading["names"])
         if not counts_judges:
             note_judges(scores)
         return scores
@@ -179,7 +177,7 @@ def note_judges(scores: Scores) -> None:
     from steadyrank.data.facets import judges_words
 
     if judges := list(dict.fromkeys(filter(None, scores.run_info.get("judge", ())))):
-        note = f"scores are {judges_words(judges)}"
+        note = f"this is {judges_words(judges)}"
         click.get_current_context().meta.setdefault(NOTES, []).append(note)
 
 
@@ -352,10 +350,8 @@ def read_score_files(files: dict[str, str] | tuple[str, ...], inputs: Inputs) ->
     if measures and scores.measures != (label or NO_MEASURE,):
         scores = scores.select(measures=list(measures))
     check_scores(scores.values)
-    if inputs.reading["names"] is None:
-        return scores
-    from steadyrank.data.read.run_names import chosen_names, read_names, runs_with_files
+    if opt.is_given("missing"):
+        from steadyrank.measures.evaluate import with_missing
 
-    chosen = chosen_names(read_names(inputs.reading["names"]), runs_with_files(scores))
-    named = (name or run for name, run in zip(chosen, scores.runs, strict=True))
-    return replace(scores, runs=tuple(named))
+        scores = with_missing(scores, inputs.reading["missing"])
+    return scores

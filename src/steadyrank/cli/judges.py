@@ -133,6 +133,7 @@ def _from_scores(
     options: dict[str, Any],
 ) -> JudgesResult:
     from steadyrank.cli.inputs import read_score_files
+    from steadyrank.data.read.run_names import with_chosen_names
     from steadyrank.studies.judges.study import judges
 
     files = score_files(inputs)
@@ -143,10 +144,11 @@ def _from_scores(
     measures = tuple(files) if isinstance(files, dict) else inputs.measures
     if len(measures) > 1:
         raise InputError("judges takes one measure: give -m once")
-    named = replace(inputs, measures=measures)
+    named, shown = replace(inputs, measures=measures), inputs.reading["names"]
     of_judges = {
-        name: read_score_files((path,), named)
+        name: with_chosen_names(read_score_files((path,), named), shown)
         for name, path in named_files("--judge-scores", judge_scores).items()
     }
     measure = measures[0] if measures else None
-    return judges(read_score_files(files, inputs), of_judges, measure=measure, **options)
+    scores = with_chosen_names(read_score_files(files, inputs), shown)
+    return judges(scores, of_judges, measure=measure, **options)

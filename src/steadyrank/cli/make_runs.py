@@ -182,7 +182,7 @@ def _text_of_rows(
     *,
     table: Table,
     out: str | None,
-    digits: int,
+    digits: int | None = None,
     **looks: Any,
 ) -> str:
     """The result: a table for people, all runs for programs."""

@@ -267,7 +267,12 @@ output_options = output_options_with()
 describe_option = output_options_of(
     {"--describe": "End with a paragraph for a paper: what was compared, how, and what was found."}
 )
-digits_option = output_options_of({"--digits 0..15 = 4": "Print this many decimals in tables."})
+digits_option = output_options_of(
+    {
+        "--digits 0..15 = 4": "Print this many decimals in tables; unless given, more where means "
+        "would look alike."
+    }
+)
 
 name_option = reading_options_of(
     {"--name-from [tag|file] = tag": "Name runs by their tag column or by their files."}

@@ -108,7 +108,7 @@ class Output:
     describe: bool = False
     """Whether a paragraph for a paper ends the text."""
     digits: int | None = None
-    """Decimals in tables; None of a command that does not let them be chosen."""
+    """Decimals in tables; None unless they were chosen."""
     seed: int
     jobs: int | None
     scheduler: str | None
@@ -126,9 +126,12 @@ class Output:
         """Emit the text of a result in the format that was chosen."""
         how |= {"describe": True} if self.describe else {}
         how |= {} if self.digits is None else {"digits": self.digits}
+        from steadyrank.data.read.run_names import read_names
         from steadyrank.present.run_names import names_of, shown_as
 
-        with shown_as(names_of(result)):
+        chosen = click.get_current_context().params.get("names")
+        own = () if chosen is None else read_names(chosen).values()
+        with shown_as(names_of(result, own)):
             emit(text_of(result, self.format, **how, **self._looks()), self.path)
 
     def _looks(self) -> dict[str, Any]:
@@ -162,6 +165,9 @@ def gathered_output(function: Callable[..., Any]) -> Callable[..., Any]:
         plot = options.pop("plot", None)
         check_files(output, plot)
         given: Any = {name: options.pop(name) for name in names if name in options}
+        source = click.get_current_context().get_parameter_source
+        if source("digits") is click.core.ParameterSource.DEFAULT:
+            given["digits"] = None
         if given.get("figure_width") is not None and plot is None:
             raise InputError("--figure-width is that of --plot FILE: give that as well")
         chosen = choose_format(_one_form(form), output, suffixes, draws=draws)

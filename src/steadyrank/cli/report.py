@@ -46,8 +46,8 @@ report_options = opt.together(
                 {"type": OutputFile(), "show_default": PAGE},
             ),
             "--force": "Write the page also to a FILE of another kind.",
-            "--budget TIME = 2m": "Plan for this much time, such as 90s, 2m or 1h; more time means "
-            "more samples.",
+            "--budget TIME = 2m": "Plan for this much time, such as 45s or 2m; below a minute, "
+            "studies draw fewer samples.",
             "--samples n_samples N 2..": "Draw N samples in every study, whatever the budget.",
             "--title TEXT": "Give the page this title.",
             "--card FILE": (
@@ -161,6 +161,9 @@ def _sources(inputs: Inputs, datasets: str | None) -> dict[str, Any]:
     if files is None:
         qrels, runs = qrels_and_runs(inputs.files, "two RUNs")
         return {"runs": runs, "qrels": qrels, "measures": inputs.measures}
+    if opt.is_given("missing") and inputs.reading["missing"] != "skip":
+        how = f"evaluate --scores FILE --missing {inputs.reading['missing']} -o FILLED.csv"
+        raise InputError(f"a report leaves out empty cells of scores: fill them first, by {how}")
     if isinstance(files, dict):
         return {"scores": files, "measures": ()}
     return {"scores": files[0] if len(files) == 1 else files, "measures": inputs.measures}

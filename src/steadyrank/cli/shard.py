@@ -118,11 +118,13 @@ def _maker() -> Maker:
     return Maker(shard, write_shards, search_one, _summary, _written)
 
 
-def _summary(scores: Scores, digits: int) -> Table:
+def _summary(scores: Scores, digits: int | None) -> Table:
     import numpy as np
 
+    from steadyrank.present.cells import DIGITS
     from steadyrank.present.table import Table, text_rows
 
+    digits = DIGITS if digits is None else digits
     means = scores.mean()
     groups: dict[tuple[str, str], list[int]] = {}
     for i, key in enumerate(zip(scores.run_info["system"], scores.run_info["rate"], strict=True)):

@@ -49,6 +49,8 @@ class FacetCube:
     @cached_property
     def levels(self) -> Levels:
         """Of systems by judge; refused where systems and judges cannot be separated."""
+        if np.isnan(self.cells).all():
+            raise InputError("no answer has a grade")
         levels = levels_of(self.cells)
         check_separable(levels, self.systems, self.judges)
         return levels
@@ -60,7 +62,24 @@ class FacetCube:
         Where judges graded different answers, pseudo-values of the systems' levels: otherwise a
         system would gain by what a severe judge has not graded. Their means are the model's.
         """
-        return self.levels.pseudo_values if is_uneven(self.cells) else mean_of_present(self.cells)
+        is_plain = not is_uneven(self.cells) and not np.isnan(self.cells).all()
+        return mean_of_present(self.cells) if is_plain else self.levels.pseudo_values
+
+
+def _shown(cube: FacetCube) -> np.ndarray:
+    """[system, topic]: as `matrix`, on the grades' scale: a missing grade as the levels expect it.
+
+    Their means are the model's, too; their spread is not an error.
+    """
+    cells = cube.cells
+    if not is_uneven(cells):
+        return cube.matrix
+    levels, means = cube.levels.mu, cube.levels.means[:, None]
+    expected = np.where(np.isnan(levels), means + mean_of_present((levels - means).T), levels)
+    rest = cells - expected[:, None, :]
+    of_topic = mean_of_present(np.moveaxis(rest, 1, 0).reshape(cells.shape[1], -1))
+    filled = np.where(np.isnan(cells), expected[:, None, :] + of_topic[None, :, None], cells)
+    return mean_of_present(filled)
 
 
 def facets_of(scores: Scores) -> tuple[str, ...]:
@@ -93,6 +112,11 @@ def facet_cube(scores: Scores, measure: str, facets: Iterable[str] = FACETS) -> 
         )
     values = np.full((*(len(labels[name]) for name in order), len(scores.topics)), np.nan)
     values[tuple(keys)] = scores.matrix(measure)
+    # Who graded by other measures alone is no judge of this one.
+    graded = ~np.isnan(values).all(axis=(0, 1, 3, 4))
+    if graded.any():
+        values = values[:, :, graded]
+        labels["judge"] = [name for name, own in zip(labels["judge"], graded, strict=True) if own]
     return FacetCube(
         systems=tuple(labels["system"]),
         judges=tuple(labels["judge"]),
@@ -107,8 +131,10 @@ def _systems(scores: Scores) -> tuple[str, ...]:
     return tuple(own or run for own, run in zip(named, scores.runs, strict=True))
 
 
-def averaged_facets(scores: Scores) -> Scores:
+def averaged_facets(scores: Scores, *, shown: bool = False) -> Scores:
     """The scores of the systems, means over all facets; scores without facets stay as they are.
+
+    `shown`: to be read topic by topic and not tested.
 
     >>> scores = Scores(measures=["m"], runs=["a/x", "a/y"], topics=["1"], values=[[[1.0], [2.0]]])
     >>> averaged_facets(scores.with_run_info(system=["a", "a"], judge=["x", "y"])).values.tolist()
@@ -124,7 +150,7 @@ def averaged_facets(scores: Scores) -> Scores:
         for name, column in scores.run_info.items()
         if name not in (*FACETS, "system")
     }
-    means = np.stack([cube.matrix for cube in cubes])
+    means = np.stack([_shown(cube) if shown else cube.matrix for cube in cubes])
     judges = [judge for judge in cubes[0].judges if judge]
     meta = dict(scores.meta) | ({"judges": judges} if judges else {})
     return replace(scores, runs=cubes[0].systems, values=means, run_info=kept, meta=meta)
@@ -250,7 +276,8 @@ def _without_copies(scores: Scores) -> Scores:
     for judge, places in by_judge.items():
         ordered = sorted(places, key=keys.__getitem__)
         grades = (tuple(keys[p] for p in ordered), scores.values[:, ordered].tobytes())
-        if first.setdefault(grades, judge) != judge:
+        is_empty = np.isnan(scores.values[:, places]).all()
+        if not is_empty and first.setdefault(grades, judge) != judge:
             copies[judge] = first[grades]
     if not copies:
         return scores

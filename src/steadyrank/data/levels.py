@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy
@@ -28,6 +29,9 @@ MOST_STEPS, SETTLED = 2000, 1e-11
 
 DENSE = 2000
 """Levels up to which the matrix of their normal equations is kept."""
+
+SPARSE = 0.2
+"""Share of the cells of a topic that are graded below which only these are multiplied."""
 
 NAMED = 3
 """Judges that a message names."""
@@ -101,7 +105,7 @@ class Levels:
 
         def shares(a: np.ndarray, b: np.ndarray) -> np.ndarray:
             z = solved[a] - solved[b]
-            rows = (z * z) @ own.there.T - (z @ own.there.T) ** 2 / normal.sizes
+            rows = (z * z) @ normal.rows.T - (z @ normal.rows.T) ** 2 / normal.sizes
             return _by_topic(rows, own.topic, len(self.moved))
 
         return shares
@@ -136,7 +140,8 @@ class Additive:
         """[row, system]: the effects of systems, with the mean effect of the judges."""
         system = self.systems(levels)
         judge = (levels.sum(axis=1) - system @ self.kept) / self.per_judge
-        return np.asarray(system + judge[:, self.used].mean(axis=1, keepdims=True))
+        own = judge[:, self.used].sum(axis=1, keepdims=True) / max(1, self.used.sum())
+        return np.asarray(system + own)
 
     def residuals(self, levels: np.ndarray) -> np.ndarray:
         """[row, system, judge]; 0 where not known."""
@@ -194,6 +199,10 @@ def levels_of(cells: np.ndarray) -> Levels:
 def check_separable(levels: Levels, systems: Sequence[str], judges: Sequence[str]) -> None:
     """Refuse systems that no judge compares, not even through other systems."""
     part = levels.additive.part
+    if len(systems) == 1 and not levels.kept.any():
+        raise InputError(
+            f"{systems[0]} has no grades by one judge on {FEWEST_TOPICS} linked topics"
+        )
     for b in range(1, len(systems)):
         a = 0
         if part[a] == part[b] >= 0:
@@ -309,6 +318,8 @@ class _Normal:
 
     def __init__(self, there: np.ndarray) -> None:
         self.there, self.sizes = there, there.sum(axis=1)
+        is_sparse = there.size > 0 and there.mean() < SPARSE
+        self.rows: Any = scipy.sparse.csr_array(there) if is_sparse else there
         self.counts = there.sum(axis=0)
         self.matrix = None
         if there.shape[1] <= DENSE:
@@ -319,7 +330,7 @@ class _Normal:
         if self.matrix is not None:
             made = x @ self.matrix
         else:
-            made = x * self.counts - (x @ self.there.T / self.sizes) @ self.there
+            made = x * self.counts - (x @ self.rows.T / self.sizes) @ self.rows
         if without:
             own = (x * self.there).sum(axis=1) / self.sizes
             made -= self.there * (x - own[:, None])

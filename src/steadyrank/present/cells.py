@@ -87,18 +87,22 @@ def pvalue(value: float) -> Cell:
 
 
 def span(ends: Sequence[float] | None, form: str = ".4f") -> Cell:
-    """An interval, as a page shows it.
+    """An interval, as a page shows it; of a limit that is not known a dash.
 
     >>> span((0.1, 0.25), ".2f").text, span((0.1, math.inf), ".2f").text, span(None).text
     ('0.10 to 0.25', '0.10 to ∞', '–')
+    >>> span((math.nan, 0.25), ".2f").text
+    '– to 0.25'
     """
-    if ends is None or any(end is None or math.isnan(end) for end in ends):
+    if ends is None or all(end is None or math.isnan(end) for end in ends):
         return Cell(MISSING)
     low, high = (_end(end, form) for end in ends)
     return Cell(f"{low.text} to {high.text}", f"{low.value} to {high.value}")
 
 
-def _end(value: float, form: str) -> Cell:
+def _end(value: float | None, form: str) -> Cell:
+    if value is None or math.isnan(value):
+        return Cell(MISSING, MISSING)
     if math.isinf(value):
         return Cell(_endless(value), _endless(value))
     return Cell(format(value, form).replace("-", "−"), float(value))

@@ -102,6 +102,7 @@ def _environment(page: Page) -> Environment:
         shape=_shape,
         short=page.names.cell,
         sort_key=_sort_key,
+        told=page.names.told,
         typeset=_typeset,
     )
     return environment
@@ -423,7 +424,7 @@ def hoverer(names: RunNames) -> Callable[[Cell], str]:
     def hover(cell: Cell) -> str:
         if cell.hover or isinstance(cell.value, Real):
             return cell.hover
-        return cell.text if cell.text in names.shown else ""
+        return names.told(cell.text) if cell.text in names.shown else ""
 
     return hover
 

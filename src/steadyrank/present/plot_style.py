@@ -92,11 +92,9 @@ def shortened(name: str, longest: int = LONGEST_NAME) -> str:
     """A name for an axis: a long one without its middle, so that the figure keeps its room.
 
     >>> shortened("a_reranker_with_a_name_of_sixty_characters_and_the_seed_0042")
-    'a_reranker_with_a…_and_the_seed_0042'
+    'a_reranker_with_a…and_the_seed_0042'
     """
-    text = shown(name_in_figure(name))
-    half = longest // 2
-    return text if len(text) <= longest else f"{text[: half - 1]}…{text[-half:]}"
+    return elided([shown(name_in_figure(name))], longest)[0]
 
 
 def longest_name(ax: Axes, *, in_panel: bool = False) -> int:

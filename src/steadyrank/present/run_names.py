@@ -1,4 +1,4 @@
-"""Names of runs as outputs show them: without what all share, and without their middle.
+"""Names of runs as outputs show them: without what all share, long ones by what few share.
 
 Files of a track have names of sixty characters of which fifty are the same. What is left out is
 said once in a legend; hovering over a name on a page tells the whole of it, CSV and JSON have it.
@@ -7,6 +7,8 @@ Numbers never depend on it: studies know runs by their own names.
 
 from __future__ import annotations
 
+import itertools
+import math
 import re
 import sys
 from collections import Counter
@@ -18,10 +20,8 @@ from functools import cached_property
 from itertools import takewhile
 from typing import Any
 
-from steadyrank.words import some
-
 LONGEST = 28
-"""Characters of a name; of a longer one the middle is left out."""
+"""Characters of a name; of a longer one the words that few names have are shown."""
 
 SHORT = 20
 """Characters up to which all names are shown as they are."""
@@ -45,6 +45,8 @@ class RunNames:
     suffix: str = ""
     words: frozenset[str] = frozenset()
     """Other words of the page, such as measures, that a run may be named like."""
+    whole: Mapping[str, str] = field(default_factory=dict)
+    """What hovering tells of a name that somebody chose: the one in the files."""
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -71,10 +73,14 @@ class RunNames:
         for match in self._pattern.finditer(text):
             if match.start() > end:
                 yield text[end : match.start()], ""
-            yield self.shown[match.group()], match.group()
+            yield self.shown[match.group()], self.told(match.group())
             end = match.end()
         if end < len(text):
             yield text[end:], ""
+
+    def told(self, name: str) -> str:
+        """What hovering over a run's name tells."""
+        return self.whole.get(name, name)
 
     def text(self, text: str) -> str:
         """The text with names as the page shows them."""
@@ -86,9 +92,6 @@ class RunNames:
 
     def legend(self, where: str = "hover over a name to see it in full") -> str:
         """What is done to names, in a sentence, and where the whole of them is; else nothing."""
-        kept = [name for name in self.shown if name not in self._in_sentences]
-        if kept:
-            return f"In sentences, runs named like a word keep their own name: {some(kept)}."
         left_out = [
             f"“{part}” at the {end}"
             for part, end in ((self.prefix, "start"), (self.suffix, "end"))
@@ -97,8 +100,8 @@ class RunNames:
         if left_out:
             without = f"Names of runs are shown without {' and '.join(left_out)}"
             return f"{without}; {where}."
-        if any("…" in short for short in self.shown.values()):
-            return f"Long names of runs are shortened in the middle; {where}."
+        if any(short != name for name, short in self.shown.items()):
+            return f"Long names of runs are shortened; {where}."
         return ""
 
 
@@ -107,8 +110,8 @@ def run_names(
 ) -> RunNames:
     """What to show for these names: as `chosen`, or without what all have in common.
 
-    `words` are others that sentences hold, such as measures. A name that looks like one of them, or
-    like any word, is shown as chosen only where it stands alone.
+    `words` are others that sentences hold, such as measures: a name that looks like one of them, or
+    like any word, is whole there. `chosen` has names that runs have already, and those in files.
 
     >>> names = run_names(["trec28_bm25_title.run", "trec28_dense_title.run"])
     >>> list(names.shown.values())
@@ -117,8 +120,8 @@ def run_names(
     'dense leads.'
     """
     if chosen:
-        shown = {name: chosen[name] for name in names if name in chosen}
-        return RunNames(shown, words=frozenset(words))
+        # The runs are called so everywhere: what is shown is the name itself.
+        return RunNames({n: n for n in chosen}, words=frozenset(words), whole=chosen)
     if max(map(len, names), default=0) <= SHORT:
         return RunNames(words=frozenset(words))
     prefix, suffix = common_parts(names)
@@ -167,30 +170,74 @@ def _whole_words(text: str) -> str:
 
 
 def elided(names: Sequence[str], longest: int = LONGEST) -> list[str]:
-    """Names of at most so many characters: long ones without their middle, no two alike.
+    """Names of at most so many characters, no two alike: of long ones the words that few have.
 
-    Of names that have the same start and end, what follows their common start is kept instead.
+    Of words that as many names have, those near the start and the end come first. Where no word
+    fits, or two names would look alike, a name loses characters instead, and if need be none.
 
-    >>> elided(["reranker_large_seed_1_of_a_track", "reranker_small_seed_1_of_a_track"], 16)
-    ['rera…r_large_se…', 'rera…r_small_se…']
+    >>> elided(["reranker_large_seed_1_of_a_track", "reranker_small_seed_2_of_a_track"], 16)
+    ['large_seed_1', 'small_seed_2']
     """
-    half = longest // 2
-    short = [
-        name if len(name) <= longest else f"{name[: half - 1]}…{name[-half:]}" for name in names
-    ]
-    alike: dict[str, list[int]] = {}
+    use = _use(names)
+    usual = 0.9 * len(set(names)) if len(set(names)) > 1 else math.inf
+    rare = {word: (n, n) for word, n in use.items() if n <= usual}
+    short = [name if len(name) <= longest else _distinctive(name, rare, longest) for name in names]
+    for places in _alike(short, names):
+        within = _use([names[place] for place in places])
+        ranks = {word: (n, use[word]) for word, n in within.items()}
+        for place in places:
+            short[place] = _distinctive(names[place], ranks, longest)
+    for places in _alike(short, names):
+        start = max(longest // 4, len(_same_start([names[place] for place in places])) - 2)
+        for place in places:
+            rest = names[place][start : start + longest - longest // 4 - 2]
+            short[place] = f"{names[place][: longest // 4]}…{rest}…"
+    whole = {place for places in _alike(short, names) for place in places}
+    return [names[place] if place in whole else text for place, text in enumerate(short)]
+
+
+def _use(names: Collection[str]) -> Counter[str]:
+    """How many names have each word."""
+    return Counter(word for name in set(names) for word in set(_WORDS.findall(name)))
+
+
+def _alike(short: Sequence[str], names: Sequence[str]) -> list[list[int]]:
+    """Places of different names that look the same."""
+    groups: dict[str, list[int]] = {}
     for place, text in enumerate(short):
-        alike.setdefault(text, []).append(place)
-    for places in alike.values():
-        group = [names[place] for place in places]
-        if len(set(group)) > 1:
-            start = max(longest // 4, len(_same_start(group)) - 2)
-            for place, name in zip(places, group, strict=True):
-                rest = name[start : start + longest - longest // 4 - 2]
-                short[place] = f"{name[: longest // 4]}…{rest}…"
-    met = Counter(zip(short, names, strict=True))
-    texts = Counter(text for text, _ in met)
-    return [text if texts[text] == 1 else name for text, name in zip(short, names, strict=True)]
+        groups.setdefault(text, []).append(place)
+    return [places for places in groups.values() if len({names[place] for place in places}) > 1]
+
+
+_WORDS = re.compile(r"[^\W_]+(?:\.\d+)*")
+"""Words of a name; a version such as v1.5 is one."""
+
+
+def _distinctive(name: str, ranks: Mapping[str, tuple[int, int]], longest: int) -> str:
+    """As many words of a name as there is room for, those of the lowest rank first."""
+    words = list(_WORDS.finditer(name))
+    rarest = sorted(
+        (k for k, word in enumerate(words) if word[0] in ranks),
+        key=lambda k: (ranks[words[k][0]], min(k, len(words) - 1 - k), k),
+    )
+    best, kept = "", set[int]()
+    # Other words only fill gaps.
+    for place in (*rarest, *range(len(words))):
+        is_wanted = words[place][0] in ranks or min(kept, default=place) < place < max(kept)
+        text = _joined(name, [words[k] for k in sorted(kept | {place})])
+        if is_wanted and len(text) <= longest:
+            best, kept = text, kept | {place}
+    half = longest // 2
+    return best or f"{name[: half - 1]}…{name[-half:]}"
+
+
+def _joined(name: str, words: Sequence[re.Match[str]]) -> str:
+    """Some words of a name with what stands between them, or three points for other words."""
+    text = words[0][0]
+    for before, word in itertools.pairwise(words):
+        between = name[before.end() : word.start()]
+        text += (between if _WORDS.search(between) is None else "…") + word[0]
+    return text
 
 
 _AS_THEY_ARE = RunNames()
@@ -217,9 +264,9 @@ def name_in_figure(text: str) -> str:
     return _SHOWN.get().cell(text)
 
 
-def names_of(subject: Any) -> RunNames:
-    """What to show for the runs of a result, or of the first of several."""
+def names_of(subject: Any, chosen: Collection[str] = ()) -> RunNames:
+    """What to show for the runs of a result, or of the first of several; `chosen` names stay."""
     several = getattr(subject, "results", subject)
     result = several[0] if isinstance(several, (tuple, list)) and several else subject
     runs = [getattr(run, "run", run) for run in getattr(result, "runs", ())]
-    return run_names([run for run in runs if isinstance(run, str)])
+    return run_names([run for run in runs if isinstance(run, str) and run not in chosen])

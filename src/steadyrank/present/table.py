@@ -288,9 +288,10 @@ def with_words(
     notes = [*([legend] if legend else []), *(names.text(text) for text in notes)]
     if form == "latex":
         # A sentence outside a table would land in the running text of somebody's paper.
-        caption = " ".join([*answer, tables[0].caption, *notes])
-        first = replace(tables[0], caption=caption)
-        return "\n".join(to_latex(table) for table in [first, *tables[1:]])
+        shown = [_with_names(table, names) for table in tables]
+        caption = " ".join([*answer, shown[0].caption, *notes])
+        first = replace(shown[0], caption=caption)
+        return "\n".join(to_latex(table) for table in [first, *shown[1:]])
     if form == "html":
         answer, notes = (
             [f"<p>{_escape_html(text)}</p>" for text in texts] for texts in (answer, notes)

@@ -24,7 +24,7 @@ from steadyrank.present.latex import escape_latex
 from steadyrank.present.run_names import names_shown
 from steadyrank.present.table import Cell, Table, exact_csv, with_words
 from steadyrank.visible import escaped
-from steadyrank.words import filled
+from steadyrank.words import enough_digits, filled
 
 Row = Mapping[str, Any]
 
@@ -160,7 +160,12 @@ class View:
     """A paragraph for a paper: what was compared and how, and what was found, with numbers."""
 
     def made(
-        self, subject: Any, *, digits: int = 4, page: bool = False, only: Sequence[str] = ()
+        self,
+        subject: Any,
+        *,
+        digits: int | None = None,
+        page: bool = False,
+        only: Sequence[str] = (),
     ) -> list[Table]:
         """The tables that have something to show; on a page with what their columns mean."""
         return [
@@ -176,7 +181,7 @@ class View:
         subject: Any,
         form: str,
         *,
-        digits: int = 4,
+        digits: int | None = None,
         csv: str = "",
         describe: bool = False,
         **looks: Any,
@@ -256,14 +261,24 @@ def findings_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:
     return [{"id": f.id, "text": f.text, "values": dict(f.values)} for f in findings]
 
 
-def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = False) -> Table:
-    """The table that a spec describes, with the columns that its rows and the subject call for."""
+def make_table(
+    spec: TableSpec, subject: Any, *, digits: int | None = None, page: bool = False
+) -> Table:
+    """The table that a spec describes, with the columns that its rows and the subject call for.
+
+    With 4 `digits` unless given, or as many as it takes to tell the means apart that rank runs.
+    """
     rows = list(spec.shown(subject, spec.rows(subject)))
     most = spec.most if page else spec.printed(subject)
     most = len(rows) if most is None else most
     columns = asked(spec.columns, subject)
     kept = [col for col in columns if _is_shown(col, subject, rows)]
-    shown = [[_cell(col, row, digits, page) for col in kept] for row in rows]
+    bold = asked(spec.best, subject)
+    ranking = [bold] if isinstance(bold, str) else bold
+    decimals = [_digits(col, rows[:most], ranking) if digits is None else digits for col in kept]
+    shown = [
+        [_cell(col, row, d, page) for col, d in zip(kept, decimals, strict=True)] for row in rows
+    ]
     caption = asked(spec.caption, subject)
     if isinstance(spec.caption, str):
         caption = _filled(spec.caption, subject)
@@ -285,10 +300,14 @@ def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = F
         if spec.marked in places and (mark := spec.marks(subject, row))
     }
     named = next((j for j, col in enumerate(kept) if col.form != "name"), len(kept))
-    bold = asked(spec.best, subject)
-    keys = [bold] if isinstance(bold, str) else bold
-    best = frozenset(cell for key in keys for cell in _best(key, rows, places))
+    best = frozenset(cell for key in ranking for cell in _best(key, rows, places))
     return replace(table, n_names=max(spec.n_names, named), marks=marks, best=best)
+
+
+def _digits(col: Col, rows: Sequence[Row], ranking: Sequence[str]) -> int:
+    if col.form not in ("score", "plain") or col.key not in ranking:
+        return cells.DIGITS
+    return enough_digits(row[col.keys[0]] for row in rows if _is_known(row.get(col.keys[0])))
 
 
 def asked(value: Any, subject: Any) -> Any:
@@ -357,9 +376,11 @@ def _cell(col: Col, row: Row, digits: int, page: bool) -> Cell:
 
 
 def _interval(ends: list[Any], form: str, digits: int, page: bool) -> Cell:
-    known = None if any(not _is_known(end) for end in ends) else ends
     if form == "size":
-        return cells.size_interval(known)
+        return cells.size_interval(ends if all(map(_is_known, ends)) else None)
+    # One limit alone is told: the other is not bounded, or lies beyond the measure's range.
+    is_any = any(map(_is_known, ends))
+    known = [math.nan if end is None else end for end in ends] if is_any else None
     shape = _format(form, digits)
     if page:
         return cells.span(known, shape)

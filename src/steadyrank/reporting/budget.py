@@ -1,28 +1,29 @@
-"""Which studies a report runs, and with how many samples, within a budget of time.
+"""Which studies a report runs, and with how many samples.
 
-The numbers of samples come from a model of costs: how many runs, topics, documents and measures
-there are, times constants that were measured once. A stopwatch would give other numbers on
+Each study has two numbers, a fast one and a full one. A stopwatch would give other numbers on
 another day, and with them another page; so the same data and the same budget give the same
-numbers everywhere, and a slow machine takes longer than the budget says.
+numbers everywhere.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from steadyrank.errors import InputError
-from steadyrank.studies.part import Cost, Shape
-from steadyrank.studies.registry import studies_by_turn
+from steadyrank.studies.material import MOST_COMPARED
+from steadyrank.studies.registry import Study, studies_by_turn
 
 Budget = str | float
 
 DEFAULT_BUDGET = "2m"
 
-SAFETY = 0.5
-"""Share of the budget that the model may spend: the rest is for slower machines."""
+FAST_BELOW = 60.0
+"""Seconds of a budget below which studies draw their fast number of samples."""
+
+LARGE = 30_000
+"""Runs times topics, or pairs of runs twice, above which they do so whatever the budget."""
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -31,8 +32,6 @@ _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 class StudyPlan:
     """What is planned for one study."""
 
-    seconds: float = 0.0
-    """By the model, on one processor."""
     n_samples: int | None = None
     noun: str = ""
     """What the samples are."""
@@ -107,83 +106,30 @@ def duration(seconds: float) -> str:
     return f"{seconds:g} s"
 
 
-def step_down(number: float) -> int:
-    """The largest of 1, 2, 5, 10, 20, 50, … that is not above; 0 below 1.
-
-    >>> [step_down(number) for number in (0.5, 1, 4.9, 37, 1e4, 99_999)]
-    [0, 1, 2, 20, 10000, 50000]
-    """
-    if number < 1.0:
-        return 0
-    power = 10 ** math.floor(math.log10(number) + 1e-12)
-    return int(next(step for step in (5, 2, 1) if step * power <= number * (1 + 1e-12)) * power)
-
-
-def costs(shape: Shape) -> dict[str, Cost]:
-    """Seconds of one processor for every study that runs, in the order of their importance."""
-    return {study.name: study.part.cost(shape) for study in studies_by_turn()}
-
-
 def make_plan(
-    shape: Shape, *, budget: float, why_not: Mapping[str, str], n_samples: int | None = None
+    n_runs: int,
+    n_topics: int,
+    *,
+    budget: float,
+    why_not: Mapping[str, str],
+    n_samples: int | None = None,
 ) -> ReportPlan:
-    """Give every study that the data support its samples, the largest number that the budget pays.
+    """Give every study that the data support its number of samples: the fast one or the full one.
 
     `why_not` says of studies why the data do not support them. With `n_samples` each study has so
-    many, or the most that make sense. Otherwise each has the least at first; those that do not
-    fit are left out, from the last on; then a tenth of what is left goes to each, and the rest
-    to the study that has use for it.
+    many, but at most twice the full number.
     """
-    model = costs(shape)
-    planned = {name: StudyPlan(why_not=why_not.get(name, "")) for name in model}
-    open_studies = [name for name in model if not planned[name].why_not]
-    if n_samples is not None:
-        for name in open_studies:
-            planned[name] = _planned(model[name], min(n_samples, model[name].most))
-        return ReportPlan(budget=budget, given=True, studies=planned)
-    spent = 0.0
-    for name in open_studies:
-        least = _planned(model[name], model[name].least)
-        if not model[name].is_free and spent + least.seconds > budget:
-            enough = step_up((spent + least.seconds) / SAFETY)
-            planned[name] = StudyPlan(
-                why_not=f"is estimated to take longer than the budget of {duration(budget)}: "
-                f"give more time, such as --budget {enough}"
-            )
-        else:
-            planned[name] = least
-            spent += least.seconds
-    # Evaluating and checking the runs, figures and tables take their time, too.
-    left = SAFETY * budget - (10.0 + 1.4e-6 * shape.n_documents) - spent
-    share = max(0.0, 0.1 * left)
-    for name in sorted(open_studies, key=lambda study: model[study].takes_rest):
-        if planned[name].n_samples:
-            room = left if model[name].takes_rest else share
-            more = _planned(model[name], _affordable(model[name], planned[name], room))
-            left -= more.seconds - planned[name].seconds
-            planned[name] = more
-    return ReportPlan(budget=budget, given=False, studies=planned)
+    compared = min(n_runs, MOST_COMPARED)
+    is_fast = budget < FAST_BELOW or compared * max(compared, n_topics) > LARGE
 
+    def planned(study: Study) -> StudyPlan:
+        kind, why = study.part.samples, why_not.get(study.name, "")
+        if why or kind is None:
+            return StudyPlan(why_not=why)
+        number = kind.fast if is_fast else kind.full
+        if n_samples is not None:
+            number = min(n_samples, 2 * kind.full)
+        return StudyPlan(n_samples=number, noun=kind.noun)
 
-def _planned(cost: Cost, n_samples: int) -> StudyPlan:
-    if not cost.least:
-        return StudyPlan(seconds=cost.fixed)
-    return StudyPlan(seconds=cost.seconds(n_samples), n_samples=n_samples, noun=cost.noun)
-
-
-def _affordable(cost: Cost, planned: StudyPlan, room: float) -> int:
-    """Samples that the time planned and some more room pay, in steps of 1, 2 and 5."""
-    paid = (planned.n_samples or 0) + max(0.0, room) / cost.per_sample
-    return max(cost.least, min(cost.most, step_down(paid)))
-
-
-def step_up(seconds: float) -> str:
-    """A round budget that is not below some seconds, as the option takes it.
-
-    >>> step_up(10), step_up(100), step_up(4000)
-    ('1m', '2m', '2h')
-    """
-    for budget in ("1m", "2m", "5m", "10m", "30m", "1h", "2h", "5h", "10h"):
-        if parse_budget(budget) >= seconds:
-            return budget
-    return f"{math.ceil(seconds / 3600)}h"
+    studies = {study.name: planned(study) for study in studies_by_turn()}
+    return ReportPlan(budget=budget, given=n_samples is not None, studies=studies)

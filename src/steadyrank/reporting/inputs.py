@@ -22,6 +22,7 @@ from steadyrank.data.order import scores_in_order
 from steadyrank.data.read.leaderboards import read_leaderboard
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.run_info import describe_scores, describe_topics
+from steadyrank.data.read.run_names import with_chosen_names
 from steadyrank.data.read.runs import Runs
 from steadyrank.data.read.score_files import read_scores
 from steadyrank.data.read.streams import digest_of, is_readable, size_of
@@ -127,6 +128,7 @@ def _from_runs(
         judge_qrels={judge.name: judge.qrels for judge in others if judge.qrels is not None},
         settings=settings,
         runs=to_read,
+        own_names=to_read.own_names(),
         qrels=judged,
         check=looked_over,
         files=_hashed(files, settings, to_read.digests),
@@ -155,11 +157,14 @@ def _from_scores(
         read = scores_in_order(tidy_judges(describe_scores(read, **settings.reading.about)))
         graded, read = read if facets_of(read) else None, averaged_facets(read)
         others = scores_of_judges(read, judges, read.measures[0])[1] if judges else []
+    names, before = settings.reading.names, read.runs
+    read = with_chosen_names(read, names)
     return Material(
         scores=read,
-        graded=graded,
+        graded=None if graded is None else with_chosen_names(graded, names),
         settings=settings,
-        judge_scores={judge.name: judge.scores for judge in others},
+        judge_scores={judge.name: with_chosen_names(judge.scores, names) for judge in others},
+        own_names=_changed(before, read.runs),
         files=_hashed(files, settings),
         warnings=tuple(warned),
     )
@@ -172,13 +177,19 @@ def _from_leaderboard(table: Any, settings: Settings) -> Material:
     with kept_warnings() as odd:
         leaderboard = read_leaderboard(table).in_order()
     files = [file for path in paths for file in _files_in(path)]
+    scores = with_chosen_names(leaderboard.as_scores(), settings.reading.names)
     return Material(
-        scores=leaderboard.as_scores(),
+        scores=scores,
         settings=settings,
-        leaderboard=leaderboard,
+        leaderboard=replace(leaderboard, runs=scores.runs),
+        own_names=_changed(leaderboard.runs, scores.runs),
         files=_hashed([("scores by dataset", file) for file in files], settings),
         warnings=tuple(odd),
     )
+
+
+def _changed(before: Sequence[str], names: Sequence[str]) -> dict[str, str]:
+    return {name: own for own, name in zip(before, names, strict=True) if own != name}
 
 
 def _files_in(path: Path) -> list[Path]:

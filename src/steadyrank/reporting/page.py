@@ -263,7 +263,7 @@ def _not_examined(findings: Findings, examined: Iterable[str]) -> str:
 def _how_to_examine(study: Study, material: Material) -> list[str]:
     """A study that did not run, with its option if one would make it; none if nothing varies."""
     if not study.part.why_not(material):
-        return [_lower(study)]  # the budget is short: no option of its own helps
+        return [_lower(study)]  # it failed: no option of its own helps
     how = study.part.examine(material)
     return [f"{_lower(study)} ({how})"] if how else []
 

@@ -93,8 +93,8 @@ def _samples_table(plan: ReportPlan, why_not: Mapping[str, str]) -> Table:
     caption = (
         "Numbers of samples as given."
         if plan.given
-        else f"Numbers of samples chosen for a budget of {duration(plan.budget)} by a cost model, "
-        "which depends only on the data and the budget."
+        else f"Numbers of samples for a budget of {duration(plan.budget)}; they depend only on the "
+        "data and the budget."
     )
     return table("samples", caption, ["study", "section", "samples"], rows)
 

@@ -18,7 +18,7 @@ from typing import Any, Unpack
 from steadyrank._version import __version__
 from steadyrank.compute.files import check_still_there, write_whole
 from steadyrank.compute.random import Rng, seed_from
-from steadyrank.data.read.run_names import chosen_names, read_names, run_called, runs_with_files
+from steadyrank.data.read.run_names import run_called
 from steadyrank.data.read.runs import ReadingOptions, make_reading, read_runs
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
@@ -31,7 +31,7 @@ from steadyrank.present.card import card_png
 from steadyrank.present.json import to_json
 from steadyrank.present.page import Page
 from steadyrank.present.page_html import page_html
-from steadyrank.present.run_names import RunNames, run_names
+from steadyrank.present.run_names import run_names
 from steadyrank.present.table import Table, render, text_rows
 from steadyrank.present.view import Finding, findings_json
 from steadyrank.reporting.budget import DEFAULT_BUDGET, Budget, ReportPlan, make_plan, parse_budget
@@ -42,15 +42,8 @@ from steadyrank.stats.inputs import check_counts, check_open_unit
 from steadyrank.stats.instances.equivalence import check_delta
 from steadyrank.stats.pairs.decisions import Decided
 from steadyrank.stats.planning.demands import check_positive
-from steadyrank.studies.material import (
-    Machine,
-    Material,
-    Settings,
-    Told,
-    named_systems,
-    named_teams,
-)
-from steadyrank.studies.part import Findings, Job, Shape
+from steadyrank.studies.material import Machine, Material, Settings, Told
+from steadyrank.studies.part import Findings, Job
 from steadyrank.studies.registry import studies_by_turn
 from steadyrank.words import by_number
 
@@ -182,12 +175,10 @@ def report(
         Other judges, `{name: judgments}`, who judged the same topics and more; with `scores`, the
         `Scores` of each: as in `judges`.
     budget : str or float
-        A time such as "90s", "2m" or "1h": studies that draw samples draw as many as a cost model
-        allows, which depends only on the data and the budget, never on the speed of this machine.
-        It is therefore a plan and not a limit: a slow machine takes longer. Compiling kernels on
-        first use is not counted.
+        A time such as "90s", "2m" or "1h". Below a minute, or with very large data, studies draw
+        their fast number of samples, otherwise their full one. It is a plan and not a limit.
     n_samples : int, optional
-        Number of samples of every study, whatever the budget.
+        Number of samples of every study, but at most twice its full one.
     title : str, optional
         Title of the page.
     card : path, optional
@@ -257,7 +248,7 @@ def report(
     'one measure only: name a second with -m'
     """
     seed = seed_from(rng)
-    names = reading_options.pop("names", None)
+    names = reading_options.get("names")
     target = check_target(out)
     if card is not None and Path(card).suffix.lower() != ".png":
         raise InputError(f"{card}: the name of a card ends in .png")
@@ -295,7 +286,6 @@ def report(
         jobs=jobs, scheduler=scheduler, store=None if store is None else Path(store), told=progress
     )
     named = _names(measures)
-    chosen = {} if names is None else read_names(names)
     call = command or library_call(
         runs,
         qrels,
@@ -318,16 +308,18 @@ def report(
         settings=settings,
         machine=machine,
     )
+    own = material.own_names
+    if baseline is not None and baseline not in material.scores.runs:
+        baseline = {before: name for name, before in own.items()}.get(baseline, baseline)
     settings = replace(settings, baseline=run_called(baseline, material.scores))
     material = replace(material, settings=settings)
-    shown = run_names(
-        material.scores.runs, _shown(chosen, material.scores), material.scores.measures
-    )
+    shown = run_names(material.scores.runs, own, material.scores.measures)
     if isinstance(names, (str, os.PathLike)):
         names_file = source_file("names of runs", Path(names))
         material = replace(material, files=(*material.files, names_file))
     lacking = why_not(material)
-    planned = make_plan(shape_of(material), budget=seconds, why_not=lacking, n_samples=n_samples)
+    size = len(material.scores.runs), len(material.scores.topics)
+    planned = make_plan(*size, budget=seconds, why_not=lacking, n_samples=n_samples)
     if announce is not None:
         for line in planned.lines():
             announce(line)
@@ -339,7 +331,6 @@ def report(
         planned, findings, title=title or TITLE, names=shown, command=again, machine=machine
     )
     page = replace(page, preview=card_png(page))
-    chosen_only = shown if chosen else RunNames()
     check_still_there(target.parent)
     if card is not None:
         write_whole(Path(card), page.preview)
@@ -350,7 +341,7 @@ def report(
         page=page,
         path=target,
         command=call,
-        findings=tuple(replace(one, text=chosen_only.text(one.text)) for one in said),
+        findings=tuple(said),
         results=findings.results,
         left_out=findings.why_not,
         n_samples={
@@ -360,11 +351,6 @@ def report(
         },
         seed=seed,
     )
-
-
-def _shown(names: Mapping[str, str], scores: Scores) -> dict[str, str]:
-    chosen = chosen_names(names, runs_with_files(scores))
-    return {run: name for run, name in zip(scores.runs, chosen, strict=True) if name is not None}
 
 
 def report_text(result: ReportResult, form: str, **looks: Any) -> str:
@@ -454,28 +440,12 @@ def _other_scores(works_on: str) -> str:
     return "requires scores on several datasets: give a table of them with --datasets FILE"
 
 
-def shape_of(material: Material) -> Shape:
-    """How large the data are."""
-    scores = material.scores
-    documents = material.check.runs if material.check else ()
-    return Shape(
-        n_runs=len(scores.runs),
-        n_topics=len(scores.topics),
-        n_measures=len(scores.measures),
-        n_documents=sum(run.topics * run.deepest for run in documents),
-        n_teams=len(named_teams(scores)),
-        n_systems=len(named_systems(scores)),
-    )
-
-
 def run_studies(
     material: Material, planned: ReportPlan, why_not: Mapping[str, str], machine: Machine
 ) -> Findings:
     """Run what was planned; keep results, reasons and warnings apart."""
     results: dict[str, Any] = {}
-    reasons = dict(why_not) | {
-        name: study.why_not for name, study in planned.studies.items() if study.why_not
-    }
+    reasons = dict(why_not)
     warned: dict[str, tuple[str, ...]] = {}
     # What was odd about the data stands in the first section that has to be there.
     odd, known = material.warnings, set(material.warnings)

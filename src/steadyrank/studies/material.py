@@ -121,6 +121,8 @@ class Material:
     """Scores by dataset, where these were given; `scores` then has datasets for topics."""
     graded: Scores | None = None
     """The scores with their judges, answers and draws, of which `scores` are the means."""
+    own_names: Mapping[str, str] = field(default_factory=dict)
+    """Of runs whose names somebody chose, those in the files."""
     files: tuple[SourceFile, ...] = ()
     warnings: tuple[str, ...] = field(default=())
     """What was odd about the data, in sentences."""

@@ -1,4 +1,4 @@
-"""A study's part of a report: its words, the data it needs, its cost, how it is run and shown.
+"""A study's part of a report: its words, the data it needs, its samples, how it is run and shown.
 
 Each study describes its part once, as `PART` in `part.py` of its folder, and knows no other study.
 What it has for the first screen (`Front`) and for the panel of two runs it offers; the report puts
@@ -16,62 +16,19 @@ from steadyrank.present.page import Board, Tile
 from steadyrank.present.table import Table
 from steadyrank.present.view import Assumption, Finding, View, asked
 from steadyrank.stats.pairs.decisions import Decided
-from steadyrank.studies.material import MOST_COMPARED, Machine, Material
+from steadyrank.studies.material import Machine, Material
 from steadyrank.studies.two_runs import TwoRuns
 
-MOST_DOTS = 2000
-"""Dots of a figure."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
-    """How large the data are: all that costs depend on."""
+class Samples:
+    """What a study draws, and how many of them."""
 
-    n_runs: int
-    n_topics: int
-    n_measures: int
-    n_documents: int = 0
-    """Of all runs together; 0 where there are scores alone."""
-    n_teams: int = 0
-    n_systems: int = 0
-    """Systems that the run information names."""
-
-    @property
-    def n_compared(self) -> int:
-        """Runs that are compared pair by pair."""
-        return min(self.n_runs, MOST_COMPARED)
-
-    @property
-    def n_pairs(self) -> int:
-        """Pairs of runs that are compared."""
-        return math.comb(self.n_compared, 2)
-
-    @property
-    def reading(self) -> float:
-        """Seconds for reading the runs once more."""
-        return 7e-7 * self.n_documents
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
-    """Seconds of one processor: once, and for each sample. Measured on a processor of 2024."""
-
-    fixed: float
-    per_sample: float = 0.0
-    least: int = 0
-    """Samples below which the study is not worth its time; 0 if it draws none."""
-    most: int = 0
-    """Samples above which more say nothing new."""
-    noun: str = ""
-    """What its samples are, such as collections or trials."""
-    is_free: bool = False
-    """Whether it runs whatever the budget: without it there is no report."""
-    takes_rest: bool = False
-    """Whether it has use for all the time that others leave."""
-
-    def seconds(self, n_samples: int) -> float:
-        """All together."""
-        return self.fixed + n_samples * self.per_sample
+    noun: str
+    """Such as collections or trials."""
+    fast: int
+    """Where there is little time, or much data."""
+    full: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -216,11 +173,12 @@ class Part:
     run: Callable[[Job], Any]
     why_not: Callable[[Material], str] = lambda material: ""
     """What the data lack for it, in words; nothing where they suffice."""
-    cost: Callable[[Shape], Cost] = lambda shape: Cost(fixed=0.0, is_free=True)
+    samples: Samples | None = None
+    """None where it draws none."""
     works_on: str = "topics"
     """What the scores that it takes are by: topics of one collection, or "datasets"."""
     is_read: bool = False
-    """Whether reading the data makes its result: it costs nothing more."""
+    """Whether reading the data makes its result."""
     is_required: bool = False
     """Whether there is no page without it: its errors are the report's."""
     is_open: bool = False

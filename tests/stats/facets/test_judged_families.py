@@ -7,7 +7,8 @@ import pytest
 from scipy import optimize, special, stats
 
 from steadyrank.data.levels import levels_of
-from steadyrank.stats.facets.pairs import judge_tests
+from steadyrank.stats.facets.pairs import judge_tests, level_intervals
+from steadyrank.stats.instances.mixed_tests import crossed_mean
 from steadyrank.stats.pairs.decisions import adjust
 from steadyrank.stats.pairs.result import all_pairs
 
@@ -86,6 +87,16 @@ def test_fixed_judges_of_complete_tables_have_paired_t_tests():
         assert tests.df[pair] == pytest.approx(24)
 
 
+def test_intervals_of_means_are_those_of_both_ways_random():
+    x = np.random.default_rng(6).normal(size=(3, 20, 4)) + np.arange(4)
+    for system, limits in enumerate(level_intervals(levels_of(x), 0.95)):
+        expected = crossed_mean(x[system])
+        half = stats.t.ppf(0.975, expected.df) * expected.standard_error
+        assert limits.tolist() == pytest.approx(
+            [expected.estimate - half, expected.estimate + half]
+        )
+
+
 def test_identical_systems_and_judges_without_error():
     x = np.tile(np.random.default_rng(5).normal(size=(1, 12, 1)), (3, 1, 4))
     tests = judge_tests(levels_of(x), all_pairs(3))
@@ -93,18 +104,21 @@ def test_identical_systems_and_judges_without_error():
     assert set(tests.as_tests(12).flag) == {"no_difference"}
 
 
-def world(rng, m=6, n=60, k=5, sg=0.06, gaps=0.0, confounded=0.0, apart=None):
-    """Grades [system, topic, judge] of equally good systems; layouts with gaps or confounding."""
-    sg = np.broadcast_to(sg, m)[:, None, None]
+def world(rng, m=6, n=60, k=5, sg=0.06, gaps=0.0, confounded=0.0, of_these=False):
+    """Grades [system, topic, judge] of equally good systems; layouts with gaps or confounding.
+
+    `of_these`: equally good by these judges, and not by all others like them.
+    """
+    own = np.sqrt(np.broadcast_to(sg, m))[:, None, None] * rng.normal(size=(m, 1, k))
+    if of_these:
+        own = own - own.mean(axis=2, keepdims=True)
     x = (
-        0.28 * rng.normal(size=(m, n, 1))
+        own
+        + 0.28 * rng.normal(size=(m, n, 1))
         + 0.6 * rng.normal(size=(1, 1, k))
-        + np.sqrt(sg) * rng.normal(size=(m, 1, k))
         + 0.4 * rng.normal(size=(1, n, k))
         + 0.7 * rng.normal(size=(m, n, k))
     )
-    if apart is not None:
-        x = x + np.asarray(apart)[:, None, None]
     there = rng.random(x.shape) >= gaps
     # On these topics each system is graded by one judge, mostly its own.
     own = rng.random(n) < confounded
@@ -148,13 +162,18 @@ def test_confounded_judges_claim_nothing():
         {"k": 4, "gaps": 0.3, "confounded": 0.5},
         {"k": 3, "confounded": 0.9, "n": 100},
         {"k": 5, "sg": [0.06] * 3 + [0.24] * 3},
+        {"k": 2, "of_these": True},
+        {"k": 2, "confounded": 0.8, "n": 100, "of_these": True},
+        {"k": 5, "gaps": 0.6, "of_these": True},
+        {"k": 3, "gaps": 0.3, "confounded": 0.9, "n": 100, "of_these": True},
     ],
     ids=str,
 )
 def test_worlds_of_known_truth(layout):
     """250 families each; the bands are those that are promised, and three standard errors."""
     rng = np.random.default_rng(11)
-    found = [claimed(world(rng, **layout)) for _ in range(250)]
+    is_fixed = layout.get("of_these", False)
+    found = [claimed(world(rng, **layout), is_fixed=is_fixed) for _ in range(250)]
     claims, covered = (np.array(part) for part in zip(*found, strict=True))
     assert claims.mean() <= 0.08 + 3 * np.sqrt(0.05 * 0.95 / 250)
     held = covered.mean(axis=1)

@@ -30,7 +30,7 @@ def cluster_scores(n_clusters=24, seed=1, n_runs=4, measures=("AP",), lead=0.06)
 
 
 def coherent(result):
-    """Marks, intervals, letters and rank sets tell one family of decisions."""
+    """Marks, intervals, letters and simultaneous ranks tell one family; own ranks lie inside."""
     low, high = result.interval.T
     assert ((low > 0) | (high < 0)).tolist() == result.significant.tolist()
     assert (result.pvalue_adjusted[result.significant] <= result.alpha).all()
@@ -39,7 +39,11 @@ def coherent(result):
         result.pairs[result.significant], result.difference[result.significant], strict=True
     ):
         beaten[(a, b) if gap > 0 else (b, a)] = True
-    assert result.rank_set[:, 0].tolist() == (1 + beaten.sum(axis=0)).tolist()
+    simultaneous = np.stack([1 + beaten.sum(axis=0), len(beaten) - beaten.sum(axis=1)], axis=1)
+    assert result.rank_set_simultaneous.tolist() == simultaneous.tolist()
+    assert (result.rank_set[:, 0] >= simultaneous[:, 0]).all()
+    assert (result.rank_set[:, 1] <= simultaneous[:, 1]).all()
+    assert (result.tier[result.could_be_first] == 1).all()
     for a, b in result.pairs:
         shares = bool(set(result.letters[a]) & set(result.letters[b]))
         assert shares != (beaten[a, b] or beaten[b, a])
@@ -115,7 +119,6 @@ def test_missing_scores_leave_the_t_test_pair_by_pair():
         ({"test": "wilcoxon"}, "test wilcoxon has no clustered or weighted topics: choose from t,"),
         ({"test": "tukey"}, "test tukey has no clustered"),
         ({"test": "bootstrap", "mode": "paper"}, "mode paper resamples single topics"),
-        ({"interval": "bca"}, "interval bca resamples single topics"),
     ],
 )
 def test_what_takes_topics_for_independent_is_refused(options, message):
@@ -134,7 +137,7 @@ def test_systems_with_instances_are_refused():
 def test_very_few_clusters_break_nothing(n_clusters):
     scores = cluster_scores(n_clusters=n_clusters).with_topic_info()
     if n_clusters == 3:
-        with pytest.warns(sr.SteadyrankWarning, match="3 clusters have only 4 sign patterns"):
+        with pytest.warns(sr.SteadyrankWarning, match="3 clusters have only 8 sign patterns"):
             result = sr.compare(scores)
         return
     result = sr.compare(scores, correction="holm")

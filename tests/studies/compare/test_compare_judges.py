@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
@@ -216,3 +217,26 @@ def test_a_thousand_judges_are_compared():
     assert result.significant.all()
     cells[rng.random(cells.shape) < 0.8] = np.nan
     assert sr.compare(scores_of(cells)).significant.sum() > 35
+
+
+def test_judges_of_another_measure_are_not_counted():
+    rng = np.random.default_rng(5)
+    values = rng.normal(size=(2, 6, 20))
+    values[0, 1::3], values[0, 2::3] = np.nan, np.nan  # by the first measure one judge alone
+    scores = sr.Scores(
+        measures=["fluency", "relevance"],
+        runs=[f"{run}/{judge}" for run in "ab" for judge in "xyz"],
+        topics=range(20),
+        values=values,
+        run_info={"system": list("aaabbb"), "judge": list("xyz") * 2},
+    )
+    table = sr.compare(scores)
+    assert table["fluency"].judges == ("x",)
+    assert table["relevance"].judges == ("x", "y", "z")
+    assert table["relevance"].judges_fixed
+    values[1, 0, :5] = np.nan
+    gapped = sr.compare(dataclasses.replace(scores, values=values))
+    assert [one.test for one in gapped.results] == ["mixed", "mixed"]
+    expected = sr.compare(scores.select(measures="fluency"))
+    np.testing.assert_allclose(gapped["fluency"].difference, expected.difference)
+    assert sr.compare(scores, measure="relevance").test == "mixed"

@@ -112,7 +112,7 @@ def test_the_audit_and_the_powers_have_findings(capsys, tmp_path):
     path = tmp_path / "scores.csv"
     sr.write_scores(scores_of(3), path)
     for option, ids in (
-        ("--audit", ["audit.family", "compare.first"]),
+        ("--audit", ["audit.observed", "audit.tiers_equal", "audit.all_equal", "compare.first"]),
         ("--discriminative-power", ["power.most"]),
     ):
         arguments = ["compare", "--scores", str(path), option, "--quiet"]

@@ -56,10 +56,18 @@ def test_decisions_are_those_of_max_t_and_all_that_is_said_follows_them():
     beaten = np.zeros(5, int)
     for (i, j), differs in zip(result.pairs, result.significant, strict=True):
         beaten[j if result.value[i] > result.value[j] else i] += differs
-    assert (result.rank_set[:, 0] == 1 + beaten).all()
+    assert (result.rank_set_simultaneous[:, 0] == 1 + beaten).all()
     assert result.told_apart_share == result.significant.mean()
-    assert result.could_be_first.tolist() == flips.first.tolist()
-    assert not (result.could_be_first & (beaten > 0)).any()
+    # Ranks by each run's own pairs: the p-values of its side.
+    better, worse = np.zeros((2, 5), int)
+    for (i, j), own in zip(result.pairs.tolist(), flips.own <= 0.05, strict=True):
+        ahead = result.value[i] > result.value[j]
+        for run, claimed, leads in ((i, own[0], ahead), (j, own[1], not ahead)):
+            better[run] += claimed and not leads
+            worse[run] += claimed and leads
+    assert result.rank_set.tolist() == np.stack([1 + better, 5 - worse], axis=1).tolist()
+    assert result.could_be_first.tolist() == (better == 0).tolist()
+    assert (better >= beaten).all()
 
 
 def test_rank_sets_and_neighbours_of_runs_far_apart_are_single():
@@ -68,7 +76,7 @@ def test_rank_sets_and_neighbours_of_runs_far_apart_are_single():
     assert (result.adjacent_not_told_apart, result.told_apart_share) == (0, 1.0)
     first = found(result)["first"]
     assert first.text == "With 95% confidence r0 is the best of these runs."
-    assert first.values == {"runs": ["r0"], "n_rank_one": 1, "alpha": 0.05}
+    assert first.values == {"runs": ["r0"], "alpha": 0.05}
     assert found(result)["pairs"].text == (
         "100% of 10 pairs of runs differ significantly; of 4 pairs of neighbours in the ranking, 4."
     )
@@ -100,17 +108,20 @@ def test_percent_scores_have_the_decisions_of_shares():
 
 def test_types_are_flipped_as_a_whole_and_few_patterns_enumerated():
     result = sr.datasets(frame(gap=9.0), drawn="types", types=MORE_TYPES)
-    assert (result.exact, result.n_patterns, result.n_units) == (True, 2**6, 7)
+    assert (result.exact, result.n_patterns, result.n_units) == (True, 2**7, 7)
     assert result.told_apart_share == 1.0
     assert "about other types of datasets" in result.caption()
 
 
 def test_too_few_types_can_show_nothing_and_it_is_said():
-    with pytest.warns(sr.SteadyrankWarning, match="5 types of datasets have only 16 sign patterns"):
-        result = sr.datasets(frame(gap=9.0), drawn="types", types=TYPES)
+    five = sr.datasets(frame(gap=9.0), drawn="types", types=TYPES)
+    assert five.can_be_significant, "one of 32 patterns is 1/33"
+    few = {name: "P" if kind == "X" else kind for name, kind in TYPES.items()}
+    with pytest.warns(sr.SteadyrankWarning, match="4 types of datasets have only 16 sign patterns"):
+        result = sr.datasets(frame(gap=9.0), drawn="types", types=few)
     assert not result.can_be_significant
     assert result.could_be_first.all()
-    assert found(result)["too_few"].values == {"n_units": 5, "n_patterns": 16, "alpha": 0.05}
+    assert found(result)["too_few"].values == {"n_units": 4, "n_patterns": 16, "alpha": 0.05}
     assert str(result).startswith(found(result)["too_few"].text)
     assert "no run can be ruled out as the best" in found(result)["first"].text
 

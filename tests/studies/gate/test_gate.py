@@ -138,12 +138,18 @@ def said(result):
 
 def test_a_fail_says_what_was_tested():
     """Being worse at all; more than the margin is an estimate unless the upper limit is beyond."""
-    for loss, told in ((0.025, "estimated, not shown"), (0.04, "shown")):
+    estimated = (
+        "worse; the estimated loss exceeds the margin of 0.02.",
+        "is estimated, not shown.",
+    )
+    beyond = ("worse, by more than the margin of 0.02.", "is shown.")
+    for loss, told, words in ((0.025, "gate.estimate", estimated), (0.04, "gate.beyond", beyond)):
         found = said(sr.gate(*pair(spread(400, -loss)), **COMMON))
-        assert list(found) == ["gate.verdict", "gate.fragility"]
+        assert list(found) == ["gate.verdict", told, "gate.fragility"]
         assert found["gate.verdict"].text.startswith(f"FAIL: AP −{loss:.4f}")
-        assert found["gate.verdict"].text.endswith(f": worse; a loss beyond 0.02 is {told}.")
+        assert found["gate.verdict"].text.endswith(f": {words[0]}")
         assert found["gate.verdict"].values["difference"] == pytest.approx(-loss)
+        assert found[told].text == f"A loss of more than 0.02 on AP {words[1]}"
 
 
 @pytest.mark.parametrize(
@@ -383,7 +389,7 @@ def test_unjudged_documents_may_turn_the_verdict():
     assert found["gate.verdict"].text == (
         "HOLES: P@2 −0.5000, but between −0.5000 and +0.0000 once 60 unjudged documents are judged."
     )
-    assert "fail with 0%, pass with 97%" in found["gate.prior"].text
+    assert f"fail with 0%, {row.sweep[-1].verdict} with 97%" in found["gate.prior"].text
     assert found["gate.unjudged"].text.startswith("Judge first: new (topic ")
     assert len(row.judge_first) == 10
     assert {ask.document for ask in row.judge_first} == {"new"}
@@ -416,6 +422,19 @@ def test_no_option_makes_a_pass_of_a_candidate_that_is_worse():
     assert worse.measures[0].pvalue_fail < 0.01
     assert [worse.exit_code(way) for way in ("pass", "fail", None)] == [4, 3, 4]
     assert worse.exit_code(on_holes="pass") == 4
+
+
+def test_each_open_verdict_needs_an_option_of_its_own():
+    """One measure cannot tell, the other has holes."""
+    holes = sr.gate(
+        {"a": ranked("new", "d5")}, {"b": ranked("d0", "d5")}, QRELS, measures="P@2", margin=0
+    )
+    unclear = judged(verdict="cannot tell", differences=spread(50), **COMMON)
+    both = replace(unclear, measures=(*unclear.measures, *holes.measures))
+    assert both.exit_code("pass") == both.exit_code(on_holes="pass") == both.exit_code() == 4
+    assert both.exit_code("pass", "pass") == 0
+    assert both.exit_code("pass", "ask") == 4
+    assert both.exit_code("fail", "pass") == both.exit_code("pass", "fail") == 3
 
 
 @pytest.mark.parametrize("measure", ["AP", "nDCG@10", "RR", "ERR", "Q", "RBP(p=0.8)"])
@@ -524,14 +543,15 @@ def test_sparse_judgments_get_a_verdict_and_one_line():
     row = sparse.measures[0]
     assert (sparse.verdict, row.unjudged, row.unjudged_share) == ("pass", "not-relevant", 0.75)
     told = said(sparse)["gate.unjudged"]
-    assert told.text.startswith("Unjudged documents count as not relevant by nDCG@4")
-    assert "75% of the baseline's" in told.text
+    words = "nDCG@4: 75% of the baseline's documents are unjudged and count as not relevant"
+    assert told.text.startswith(words)
     assert row.lowest < row.difference
     bounded = sr.gate(*sparsely_judged(1), unjudged="bounded", **options)
     assert bounded.verdict == "holes"
     both = sr.gate(*sparsely_judged(2), measures={"nDCG@4": 0.01, "P@2": 0.5, "Bpref": 0.01})
     assert [r.unjudged for r in both.measures] == ["prior", "prior", "not-relevant"]
     assert [r.unjudged_share for r in both.measures] == [0.5, 0.5, 0.5]
+    assert not any("count as not relevant" in finding.text for finding in VIEW.findings(both))
     assert list(sparse.to_frame().columns) == list(deep.to_frame().columns)
     assert not {"unjudged", "unjudged_share", "sweep"} & set(sparse.to_frame().columns)
 
@@ -546,6 +566,8 @@ def test_holes_that_change_nothing_leave_the_verdict():
     )
     assert (worse.verdict, worse.measures[0].lowest) == ("fail", worse.measures[0].highest)
     assert worse.measures[0].is_certain
+    text = said(worse)["gate.verdict"].text
+    assert text.endswith("the margin of 0.1, whatever the grades of 60 unjudged documents.")
     turned = sr.gate(
         {"a": ranked("d0", "new", "d5")},
         {"b": ranked("new", "d0", "d5")},
@@ -623,12 +645,12 @@ def test_bad_pairs():
     old, new = pair(spread(20))
     with pytest.raises(sr.InputError, match="the candidate and the baseline are the same run"):
         sr.gate(old, old, **COMMON)
-    with pytest.raises(sr.InputError, match="the candidate lacks 1 topic of the other .*'t19'"):
+    with pytest.raises(sr.InputError, match=r"the candidate lacks scores on 1 topic \('t19'\)"):
         sr.gate(old, new.select(topics=new.topics[:-1]), **COMMON)
-    with pytest.raises(sr.InputError, match="the baseline lacks 1 topic of the other"):
+    with pytest.raises(sr.InputError, match="the baseline lacks scores on 1 topic"):
         sr.gate(old.select(topics=new.topics[1:]), new, **COMMON)
     gap = scores_of(np.where(np.arange(20) == 3, np.nan, 0.5), "gap")
-    with pytest.raises(sr.InputError, match="only one of the two has a score on topic 't3'"):
+    with pytest.raises(sr.InputError, match="the candidate lacks scores on 1 topic \\('t3'"):
         sr.gate(old, gap, **COMMON)
     assert sr.gate(old, gap, missing="skip", **COMMON).measures[0].n_topics == 19
     with pytest.raises(sr.InputError, match="hold 2 runs: give the scores of one run"):

@@ -349,7 +349,7 @@ def test_empty_cells_and_absent_topics_are_zero_left_out_or_refused(tmp_path):
     )
     common = {"measures": "score", "margin": 0.01}
     for new in candidates:
-        with pytest.raises(sr.InputError, match="t0"):
+        with pytest.raises(sr.InputError, match=r"candidate lacks scores on 30 topics \('t0'\)"):
             sr.gate(old, new, **common)
         zero = sr.gate(old, new, missing="zero", **common).measures[0]
         assert (zero.n_topics, zero.verdict) == (100, "fail")
@@ -359,9 +359,7 @@ def test_empty_cells_and_absent_topics_are_zero_left_out_or_refused(tmp_path):
         assert (skip.n_topics, skip.verdict) == (70, "pass")
         assert skip.difference == pytest.approx(np.mean((after - base)[30:]))
     both = written(tmp_path / "both.csv", np.where(np.arange(100) < 30, np.nan, base))
-    with pytest.raises(
-        sr.InputError, match=r"none has a score on topic 't0' \(30 topics like that"
-    ):
+    with pytest.raises(sr.InputError, match=r"the baseline lacks scores on 30 topics \('t0'\)"):
         sr.gate(both, candidates[0], **common)
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import steadyrank as sr
 from steadyrank.data.read.qrels import judgments_of
+from steadyrank.measures.holes import bounds as module
 from steadyrank.measures.holes.bounds import find_bounds
 from steadyrank.measures.holes.lists import by_document, read_lists
 from steadyrank.measures.holes.measures import FAMILIES, make_rankings, parse_holed
@@ -243,6 +244,27 @@ def test_pairs_that_completions_leave_open_need_no_joint_bounds(monkeypatch, mea
     assert (some.pair_highest[is_open] > 0.0).all()
     assert (some.pair_lowest <= every.pair_lowest + TIGHT).all()
     assert (some.pair_lowest < every.pair_lowest - 1e-3).any()
+
+
+@pytest.mark.parametrize("measure", ["AP", "AP@20", "AP(rel=2)"])
+def test_the_completion_that_favours_one_run_is_scored_as_any_other(measure):
+    rankings, qrels = large_case(np.random.default_rng(9), n_runs=3)
+    judged = by_document(judgments_of(qrels))
+    holed = parse_holed(measure, judged.max_grade)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sr.SteadyrankWarning)
+        lists = read_lists(rankings, judged, depth=holed.depth)
+    made = make_rankings(lists, holed.top_grade)
+    pairs = np.array([[0, 1], [1, 0], [2, 1]])
+    few = module._few_of(made, holed, [pairs])
+    out = np.empty((len(pairs), lists.n_topics))
+    module.bound_kernels.try_favoured(few, pairs, out)
+    weight = np.zeros((3, lists.n_open))
+    weight[lists.open.cells // lists.n_topics, lists.open.rows] = 1.0 / lists.open.ranks
+    for (a, b), found in zip(pairs, out, strict=True):
+        grades = np.where(weight[a] > weight[b], holed.top_grade, 0).astype(np.int32)
+        scores = made.scores(holed.recipe, grades)
+        np.testing.assert_allclose(found, scores[a] - scores[b], atol=TIGHT)
 
 
 def test_what_is_outer_is_said(monkeypatch):

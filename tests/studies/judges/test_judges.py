@@ -102,7 +102,10 @@ def test_decisions_rank_sets_and_intervals_are_one_family(result):
         beaten = np.zeros(len(result.runs), int)
         for (a, b), claim in zip(result.pairs.tolist(), ranking.claimed.tolist(), strict=True):
             beaten[b if claim > 0 else a] += claim != 0
-        assert (ranking.rank_set[:, 0] == 1 + beaten).all()
+        # Ranks are of own comparisons, which claim all that these claim.
+        assert (ranking.rank_set[:, 0] >= 1 + beaten).all()
+        assert (ranking.could_be_first == (ranking.rank_set[:, 0] == 1)).all()
+        assert ranking.could_be_first[ranking.order[0]]
 
 
 def test_kappas_and_counts_are_those_of_all_pairs_of_grades(result, people, judge):

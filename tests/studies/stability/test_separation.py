@@ -63,7 +63,8 @@ def test_pairs_that_are_separated_although_nothing_is_claimed():
     """By decisions that leave all runs in the race, as those of few samples do."""
     scores = close_scores(step=0.05)
     made = sr.compare(scores, correction="none")
-    open_race = replace(made, could_be_first=np.ones(len(made.runs), bool))
+    all_ranks = np.tile([1, len(made.runs)], (len(made.runs), 1))
+    open_race = replace(made, own=replace(made.own, rank_set=all_ranks))
     found = sr.stability(scores, decided=open_race).separation
     power = t_power(made.difference, made.effects.sd, len(scores.topics), 0.05)
     assert 0 < found.n_separable == (power >= 0.8).sum() < found.n_pairs == len(made.pairs)

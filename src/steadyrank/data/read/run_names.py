@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from steadyrank.data.read.sources import PathLike, base_name
@@ -76,6 +77,15 @@ def chosen_names(
         if given is not None and taken[given] > 1:
             raise InputError(f"two runs would be shown as {given!r}: give each its own name")
     return chosen
+
+
+def with_chosen_names(scores: Scores, names: Mapping[str, str] | PathLike | None) -> Scores:
+    """The scores with runs under the names that somebody chose, all exchanged at once."""
+    if names is None:
+        return scores
+    chosen = chosen_names(read_names(names), runs_with_files(scores))
+    runs = (name or run for name, run in zip(chosen, scores.runs, strict=True))
+    return replace(scores, runs=tuple(runs))
 
 
 def runs_with_files(scores: Scores) -> list[tuple[str, PathLike | None]]:

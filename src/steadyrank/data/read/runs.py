@@ -269,6 +269,8 @@ class Source:
     """What the user calls it, or a file's name in place of a tag that it shares."""
     is_called: bool = False
     """Whether the user calls it so."""
+    own: str = ""
+    """What the run was called before somebody chose a name: run information is about that."""
     kept: KeptRuns | None = None
     sent: SentFile | None = None
     """Where another process finds the file; None where this process reads it."""
@@ -354,19 +356,20 @@ class Runs:
     def __getitem__(self, place: int | slice) -> Run | Runs:
         if isinstance(place, slice):
             return replace(self, sources=self.sources[place])
-        return self._described(self.sources[place].read(), read_run_rows(self.reading.run_info))
+        rows = read_run_rows(self.reading.run_info)
+        return self._described(self.sources[place].read(), rows, self.own_names())
 
     def __iter__(self) -> Iterator[Run]:
-        rows = read_run_rows(self.reading.run_info)
+        rows, own = read_run_rows(self.reading.run_info), self.own_names()
         headers: dict[str, Run] = {}
         with workers(jobs=self.jobs, executor=self.executor) as pool:
             for run in stream_in_order(
                 Source.read, self._sent_to(pool), pool, progress=self.progress
             ):
                 _note_name(header_of(run), headers)
-                yield self._described(run, rows)
+                yield self._described(run, rows, own)
         self._warn_oddities([*headers.values()])
-        check_rows(self.reading.run_info, rows, [*headers])
+        check_rows(self.reading.run_info, rows, [own.get(name, name) for name in headers])
 
     @property
     def files(self) -> list[Path]:
@@ -426,13 +429,20 @@ class Runs:
 
     def info(self, headers: Sequence[Run]) -> list[Mapping[str, str]]:
         """What is known about each run, from itself, its name or the run information."""
-        known = describe_runs([run.name for run in headers], **self.reading.about)
-        return [{**run.info, **known[run.name]} for run in headers]
+        own = self.own_names()
+        names = [own.get(run.name, run.name) for run in headers]
+        known = describe_runs(names, **self.reading.about)
+        return [{**run.info, **known[name]} for run, name in zip(headers, names, strict=True)]
 
-    def _described(self, run: Run, rows: Mapping[str, Mapping[str, str]]) -> Run:
-        about = describe_run(
-            run.name, rows, team_from=self.reading.team_from, system_from=self.reading.system_from
-        )
+    def own_names(self) -> dict[str, str]:
+        """Names that somebody chose to what the runs were called before."""
+        return {str(source.name): source.own for source in self.sources if source.own}
+
+    def _described(
+        self, run: Run, rows: Mapping[str, Mapping[str, str]], own: Mapping[str, str]
+    ) -> Run:
+        by_name = {"team_from": self.reading.team_from, "system_from": self.reading.system_from}
+        about = describe_run(own.get(run.name, run.name), rows, **by_name)
         return replace(run, info={**run.info, **about})
 
     def _warn_oddities(self, headers: Sequence[Run]) -> None:
@@ -485,10 +495,12 @@ def _named_apart(sources: tuple[Source, ...], reading: Reading) -> tuple[Source,
     """The sources, with the names that were chosen, and for those files whose runs share one."""
     by_tag = reading.name_from == "tag"
     if reading.names:
-        chosen = chosen_names(reading.names, [_name_and_file(one, by_tag) for one in sources])
+        known = [_name_and_file(one, by_tag) for one in sources]
         sources = tuple(
-            source if name is None else replace(source, name=name, is_called=True)
-            for source, name in zip(sources, chosen, strict=True)
+            source if name is None else replace(source, name=name, is_called=True, own=own)
+            for source, name, (own, _) in zip(
+                sources, chosen_names(reading.names, known), known, strict=True
+            )
         )
     free = [s.given for s in sources if isinstance(s.given, Path) and not s.is_called]
     names = names_apart(free, by_tag=by_tag)

@@ -34,10 +34,10 @@ def documents_to_judge(
     if lists.n_open == 0 or n == 0:
         return ()
     values = _values(lists, measure, undecided) * _spreads(measure, reach)
-    names = [lists.documents[i] for i in range(lists.n_open)]
-    topic = lists.topic_of_hole
-    order = sorted(np.flatnonzero(values > 0.0), key=lambda i: (-values[i], topic[i], names[i]))
-    return tuple(Ask(lists.qrels.topics[topic[i]], names[i], float(values[i])) for i in order[:n])
+    least = np.sort(values)[-min(n, len(values))]
+    topic, chosen = lists.topic_of_hole, np.flatnonzero((values > 0.0) & (values >= least))
+    order = sorted((-values[i], topic[i], lists.documents[i]) for i in chosen.tolist())
+    return tuple(Ask(lists.qrels.topics[t], name, float(-value)) for value, t, name in order[:n])
 
 
 def _spreads(measure: HoledMeasure, reach: np.ndarray) -> np.ndarray:

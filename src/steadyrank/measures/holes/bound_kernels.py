@@ -508,32 +508,6 @@ def try_favoured(few, pairs, out):
 
 
 @kernel
-def lower_equals(entries, depth, pairs, out):
-    """Lower out[pair, topic] to 0 where two rankings are the same down to a depth."""
-    for p in range(len(pairs)):
-        for t in range(out.shape[1]):
-            i = entries.blocks[pairs[p, 0] * out.shape[1] + t]
-            j = entries.blocks[pairs[p, 1] * out.shape[1] + t]
-            i_end = entries.blocks[pairs[p, 0] * out.shape[1] + t + 1]
-            j_end = entries.blocks[pairs[p, 1] * out.shape[1] + t + 1]
-            same = True
-            while same:
-                more = i < i_end and entries.ranks[i] <= depth
-                if more != (j < j_end and entries.ranks[j] <= depth):
-                    same = False
-                elif not more:
-                    break
-                else:
-                    same = (
-                        entries.ranks[i] == entries.ranks[j] and entries.rows[i] == entries.rows[j]
-                    )
-                    i += 1
-                    j += 1
-            if same:
-                out[p, t] = min(out[p, t], 0.0)
-
-
-@kernel
 def draw_grades(x, coefficients, effects, uniform, out):
     """The highest grade whose chance to be reached is above a uniform number, for each hole.
 

@@ -298,6 +298,7 @@ def _bounding(
     """
     write = _kernel_of(rankings, measure)
     few = _few_of(rankings, measure, _tasks(pairs[np.argsort(pairs[:, 1], kind="stable")]))
+    same = np.empty((0, 0)) if measure.is_exact else _numbered(rankings)
     takes_all = few is None or _joint_work(few, pairs) <= MOST_JOINT_WORK
 
     def bound(some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -315,10 +316,20 @@ def _bounding(
             attained = np.asarray((counts <= few.most).all(axis=1))
             if few.is_ap:
                 _bound_jointly(few, some, largest, counts, takes_all)
-        bound_kernels.lower_equals(rankings.entries, rankings.lists.depth, some, largest)
-        return largest, attained
+        # What is the same in both differs by 0.
+        return np.where(same[a] == same[b], np.minimum(largest, 0.0), largest), attained
 
     return bound
+
+
+def _numbered(rankings: Rankings) -> np.ndarray:
+    """[run, topic]: a number for each ranking down to the cutoff, that of the same ones."""
+    entries = rankings.entries.only(rankings.entries.ranks <= rankings.lists.depth)
+    rows = np.stack([entries.rows, entries.ranks], axis=1)
+    known: dict[bytes, int] = {}
+    cells = zip(entries.blocks[:-1], entries.blocks[1:], strict=True)
+    numbers = [known.setdefault(rows[a:b].tobytes(), len(known)) for a, b in cells]
+    return np.array(numbers).reshape(rankings.lists.lengths.shape)
 
 
 def _joint_work(few: FewHoles, pairs: np.ndarray) -> float:

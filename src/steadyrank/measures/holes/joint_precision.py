@@ -20,7 +20,7 @@ import numpy as np
 MOST_HOLES = 2048
 """Of a topic; a matrix of their pairs is sorted."""
 
-N_FIRST = 8
+N_FIRST = 16
 """Numbers of relevant holes that are tried first, to leave out most of the others."""
 
 
@@ -38,17 +38,19 @@ def joint_limit(known: np.ndarray, holes: np.ndarray, n_relevant: int, n_others:
         return best
     worth = _worth(known, holes)
     counts = np.arange(1, n + 1)
-    first = np.unique(np.geomspace(1, n, N_FIRST).astype(np.int64))
-    sums = judged + _sums_of_largest(worth, first)
-    best = max(best, float(_ratio(sums, n_relevant + first, n_others).max()))
-    # With all documents of worth above the rate, however many these are, can a number do better?
-    longest = n_relevant + (n_others if best < 0.0 else 0)
-    above = np.maximum(worth - best, 0.0).sum(axis=1)
-    rest = counts[judged + above > best * longest]
+    spread = np.concatenate([np.geomspace(1, n, N_FIRST), np.linspace(1, n, N_FIRST)])
+    first = np.unique(spread.astype(np.int64))
+    sums, least = _sums_of_largest(worth, first)
+    best = max(best, float(_ratio(judged + sums, n_relevant + first, n_others).max()))
+    # The n largest are at most n mu and what lies above mu, for any mu: near the n-th, hardly more.
+    mu = np.interp(counts, first, least)
+    above = worth - mu[:, None]
+    most = counts * mu + np.maximum(above, 0.0, out=above).sum(axis=1)
+    rest = counts[_ratio(judged + most, n_relevant + counts, n_others) > best]
     if not len(rest):
         return best
-    sums = judged + _sums_of_largest(worth, rest)
-    return max(best, float(_ratio(sums, n_relevant + rest, n_others).max()))
+    sums, _ = _sums_of_largest(worth, rest)
+    return max(best, float(_ratio(judged + sums, n_relevant + rest, n_others).max()))
 
 
 def _worth(known: np.ndarray, holes: np.ndarray) -> np.ndarray:
@@ -72,11 +74,12 @@ def _shared(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return shared
 
 
-def _sums_of_largest(worth: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Of some rows of `worth`, that of n relevant holes: the sum of its n largest."""
+def _sums_of_largest(worth: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of the rows of `worth` for so many holes: the sum of the largest, and the least of them."""
     rows = np.sort(worth[counts - 1], axis=1)
+    least = rows[np.arange(len(rows)), len(worth) - counts]
     rows *= np.arange(len(worth)) >= len(worth) - counts[:, None]
-    return np.asarray(rows.sum(axis=1))
+    return rows.sum(axis=1), least
 
 
 def _ratio(sums: np.ndarray, lengths: np.ndarray, n_others: int) -> np.ndarray:

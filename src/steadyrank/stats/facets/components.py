@@ -105,7 +105,7 @@ class Stability:
 
     def _coefficient(self, error: Any) -> Any:
         """system / (system + error); 0 over 0 counts as 0, and sums below 0 as 0."""
-        signal = np.maximum(self.variance["system"], 0.0)
+        signal = np.maximum(self.variance.get("system", np.nan), 0.0)
         total = signal + np.maximum(error, 0.0)
         found = np.where(total > 0.0, signal / np.where(total > 0.0, total, 1.0), 0.0)
         return found if found.ndim else float(found)
@@ -115,7 +115,7 @@ class Stability:
         once, limit = (
             self._error(numbers | {"t": n}, is_relative=is_relative) for n in (1.0, math.inf)
         )
-        room = odds * np.maximum(self.variance["system"], 0.0) - limit
+        room = odds * np.maximum(self.variance.get("system", np.nan), 0.0) - limit
         enough = room > 0.0
         # A size that only rounding put above a whole number is that number.
         needed = np.ceil((once - limit) / np.where(enough, room, 1.0) * (1.0 - 1e-12))

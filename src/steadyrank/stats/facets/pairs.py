@@ -24,10 +24,10 @@ FEWEST_JUDGES = 3
 to .12 of simulated families."""
 
 CARRY_LITTLE = 5
-"""Below so many judges, real ones, who differ in more than chance, make too many claims false."""
+"""Below so many judges too many claims are false by real ones, who use scales of their own."""
 
-CARRIED = "with real ones, up to 17% of families hold a false claim, with five up to 6%"
-"""What few judges carry: counted on real judges, with the systems made equal."""
+CARRIED = "three real ones made a false claim in 11% to 20% of families, five in 2% to 8%"
+"""What few judges carry: of 13 who graded summaries, the systems made equal (docs/coverage.md)."""
 
 MORE_JUDGES = "grade a sample with two more judges and add a column `judge`"
 """What to do about a single judge."""
@@ -185,7 +185,9 @@ def _topic_df(levels: Levels, pairs: np.ndarray, shared: np.ndarray) -> np.ndarr
     n_judges, n_systems = shared.shape[1], len(levels.mu)
     known = np.flatnonzero(shared.any(axis=1))
     df = np.full(len(pairs), np.nan)
-    if not len(known):
+    if levels.layout.there.all():  # every topic counts the same
+        df[known] = len(levels.layout.there) - 1.0
+    if levels.layout.there.all() or not len(known):
         return df
     # Pairs with the same judges in common have sums of levels in common.
     masks, mask = np.unique(shared[known], axis=0, return_inverse=True)

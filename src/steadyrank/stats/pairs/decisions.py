@@ -50,7 +50,7 @@ def step_levels(pvalues: np.ndarray, correction: str, alpha: float) -> np.ndarra
     [0.02, 0.03, 0.03]
     """
     levels = np.full(len(pvalues), comparison_alpha(pvalues, correction, alpha))
-    if correction == "holm":
+    if correction == "holm" and not np.isnan(pvalues).all():
         order = np.argsort(pvalues, kind="stable")[: np.count_nonzero(~np.isnan(pvalues))]
         steps = alpha / np.arange(len(order), 0, -1)
         kept = np.logical_and.accumulate(pvalues[order] <= steps)
@@ -137,6 +137,15 @@ def agreeing_intervals(limits: np.ndarray, claimed: np.ndarray, most: float) -> 
     low[((claimed > 0) & ~(low > 0.0)) | (low < -most) | np.isinf(low)] = np.nan
     high[((claimed < 0) & ~(high < 0.0)) | (high > most) | np.isinf(high)] = np.nan
     return np.stack([low, high], axis=1)
+
+
+def turned(limits: np.ndarray, sign: np.ndarray) -> np.ndarray:
+    """The limits [pair, 2], of the differences the other way round where `sign` is negative.
+
+    >>> turned(np.array([[-0.1, np.nan]]), np.array([-1.0])).tolist()
+    [[nan, 0.1]]
+    """
+    return np.where(sign[:, None] < 0.0, -limits[:, ::-1], limits)
 
 
 def beaten(n_runs: int, pairs: np.ndarray, claimed: np.ndarray) -> np.ndarray:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.present.view import Finding
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.run_means import adjusted_means, share_turned
-from steadyrank.studies.agree.correlations import DRAWS, RESAMPLES, SYSTEM_SIZES, TOPIC_SIZES
+from steadyrank.studies.agree.correlations import SYSTEM_SIZES, TOPIC_SIZES
 from steadyrank.studies.agree.result import AgreeResult
 from steadyrank.studies.agree.study import agree
 from steadyrank.studies.agree.view import VIEW
 from steadyrank.studies.material import Material
-from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
+from steadyrank.studies.part import Findings, Front, Job, Samples, part_of
 from steadyrank.words import swap_words
 
 LEAST_RANKED = 5
@@ -32,18 +30,6 @@ def _why_not(material: Material) -> str:
             "show whether two measures agree"
         )
     return ""
-
-
-def _cost(shape: Shape) -> Cost:
-    measure_pairs = math.comb(shape.n_measures, 2)
-    sampled = 2e-4 + 4e-7 * measure_pairs * min(shape.n_runs, 2000)
-    return Cost(
-        fixed=0.1 + RESAMPLES * DRAWS * sampled,
-        per_sample=sampled,
-        least=10,
-        most=1000,
-        noun="samples of each size",
-    )
 
 
 def _run(job: Job) -> AgreeResult:
@@ -94,7 +80,7 @@ PART = part_of(
     VIEW,
     run=_run,
     why_not=_why_not,
-    cost=_cost,
+    samples=Samples(noun="samples of each size", fast=100, full=1000),
     front=_front,
     varies="Other measures",
     examine=_examine,

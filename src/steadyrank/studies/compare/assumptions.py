@@ -39,7 +39,7 @@ def _judges(results: Sequence[CompareResult]) -> Assumption | None:
         few = f": {FEWEST_JUDGES} or more count as a sample" if n < FEWEST_JUDGES else ""
         text = f"The verdict is about these {number_word(n)} judges: {listed(names)}{few}."
     else:
-        text = f"The {n} judges are a sample of judges"
+        text = f"The {n} judges are a sample"
         if not math.isnan(ratio):
             text += f": errors are {ratio:.1f} times those over topics"
         if ratio >= LARGER_ERROR:

@@ -15,7 +15,7 @@ from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.compare.verdict import lead, ranked, significant, verdict
 from steadyrank.studies.compare.view import cautions, detectable
 from steadyrank.studies.part import Front
-from steadyrank.words import by_number, count_or_share, counted
+from steadyrank.words import by_number, count_or_share, counted, enough_digits
 
 ROWS = 10
 """Rows of the board."""
@@ -57,6 +57,7 @@ def _board(result: CompareResult, link: str, n_rows: int) -> Board:
     decided = {} if result.baseline is None else against_baseline(result)
     ranks = f"ranks that it may have, {result.rank_words()}"
     rows = f"{result.row_word}s"
+    digits = enough_digits(result.mean[shown], 3)
     return Board(
         title="Leaderboard",
         note="" if decided else f"dot: rank; bar: {ranks}",
@@ -65,7 +66,7 @@ def _board(result: CompareResult, link: str, n_rows: int) -> Board:
             BoardRow(
                 rank=int(result.rank[run]),
                 name=result.runs[run],
-                score=f"{result.mean[run]:.3f}",
+                score=f"{result.mean[run]:.{digits}f}",
                 low=int(result.rank_set[run, 0] or result.rank[run]),
                 high=int(result.rank_set[run, 1] or result.rank[run]),
                 group=decided.get(run, str(result.tier[run])),

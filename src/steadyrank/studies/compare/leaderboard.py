@@ -39,8 +39,10 @@ def _body(scores: Scores, findings: Findings) -> Body:
         if result.baseline is None
         else Drawing("baseline", "Every run compared with the baseline.", result, "intervals")
     )
+    # Comparisons with a baseline are not about the first place.
+    firsts = [] if result.baseline is not None else [first(result, MOST_NAMED)]
     return Body(
-        answer=(first(result, MOST_NAMED), *measures(scores)),
+        answer=(*firsts, *measures(scores)),
         figures=(drawing,),
         tables=(_leaderboard_table(scores, result),),
     )

@@ -15,7 +15,7 @@ from steadyrank.studies.compare.result import CompareResult, Correction, Test
 from steadyrank.studies.compare.study import compare_each
 from steadyrank.studies.compare.two_runs import two_runs
 from steadyrank.studies.compare.view import RUNS, VIEW, Results
-from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
+from steadyrank.studies.part import Findings, Front, Job, part_of
 
 
 def _run(job: Job) -> tuple[CompareResult, ...]:
@@ -45,11 +45,6 @@ def _run(job: Job) -> tuple[CompareResult, ...]:
     return tuple(results)
 
 
-def _cost(shape: Shape) -> Cost:
-    compared = shape.n_pairs * (4e-5 + 1.6e-7 * shape.n_topics)
-    return Cost(fixed=shape.n_measures * compared, is_free=True)
-
-
 def _front(results: Results, findings: Findings) -> Front:
     scores = findings.material.scores
     if "systems" in findings.results:  # the verdict is theirs
@@ -69,7 +64,6 @@ def _tests(results: Results, findings: Findings) -> list[Finding]:
 PART = part_of(
     VIEW,
     run=_run,
-    cost=_cost,
     # The runs stand in the leaderboard, with more.
     tables=[spec.id for spec in VIEW.tables if spec is not RUNS],
     beside=_tests,

@@ -17,8 +17,10 @@ import numpy as np
 from steadyrank.data.scores import position
 from steadyrank.errors import InputError, check_choice
 from steadyrank.present import plot_style as style
+from steadyrank.present.cells import signed_interval
 from steadyrank.present.figures import Plot
 from steadyrank.present.svg import tell
+from steadyrank.stats.pairs.decisions import turned
 from steadyrank.stats.run_means import best_first
 from steadyrank.studies.compare.segment_plots import (
     DECISIONS,
@@ -85,10 +87,10 @@ def draw_intervals(
     pairs, others = against.pairs, against.others
     reference = result.runs[against.reference]
     difference = against.sign * result.difference[pairs]
-    ends = np.sort(against.sign[:, None] * result.interval[pairs], axis=1)
+    ends = turned(result.interval[pairs], against.sign)
     texts = [
         f"{result.runs[other]} − {reference}: {difference[i]:+.4f} "
-        f"[{ends[i, 0]:+.4f}, {ends[i, 1]:+.4f}], p {result.pvalue_adjusted[pairs[i]]:.3g}"
+        f"{signed_interval(ends[i], '+.4f').text}, p {result.pvalue_adjusted[pairs[i]]:.3g}"
         for i, other in enumerate(others)
     ]
     draw_rows(ax, difference, ends, result.significant[pairs], texts)

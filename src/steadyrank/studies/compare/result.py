@@ -323,7 +323,7 @@ class CompareResult(Framed):
             name, of_units = DRAWN_TESTS[self.test].format(drawn), f" over {drawn}"
         if self.is_corrected_t:
             floor = " and a variance floor" if len(self.runs) > 2 else ""
-            name = f"paired t test{of_units} with skewness-corrected limits{floor}"
+            return f"paired t test{of_units} with skewness-corrected limits{floor}"
         return f"{name}, {sides}{self._samples()}"
 
     def tested_words(self) -> str:
@@ -519,6 +519,7 @@ class CompareResult(Framed):
         return {
             "standard_error": self.standard_error,
             "standard_error_fixed": self.standard_error_fixed,
+            "n_judges": self.n_judges,
         }
 
     def run_rows(self) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steadyrank.present import plot_style as style
+from steadyrank.present.cells import signed_interval
 from steadyrank.present.figures import Plot
 from steadyrank.studies.compare.result import better_first
 from steadyrank.studies.compare.view import segments as segments_finding
@@ -119,10 +120,9 @@ def _axis(result: CompareResult, rows: list[dict[str, Any]], longest: int) -> st
 
 
 def _text(row: dict[str, Any]) -> str:
-    low, high = row["interval"]
     return (
         f"{row['segment']}: {row['a']} − {row['b']} {row['difference']:+.4f} "
-        f"[{low:+.4f}, {high:+.4f}], p {row['pvalue_adjusted']:.3g}"
+        f"{signed_interval(row['interval'], '+.4f').text}, p {row['pvalue_adjusted']:.3g}"
     )
 
 

@@ -266,16 +266,17 @@ def _graded(
     for name in settings.fixed:
         check_choice("facet that can be fixed", name, ("judge",))
     facets = facets_of(scores)
-    n_judges = len(set(scores.run_info.get("judge", ()))) if "judge" in facets else 1
+    cubes = [facet_cube(scores, measure) for measure in scores.measures if "judge" in facets]
+    n_judges = sorted(len(cube.judges) for cube in cubes) or [1]
     if rows == "run" and column is None:
         # Every run by itself, whoever judged it, as asked.
         return replace(scores, run_info=_without_facets(scores)), settings
-    if n_judges < 2:
+    if n_judges[-1] < 2:
         if settings.fixed:
             raise InputError("the scores have no several judges to be fixed: omit fixed")
         is_known = "judge" in facets and settings.test != "mixed" and column is None
         return (scores if is_known else averaged_facets(scores)), settings
-    is_fixed = fixes_judges(n_judges, settings)
+    is_fixed = fixes_judges(n_judges[0], settings)
     if settings.test == "mixed" and (is_fixed or column is not None):
         raise InputError("test mixed takes judges as a sample: omit fixed, or use test t")
     if column is not None:
@@ -284,7 +285,8 @@ def _graded(
         return averaged_facets(scores), settings
     if not is_fixed:
         return scores, _by_model(settings, "three or more judges are a sample", 'fixed="judge"')
-    if any(is_uneven(facet_cube(scores, measure).cells) for measure in scores.measures):
+    settings = replace(settings, fixed=("judge",))
+    if topic_design(scores).is_plain and any(is_uneven(cube.cells) for cube in cubes):
         return scores, _by_model(settings, "judges graded different answers", "complete grades")
     return scores, settings
 

@@ -14,7 +14,7 @@ from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.compare.study import compare_each
 from steadyrank.studies.compare.view import AGAINST, RUNS, first
 from steadyrank.studies.material import MOST_COMPARED, Material, named_systems
-from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
+from steadyrank.studies.part import Findings, Front, Job, part_of
 
 
 def _why_not(material: Material) -> str:
@@ -46,11 +46,6 @@ def _front(result: CompareResult, findings: Findings) -> Front:
     return replace(made, cautions=(), assumption=assumption([result]))
 
 
-def _cost(shape: Shape) -> Cost:
-    pairs = shape.n_systems * (shape.n_systems - 1) / 2
-    return Cost(fixed=0.02 + 2e-6 * pairs * shape.n_topics, is_free=True)
-
-
 VIEW = View(
     words=Words(
         title="Systems",
@@ -67,6 +62,4 @@ VIEW = View(
     fields=lambda results: {},
 )
 
-PART = part_of(
-    VIEW, run=_run, why_not=_why_not, cost=_cost, subject_of=lambda result: [result], front=_front
-)
+PART = part_of(VIEW, run=_run, why_not=_why_not, subject_of=lambda result: [result], front=_front)

@@ -182,7 +182,7 @@ def _tested(
 
 def _judged(cube: FacetCube, pairs: np.ndarray, settings: CompareSettings) -> Judged | None:
     """What several judges graded: a sample of judges from three on, unless they are fixed."""
-    if len(cube.judges) < 2:
+    if len(cube.judges) < 2 and settings.test != "mixed":
         return None
     is_fixed = fixes_judges(len(cube.judges), settings)
     random = judge_tests(cube.levels, pairs)

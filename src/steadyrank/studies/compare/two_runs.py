@@ -6,6 +6,7 @@ import numpy as np
 
 from steadyrank.present.cells import most_columns
 from steadyrank.present.latex import escape_latex
+from steadyrank.stats.pairs.decisions import turned
 from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.stats.run_means import SAME_MEAN
 from steadyrank.studies.compare.result import CompareResult
@@ -83,7 +84,7 @@ def _picked(result: CompareResult, n_runs: int) -> tuple[list[str], str]:
 
 def _add_comparison(panel: TwoRuns, result: CompareResult) -> None:
     place, sign = panel.aligned(result.runs, result.pairs)
-    ends = np.sort(sign[:, None] * values_at(result.interval, place), axis=1)
+    ends = turned(values_at(result.interval, place), sign)
     wins, losses = (
         values_at(counts, place) for counts in (result.effects.wins, result.effects.losses)
     )

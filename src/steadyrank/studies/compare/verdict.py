@@ -16,7 +16,7 @@ from steadyrank.present.view import Finding
 from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.stats.run_means import SAME_MEAN
 from steadyrank.studies.compare.result import CompareResult
-from steadyrank.words import listed, number_word, typeset
+from steadyrank.words import enough_digits, listed, number_word, typeset
 
 MOST_NAMES = 2
 """Runs that a verdict names."""
@@ -37,6 +37,7 @@ def verdict(result: CompareResult, n_runs: int = 0, study: str = "compare") -> F
     values = {
         "leaders": [result.runs[run] for run in best],
         "could_be_first": len(could),
+        "runs": [result.runs[run] for run in could],
         "n_rows": len(order),
         "measure": result.measure,
     }
@@ -87,6 +88,8 @@ def lead(result: CompareResult, study: str = "compare") -> Finding | None:
         first, second, gap, limits, is_significant, place = result.lead
     else:
         first = result.runs.index(str(result.baseline))
+        if first not in order:
+            return None
         second = next(run for run in order if run != first)
         first, second = sorted((first, second), key=order.index)
         place = _pair(result, first, second)
@@ -95,15 +98,18 @@ def lead(result: CompareResult, study: str = "compare") -> Finding | None:
         limits = sign * result.interval[place][::sign]
         is_significant = bool(result.significant[place])
     names = result.runs[first], result.runs[second]
-    means = f"{names[0]} {result.mean[first]:.3f}, {names[1]} {result.mean[second]:.3f}"
+    digits = enough_digits([result.mean[first], result.mean[second]], 3)
+    form = f".{digits}f"
+    means = f"{names[0]} {result.mean[first]:{form}}, {names[1]} {result.mean[second]:{form}}"
     values = {"a": names[0], "b": names[1], "difference": gap}
     if result.flag[place] == TOO_FEW:
         return Finding(f"{study}.lead", f"{means}; they share too few topics to compare.", values)
     # The tested difference is on the topics that both have; means may be of more.
     is_shared = abs(gap - (result.mean[first] - result.mean[second])) > SAME_MEAN
-    on = "; shared topics" if is_shared else ":"
+    on = f"; shared {'judges' if result.judges else 'topics'}" if is_shared else ":"
     ends = limits.tolist()
-    text = f"{means}{on} {typeset(f'{gap:+.3f}')} {signed_interval(ends, '+.3f').text}."
+    by = typeset(f"{gap:+{form}}")
+    text = f"{means}{on} {by} {signed_interval(ends, f'+{form}').text}."
     values |= {"interval": ends, "significant": is_significant}
     return Finding(f"{study}.lead", text, values)
 

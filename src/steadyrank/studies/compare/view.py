@@ -35,7 +35,16 @@ from steadyrank.studies.compare.paper_table import BETTER, LABEL, WORSE, paper_c
 from steadyrank.studies.compare.result import CORRECTIONS, CompareResult, CompareTable, better_first
 from steadyrank.studies.compare.testing import Segments
 from steadyrank.studies.compare.verdict import lead, significant, verdict
-from steadyrank.words import MISSING, best_words, by_number, counted, listed, pvalue_words, some
+from steadyrank.words import (
+    MISSING,
+    best_words,
+    by_number,
+    counted,
+    enough_digits,
+    listed,
+    pvalue_words,
+    some,
+)
 
 Results = Sequence[CompareResult]
 """One per measure, the one that ranks the runs first."""
@@ -180,8 +189,8 @@ def _audited(result: CompareResult) -> Iterator[Finding]:
         yield Finding("compare.audit", text, asdict(audit))
     elif tied is not None and tied.exceeds(result.alpha):
         text = (
-            f"If the runs of each tier were equal, such tests would still claim a difference "
-            f"within a tier in {tied.share:.0%} of experiments."
+            f"With equal runs in each tier such tests would still claim a difference within a tier "
+            f"in {tied.share:.0%} of experiments."
         )
         yield Finding("compare.audit", text, asdict(audit))
 
@@ -325,7 +334,8 @@ def _against_caption(results: Results) -> str:
 def _words_of_figures(result: CompareResult, marks: str, omitted: str = "") -> str:
     sentences = [
         f"{marks} significant." if marks else "",
-        f"Intervals: {result.interval_kind}.",
+        # Those of max-t follow from the correction, which the caption names.
+        "" if result.is_corrected_t else f"Intervals: {result.interval_kind}.",
         result.few_words(),
         _mcnemar_words(result),
         omitted,
@@ -678,7 +688,7 @@ def compare_text(
     result: CompareResult | CompareTable,
     form: str,
     *,
-    digits: int = 4,
+    digits: int | None = None,
     show: Sequence[str] = (),
     underline_second: bool = False,
     label: str = LABEL,
@@ -703,6 +713,8 @@ def compare_text(
             view = replace(VIEW, tables=(runs, *VIEW.tables[1:]))
         return view.text(results, form, digits=digits, describe=describe, **looks)
     said = findings(results)[:MOST_FINDINGS] if form == "table" else []
+    if digits is None:
+        digits = max(enough_digits(one.mean) for one in results)
     table = paper_table(
         results, digits=digits, show=show, underline_second=underline_second, label=label
     )

@@ -8,7 +8,7 @@ from steadyrank.data.scores import Scores
 from steadyrank.studies.components.study import ComponentsResult, components, n_replicates_of
 from steadyrank.studies.components.view import VIEW
 from steadyrank.studies.material import Material, named_systems
-from steadyrank.studies.part import Cost, Findings, Job, part_of
+from steadyrank.studies.part import Findings, Job, part_of
 from steadyrank.words import by_number, counted, listed
 
 MOST_FACTORS = 4
@@ -88,10 +88,5 @@ def _others_note(result: ComponentsResult, findings: Findings) -> list[str]:
 
 
 PART = part_of(
-    VIEW,
-    run=_run,
-    why_not=_why_not,
-    cost=lambda shape: Cost(fixed=0.05 + 1e-6 * shape.n_runs * shape.n_topics),
-    subject_of=lambda result: [result],
-    notes=_others_note,
+    VIEW, run=_run, why_not=_why_not, subject_of=lambda result: [result], notes=_others_note
 )

@@ -11,7 +11,6 @@ from steadyrank.errors import InputError
 from steadyrank.present.page import Board, BoardRow, Tile
 from steadyrank.present.view import Finding
 from steadyrank.stats.datasets.aggregates import Aggregate, columns_of, dataset_units
-from steadyrank.stats.pairs.max_t import USUAL, patterns_of
 from steadyrank.stats.planning.swaps import unit_swap_share
 from steadyrank.stats.run_means import share_turned
 from steadyrank.studies.datasets.assumptions import BY, assumption
@@ -19,8 +18,16 @@ from steadyrank.studies.datasets.result import DatasetsResult, Drawn
 from steadyrank.studies.datasets.study import datasets
 from steadyrank.studies.datasets.view import VIEW, findings, lead, verdict
 from steadyrank.studies.material import Material
-from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
-from steadyrank.words import by_number, count_or_share, counted, roughly, size, swap_words
+from steadyrank.studies.part import Findings, Front, Job, part_of
+from steadyrank.words import (
+    by_number,
+    count_or_share,
+    counted,
+    enough_digits,
+    roughly,
+    size,
+    swap_words,
+)
 
 
 def _run(job: Job) -> DatasetsResult:
@@ -45,14 +52,11 @@ def _why_not(material: Material) -> str:
     return ""
 
 
-def _cost(shape: Shape) -> Cost:
-    pairs = shape.n_runs * (shape.n_runs - 1) / 2
-    _, n_patterns = patterns_of(shape.n_topics, USUAL, int(pairs))
-    return Cost(fixed=1e-9 * n_patterns * 2.0 * pairs + 2e-6 * pairs, is_free=True)
-
-
 ROWS = 10
 """Rows of the board."""
+
+MOST_DATASETS = 100_000
+"""From so many on, no number of datasets is shown."""
 
 
 def _front(result: DatasetsResult, others: Findings) -> Front:
@@ -70,6 +74,7 @@ def _front(result: DatasetsResult, others: Findings) -> Front:
 
 
 def _board(result: DatasetsResult) -> Board:
+    digits = enough_digits(result.value[result.order[:ROWS]], 3)
     return Board(
         title="Leaderboard",
         note=f"dot: rank; bar: ranks that it may have, {1 - result.alpha:.0%} confidence for each",
@@ -78,7 +83,7 @@ def _board(result: DatasetsResult) -> Board:
             BoardRow(
                 rank=int(result.rank[run]),
                 name=result.runs[run],
-                score=f"{result.value[run]:.3f}",
+                score=f"{result.value[run]:.{digits}f}",
                 low=int(result.rank_set[run, 0]),
                 high=int(result.rank_set[run, 1]),
                 group=str(result.tier[run]),
@@ -157,15 +162,15 @@ def _tiles(result: DatasetsResult) -> list[Tile]:
             )
         )
     pair = result.pair
-    if pair is not None and not pair.significant and np.isfinite(pair.datasets_needed_interval[0]):
-        low, high = pair.datasets_needed_interval
-        needed = size(pair.datasets_needed) if np.isfinite(high) else f"≥ {size(low)}"
+    # More than there will ever be say nothing.
+    if pair is not None and not pair.significant and pair.datasets_assured < MOST_DATASETS:
         made.append(
             Tile(
                 id="datasets.needed",
-                figure=needed,
-                text=f"datasets to separate first from second; there are {len(result.datasets)}",
-                values={"datasets_needed_interval": [low, high]},
+                figure=size(pair.datasets_assured),
+                text="datasets to separate first from second (80% assurance); there are "
+                f"{len(result.datasets)}",
+                values={"datasets_assured": pair.datasets_assured},
             )
         )
     return made
@@ -174,7 +179,6 @@ def _tiles(result: DatasetsResult) -> list[Tile]:
 PART = part_of(
     VIEW,
     run=_run,
-    cost=_cost,
     why_not=_why_not,
     works_on="datasets",
     is_required=True,

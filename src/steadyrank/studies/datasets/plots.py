@@ -44,7 +44,7 @@ def draw_ranks(result: DatasetsResult, ax: Axes, *, top: int = TOP) -> None:
     clauses = [
         f"rank by {AGGREGATES[result.aggregate]} (dot),",
         f"and possible ranks (line), of {len(result.runs):,},",
-        f"simultaneously with {1 - result.alpha:.0%} confidence",
+        f"with {1 - result.alpha:.0%} confidence for each",
         *_rest_words(result, rows),
     ]
     names = [result.runs[i] for i in rows]

@@ -97,6 +97,8 @@ class DatasetPair:
     datasets_needed: float
     """With which a paired t test at `comparison_alpha` shows the difference; infinite where no
     number is certain to."""
+    datasets_assured: float
+    """Datasets that separate the two with 80 % assurance, if their difference is as observed."""
     datasets_needed_interval: Interval
     comparison_alpha: float
     """The family's, or alpha over the number of pairs where that is not one of datasets."""
@@ -131,6 +133,7 @@ class DatasetPair:
             "posterior": picked(posterior, "a=first equivalent b=second rope"),
             "significant": self.significant,
             "datasets_needed": self.datasets_needed,
+            "datasets_assured": self.datasets_assured,
             "datasets_needed_interval": list(self.datasets_needed_interval),
             "comparison_alpha": self.comparison_alpha,
         }

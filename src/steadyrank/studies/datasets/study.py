@@ -49,6 +49,7 @@ from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import moments
 from steadyrank.stats.pairs.topic_design import Units
 from steadyrank.stats.planning.needed_topics import needed_topics
+from steadyrank.stats.planning.variance import pair_df
 from steadyrank.stats.ranks.correlation import kendall_tau
 from steadyrank.stats.run_means import (
     adjusted_means,
@@ -563,7 +564,16 @@ def pair_in_depth(
     names = tuple(table.datasets[k] for k in shared)
     d, error = gap[shared], _topic_errors(table, names, first, second)
     level = comparison_alpha or alpha / n_pairs
-    needed = needed_topics(d.mean(), d.var(ddof=1), len(d), alpha=level, confidence=1 - alpha)
+    spread = d.var(ddof=1)
+    needed = needed_topics(
+        d.mean(),
+        spread,
+        len(d),
+        alpha=level,
+        confidence=1 - alpha,
+        variance_df=pair_df(d[None])[0] if spread > 0.0 else math.inf,
+        corrected=True,
+    )
     mean, interval, prediction, effects = _together(d, error, 1 - alpha)
     low, high = float(needed.low), float(needed.high)
     return DatasetPair(
@@ -583,6 +593,7 @@ def pair_in_depth(
         significant=significant(first, second),
         datasets_needed=float(needed.topics) if math.isfinite(high) else math.inf,
         datasets_needed_interval=Interval(low, high),
+        datasets_assured=float(needed.assured),
         comparison_alpha=level,
         alpha=alpha,
     )

@@ -11,7 +11,7 @@ from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, W
 from steadyrank.studies.datasets.assumptions import assumptions
 from steadyrank.studies.datasets.result import AGGREGATES, DatasetPair, DatasetsResult
 from steadyrank.studies.datasets.study import lacking_words
-from steadyrank.words import at_least, best_words, chance, counted, interval, some, typeset
+from steadyrank.words import best_words, chance, counted, enough_digits, interval, some, typeset
 from steadyrank.words import size as size_words
 
 NOTICEABLE = 0.05
@@ -110,10 +110,11 @@ def lead(result: DatasetsResult) -> Finding:
     """The first two: their values, the difference and its interval."""
     first, second, difference, limits, is_significant = result.lead
     names, ends = (result.runs[first], result.runs[second]), limits.tolist()
-    gap = typeset(f"{difference:+.3f}")
+    form = f".{enough_digits([result.value[first], result.value[second]], 3)}f"
+    gap = typeset(f"{difference:+{form}}")
     text = (
-        f"{names[0]} {result.value[first]:.3f}, {names[1]} {result.value[second]:.3f}: {gap} "
-        f"{signed_interval(ends, '+.3f').text}."
+        f"{names[0]} {result.value[first]:{form}}, {names[1]} {result.value[second]:{form}}: "
+        f"{gap} {signed_interval(ends, f'+{form}').text}."
     )
     values = {"a": names[0], "b": names[1], "difference": difference, "interval": ends}
     return Finding("datasets.lead", text, values | {"significant": is_significant})
@@ -137,7 +138,9 @@ def _pair_findings(pair: DatasetPair | None) -> list[Finding]:
         text = (
             f"{pair.a} and {pair.b} do not differ significantly among all pairs; {_needed(pair)}."
         )
-    values = both | picked(pair, "significant datasets_needed datasets_needed_interval")
+    values = both | picked(
+        pair, "significant datasets_needed datasets_assured datasets_needed_interval"
+    )
     said.append(Finding("datasets.needed", text, values))
     text = (
         f"Bayesian signed ranks: {pair.a} practically better {chance(posterior.first)}, {pair.b} "
@@ -157,13 +160,9 @@ def _pair_findings(pair: DatasetPair | None) -> list[Finding]:
 
 
 def _needed(pair: DatasetPair) -> str:
-    low, high = pair.datasets_needed_interval
-    if math.isnan(low) or math.isinf(low):
+    if not math.isfinite(pair.datasets_assured):
         return "no number of datasets would settle it"
-    if math.isinf(high):
-        return f"that requires {at_least(low)} such datasets"
-    about = f"that requires about {size_words(pair.datasets_needed)} such datasets"
-    return f"{about} ({size_words(low)} to {size_words(high)})"
+    return f"{size_words(pair.datasets_assured)} such datasets would, with 80% assurance"
 
 
 def _fragility(result: DatasetsResult) -> list[Finding]:
@@ -257,10 +256,10 @@ LEADERBOARD = TableSpec(
             ("rank_best", "rank_worst"),
             "{sure} ranks",
             ",.0f",
-            about="those that the run may have, simultaneous for all runs",
+            about="those that the run's own comparisons leave to it",
         ),
         Col("could_be_first", form="yes"),
-        Col("tier", form="count", about="1: not significantly worse than the best"),
+        Col("tier", form="count", about="1: down to the last that the best does not beat"),
         Col(
             ("next_rank_best", "next_rank_worst"),
             "next dataset",
@@ -353,10 +352,10 @@ VIEW = View(
         title="Other datasets",
         question="Would other datasets change it?",
         means=(
-            "Every two runs are compared over the datasets, corrected for all pairs together; "
-            "ranks and significant differences follow these same decisions. They are about other "
-            "datasets of this kind. Which runs could be first is one test of each run against all "
-            "others, which may exclude a run that no single comparison excludes."
+            "Every two runs are compared over the datasets, corrected for all pairs together: "
+            "significant differences are these decisions. The ranks of a run, its tier and whether "
+            "it could be first express its own comparisons with all others, corrected for these. "
+            "Both are about other datasets of this kind."
         ),
         means_not=(
             "Datasets that were chosen are not a random sample, and datasets of the same type "

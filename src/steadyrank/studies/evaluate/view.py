@@ -11,6 +11,7 @@ import numpy as np
 from steadyrank.data.scores import Scores, topic_weights
 from steadyrank.data.write.files import long_csv, wide_csv
 from steadyrank.measures.names import is_binary, parse_measure
+from steadyrank.present.cells import DIGITS
 from steadyrank.present.json import picked, to_json
 from steadyrank.present.table import Table, render
 from steadyrank.present.view import Col, TableSpec, View, literal, make_table
@@ -23,7 +24,7 @@ def scores_text(
     *,
     per_topic: bool = False,
     wide: bool = False,
-    digits: int = 4,
+    digits: int | None = None,
     **looks: Any,
 ) -> str:
     """Means, or with `per_topic` every score, and how far ties could move them.
@@ -39,12 +40,12 @@ def scores_text(
     return render(replace(table, caption=caption), form, **looks)
 
 
-def scores_table(scores: Scores, *, per_topic: bool = False, digits: int = 4) -> Table:
+def scores_table(scores: Scores, *, per_topic: bool = False, digits: int | None = None) -> Table:
     """The table of means, or of every topic."""
     return make_table(TOPICS if per_topic else MEANS, scores, digits=digits)
 
 
-def ties_sentence(scores: Scores, *, digits: int = 4) -> str:
+def ties_sentence(scores: Scores, *, digits: int | None = None) -> str:
     """How far the order of tied documents could move a mean, where `evaluate` found out."""
     spans = [
         (high - low, measure, run, low, high)
@@ -54,6 +55,7 @@ def ties_sentence(scores: Scores, *, digits: int = 4) -> str:
     ]
     if not spans:
         return ""
+    digits = DIGITS if digits is None else digits
     _, measure, run, low, high = max(spans)
     if round(high - low, digits) == 0:
         return f"Ties could change no mean by {10.0**-digits:.{digits}f}."

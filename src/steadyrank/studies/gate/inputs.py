@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -146,6 +146,8 @@ def _with_holes(pair: Pair, given: Sequence[_Side], judged: Qrels, reading: Read
     )
     if first is None or second is None:
         return replace(pair, is_ranking_lost=True)
+    if pair.scores.topics != judged.topics:  # a kept baseline has others
+        return pair
     return replace(
         pair,
         holes=find_holes((first, second), judged, pair.scores),
@@ -363,17 +365,8 @@ def _of_side(side: _Side, role: str, measures: Sequence[str], name: str) -> Scor
 
 def _on_same_topics(baseline: Scores, candidate: Scores, missing: Missing) -> tuple[Scores, Scores]:
     """Both on the topics of either; what one lacks is 0, left out, or refused."""
-    sides = (baseline, candidate)
     if baseline.topics != candidate.topics:
-        every = dict.fromkeys((*baseline.topics, *candidate.topics))
-        for role, side, other in zip(ROLES, sides, sides[::-1], strict=True):
-            lacking = len(every) - len(side.topics)
-            if missing == "error" and lacking:
-                topic = next(topic for topic in other.topics if topic not in set(side.topics))
-                raise InputError(
-                    f"the {role} lacks {counted(lacking, 'topic')} of the other ({topic!r}): "
-                    'complete it, or choose missing="zero" or missing="skip"'
-                )
+        every = tuple(dict.fromkeys((*baseline.topics, *candidate.topics)))
         baseline, candidate = _spread(baseline, every), _spread(candidate, every)
     if missing == "error":
         _check_complete(baseline, candidate)
@@ -387,28 +380,26 @@ def _leaves_out(scores: Scores) -> bool:
     return bool(scores.meta.get("settings", {}).get("no_relevant") == "skip")
 
 
-def _spread(scores: Scores, topics: Iterable[str]) -> Scores:
+def _spread(scores: Scores, topics: tuple[str, ...]) -> Scores:
     """The scores on more topics, without a value there."""
-    names = tuple(topics)
-    empty = np.full((len(scores.measures), len(scores.runs), len(names)), np.nan)
-    more = Scores(measures=scores.measures, runs=scores.runs, topics=names, values=empty)
-    return scores_in_order(replace(join_scores(scores, more), run_info=scores.run_info))
+    empty = np.full((*scores.values.shape[:2], len(topics)), np.nan)
+    more = Scores(measures=scores.measures, runs=scores.runs, topics=topics, values=empty)
+    return scores_in_order(join_scores(scores, more))
 
 
 def _check_complete(baseline: Scores, candidate: Scores) -> None:
-    absent = np.isnan(np.concatenate([baseline.values, candidate.values], axis=1))
+    sides = [np.isnan(side.values) for side in (baseline, candidate)]
     if _leaves_out(baseline):
-        absent &= ~absent.all(axis=1, keepdims=True)
-    if not absent.any():
-        return
-    topic = baseline.topics[int(np.argwhere(absent.any(axis=1))[0][1])]
-    n_absent, n_runs = int(absent.any(axis=1).any(axis=0).sum()), absent.shape[1]
-    every = absent.all(axis=1).any()
-    who = "none has" if every else "only one of the two has" if n_runs == 2 else "only some have"
-    raise InputError(
-        f"{who} a score on topic {topic!r} ({counted(n_absent, 'topic')} like that): complete "
-        'them, or choose missing="zero" or missing="skip"'
-    )
+        none = np.concatenate(sides, axis=1).all(axis=1, keepdims=True)
+        sides = [side & ~none for side in sides]
+    lacking = {role: side.any(axis=(0, 1)) for role, side in zip(ROLES, sides, strict=True)}
+    for role, topics in lacking.items():
+        if topics.any():
+            topic = baseline.topics[int(np.argmax(topics))]
+            raise InputError(
+                f"the {role} lacks scores on {counted(int(topics.sum()), 'topic')} ({topic!r}): "
+                'complete it, or choose missing="zero" or missing="skip"'
+            )
 
 
 def _side_by_side(baseline: Scores, candidate: Scores, names: Sequence[str]) -> Scores:

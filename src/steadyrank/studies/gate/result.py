@@ -178,17 +178,16 @@ class GateResult(Framed):
         for what, way, ways in (("unsure", unsure, Unsure), ("on_holes", on_holes, OnHoles)):
             if way is not None:
                 check_choice(f"value of {what}", way, get_args(ways))
-        meant = {"cannot tell": unsure, "holes": on_holes}.get(self.verdict)
-        if meant is None or meant == "ask" or (meant == "pass" and self._is_worse):
+        if self.verdict in ("pass", "fail"):
             return EXIT_CODES[self.verdict]
-        return EXIT_CODES[meant]
-
-    @property
-    def _is_worse(self) -> bool:
-        """Whether a row that is open, and counts, is significantly worse as observed."""
         rows = [row for row in self.measures if row.verdict != "pass"]
         rows += [row for row in self.segments if row.verdict == "holes"]
-        return any(row.pvalue_fail < self.alpha for row in rows)
+        given = {"cannot tell": unsure, "holes": on_holes}
+        meant = {given[row.verdict] for row in rows}
+        if "fail" in meant:
+            return EXIT_CODES["fail"]
+        is_worse = any(row.pvalue_fail < self.alpha for row in rows)
+        return EXIT_CODES["pass" if meant == {"pass"} and not is_worse else self.verdict]
 
     def caption(self) -> str:
         """The verdict, and on what."""

@@ -131,7 +131,7 @@ def gate(
     jobs : int, optional
         Threads.
     rng : int, Generator or None
-        Seed of the order of topics, where they are taken one after another.
+        Seed of drawn grades, and of the order of topics that are taken one after another.
     **reading_options : optional
         `name_from`, `duplicates`, `names`, as in `read_runs`.
 
@@ -386,6 +386,7 @@ def _row(
     fit, tail = both.observed, alpha if part.segment is None else alpha / n_segments
     verdict, holes = look.verdict, pair.holes.get(part.measure)
     bounded = None if part.lowest is None else holes
+    is_open = verdict == "holes"
     return GateRow(
         measure=part.measure,
         margin=part.margin,
@@ -410,7 +411,7 @@ def _row(
         unjudged_share=None if holes is None else holes.share,
         is_certain=None if bounded is None else look.is_certain,
         sweep=look.sweep,
-        judge_first=bounded.to_judge() if bounded is not None and verdict == "holes" else (),
+        judge_first=holes.to_judge() if holes and part.segment is None and is_open else (),
         fragility=_fragility(part),
         losses=losses_of(part),
         outlier=outlier_of(part),

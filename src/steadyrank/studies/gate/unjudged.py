@@ -10,6 +10,7 @@ stands; otherwise there are holes.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
@@ -35,14 +36,14 @@ from steadyrank.studies.gate.result import Outlook, Unjudged, Verdict
 RATIOS = (0.0, 0.1, 0.3, 1.0)
 """Of the chances of judged documents at the same rank."""
 
-N_COMPLETIONS = 20
+N_COMPLETIONS = 10
 """Drawn for each ratio."""
 
 FEWEST_KNOWN = 10
 """Judged documents, relevant and not, that the law requires of either kind."""
 
-N_BETWEEN = 32
-"""Completions between the lowest and the highest at which a certain verdict is looked at."""
+N_BETWEEN = 64
+"""Steps from the lowest completion to the highest, of one topic each where there are no more."""
 
 N_ASKED = 10
 
@@ -217,7 +218,10 @@ def _certain(
     ]
     if not any(moves):
         return certain
-    for share in np.linspace(0.0, 1.0, N_BETWEEN + 2):
+    n_steps = min(N_BETWEEN, max(len(part.topics) for part in parts))
+    for share in (0.0, 1.0, *np.linspace(0.0, 1.0, n_steps + 1)[1:-1]):
+        if not any(map(operator.and_, certain, moves)):
+            break
         there = [
             part.fit(part.at(share)) if can_move else fit
             for part, fit, can_move in zip(parts, fits, moves, strict=True)

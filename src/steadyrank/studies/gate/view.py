@@ -26,7 +26,7 @@ from steadyrank.studies.gate.result import (
     row_json,
 )
 from steadyrank.visible import escaped
-from steadyrank.words import by_number, counted, level_words, number_word, some
+from steadyrank.words import by_number, counted, level_words, listed, number_word, some
 
 ENOUGH = 300
 """Topics from which on the output does not say what share of them may be broken unseen."""
@@ -47,6 +47,8 @@ def findings(result: GateResult) -> list[Finding]:
     if result.is_ranking_lost and result.unjudged != "not-relevant":
         text = "A ranking is not at hand: whether unjudged documents could change it is unknown."
         said.append(Finding("gate.ranking_lost", text))
+    if result.verdict == "fail" and not result.is_rebuild:
+        said += _beyond(rows)
     if result.verdict == "cannot tell" and result.seed is None:
         said += _settled(rows)
     said += _carried(result, rows)
@@ -65,7 +67,7 @@ def findings(result: GateResult) -> list[Finding]:
 def _unjudged(result: GateResult, rows: list[GateRow]) -> list[Finding]:
     """What the verdict takes unjudged documents for, where it is not certain."""
     said = []
-    swept = [row for row in rows if row.sweep]
+    swept = [row for row in rows if row.sweep and row.n_unjudged]
     if swept and result.verdict == "holes":
         said.append(_turns(swept[0]))
     elif swept:
@@ -82,18 +84,19 @@ def _unjudged(result: GateResult, rows: list[GateRow]) -> list[Finding]:
         )
         text = text or "Judge these documents, or count them as not relevant."
         said.append(Finding("gate.unjudged", text, {"n": len(first)}))
+    # Measures without bounds say nothing here: some leave unjudged documents out.
     plain = [
         row
         for row in result.measures
-        if row.unjudged == "not-relevant" and row.unjudged_share and not row.is_certain
+        if row.unjudged == "not-relevant" and row.is_certain is False and row.n_unjudged
     ]
     if result.unjudged == "auto" and plain:
         share = max(row.unjudged_share or 0.0 for row in plain)
-        names = some([row.measure for row in plain])
-        text = (
-            f"Unjudged documents count as not relevant by {names}: the data do not say how likely "
-            f"they are to be relevant ({share:.0%} of the baseline's)."
+        what = (
+            f"{some([row.measure for row in plain])}: {share:.0%} of the baseline's documents are"
         )
+        few = "too few are judged to estimate their chances"
+        text = f"{what} unjudged and count as not relevant: {few}."
         values = {"share": share, "measures": [row.measure for row in plain]}
         said.append(Finding("gate.unjudged", text, values))
     return said
@@ -161,6 +164,9 @@ def _slack(row: GateRow) -> float:
 def _verdict(result: GateResult, rows: list[GateRow]) -> Finding:
     """One sentence that begins with the verdict, with the row that it rests on most."""
     row = rows[0]
+    # Of several rows, each may have documents of its own: the sentence is about all.
+    is_certain = all(row.is_certain for row in rows) and row.n_unjudged
+    whatever = f", whatever the grades of {_n_documents(row)}" if is_certain else ""
     what = f"{row.name} {signed(row.difference)} (limits {_ends(row.interval)})"
     if result.is_rebuild:
         where = "within" if result.verdict == "pass" else "beyond"
@@ -168,15 +174,12 @@ def _verdict(result: GateResult, rows: list[GateRow]) -> Finding:
         what = f"{row.name} {signed(row.difference)}"
         clause = f"{what}: {where} ±{row.margin:.4f}, what a further build differs by ({builds})"
     elif result.verdict == "pass":
-        # Of several measures, each may have documents of its own: the sentence is about all.
-        is_certain = all(row.is_certain for row in rows) and row.n_unjudged
-        whatever = f", whatever the grades of {_n_documents(row)}" if is_certain else ""
         loss = f"a loss of more than {row.margin:g}" if row.margin else "any loss"
         clause = f"{what}: {loss} is excluded{whatever}"
     elif result.verdict == "fail":
-        is_shown = row.interval.high < -row.margin
-        how = "shown" if is_shown else "estimated, not shown"
-        clause = f"{what}: worse; a loss beyond {row.margin:g} is {how}"
+        by = f"by more than the margin of {row.margin:g}"
+        estimated = f"worse; the estimated loss exceeds the margin of {row.margin:g}"
+        clause = f"{what}: {f'worse, {by}' if _is_beyond(row) else estimated}{whatever}"
     elif result.verdict == "holes":
         ends = _ends((row.lowest or 0.0, row.highest or 0.0), " and ")
         clause = (
@@ -222,6 +225,25 @@ def signed(value: float, digits: int = 4) -> str:
 
 def _ends(ends: Any, between: str = " to ") -> str:
     return f"{signed(ends[0])}{between}{signed(ends[1])}"
+
+
+def _is_beyond(row: GateRow) -> bool:
+    return row.interval.high < -row.margin
+
+
+def _beyond(rows: list[GateRow]) -> list[Finding]:
+    """What was tested is being worse at all: is a loss beyond the margin shown, or estimated?"""
+    said = []
+    for what, is_shown, words in (
+        ("beyond", True, "A loss of more than {} is shown."),
+        ("estimate", False, "A loss of more than {} is estimated, not shown."),
+    ):
+        chosen = [row for row in rows if _is_beyond(row) == is_shown]
+        if chosen:
+            margins = listed([f"{row.margin:g} on {row.name}" for row in chosen])
+            values = {"rows": [row.name for row in chosen]}
+            said.append(Finding(f"gate.{what}", words.format(margins), values))
+    return said
 
 
 def _settled(rows: list[GateRow]) -> list[Finding]:
@@ -408,7 +430,8 @@ def chat_line(result: GateResult) -> str:
         f"{result.verdict.upper()} {_cut(row.name, 40)} {signed(row.difference)} {limits}{margin}, "
         f"{counted(row.n_topics, 'topic')}"
     )
-    lost = [f"{_cut(loss.topic, 24)} {signed(loss.difference, 2)}" for loss in row.losses[:3]]
+    worst = [loss for loss in row.losses[:3] if loss.difference <= -0.005]
+    lost = [f"{_cut(loss.topic, 24)} {signed(loss.difference, 2)}" for loss in worst]
     while lost and len(line) + len(f"; lost most: {', '.join(lost)}") > LONGEST:
         lost.pop()
     return f"{line}; lost most: {', '.join(lost)}\n" if lost else f"{line}\n"

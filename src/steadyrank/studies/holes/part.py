@@ -16,7 +16,7 @@ from steadyrank.studies.holes.result import DECIDED, HolesPair, HolesResult
 from steadyrank.studies.holes.study import holes
 from steadyrank.studies.holes.view import VIEW
 from steadyrank.studies.material import NO_RUNS, Material
-from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
+from steadyrank.studies.part import Findings, Front, Job, Samples, part_of
 from steadyrank.studies.two_runs import TwoRuns, signed_texts
 from steadyrank.words import MISSING, swap_words
 
@@ -45,18 +45,6 @@ def _measure(material: Material) -> str | None:
             continue
         return text
     return None
-
-
-def _cost(shape: Shape) -> Cost:
-    cells = shape.n_compared * shape.n_topics
-    per_topic = shape.n_documents / max(1, shape.n_runs * shape.n_topics)
-    return Cost(
-        fixed=0.05 + shape.reading + 8e-6 * shape.n_pairs * shape.n_topics,
-        per_sample=5e-4 + 1.5e-6 * cells * max(1.0, per_topic / 1000),
-        least=50,
-        most=1000,
-        noun="completions",
-    )
 
 
 def _run(job: Job) -> HolesResult:
@@ -135,7 +123,7 @@ def _turned_words(pair: HolesPair) -> str:
 PART = part_of(
     VIEW,
     run=_run,
-    cost=_cost,
+    samples=Samples(noun="completions", fast=50, full=500),
     why_not=_why_not,
     front=_front,
     beside=_beside,

@@ -15,7 +15,7 @@ from steadyrank.stats.run_means import adjusted_means, signs_of
 from steadyrank.studies.instances.study import InstancesTable, instances
 from steadyrank.studies.instances.view import VIEW, difference_words
 from steadyrank.studies.material import Material, named_systems
-from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
+from steadyrank.studies.part import Findings, Front, Job, Samples, part_of
 from steadyrank.studies.two_runs import TwoRuns
 from steadyrank.words import MISSING, swap_words
 
@@ -44,17 +44,6 @@ def compared_systems(scores: Scores) -> list[str]:
     by_mean = {name: float(mean_of_present(means[places])) for name, places in systems.items()}
     known = [name for name in systems if not math.isnan(by_mean[name])]
     return sorted(known, key=lambda name: -by_mean[name])[:MOST_SYSTEMS]
-
-
-def _cost(shape: Shape) -> Cost:
-    n_pairs = math.comb(min(shape.n_systems, MOST_SYSTEMS), 2)
-    return Cost(
-        fixed=0.5 * n_pairs,
-        per_sample=1e-5 + 5e-5 * n_pairs,
-        least=200,
-        most=10_000,
-        noun="resamples",
-    )
 
 
 def _run(job: Job) -> InstancesTable:
@@ -155,7 +144,7 @@ def _of_two(panel: TwoRuns, result: InstancesTable, findings: Findings) -> None:
 PART = part_of(
     VIEW,
     run=_run,
-    cost=_cost,
+    samples=Samples(noun="resamples", fast=200, full=5000),
     why_not=_why_not,
     front=_front,
     varies="Other instances",

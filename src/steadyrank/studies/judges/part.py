@@ -13,7 +13,7 @@ from steadyrank.studies.judges.result import JudgesResult
 from steadyrank.studies.judges.study import judge_scores
 from steadyrank.studies.judges.view import VIEW
 from steadyrank.studies.material import Material
-from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
+from steadyrank.studies.part import Findings, Front, Job, part_of
 from steadyrank.studies.two_runs import TwoRuns, decided, signed_texts, values_at
 from steadyrank.words import swap_words
 
@@ -23,11 +23,13 @@ FLIPS = 10_000
 def _why_not(material: Material) -> str:
     if material.judge_scores:
         return ""
-    return "no other judge was given: name one with --judge NAME=QRELS"
+    return f"no other judge was given: {_remedy(material)}"
 
 
-def _cost(shape: Shape) -> Cost:
-    return Cost(fixed=0.1 + 8e-4 * shape.n_pairs)
+def _remedy(material: Material) -> str:
+    if material.runs is None:
+        return "add a column judge with two more judges"
+    return "name one with --judge NAME=QRELS"
 
 
 def _run(job: Job) -> JudgesResult:
@@ -81,10 +83,9 @@ def _of_two(panel: TwoRuns, result: JudgesResult, findings: Findings) -> None:
 PART = part_of(
     VIEW,
     run=_run,
-    cost=_cost,
     why_not=_why_not,
     front=_front,
     varies="Other judges",
-    examine=lambda material: "" if material.n_levels("judge") > 1 else "--judge NAME=QRELS",
+    examine=lambda material: "" if material.n_levels("judge") > 1 else _remedy(material),
     of_two=_of_two,
 )

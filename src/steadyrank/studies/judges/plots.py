@@ -43,9 +43,9 @@ def draw_ranks(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> N
     style.label(
         ax,
         # One clause per line: a label wider than its axes would be cut off.
-        x=f"rank by mean {result.measure} (dot),\nand possible ranks (line),\nsimultaneous with "
-        f"{1 - result.alpha:.0%} confidence; of the judge\nalone only if it judges as people "
-        "do",
+        x=f"rank by mean {result.measure} (dot),\nand possible ranks (line),\nwith "
+        f"{1 - result.alpha:.0%} confidence for each; of the judge\nalone only if it judges as "
+        "people do",
     )
     style.legend_above(ax, ncols=1)
 

@@ -49,15 +49,15 @@ def _answer(result: JudgesResult, judge: JudgeResult) -> Said:
     """Whether the judge's scores may be used, for which pairs, and what they save."""
     n, lost, _ = _decided(judge)
     name, more, saved = f'"{judge.judge}"', judge.n_judge_topics, saved_share(result, judge)
-    own = f"its {counted(n, 'significant pair', form=',')}"
+    pairs = counted(n, "significant pair", form=",")
     text = f"{name} finds no two runs significantly different"
     if n and not lost:
         holds = "correction keeps" if more else "people confirm"
-        text = f"{name} is usable for {own} of {len(result.pairs):,}: {holds} all"
+        text = f"{name} is usable for its {pairs} of {len(result.pairs):,}: {holds} all"
     elif more and n:
-        text = f"{name} requires correction, which keeps {_none(n - lost)} of {own}"
+        text = f"{name} requires correction, which keeps {_none(n - lost)} of its {pairs}"
     elif n:
-        text = f"{name} is not usable alone: people confirm {_none(n - lost)} of {own}"
+        text = f"{name} is not usable alone: people confirm {_none(n - lost)} of {pairs}"
     if saved < 0.005:
         text += "; it saves no judging."
     else:
@@ -298,7 +298,7 @@ RANKING = TableSpec(
         Col(
             "rank",
             form=_rank(""),
-            about="in brackets, all ranks that the run may have, simultaneously for all runs",
+            about="in brackets, the ranks that the run's own comparisons leave to it",
         ),
         Col(
             "group",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steadyrank.studies.part import Cost, Job, part_of
+from steadyrank.studies.part import Job, part_of
 from steadyrank.studies.plan.result import PlanResult
 from steadyrank.studies.plan.study import plan
 from steadyrank.studies.plan.view import VIEW
@@ -20,9 +20,4 @@ def _run(job: Job) -> PlanResult:
     )
 
 
-PART = part_of(
-    VIEW,
-    run=_run,
-    cost=lambda shape: Cost(fixed=shape.n_measures * (0.05 + 8e-8 * shape.n_runs**2), is_free=True),
-    why_not=lambda material: material.more_than_topics,
-)
+PART = part_of(VIEW, run=_run, why_not=lambda material: material.more_than_topics)

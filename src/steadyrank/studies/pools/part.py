@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from steadyrank.studies.material import NO_RUNS, Material, named_teams
-from steadyrank.studies.part import Cost, Job, Shape, part_of
+from steadyrank.studies.part import Job, Samples, part_of
 from steadyrank.studies.pools.result import PoolsResult
-from steadyrank.studies.pools.study import MOST_TEAMS, pools
+from steadyrank.studies.pools.study import pools
 from steadyrank.studies.pools.view import VIEW
 from steadyrank.words import counted
 
@@ -27,17 +27,6 @@ def _why_not(material: Material) -> str:
     return ""
 
 
-def _cost(shape: Shape) -> Cost:
-    n_teams = min(shape.n_teams, MOST_TEAMS)
-    return Cost(
-        fixed=0.2 + shape.reading,
-        per_sample=1e-4 + 7e-7 * n_teams * shape.n_runs * shape.n_topics * shape.n_measures,
-        least=5,
-        most=100,
-        noun="trials",
-    )
-
-
 def _run(job: Job) -> PoolsResult:
     material, machine, settings = job.material, job.machine, job.material.settings
     return pools(
@@ -55,4 +44,4 @@ def _run(job: Job) -> PoolsResult:
     )
 
 
-PART = part_of(VIEW, run=_run, cost=_cost, why_not=_why_not)
+PART = part_of(VIEW, run=_run, samples=Samples(noun="trials", fast=5, full=50), why_not=_why_not)

@@ -9,15 +9,12 @@ import numpy as np
 from steadyrank.errors import InputError
 from steadyrank.present.view import Finding
 from steadyrank.studies.material import Material
-from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
+from steadyrank.studies.part import Findings, Front, Job, Samples, part_of
 from steadyrank.studies.simulate.measures import parse_shared
 from steadyrank.studies.simulate.study import SimulateResult, simulate
 from steadyrank.studies.simulate.view import VIEW, swap
 from steadyrank.studies.two_runs import TwoRuns
 from steadyrank.words import MISSING, chance
-
-MOST_ERRORS = 500_000_000
-"""Standard errors of pairs that a simulation may keep at a time: two gigabytes."""
 
 
 def _why_not(material: Material) -> str:
@@ -44,18 +41,6 @@ def _can_be_simulated(measure: str) -> bool:
     except InputError:
         return False
     return True
-
-
-def _cost(shape: Shape) -> Cost:
-    cells = shape.n_compared * shape.n_topics
-    return Cost(
-        fixed=0.1 + shape.reading,
-        per_sample=2.5e-7 * cells + 8e-8 * shape.n_pairs,
-        least=100,
-        most=min(20_000, max(100, MOST_ERRORS // max(1, shape.n_pairs))),
-        noun="collections",
-        takes_rest=True,
-    )
 
 
 def _run(job: Job) -> SimulateResult:
@@ -109,7 +94,7 @@ def _of_two(panel: TwoRuns, result: SimulateResult, findings: Findings) -> None:
 PART = part_of(
     VIEW,
     run=_run,
-    cost=_cost,
+    samples=Samples(noun="collections", fast=1000, full=10_000),
     why_not=_why_not,
     beside=_beside,
     front=lambda result, findings: Front(swap=swap(result)),

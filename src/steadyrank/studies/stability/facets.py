@@ -156,9 +156,9 @@ def study_facets(
                 f"in the runs' names (--facet-from '(?P<{name}>...)')"
             )
     cube = facet_cube(scores, measure, facets)
+    means = adjusted_means(cube.matrix)  # which refuses what cannot be separated
     if not np.nanstd(cube.values) > 0.0:
         raise InputError(f"{measure}: every score is the same: there is no variance to split")
-    means = adjusted_means(cube.matrix)  # which refuses what cannot be separated
     g = graded_components(cube.values, confidence=confidence, rng=seed)
     several, cells = len(cube.judges) > 1, cube.cells
     planned = _with_judges(g, cube) if several else g

@@ -37,7 +37,8 @@ def _shares(result: FacetsResult) -> Finding:
         )
         return Finding("stability.shares", text, dict(shares))
     most = "judges" if shares["judges"] > 0.0 else max(shares, key=shares.__getitem__)
-    text = f"{shares[most]:.0%} of the variance of a difference is due to {most}"
+    named = "single grades" if most == "rest" else most
+    text = f"{shares[most]:.0%} of the variance of a difference is due to {named}"
     if most == "judges" and fixed > 0.0:
         short = result.standard_error / fixed
         text += f"; intervals over topics alone are {short:.1f} times too short"
@@ -214,7 +215,7 @@ RANKS = TableSpec(
         Col("run", "system", "name"),
         *(Col(own.judge, literal(own.judge), "name") for own in results[0].judges),
     ),
-    caption="Rank [rank set] of each system by each judge; sets are simultaneous for one judge.",
+    caption="Rank [rank set] of each system by each judge; sets hold for one system at a time.",
 )
 
 

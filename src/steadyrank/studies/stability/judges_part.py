@@ -6,7 +6,7 @@ from typing import Any
 
 from steadyrank.data.facets import facets_of
 from steadyrank.present.view import Finding
-from steadyrank.studies.part import Cost, Front, Job, part_of
+from steadyrank.studies.part import Front, Job, part_of
 from steadyrank.studies.stability.facets import study_facets
 from steadyrank.studies.stability.facets_view import VIEW, Results
 from steadyrank.words import swap_words
@@ -35,8 +35,6 @@ def how_of(facet: str) -> dict[str, Any]:
     return {
         "run": _run,
         "why_not": lambda material: "" if material.n_levels(facet) > 1 else lacking,
-        # A fit of all scores, and tests of all pairs by each judge.
-        "cost": lambda shape: Cost(fixed=0.5 + 1e-6 * shape.n_pairs * shape.n_topics, is_free=True),
         "front": front,
         "varies": f"Other {facet}s",
     }

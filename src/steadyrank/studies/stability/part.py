@@ -6,7 +6,7 @@ from typing import Any
 
 from steadyrank.measures.names import parse_measure
 from steadyrank.measures.tie_orders import has_expectation
-from steadyrank.studies.part import Cost, Job, part_of
+from steadyrank.studies.part import Job, part_of
 from steadyrank.studies.stability.study import StabilityResult, stability
 from steadyrank.studies.stability.view import VIEW
 
@@ -33,9 +33,4 @@ def _run(job: Job) -> tuple[StabilityResult, ...]:
     return tuple(one for one in found if isinstance(one, StabilityResult))
 
 
-PART = part_of(
-    VIEW,
-    run=_run,
-    cost=lambda shape: Cost(fixed=0.02 * shape.n_measures, is_free=True),
-    why_not=lambda material: material.more_than_topics,
-)
+PART = part_of(VIEW, run=_run, why_not=lambda material: material.more_than_topics)

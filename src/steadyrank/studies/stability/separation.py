@@ -68,7 +68,8 @@ def separation(decided: Decided, n_topics: int) -> Separation | None:
     first = np.asarray(decided.could_be_first)
     inside = first[decided.pairs].all(axis=1)
     least = decided.smallest_difference[inside]
-    if len(least) != math.comb(int(first.sum()), 2) or np.isnan(least).any():
+    n = int(first.sum())
+    if not n or len(least) != math.comb(n, 2) or np.isnan(least).any():
         return None
     # In smallest differences that are found; that of a pair without spread is 0.
     reached = np.abs(decided.difference[inside]) / np.maximum(least, SAME_MEAN)

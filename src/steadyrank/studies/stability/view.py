@@ -64,7 +64,7 @@ def _separation(result: StabilityResult) -> list[Finding]:
     found = result.separation
     if found is None:
         return []
-    text = f"Only {found.runs[0]} could be first, by one test of each run against all others."
+    text = f"Only {found.runs[0]} could be first, by each run's own comparisons with the others."
     if found.n_pairs:
         topics = counted(result.components.n_topics, "topic")
         text = (

@@ -10,24 +10,12 @@ from steadyrank.present.view import Finding
 from steadyrank.stats.instances.mixed_tests import has_instances
 from steadyrank.stats.planning.swaps import share_of
 from steadyrank.stats.run_means import SAME_MEAN
-from steadyrank.studies.part import Cost, Findings, Front, Job, Shape, part_of
+from steadyrank.studies.part import Findings, Front, Job, Samples, part_of
 from steadyrank.studies.topics.result import ASSURED, TopicsResult, needed_figure
-from steadyrank.studies.topics.study import default_sizes, topics
+from steadyrank.studies.topics.study import topics
 from steadyrank.studies.topics.view import VIEW
 from steadyrank.studies.two_runs import TwoRuns, forecast_texts, values_at
 from steadyrank.words import MISSING, roughly, swap_words
-
-
-def _cost(shape: Shape) -> Cost:
-    n_sizes = len(default_sizes(shape.n_topics))
-    return Cost(
-        fixed=0.05 + 2e-7 * shape.n_pairs * shape.n_topics,
-        per_sample=2e-5 + 1e-9 * shape.n_pairs * n_sizes,
-        least=100,
-        most=10_000,
-        noun="splits",
-        is_free=True,
-    )
 
 
 def _run(job: Job) -> TopicsResult:
@@ -102,4 +90,11 @@ def _needed(result: TopicsResult, row: Mapping[str, Any]) -> str:
     return f"{needed_figure(row)} for {result.test_words()}; there are {result.n_topics:,}"
 
 
-PART = part_of(VIEW, run=_run, cost=_cost, front=_front, varies="Other topics", of_two=_of_two)
+PART = part_of(
+    VIEW,
+    run=_run,
+    samples=Samples(noun="splits", fast=1000, full=10_000),
+    front=_front,
+    varies="Other topics",
+    of_two=_of_two,
+)
