@@ -259,3 +259,17 @@ def test_wins_are_those_of_the_grades_where_these_are_complete():
     gapped = sr.compare(scores_of(cells))
     assert np.abs(gapped.effects.ties - whole.effects.ties).max() <= 1
     assert whole.effects.ties[0] > 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_two_systems_have_one_interval(seed):
+    """The leader's line and the table of the only pair say the same."""
+    rng = np.random.default_rng(seed)
+    cells = rng.normal(size=(2, 30, 3)) + rng.normal(size=(2, 1, 3)) * 0.3 + [[[0.0]], [[0.8]]]
+    cells[rng.random(cells.shape) < 0.2] = np.nan
+    result = sr.compare(scores_of(cells))
+    sign = -1 if result.lead.first == 1 else 1
+    expected = sorted(sign * result.interval[0])
+    assert result.lead.interval.tolist() == pytest.approx(expected, nan_ok=True)
+    assert result.lead.significant == bool(result.significant[0])
+    assert (result.rank_set[1].tolist() == [1, 1]) == bool(result.significant[0])

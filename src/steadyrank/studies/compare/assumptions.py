@@ -37,7 +37,7 @@ def _judges(results: Sequence[CompareResult]) -> Assumption | None:
         text = f"Whether other judges agree with {names[0]} is unknown: {MORE_JUDGES}."
     elif result.judges_fixed:
         few = f": {FEWEST_JUDGES} or more count as a sample" if n < FEWEST_JUDGES else ""
-        text = f"The verdict is about these {number_word(n)} judges: {listed(names)}{few}."
+        text = f"The verdict is about these {number_word(n)} judges, {listed(names)}{few}."
     else:
         text = f"The {n} judges are a sample"
         if not math.isnan(ratio):
