@@ -163,10 +163,8 @@ def main() -> None:
     for name, matrix in matrices.items():
         any_claim = whole_rates(matrix, options.experiments)
         cells = [f"{rate:.3f}".lstrip("0") for rate in any_claim]
-        print(
-            f"| {name} {len(matrix)} × {matrix.shape[1]} | {' | '.join(cells)} | {as_they_are(matrix)} |",
-            flush=True,
-        )
+        size, counts = f"{len(matrix)} × {matrix.shape[1]}", " | ".join(cells)
+        print(f"| {name} {size} | {counts} | {as_they_are(matrix)} |", flush=True)
 
 
 if __name__ == "__main__":

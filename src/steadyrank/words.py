@@ -7,6 +7,7 @@ are said to be small, not rounded to nothing.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
@@ -34,6 +35,7 @@ _NUMBERS = (
 )
 
 MILLION = 1_000_000
+_MINUS = re.compile(r"(?<=[\s(\[])-(?=\.?\d)")
 
 
 def weighted_words(effective: float | None) -> str:
@@ -232,7 +234,7 @@ def figure(
     """
     if value is None or math.isnan(value):
         return missing
-    return endless if endless is not None and math.isinf(value) else format(value, form)
+    return endless if endless is not None and math.isinf(value) else typeset(format(value, form))
 
 
 def interval(
@@ -255,6 +257,15 @@ def typeset(text: str) -> str:
     '[−0.01, +0.02]'
     """
     return text.replace("-", "−")
+
+
+def minus_signs(text: str) -> str:
+    """A sentence with the sign for minus before its numbers; hyphens inside of names stay.
+
+    >>> minus_signs("tau = -0.07, from -.1 to 2; run-2 and -x")
+    'tau = −0.07, from −.1 to 2; run-2 and -x'
+    """
+    return _MINUS.sub("−", text)
 
 
 def exact(value: Any) -> str:

@@ -23,6 +23,8 @@ from report_cases import OF_SCORES, Made, leaderboard, scores_of
 from written import WrittenPage, field_of, pair_of
 
 import steadyrank as sr
+from steadyrank.stats.planning.needed_topics import topics_to_separate
+from steadyrank.stats.planning.variance import pair_df
 from steadyrank.stats.run_means import SAME_MEAN
 from steadyrank.studies.compare.view import compare_text, describe
 from steadyrank.studies.datasets.view import VIEW as DATASETS
@@ -72,13 +74,15 @@ def assert_consistent(made: Made) -> None:
 def assert_page_says_what_was_found(made: Made) -> None:
     """Verdict, line and cautions are findings, and the rest stands in the sections."""
     page, texts = made.page, [one.text for one in made.result.findings]
-    assert [page.verdict, page.line] == texts[:2]
-    assert page.cautions == texts[2 : 2 + len(page.cautions)]
+    # Below the verdict the lead, and what both rest on most, where that decides.
+    first = next(n for n in (2, 3) if page.line == "".join(texts[1:n]))
+    assert page.verdict == texts[0]
+    assert page.cautions == texts[first : first + len(page.cautions)]
     swaps = {made.finding(f"{bar.link}.swap").text for bar in page.bars}
     tiles = {f"{figure} {text}." for figure, text in page.tiles}
     in_sections = {text for section in page.sections for text in page.found(section)}
-    assert {page.verdict, page.line, *page.cautions, *swaps, *tiles} | in_sections == set(texts)
-    assert len(in_sections) + len(swaps) + len(tiles) + len(page.cautions) + 2 == len(texts)
+    assert {*texts[:first], *page.cautions, *swaps, *tiles} | in_sections == set(texts)
+    assert len(in_sections) + len(swaps) + len(tiles) + len(page.cautions) + first == len(texts)
 
 
 def assert_pairs_agree(made: Made, board: Rows) -> None:
@@ -170,9 +174,11 @@ def assert_lead_is_that_of_the_pairs(made: Made, board: Rows) -> None:
     is_at_odds = lead["significant"] and not significant(row)
     assert is_at_odds == ("compare.lead_of_all" in made.said)
     means = [float(one[measure_of(board)]) for one in board[:2]]
+    text = made.finding("compare.lead").text
+    assert made.page.line.startswith(text)
     is_of_means = lead["difference"] == pytest.approx(means[0] - means[1])
     assert is_of_means != ("shared topics" in made.page.line)
-    told = [float(n) for n in re.findall(r"[+-]?\d\.\d{3}\b", made.page.line.replace("−", "-"))]
+    told = [float(n) for n in re.findall(r"[+-]?\d\.\d{3}\b", text.replace("−", "-"))]
     shown = [*means, lead["difference"], *lead["interval"]]
     finite = [value for value in shown if math.isfinite(value)]
     assert told == pytest.approx(finite, abs=5.01e-4)
@@ -382,8 +388,7 @@ def test_of_datasets_all_statements_agree(reports):
     assert lead["difference"] == pytest.approx(result.value[result.order[:2]] @ [1, -1])
     assert lead["significant"] == (lead["interval"][0] > 0)
     assert lead["significant"] != (lead["b"] in made.finding("datasets.first").values["runs"])
-    (bar,) = made.page.bars
-    assert bar.link == "datasets"
+    assert {bar.link for bar in made.page.bars} == {"datasets"}
     tiles = {text: figure for figure, text in made.page.tiles}
     share = float(result.significant.mean())
     assert tiles["of 435 pairs differ significantly"] == f"{share:.0%}"
@@ -400,6 +405,26 @@ def test_one_level_serves_all_statements_about_a_pair(case, reports):
     assert results["topics"].comparison_alpha == level
     assert results["plan"].demands.comparison_alpha == level
     assert "detectable with these" not in made.page.tables["plan-measures"][0]
+    # One detectable difference, and one number of topics for the first two: never a lower end.
+    compared, topics = results["compare"][0], results["topics"]
+    (plan,) = [each for each in results["plan"].plans if each.measure == compared.measure]
+    detected = results["plan"].demands.smallest_difference(
+        plan.difference_variance / 2, compared.n_topics
+    )
+    assert made.finding("compare.detectable").values["difference"] == pytest.approx(detected)
+    (row,) = topics.told([topics.pair(*(topics.runs.index(run) for run in topics.leaders))])
+    if not row["significant"]:
+        values = made.finding("topics.needed").values
+        assert (
+            values["topics_assured"] == row["topics_assured"] > values["topics_needed_interval"][0]
+        )
+        z = np.subtract(
+            *results["evaluate"].matrix(topics.measure)[
+                [compared.runs.index(row[name]) for name in "ab"]
+            ]
+        )
+        spread = (z.var(ddof=1), pair_df(z[None])[0])
+        assert row["topics_assured"] == topics_to_separate(z.mean(), *spread, alpha=level)
 
 
 def test_a_page_says_where_its_decisions_claim_too_much(tmp_path, drawn_nowhere):

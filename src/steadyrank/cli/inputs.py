@@ -342,14 +342,12 @@ def read_score_files(files: dict[str, str] | tuple[str, ...], inputs: Inputs) ->
     """The scores in these files, of the measures that are asked for."""
     from steadyrank.data.interop.objects import NO_MEASURE
     from steadyrank.data.read.score_files import read_scores
-    from steadyrank.data.scores import check_scores
 
     measures = () if isinstance(files, dict) else inputs.measures
     label = measures[0] if len(measures) == 1 else None
     scores = read_scores(files, measure=label, runs_in_rows=inputs.runs_in_rows)
     if measures and scores.measures != (label or NO_MEASURE,):
         scores = scores.select(measures=list(measures))
-    check_scores(scores.values)
     if opt.is_given("missing"):
         from steadyrank.measures.evaluate import with_missing
 

@@ -27,16 +27,16 @@ MOST_NUMBERS = 50_000
 
 
 def number(value: float | None, form: str = ".4f") -> Cell:
-    """A number as a table shows it; a page sets a proper minus before it.
+    """A number as a table shows it, with the sign for minus, which is no hyphen.
 
     >>> number(0.123456).text, number(float("nan")).text, number(-0.02, "+.3f").text
-    ('0.1235', '–', '-0.020')
+    ('0.1235', '–', '−0.020')
     """
     if value is None or math.isnan(value):
         return Cell(MISSING)
     if math.isinf(value):
         return Cell("none")
-    return Cell(format(value, form), float(value))
+    return Cell(typeset(format(value, form)), float(value))
 
 
 def whole(value: float | None) -> Cell:
@@ -105,7 +105,7 @@ def _end(value: float | None, form: str) -> Cell:
         return Cell(MISSING, MISSING)
     if math.isinf(value):
         return Cell(_endless(value), _endless(value))
-    return Cell(format(value, form).replace("-", "−"), float(value))
+    return Cell(typeset(format(value, form)), float(value))
 
 
 def interval(ends: Sequence[float] | None, form: str) -> Cell:

@@ -18,6 +18,7 @@ import numpy as np
 
 from steadyrank.errors import InputError
 from steadyrank.visible import spelled, visible
+from steadyrank.words import minus_signs
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -79,8 +80,8 @@ def _n_points(artist: Any) -> int:
 
 
 def _mark(artist: Artist, texts: tuple[str | None, ...]) -> None:
-    if len(texts) > MOST_TOLD:
-        texts = tuple(None if text is None else "" for text in texts)
+    is_told = len(texts) <= MOST_TOLD
+    texts = tuple(text and (minus_signs(text) if is_told else "") for text in texts)
     figure = artist.get_figure()
     _COUNTS[figure] = number = _COUNTS.get(figure, 0) + 1
     _TOLD[artist] = texts
@@ -110,7 +111,7 @@ def page_svg(figure: Figure, *, alt: str, prefix: str) -> Markup:
     from markupsafe import Markup
 
     drawing = _svg_tree(figure, alt=alt, prefix=prefix, background="none")
-    drawing.set("aria-label", visible(alt))
+    drawing.set("aria-label", visible(minus_signs(alt)))
     drawing.set("preserveAspectRatio", "xMinYMin")  # where a page leaves it more room
     # No text and no attribute holds a bare ">": this is how empty elements end, and nothing else.
     return Markup(ElementTree.tostring(drawing, encoding="unicode").replace(" />", "/>"))
@@ -131,7 +132,7 @@ def _svg_tree(figure: Figure, *, alt: str, prefix: str, background: str) -> Elem
     for defined in root.iter("defs"):
         # Nothing refers to the others, but the style sheet would reach the whole page.
         defined[:] = [part for part in defined if "id" in part.attrib]
-    return _framed(root, alt, background)
+    return _framed(root, minus_signs(alt), background)
 
 
 def clean(text: str) -> str:

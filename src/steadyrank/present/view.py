@@ -24,7 +24,7 @@ from steadyrank.present.latex import escape_latex
 from steadyrank.present.run_names import names_shown
 from steadyrank.present.table import Cell, Table, exact_csv, with_words
 from steadyrank.visible import escaped
-from steadyrank.words import enough_digits, filled
+from steadyrank.words import enough_digits, filled, minus_signs
 
 Row = Mapping[str, Any]
 
@@ -37,6 +37,9 @@ class Finding:
     """Such as "lead.significant" or "topics.needed": within one output it appears once."""
     text: str
     values: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", minus_signs(self.text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +216,7 @@ class View:
         """What `describe` has to say, and by which program."""
         if self.describe is None:
             raise InputError("this result has no paragraph for a paper: omit describe")
-        return f"{self.describe(subject)} [steadyrank {__version__}]"
+        return f"{minus_signs(self.describe(subject))} [steadyrank {__version__}]"
 
     def pieces(
         self,

@@ -109,9 +109,8 @@ def signed_texts(values: np.ndarray, form: str = "+.4f") -> list[str]:
 def _signed(value: float, form: str) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    text = figure(value, form)
     # What is rounded to nothing has no sign.
-    return typeset(text if float(text) else text.replace("-", "+")) if text != MISSING else text
+    return typeset(figure(value, form.replace("+", "+z")))
 
 
 def pvalue_texts(values: np.ndarray) -> list[str]:

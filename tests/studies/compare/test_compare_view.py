@@ -46,7 +46,7 @@ def test_findings_are_short_and_said_once(case):
     ids = [finding["id"] for finding in found]
     assert len(set(ids)) == len(ids)
     assert "compare.significant" in ids
-    assert ("compare.first" in ids) == ("baseline" not in options)
+    assert ("compare.verdict" in ids) == ("baseline" not in options)
     assert all(len(finding["text"]) <= 110 for finding in found)
     text = str(result)
     for finding in found[:3]:
@@ -73,7 +73,7 @@ def test_values_are_those_of_the_result():
     result = sr.compare(CASES["baseline"][0])
     found = {finding.id: finding.values for finding in VIEW.findings([result])}
     firsts = [run for run, first in zip(result.runs, result.could_be_first, strict=True) if first]
-    assert sorted(found["compare.first"]["runs"]) == sorted(firsts)
+    assert sorted(found["compare.verdict"]["runs"]) == sorted(firsts)
 
 
 @pytest.mark.parametrize("case", ["pairs", "baseline", "shares", "segments"])
@@ -108,18 +108,15 @@ def test_figures_of_shares_stand_beside_those_of_the_test():
     assert sorted(shown) == sorted(result.binary.pvalue.tolist())
 
 
-def test_the_audit_and_the_powers_have_findings(capsys, tmp_path):
+def test_the_audit_has_findings(capsys, tmp_path):
     path = tmp_path / "scores.csv"
     sr.write_scores(scores_of(3), path)
-    for option, ids in (
-        ("--audit", ["audit.observed", "audit.tiers_equal", "audit.all_equal", "compare.first"]),
-        ("--discriminative-power", ["power.most"]),
-    ):
-        arguments = ["compare", "--scores", str(path), option, "--quiet"]
-        assert run([*arguments, "--format", "json"]) == 0
-        found = json.loads(capsys.readouterr().out)["findings"]
-        assert [finding["id"] for finding in found][: len(ids)] == ids
-        assert run(arguments) == 0
-        text = capsys.readouterr().out
-        assert text.startswith(found[0]["text"])
-        assert re.search(r"\n ─+\n", text)
+    arguments = ["compare", "--scores", str(path), "--audit", "--quiet"]
+    assert run([*arguments, "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)["findings"]
+    ids = ["audit.observed", "audit.tiers_equal", "audit.all_equal", "compare.verdict"]
+    assert [finding["id"] for finding in found][:4] == ids
+    assert run(arguments) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(found[0]["text"])
+    assert re.search(r"\n ─+\n", text)

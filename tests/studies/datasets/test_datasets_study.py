@@ -13,6 +13,7 @@ import steadyrank as sr
 from steadyrank.stats.pairs.max_t import max_t
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.datasets.view import VIEW
+from steadyrank.words import size
 
 TYPES = dict(zip("abcdefghijkl", "RRRRSSSCCPPX", strict=True))
 MORE_TYPES = dict(zip("abcdefghijkl", "RRRSSCCPPXYZ", strict=True))
@@ -347,15 +348,17 @@ def test_a_significant_pair_and_an_open_one_are_said_as_such():
     clear, close = (sr.datasets(frame(gap=gap)) for gap in (9.0, 0.0))
     assert found(clear)["needed"].text == "r0 and r1 differ significantly among all pairs."
     open_ = found(close)["needed"]
-    low, high = close.pair.datasets_needed_interval
-    assert math.isinf(high)
+    assert math.isinf(close.pair.datasets_needed_interval[1])
     assert open_.values["significant"] is False
-    assert open_.text.endswith(f"among all pairs; that requires at least {low:,.0f} such datasets.")
+    needed = size(close.pair.datasets_assured)
+    assert open_.text.endswith(
+        f"among all pairs; {needed} such datasets would, with 80% assurance."
+    )
 
 
 def test_a_pair_that_was_asked_for_comes_first_and_with_its_table():
     asked, unasked = sr.datasets(frame(), a="r0", b="r1"), sr.datasets(frame())
-    for result, first in ((asked, "datasets.pair"), (unasked, "datasets.first")):
+    for result, first in ((asked, "datasets.pair"), (unasked, "datasets.verdict")):
         findings = VIEW.findings(result)
         assert findings[0].id == first
         assert all(finding.text in str(result) for finding in findings[:3])

@@ -20,6 +20,7 @@ from scipy import special
 
 from steadyrank.errors import InputError
 from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.pairs.corrected_t import adverse, corrected_reach
 
 MOST_TOPICS = 10**15
 """Larger sets are refused: whole numbers beyond 2^53 are not told apart in floating point."""
@@ -140,26 +141,22 @@ def noncentrality_for_power(
 FEWEST_CORRECTED = 5
 """Topics below which the corrected test claims nothing."""
 
-ALLOWANCE = 2.0
-"""Standard errors of a sample's skewness that the corrected test allows for."""
-
 
 def corrected_level(alpha: float, n: float) -> float:
     """The level at which Student's test of n topics decides as the corrected test at alpha does.
 
     A limit of the corrected t test, `compare`'s own, lies c + G (2 c² + 1) / 6 standard errors away
-    instead of Student's quantile c (Johnson 1978). For differences without skewness G is what the
-    test allows for: two exact standard errors of the skewness of n normal values, over sqrt(n).
-    0 below five topics.
+    instead of Student's quantile c (`stats.pairs.corrected_t`), with the G of differences without
+    skewness. 0 below five topics.
 
     >>> round(corrected_level(0.05, 50), 4)
     0.0366
     """
     if n < FEWEST_CORRECTED:
         return 0.0
-    c = -float(special.stdtrit(n - 1.0, 0.5 * alpha))
-    skewness = ALLOWANCE * math.sqrt(6.0 * (n - 2.0) / (n * (n + 1.0) * (n + 3.0)))
-    return 2.0 * float(special.stdtr(n - 1.0, -c - skewness * (2.0 * c * c + 1.0) / 6.0))
+    c = -special.stdtrit(n - 1.0, 0.5 * alpha)
+    reach = corrected_reach(c, adverse(np.zeros(()), n))
+    return 2.0 * float(special.stdtr(n - 1.0, -reach))
 
 
 def t_power(difference: ArrayLike, sd: ArrayLike, n: ArrayLike, alpha: float = 0.05) -> np.ndarray:

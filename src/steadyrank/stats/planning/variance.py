@@ -162,9 +162,9 @@ def pair_df(differences: np.ndarray) -> np.ndarray:
     [3.0, 3.0]
     """
     n = (~np.isnan(differences)).sum(axis=1)
-    off = np.nan_to_num(differences - mean_of_present(differences)[:, None])
+    squares = np.square(np.nan_to_num(differences - mean_of_present(differences)[:, None]))
     with np.errstate(divide="ignore", invalid="ignore"):
-        kurtosis = n * (off**4).sum(axis=1) / np.square((off**2).sum(axis=1)) - 3.0
+        kurtosis = n * np.square(squares).sum(axis=1) / np.square(squares.sum(axis=1)) - 3.0
         df = 2.0 / (2.0 / (n - 1.0) + np.fmax(kurtosis, 0.0) / n)
     return np.where(n > 1, df, np.nan)
 

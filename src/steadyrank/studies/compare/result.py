@@ -425,10 +425,12 @@ class CompareResult(Framed):
         more += f"; {self.judges_words()}" if self.judges else ""
         if not math.isnan(self.design_effect):
             more += f"; design effect {self.design_effect:.2f}"
-        return (
-            f"{self.measure}: {self.test_words()}, {self.correction_words()}; alpha "
-            f"{self.alpha:g}; {self.topics_words(dropped)}{more}; steadyrank {__version__}."
-        )
+        how = f"{self.test_words()}, {self.correction_words()}"
+        if self.is_corrected_t and self.n_comparisons > 1:
+            # The paragraph for a paper has it in full; a caption has two lines.
+            how = f"corrected t, max-t over {self.family}{self._drawn()}"
+        n = f"{self.topics_words(dropped)}{more}; steadyrank {__version__}"
+        return f"{self.measure}: {how}; alpha {self.alpha:g}; {n}."
 
     def to_frame(self) -> pd.DataFrame:
         """The pairs as a frame, those in segments below the others, which have none."""

@@ -293,7 +293,7 @@ def _tukey_by_name(
 def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> CompareResult:
     """Decisions, and all that follows from them."""
     matrix, pairs, tests, means = one.matrix, one.pairs, one.tests, one.means
-    figures = (_unpaired if settings.test == "welch" else _paired)(one, corrected, settings.alpha)
+    figures = (_unpaired if settings.test == "welch" else _paired)(one, corrected, settings)
     claimed = decisions.claims(tests, pairs, corrected.adjusted, means, settings.alpha)
     direction = np.sign(tests.difference) if tests.direction is None else tests.direction
     own_claimed = decisions.own_claims(direction, pairs, corrected.own, means, settings.alpha)
@@ -348,29 +348,30 @@ def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> Com
     )
 
 
-def _paired(one: Tested, corrected: Corrected, alpha: float) -> dict[str, Any]:
+def _paired(one: Tested, corrected: Corrected, settings: CompareSettings) -> dict[str, Any]:
     """What follows from topics that runs share."""
     matrix, pairs, design, means = one.matrix, one.pairs, one.design, one.means
     decides = one.judged is not None and one.judged.decides
     shown = one.judged.shown if one.judged is not None and decides else matrix
     effects = effect_sizes(shown, pairs, weights=design.weights)
+    is_corrected = corrected.correction == "maxt" and settings.mode == "sound"
     binary = None
     if design.is_plain and not one.by_model:
-        binary = binary_pairs(matrix, pairs, alpha=alpha, correction=corrected.correction)
+        binary = binary_pairs(matrix, pairs, alpha=settings.alpha, correction=corrected.correction)
     return {
         "mean": means,
         "pair_means": one.judged.tests.means
         if one.judged is not None and decides
         else _pair_means(matrix, pairs, design.weights),
         "effects": effects,
-        "smallest_difference": _smallest(one, effects.sd, corrected.level),
+        "smallest_difference": _smallest(one, effects.sd, corrected.level, is_corrected),
         "fragility": fragility(matrix, pairs, design.weights, design.clusters),
         "binary": binary,
-        **_means(one, means, 1 - alpha),
+        **_means(one, means, 1 - settings.alpha),
     }
 
 
-def _unpaired(one: Tested, corrected: Corrected, alpha: float) -> dict[str, Any]:
+def _unpaired(one: Tested, corrected: Corrected, settings: CompareSettings) -> dict[str, Any]:
     """What is known where each run has topics of its own: no lead on a topic, no joint model."""
     own, pairs = run_moments(one.matrix), one.pairs
     return {
@@ -379,7 +380,7 @@ def _unpaired(one: Tested, corrected: Corrected, alpha: float) -> dict[str, Any]
         "effects": two_sample_effects(one.matrix, pairs),
         "smallest_difference": np.full(len(pairs), np.nan),
         "fragility": np.full(len(pairs), NO_LEAD),
-        "mean_interval": own.intervals(1 - alpha),
+        "mean_interval": own.intervals(1 - settings.alpha),
         "expected_mean": np.full(len(own.mean), np.nan),
     }
 
@@ -456,7 +457,7 @@ def _robust_means(one: Tested, means: np.ndarray, level: float) -> dict[str, Any
     return {"mean_interval": limits, "expected_mean": expected}
 
 
-def _smallest(one: Tested, sd: np.ndarray, level: float) -> np.ndarray:
+def _smallest(one: Tested, sd: np.ndarray, level: float, is_corrected: bool) -> np.ndarray:
     """What a paired t test would detect; of systems, whose instances vary too, it says nothing."""
     if one.by_model:
         return np.full(len(sd), np.nan)
@@ -465,8 +466,9 @@ def _smallest(one: Tested, sd: np.ndarray, level: float) -> np.ndarray:
     if not one.design.is_plain and one.tests.standard_error is not None:
         # The clusters take the place of topics: sd / sqrt(n) is the standard error of both.
         sd = one.tests.standard_error * math.sqrt(one.n_units)
-        return smallest_difference(sd, np.full(len(sd), one.n_units), alpha=level)
-    return smallest_difference(sd, one.tests.n, alpha=level)
+        n = np.full(len(sd), one.n_units)
+        return smallest_difference(sd, n, alpha=level, corrected=is_corrected)
+    return smallest_difference(sd, one.tests.n, alpha=level, corrected=is_corrected)
 
 
 def _pair_means(

@@ -52,8 +52,10 @@ Results = Sequence[CompareResult]
 MOST_NAMED = 2
 """Runs that a finding names."""
 
-LEVELS = "Rank, first and tier: each row's own comparisons; the rest: all pairs."
-"""Of which family a column is."""
+LEVELS = "Rank, first and tier by own comparisons."
+"""Of which family a column is; the others are of all pairs."""
+
+SEE = "See docs/compare.md."
 
 MOST_PRINTED = 45
 """Pairs that a command lists; of more it shows the leaderboard alone, or one row per segment."""
@@ -424,7 +426,9 @@ RUNS = TableSpec(
     when=lambda results: results[0].baseline is None,
     columns=RANKS,
     best="mean",
-    caption=lambda results: f"{results[0].caption()} {LEVELS} See docs/compare.md.",
+    caption=lambda results: " ".join(
+        [results[0].caption(), *([LEVELS] if len(results[0].runs) > 2 else []), SEE]
+    ),
 )
 ALL_AT_ONCE = Col("rank_set_simultaneous", "all ranks at once", _set)
 """Beside a run's own ranks, on request."""

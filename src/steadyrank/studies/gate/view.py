@@ -92,11 +92,9 @@ def _unjudged(result: GateResult, rows: list[GateRow]) -> list[Finding]:
     ]
     if result.unjudged == "auto" and plain:
         share = max(row.unjudged_share or 0.0 for row in plain)
-        what = (
-            f"{some([row.measure for row in plain])}: {share:.0%} of the baseline's documents are"
-        )
-        few = "too few are judged to estimate their chances"
-        text = f"{what} unjudged and count as not relevant: {few}."
+        what = f"{share:.0%} of the baseline's documents are unjudged and count as not relevant"
+        names = some([row.measure for row in plain])
+        text = f"{names}: {what}: too few are judged to estimate their chances."
         values = {"share": share, "measures": [row.measure for row in plain]}
         said.append(Finding("gate.unjudged", text, values))
     return said

@@ -88,8 +88,10 @@ def _topics_needed(reached: float, n_topics: int, alpha: float) -> float:
     """Topics for a difference that is so many times the smallest one that these topics find."""
     if not reached > SAME_MEAN or alpha <= 0.0:
         return math.nan if math.isnan(reached) else math.inf
-    effect = reached * float(smallest_difference(1.0, n_topics, alpha=alpha, power=POWER))
-    return topics_for_range(effect, 0.5, paired=True, alpha=alpha, beta=1.0 - POWER)
+    effect = reached * float(
+        smallest_difference(1.0, n_topics, alpha=alpha, power=POWER, corrected=True)
+    )
+    return topics_for_range(effect, 0.5, paired=True, alpha=alpha, beta=1.0 - POWER, corrected=True)
 
 
 def decide(runs: tuple[str, ...], matrix: np.ndarray, alpha: float, seed: int) -> Decided:
@@ -102,7 +104,7 @@ def decide(runs: tuple[str, ...], matrix: np.ndarray, alpha: float, seed: int) -
     own = decisions.own_decisions(pairs, claimed, means, in_order(means, runs))
     least = np.full(len(pairs), math.inf)
     if level > 0.0:
-        least = smallest_difference(found.sd, found.n, alpha=level, power=POWER)
+        least = smallest_difference(found.sd, found.n, alpha=level, power=POWER, corrected=True)
     made = SimpleNamespace(
         runs=runs,
         pairs=pairs,

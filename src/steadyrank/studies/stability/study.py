@@ -376,7 +376,7 @@ def _check_size(what: str, size: Any) -> int:
 
 
 def _warn_of_negative(measure: str, g: Components) -> None:
-    below = [f"{name} ({value:.3g})" for name, value in g.raw.items() if value < 0.0]
+    below = [f"{name} (−{-value:.3g})" for name, value in g.raw.items() if value < 0.0]
     if below:
         warn(
             f"{measure}: negative estimates count as 0: {', '.join(below)}; such components "
