@@ -169,10 +169,7 @@ def max_t(
     """
     scores, pairs = checked(scores, pairs)
     check_flips(flips)
-    observed = _of_scores(scores, pairs, floor, careful=careful)
-    if len(scores) == 2 and careful:
-        return _one_pair(observed, pairs, leads, flips.get("alpha", 0.05))
-    return _decide(observed, pairs, leads, flips)
+    return _decide(_of_scores(scores, pairs, floor, careful=careful), pairs, leads, flips, careful)
 
 
 def floor_of(scores: np.ndarray) -> float:
@@ -215,23 +212,13 @@ def unit_max_t(
     are the statistics of `max_t`. Few units have few sign patterns: with five types of datasets no
     p-value is below 1/33.
 
-    Parameters
-    ----------
-    units, pairs
-        What was drawn, of complete scores, and the family [pair, 2].
-    careful, floor, leads, flips
-        As in `max_t`; the floor is of variances of the mean differences, times the number of draws.
-    is_centred
-        Whether differences are centred first, as in `max_t`. Not for clusters that are few and
-        unequal: residuals about an estimated mean are too small then. With 10 clusters of 1 to 11
-        topics, five equal runs were told apart in .05 of the trials at level .05, and in .10 with
-        centred differences.
-    estimate
-        Mean differences and their standard errors, where they are not those of the units.
-    df
-        Degrees of freedom of the errors of the estimate, which is of all pairs.
-    places
-        Which sign of a pattern each unit has; its own by default.
+    Scores are complete, and the `floor` is of variances of the mean differences, times the number
+    of draws. Differences are not centred first (`is_centred`) for clusters that are few and
+    unequal: residuals about an estimated mean are too small then. With 10 clusters of 1 to 11
+    topics, five equal runs were told apart in .05 of the trials at level .05, and in .10 with
+    centred differences. `estimate` are mean differences of all pairs and their standard errors,
+    with `df` degrees of freedom, where they are not those of the units; `places` say which sign of
+    a pattern each unit has, its own by default.
     """
     check_flips(flips)
     pairs, value = np.ascontiguousarray(pairs), units.value
@@ -262,9 +249,7 @@ def unit_max_t(
         n_runs=len(value),
         n_signs=units.sums.shape[1],
     )
-    if len(value) == 2 and careful:
-        return _one_pair(observed, pairs, leads, flips.get("alpha", 0.05))
-    return _decide(observed, pairs, leads, flips)
+    return _decide(observed, pairs, leads, flips, careful)
 
 
 def _one_pair(observed: Observed, pairs: np.ndarray, leads: Leads, alpha: float) -> MaxT:
@@ -396,10 +381,15 @@ def _corrected(
     }
 
 
-def _decide(observed: Observed, pairs: np.ndarray, leads: Leads, flips: Flips) -> MaxT:
+def _decide(
+    observed: Observed, pairs: np.ndarray, leads: Leads, flips: Flips, careful: bool
+) -> MaxT:
     """Hold each observed statistic against the largest of it and those below, in all patterns."""
     alpha, n_pairs = flips.get("alpha", 0.05), len(pairs)
-    walk, place, ordered = _walk(observed, pairs, flips)
+    if observed.n_runs == 2 and careful:
+        return _one_pair(observed, pairs, leads, alpha)
+    walk = _walk(observed, pairs, flips)
+    place, ordered = walk.place, walk.ordered
     turned = observed.difference[place] < 0.0
     families = _families(ordered, observed.n_runs)
     taken = walk.count(families.members, families.starts)
@@ -414,10 +404,8 @@ def _decide(observed: Observed, pairs: np.ndarray, leads: Leads, flips: Flips) -
         pvalue=pvalue,
         own=own,
         critical=critical,
-        width=observed.widths(_step_criticals(observed, critical, at_step, place, pvalue <= alpha)),
-        lead_width=np.array(
-            [_lead_width(observed, pairs, ordered, place, walk, lead) for lead in leads]
-        ).reshape(-1, 2),
+        width=observed.widths(walk.step_criticals(critical, at_step, pvalue <= alpha)),
+        lead_width=np.array([walk.lead_width(lead) for lead in leads]).reshape(-1, 2),
         n_patterns=taken.n_patterns,
         exact=taken.exact,
     )
@@ -427,67 +415,29 @@ def max_t_pvalues(
     scores: np.ndarray, pairs: np.ndarray, *, careful: bool = True, **flips: Unpack[Flips]
 ) -> np.ndarray:
     """The adjusted p-values of `max_t` alone, in a third of its time."""
-    walk, place, _ = _walk(_of_scores(scores, pairs, None, careful=careful), pairs, flips)
-    starts = np.array([0, len(place)])
-    pvalue = np.ones(len(pairs))
-    pvalue[place] = _stepped(walk.count(np.arange(len(place)), starts).pvalue, starts)
+    walk = _walk(_of_scores(scores, pairs, None, careful=careful), pairs, flips)
+    n_tested, pvalue = len(walk.place), np.ones(len(pairs))
+    starts = np.array([0, n_tested])
+    pvalue[walk.place] = _stepped(walk.count(np.arange(n_tested), starts).pvalue, starts)
     return pvalue
 
 
-def _walk(
-    observed: Observed, pairs: np.ndarray, flips: Flips
-) -> tuple[_Walk, np.ndarray, np.ndarray]:
-    """A walk through the tested pairs from the largest statistic down, which these are, and the
-    pairs themselves, the better run first."""
+def _walk(observed: Observed, pairs: np.ndarray, flips: Flips) -> _Walk:
     scaled = np.where(observed.tested, observed.scaled(observed.size), np.nan)
     tested = np.flatnonzero(~np.isnan(scaled))
     place = tested[np.argsort(-scaled[tested], kind="stable")]
     turned = observed.difference[place] < 0.0
     ordered = np.where(turned[:, None], pairs[place][:, ::-1], pairs[place])
-    walk = _Walk(
+    return _Walk(
+        family=observed,
+        pairs=pairs,
+        place=place,
+        ordered=ordered,
         statistics=observed.flipped(np.ascontiguousarray(ordered), place),
         # A flip that ties with what was observed counts, whatever rounding makes of it.
         observed=scaled[place] * (1.0 - CONSTANT),
-        n_signs=observed.n_signs,
-        n_pairs=len(pairs),
         flips=flips,
     )
-    return walk, place, ordered
-
-
-def _step_criticals(
-    observed: Observed,
-    critical: np.ndarray,
-    at_step: np.ndarray,
-    place: np.ndarray,
-    is_claimed: np.ndarray,
-) -> np.ndarray:
-    """[pair, 2]: critical t of the first step; towards 0 of a claimed pair that of its step."""
-    sides = np.stack([critical, critical], axis=1)
-    for limit in np.unique(at_step):
-        pairs = place[at_step == limit]
-        pairs = pairs[is_claimed[pairs]]
-        sides[pairs, np.where(observed.difference[pairs] < 0.0, 1, 0)] = observed.to_t(limit)[pairs]
-    return sides
-
-
-def _lead_width(
-    observed: Observed,
-    pairs: np.ndarray,
-    ordered: np.ndarray,
-    place: np.ndarray,
-    walk: _Walk,
-    lead: tuple[int, int],
-) -> np.ndarray:
-    """Of the pair `lead`, down and up from its first run's lead, in the second's own family."""
-    members = np.flatnonzero((ordered == lead[1]).any(axis=1))
-    (pair,) = np.flatnonzero((np.sort(pairs, axis=1) == sorted(lead)).all(axis=1))
-    at = np.flatnonzero(place[members] == pair)
-    if not len(at):
-        return np.full(2, 0.0 if observed.tested[pair] else np.inf)
-    _, at_step = walk.limits(members)
-    widths = observed.widths(observed.to_t(at_step[at[0]]))[pair]
-    return np.asarray(widths if pairs[pair, 0] == lead[0] else widths[::-1])
 
 
 class _Families(NamedTuple):
@@ -522,13 +472,16 @@ def _stepped(pvalue: np.ndarray, starts: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Walk:
-    """Walks through the pairs of families, under all patterns of signs."""
+    """Walks through the tested pairs from the largest statistic down, under all patterns."""
 
+    family: Observed
+    pairs: np.ndarray
+    place: np.ndarray
+    """Which of the pairs are walked through, and these with the better run first in `ordered`."""
+    ordered: np.ndarray
     statistics: FlippedStatistics
     observed: np.ndarray
-    """Comparable statistics of the pairs, from the largest down."""
-    n_signs: int
-    n_pairs: int
+    """Comparable statistics of these."""
     flips: Flips
 
     def count(
@@ -548,7 +501,8 @@ class _Walk:
             return np.concatenate(largest, axis=1)
 
         flips: Flips = {**self.flips, "progress": None} if is_silent else self.flips
-        return over_patterns(self.n_signs, counted, len(members), n_pairs=self.n_pairs, flips=flips)
+        size, n_pairs = len(members), len(self.pairs)
+        return over_patterns(self.family.n_signs, counted, size, n_pairs=n_pairs, flips=flips)
 
     def limits(
         self, members: np.ndarray, largest: np.ndarray | None = None
@@ -557,12 +511,9 @@ class _Walk:
 
         `largest` are the largest statistics of the first step, if they are known.
         """
-        alpha, observed, starts = (
-            self.flips.get("alpha", 0.05),
-            self.observed[members],
-            np.array([0, len(members)]),
-        )
-        first, at_step, decided = None, np.empty(len(members)), 0
+        alpha, observed = self.flips.get("alpha", 0.05), self.observed[members]
+        starts, at_step = np.array([0, len(members)]), np.empty(len(members))
+        first, decided = None, 0
         while True:
             if largest is None:
                 taken = self.count(members, starts, decided, is_silent=True)
@@ -574,6 +525,29 @@ class _Walk:
             if rejected in (decided, len(members)):
                 return first, at_step
             decided, largest = rejected, None
+
+    def step_criticals(
+        self, critical: np.ndarray, at_step: np.ndarray, is_claimed: np.ndarray
+    ) -> np.ndarray:
+        """[pair, 2]: critical t of the first step; towards 0 of a claimed pair that of its step."""
+        sides, family = np.stack([critical, critical], axis=1), self.family
+        for limit in np.unique(at_step):
+            pairs = self.place[at_step == limit]
+            pairs = pairs[is_claimed[pairs]]
+            side = np.where(family.difference[pairs] < 0.0, 1, 0)
+            sides[pairs, side] = family.to_t(limit)[pairs]
+        return sides
+
+    def lead_width(self, lead: tuple[int, int]) -> np.ndarray:
+        """Of the pair `lead`, down and up from its first run's lead, in the second's own family."""
+        members = np.flatnonzero((self.ordered == lead[1]).any(axis=1))
+        (pair,) = np.flatnonzero((np.sort(self.pairs, axis=1) == sorted(lead)).all(axis=1))
+        at = np.flatnonzero(self.place[members] == pair)
+        if not len(at):
+            return np.full(2, 0.0 if self.family.tested[pair] else np.inf)
+        _, at_step = self.limits(members)
+        widths = self.family.widths(self.family.to_t(at_step[at[0]]))[pair]
+        return np.asarray(widths if self.pairs[pair, 0] == lead[0] else widths[::-1])
 
 
 def _flipped_units(

@@ -52,7 +52,6 @@ MOST_PRINTED = 45
 MOST_PAIRS, TOP = 100, 10
 """Pairs that a page lists; of more those among the best runs, and the best run's with all."""
 
-
 MANY_COMPARISONS = 10
 """From so many on, t tests of all pairs exceeded their level on real scores made equal."""
 
