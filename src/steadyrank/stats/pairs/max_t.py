@@ -143,20 +143,17 @@ def max_t(
 ) -> MaxT:
     """Adjusted p-values of paired t tests by the largest studentized statistic of the family.
 
-    Every pair's differences are centred, the signs of whole topics are flipped (one sign per topic
-    for all pairs), and t is computed again, numerator and standard error; the largest over the
-    family is what an observed corrected t has to exceed (with `careful=False` Student's t, which
-    claims too much where differences are skewed). Hypotheses are one-sided, "a is not better than
-    b" for every ordered pair, so that a rejection states the direction. Stepdown: once a hypothesis
-    is rejected, the largest is taken over the others. With p = (1 + count) / (1 + patterns), the
-    chance of any false claim tends to `alpha` or less as topics grow; docs/levels.md has what it
-    was on real scores.
+    Every pair's differences are centred, the signs of whole topics are flipped, and t is computed
+    again, numerator and standard error; the largest over the family is what an observed corrected t
+    has to exceed (with `careful=False` Student's t, which claims too much where differences are
+    skewed). Hypotheses are one-sided, "a is not better than b" for every ordered pair, so that a
+    rejection states the direction. With p = (1 + count) / (1 + patterns), the chance of any false
+    claim tends to `alpha` or less as topics grow; docs/levels.md has what it was on real scores.
 
-    `pairs` [pair, 2] are the family, and `alpha` the error rate of all of it, for limits.
-    `floor` is what `variance_floor` adds to the variance of each pair's differences; by default
-    that of all pairs of the runs. `n_samples` (10,000) sign patterns are drawn, each of which
-    counts with its negative; all 2^n are enumerated where half of them are no more, and up to 16
-    topics in any case. Families of more than 500,000 pairs have fewer, `patterns_of`.
+    `pairs` are the family, and `alpha` the error rate of all of it, for limits. `floor` is what
+    `variance_floor` adds to the variance of each pair's differences; by default that of all pairs
+    of the runs. `n_samples` (10,000) sign patterns are drawn, each of which counts with its
+    negative, or all there are enumerated, as `patterns_of` says.
 
     Where cells are missing, pairs differ in their degrees of freedom; their t are compared by
     the normal quantiles of the same tail probability, since otherwise the pair with the fewest
@@ -168,7 +165,6 @@ def max_t(
     [0.94, 0.0, 0.0]
     """
     scores, pairs = checked(scores, pairs)
-    check_flips(flips)
     return _decide(_of_scores(scores, pairs, floor, careful=careful), pairs, leads, flips, careful)
 
 
@@ -220,7 +216,6 @@ def unit_max_t(
     with `df` degrees of freedom, where they are not those of the units; `places` say which sign of
     a pattern each unit has, its own by default.
     """
-    check_flips(flips)
     pairs, value = np.ascontiguousarray(pairs), units.value
     if min(units.sizes) < 2:
         raise InputError("resampling requires at least two units, got one")
@@ -279,12 +274,6 @@ def max_t_level(n: np.ndarray, critical: np.ndarray, alpha: float) -> float:
         return 0.0
     level = float(2.0 * stdtr(n[usable][0] - 1.0, -critical[usable][0]))
     return level if level < 1.0 else alpha  # no two runs differ at all: nothing to correct
-
-
-def check_flips(flips: Flips) -> None:
-    """A level between 0 and 1, and at least one sample."""
-    check_samples(flips.get("n_samples", USUAL))
-    check_open_unit("alpha", flips.get("alpha", 0.05))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -385,7 +374,8 @@ def _decide(
     observed: Observed, pairs: np.ndarray, leads: Leads, flips: Flips, careful: bool
 ) -> MaxT:
     """Hold each observed statistic against the largest of it and those below, in all patterns."""
-    alpha, n_pairs = flips.get("alpha", 0.05), len(pairs)
+    check_samples(flips.get("n_samples", USUAL))
+    alpha, n_pairs = check_open_unit("alpha", flips.get("alpha", 0.05)), len(pairs)
     if observed.n_runs == 2 and careful:
         return _one_pair(observed, pairs, leads, alpha)
     walk = _walk(observed, pairs, flips)
@@ -744,8 +734,6 @@ class Taken(NamedTuple):
     """(1 + count) / (1 + patterns)."""
     kept: list[Any]
     """What was kept of each block, in order."""
-    total: int
-    """Those that were taken and their negatives."""
     n_patterns: int
     """All there are, or those that were drawn."""
     exact: bool
@@ -778,8 +766,7 @@ def over_patterns(
             total += counts
             kept.append(answer)
     counted = 2 * n_taken
-    n_patterns = counted if exact else n_taken
-    return Taken((1.0 + total) / (1.0 + counted), kept, counted, n_patterns, exact)
+    return Taken((1.0 + total) / (1.0 + counted), kept, counted if exact else n_taken, exact)
 
 
 def patterns_of(n_topics: int, n_samples: int, n_pairs: int = 1) -> tuple[bool, int]:

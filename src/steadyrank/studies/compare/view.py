@@ -58,17 +58,17 @@ MANY_COMPARISONS = 10
 
 def findings(results: Results) -> list[Finding]:
     """What the measure that ranks the runs says."""
-    result = results[0]
-    of_segments = segments(result)
-    rests_on = assumption(results)
-    leads = lead(result)
-    return [
-        *([] if of_segments is None else [of_segments]),
+    result, rests_on = results[0], assumption(results)
+    first_ones = (
+        segments(result),
         # With a baseline these are how many rows differ from it.
         verdict(result),
-        *([] if leads is None else [leads]),
-        *([] if rests_on is None else [rests_on.finding]),
-        *([] if result.baseline is not None else [significant(result)]),
+        lead(result),
+        None if rests_on is None else rests_on.finding,
+        significant(result) if result.baseline is None else None,
+    )
+    return [
+        *filter(None, first_ones),
         *lead_of_all(result),
         *cautions(result),
         *fragile(result),
