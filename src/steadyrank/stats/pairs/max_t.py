@@ -74,8 +74,9 @@ PAIRS_AT_ONCE = 1 << 14
 FEWEST_SHARED = 5
 """Topics that a pair must share: four have only 16 sign patterns, too few for .05."""
 
-USUAL, FEWEST_DRAWN, WORK = 10_000, 500, 5 * 10**9
-"""Patterns that are drawn unless asked otherwise, the fewest, and statistics to compute at most."""
+USUAL, FEWEST_DRAWN, WORK, SIGNS = 10_000, 500, 5 * 10**9, 5 * 10**8
+"""Patterns that are drawn unless asked otherwise, the fewest, and at most how many statistics to
+compute and signs to draw."""
 
 ALWAYS_ENUMERATED = 16
 """Topics up to which all sign patterns are taken, however few samples are asked for."""
@@ -776,13 +777,13 @@ def patterns_of(n_topics: int, n_samples: int, n_pairs: int = 1) -> tuple[bool, 
     """Whether all sign patterns are taken, and how many are; each counts with its negative.
 
     All where half of them are no more than samples to draw, and up to 16 topics, so that the seed
-    is irrelevant. More than 500,000 pairs would take minutes: they have fewer patterns, down to
-    500, unless more than the usual 10,000 are asked for.
+    is irrelevant. More than 500,000 pairs, or more than 50,000 topics, would take minutes: they
+    have fewer patterns, down to 500, unless more than the usual 10,000 are asked for.
 
     >>> patterns_of(8, 10_000), patterns_of(50, 10_000), patterns_of(50, 10_000, 12_500_000)
     ((True, 128), (False, 10000), (False, 500))
     """
-    affordable = max(FEWEST_DRAWN, WORK // max(1, n_pairs))
+    affordable = max(FEWEST_DRAWN, min(WORK // max(1, n_pairs), SIGNS // max(1, n_topics)))
     if n_samples <= USUAL:
         n_samples = min(n_samples, affordable)
     half = 2 ** (min(n_topics, 62) - 1)
