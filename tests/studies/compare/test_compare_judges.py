@@ -207,7 +207,10 @@ def test_systems_without_a_judge_are_compared_on_the_shared_ones():
     assert result.judges_lacking == {"s0": ["j3"]}
     assert "s0 lack grades by j3" in said(result)["compare.lacking_judges"]
     cells[0, :, 1:] = np.nan
-    assert "rest on one shared judge" in said(sr.compare(scores_of(cells)))["compare.one_judge"]
+    text = said(sr.compare(scores_of(cells)))["compare.one_judge"]
+    assert text == (
+        "s0 and s1 share one judge: their difference is by j0 alone (so for 2 other pairs)."
+    )
 
 
 def test_a_thousand_judges_are_compared():
