@@ -182,6 +182,7 @@ EXPERIMENTS = {
                 for missing, confounded in ((0, 0), (30, 0), (60, 0), (0, 50), (0, 90), (30, 60))
             ),
         ),
+        share=0.3,
         claims={
             "pair": Claim(
                 interval="difference, judges moderated over systems",

@@ -207,7 +207,10 @@ def test_systems_without_a_judge_are_compared_on_the_shared_ones():
     assert result.judges_lacking == {"s0": ["j3"]}
     assert "s0 lack grades by j3" in said(result)["compare.lacking_judges"]
     cells[0, :, 1:] = np.nan
-    assert "rest on one shared judge" in said(sr.compare(scores_of(cells)))["compare.one_judge"]
+    text = said(sr.compare(scores_of(cells)))["compare.one_judge"]
+    assert text == (
+        "s0 and s1 share one judge: their difference is by j0 alone (so for 2 other pairs)."
+    )
 
 
 def test_a_thousand_judges_are_compared():
@@ -291,3 +294,25 @@ def test_the_order_of_rows_changes_nothing(gaps):
         assert rows[1][pair]["standard_error"] == pytest.approx(row["standard_error"], rel=1e-6)
     ranks = [dict(zip(each.runs, each.rank_set.tolist(), strict=True)) for each in (one, other)]
     assert ranks[0] == ranks[1]
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("fixed", [(), ("judge",)])
+def test_decisions_limits_and_ranks_agree(seed, fixed):
+    rng = np.random.default_rng(seed)
+    quality = rng.choice([0, 0.4, 1.2], size=(7, 1, 1))
+    own = rng.choice([0.1, 0.7], size=(7, 1, 1)) * rng.normal(size=(7, 1, int(rng.integers(3, 7))))
+    cells = quality + own + rng.normal(size=(7, 40, own.shape[2]))
+    cells[rng.random(cells.shape) < 0.15 * (seed % 3)] = np.nan
+    result = sr.compare(scores_of(cells), fixed=fixed)
+    low, high = np.nan_to_num(result.interval, nan=0.0).T
+    np.testing.assert_array_equal(result.significant, (low > 0) | (high < 0))
+    sets, wide = result.rank_set, result.rank_set_simultaneous
+    assert (wide[:, 0] <= sets[:, 0]).all()
+    assert (sets[:, 1] <= wide[:, 1]).all()
+    assert (sets[:, 0] <= result.rank).all()
+    assert (result.rank <= sets[:, 1]).all()
+    np.testing.assert_array_equal(result.could_be_first, sets[:, 0] == 1)
+    assert (result.tier[result.could_be_first] == 1).all()
+    assert (np.diff(result.tier[result.order]) >= 0).all()
+    assert result.lead.significant == (not result.could_be_first[result.lead.second])

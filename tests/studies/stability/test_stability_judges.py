@@ -113,6 +113,8 @@ def test_one_judge_and_topics_are_not_separated():
     assert "add a column `judge`" in text
     assert "%" not in text
     assert math.isnan(found.difference_shares["judges"])
+    assert math.isnan(found.difference_shares["topics"])
+    assert found.plot() is not None
     assert "which one judge cannot separate" in VIEW.paragraph([found])
 
 

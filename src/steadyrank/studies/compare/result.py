@@ -213,6 +213,8 @@ class CompareResult(Framed):
     """Errors with twice as many judges, as a share of those here."""
     judges_lacking: dict[str, list[str]] = field(default_factory=dict)
     """By system, the judges who have not graded it: its pairs are by the others."""
+    judge_alone: str = ""
+    """The judge of the first pair that shares one judge, where there is such a pair."""
     n_judges: np.ndarray = field(default_factory=lambda: np.empty(0, int))
     """Of each pair, the judges that both systems share, where there are several."""
     standard_error: np.ndarray | None = None

@@ -174,6 +174,10 @@ def compare(
     topics have weights, means and differences are weighted. Tests are then "t", "randomization" or
     "bootstrap".
 
+    Grades by several judges are levels of systems by judge and effects of topics, by least squares
+    over all of them, so that judges need not have graded the same answers. Three or more judges are
+    a sample, and what they add to the variance of a difference is learned from all systems.
+
     With segments, the result's `segments` has the comparisons in each of them, which are corrected
     together, all pairs in all segments as one family (by Holm unless another correction than
     "maxt" is named), and the test whether the runs' leads depend on the segment.

@@ -413,6 +413,8 @@ def _judge_figures(one: Tested) -> dict[str, Any]:
     judged = one.judged
     if judged is None:
         return {"judges": one.judges, "judges_fixed": bool(one.judges)}
+    shared, by = judged.tests.n_judges, judged.levels.shared(judged.tests.pairs)
+    alone = np.flatnonzero(shared == 1)
     lacking = judged.levels.additive.used & ~judged.levels.kept
     return {
         "judges": judged.judges,
@@ -427,7 +429,8 @@ def _judge_figures(one: Tested) -> dict[str, Any]:
             one.rows[row]: [judged.judges[place] for place in np.flatnonzero(lacking[row])]
             for row in np.flatnonzero(lacking.any(axis=1)).tolist()
         },
-        "n_judges": judged.tests.n_judges,
+        "judge_alone": judged.judges[int(np.argmax(by[alone[0]]))] if len(alone) else "",
+        "n_judges": shared,
     }
 
 

@@ -210,7 +210,10 @@ def judged(result: CompareResult) -> Iterator[Finding]:
     n = len(result.judges)
     alone = np.flatnonzero(result.n_judges == 1)
     if len(alone) and n > 1:
-        text = f"{counted(len(alone), 'pair rests', 'pairs rest')} on one shared judge alone."
+        a, b = (result.runs[run] for run in result.pairs[alone[0]])
+        more = counted(len(alone) - 1, "other pair")
+        text = f"{a} and {b} share one judge: their difference is by {result.judge_alone} alone"
+        text += f" (so for {more})." if len(alone) > 1 else "."
         yield Finding("compare.one_judge", text, {"pairs": len(alone)})
     if result.judges_lacking:
         lacking = {name: None for own in result.judges_lacking.values() for name in own}

@@ -79,10 +79,11 @@ class FacetsResult(Framed):
     def difference_shares(self) -> dict[str, float]:
         """Of the variance of a difference of two systems: topics, judges, answers, the rest.
 
-        That of one judge is not known: it is in the topics' share.
+        Of one judge, whose view is in all that topics show, neither share is known.
         """
         shares = design.difference_shares(self.planned, self.planned.sizes)
-        return shares | ({"judges": math.nan} if len(self.graders) == 1 else {})
+        both = dict.fromkeys(("topics", "judges"), math.nan)
+        return shares | (both if len(self.graders) == 1 else {})
 
     @property
     def standard_error(self) -> float:

@@ -85,7 +85,7 @@ def draw_shares(result: FacetsResult | StabilityTable, ax: Axes) -> None:
     names = [one.measure for one in measures]
     left = np.zeros(len(names))
     for place, part in enumerate(SHARES):
-        share = np.array([one.difference_shares[part] for one in measures])
+        share = np.nan_to_num([one.difference_shares[part] for one in measures])
         if share.any():
             ax.barh(names, share, left=left, label=part, color=COLOURS[place], height=0.6)
             for row, width in enumerate(share):
@@ -97,7 +97,8 @@ def draw_shares(result: FacetsResult | StabilityTable, ax: Axes) -> None:
     ax.invert_yaxis()
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     label(ax, x="share of the variance of a difference of two systems")
-    legend_above(ax, ncols=len(SHARES))
+    if ax.containers:  # of one judge there may be no share at all
+        legend_above(ax, ncols=len(SHARES))
 
 
 def _is_graded(table: StabilityTable) -> bool:
@@ -126,10 +127,12 @@ def _table_words(table: StabilityTable) -> str:
 
 SHARES = ("topics", "judges", "answers", "rest")
 
-SHARES_WORDS = (
-    "Shares of the variance of a difference in {measure}: topics {difference_shares[topics]:.0%}, "
-    "judges {difference_shares[judges]:.0%}, answers {difference_shares[answers]:.0%}."
-)
+
+def _shares_words(result: FacetsResult) -> str:
+    known = {name: own for name, own in result.difference_shares.items() if not np.isnan(own)}
+    said = ", ".join(f"{name} {own:.0%}" for name, own in known.items() if name != "rest")
+    return f"Shares of the variance of a difference in {result.measure}: {said}."
+
 
 WORDS = (
     "Stability of {measure} against the number of topics with an interval: with "
@@ -146,5 +149,5 @@ PLOTS = {
     "StabilityTable": {
         "coefficients": Plot(draw_table, _table_size, _table_words, height_of_rows(_table_size))
     },
-    "FacetsResult": {"shares": Plot(draw_shares, fixed(6.4, 1.9), SHARES_WORDS)},
+    "FacetsResult": {"shares": Plot(draw_shares, fixed(6.4, 1.9), _shares_words)},
 }
