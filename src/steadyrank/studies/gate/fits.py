@@ -93,6 +93,13 @@ class Part:
         # The added topic is the tail that the correction for skewness would guess at.
         return Fit(observed=observed, guarded=replace(guarded, skewness=observed.skewness))
 
+    @property
+    def moves(self) -> bool:
+        """Whether grades of unjudged documents change any difference."""
+        return not (
+            self.lowest is None or np.array_equal(self.lowest, self.highest, equal_nan=True)
+        )
+
     def at(self, share: float) -> np.ndarray:
         """Differences at this share between the lowest (0) and the highest (1) completion.
 
