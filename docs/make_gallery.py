@@ -162,12 +162,6 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         'sr.plot(compared, kind="asl")',
         "the curves of Sakai, SIGIR 2006, and Figure 10 of Jayasinghe et al., for pairs of runs",
     ),
-    ("CompareResult", "heatmap"): Entry(
-        "Which pairs of runs differ significantly?",
-        "The cell of two runs is bright where their p-value is small; the dark triangle near "
-        "the diagonal holds neighbours in the ranking, which do not differ significantly.",
-        'sr.plot(compared, kind="heatmap")',
-    ),
     ("CompareResult", "ranks"): Entry(
         "Where would each run stand with other topics?",
         "The dot is a run's rank, the line all ranks that the tests leave to it, "
@@ -198,23 +192,11 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "their means, orange where significant.",
         'sr.plot(table, kind="topics")',
     ),
-    ("CompareTable", "heatmap"): Entry(
-        "Which pairs differ by which measure?",
-        "One column per measure: bright rows are runs with small p-values against the baseline.",
-        'sr.plot(table, kind="heatmap")',
-    ),
     ("CompareTable", "segments"): Entry(
         "Does the best run lead in every segment, by several measures?",
         "One panel per measure, with all topics first and the segments below: look for a run "
         "that leads on all topics and not in some segment.",
         'sr.plot(segmented, kind="segments")',
-    ),
-    ("DiscriminativePower", "asl"): Entry(
-        "Which measure separates more pairs of runs?",
-        "One curve per measure: the earlier a curve falls below the level, the more pairs of "
-        "runs the measure separates.",
-        'sr.plot(sr.discriminative_power(scores, test="t"))',
-        "Sakai, SIGIR 2006",
     ),
     ("AuditResult", "rates"): Entry(
         "Which test holds its level on these scores?",

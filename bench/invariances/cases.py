@@ -343,13 +343,6 @@ CASES: dict[str, Case] = {
     "compare, systems": _case(
         call=functools.partial(_compare, by="system", correction="holm"), jobs=False, rounded=1e-9
     ),
-    "discriminative_power": Case(
-        study="discriminative_power",
-        told=told_fields,
-        cuts={"stats.pairs.tukey.WORDS_AT_ONCE": 900},
-        call=lambda data, **options: sr.discriminative_power(data.scores, n_samples=300, **options),
-        listed=False,
-    ),
     **{
         f"datasets, {what}": Case(
             study="datasets",

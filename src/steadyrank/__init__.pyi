@@ -66,8 +66,6 @@ from steadyrank.studies.agree.result import AgreeResult as AgreeResult
 from steadyrank.studies.agree.study import agree as agree
 from steadyrank.studies.compare.audit import AuditResult as AuditResult
 from steadyrank.studies.compare.audit import audit_tests as audit_tests
-from steadyrank.studies.compare.power import DiscriminativePower as DiscriminativePower
-from steadyrank.studies.compare.power import discriminative_power as discriminative_power
 from steadyrank.studies.compare.result import CompareResult as CompareResult
 from steadyrank.studies.compare.result import CompareTable as CompareTable
 from steadyrank.studies.compare.study import compare as compare

@@ -104,6 +104,10 @@ REMOVED = {
     "simulate --model parametric": "use --model kde, or the default, which resamples documents",
     "simulate --mixture": "use --model kde, or the default, which resamples documents",
     "simulate --device cuda": "omit it to sample on the CPU",
+    "compare --discriminative-power": "give several measures: the last table has the share of "
+    "significant pairs of each",
+    "compare --interval": "each test has its own interval",
+    "compare --plot-kind heatmap": "use --plot-kind differences or intervals",
 }
 """Options of a command, or values of them, that were removed, and what to use."""
 

@@ -26,7 +26,7 @@ BESIDE = {
 """What else takes the options of a command."""
 
 OWN_WAY = {
-    ("compare", "test"): "--discriminative-power has another; mixed is for systems",
+    ("compare", "test"): "mixed is for systems",
     ("report", "out"): "-o FILE.html may name the page",
     ("stability", "levels"): "numbers between commas",
     ("shard", "sample_rate"): "numbers between commas, in percent as well",

@@ -116,7 +116,6 @@ def results(scores, tmp_path_factory):
         sr.compare(scores, n_samples=200, by="run"),
         found[9].curve("minimum_difference", [0.1, 0.2]),
         sr.audit_tests(scores, measure="AP", n_trials=10),
-        *sr.discriminative_power(scores, test="t"),
         sr.kendall_tau([3, 1, 2], [3, 2, 1]),
         reproduction(),
         TrueMeans(systems=(f"{NASTY}a", "b"), values=np.array([[0.1, 0.2], [0.3, 0.5]])),

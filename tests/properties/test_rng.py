@@ -131,7 +131,6 @@ CALLS: dict[str, Call] = {
     "agree": _on_scores("agree", topic_sizes=[4], system_sizes=[4], n_samples=4),
     "audit_tests": _on_scores("audit_tests", measure="AP", n_trials=10),
     "compare": _on_scores("compare", measure="AP", by="run", test="randomization", n_samples=99),
-    "discriminative_power": _on_scores("discriminative_power", n_samples=50),
     "datasets": lambda rng, _: sr.datasets(_table(), n_samples=200, rng=rng),
     "equivalence_intervals": lambda rng, _: papers.equivalence_intervals([10, 20], rng=rng),
     "error_rates": lambda rng, _: papers.error_rates(

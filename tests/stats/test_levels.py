@@ -55,7 +55,6 @@ PASSED_ON = {
     "CompareResult.pvalue",
     "CompareResult.pvalue_adjusted",
     "DatasetsResult.pvalue_adjusted",
-    "DiscriminativePower.pvalues",
     "InstancesResult.pvalue",
 }
 """Fields that hold p-values of other results."""

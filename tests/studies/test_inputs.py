@@ -14,7 +14,6 @@ OPTIONS = {
     "audit_tests": {"n_trials": 5},
     "compare": {},
     "components": {"factors": "kind"},
-    "discriminative_power": {"test": "t"},
     "instances": {"a": "team1-s1", "b": "team2-s1", "posterior": False, "n_samples": 20},
     "plan": {"minimum_difference": 0.1, "systems": 3},
     "stability": {},

@@ -154,11 +154,6 @@ def test_intervals_keep_to_the_baseline(known):
         sr.plot(result, run="team1-s1")
     with pytest.raises(sr.UnknownNameError, match="did you mean 'team1-s1'"):
         sr.plot(known["compared"], run="team1-s11")
-    figure = sr.plot(result, kind="heatmap")
-    assert names(figure.axes[0], "x") == ["team3-s1"]
-    assert figure.axes[0].get_xlabel() == "the baseline"
-    shown = np.asarray(figure.axes[0].collections[0].get_array()).ravel()
-    np.testing.assert_array_equal(np.sort(shown), np.sort(result.pvalue_adjusted))
     assert len(only(sr.plot(result, kind="ranks")).get_yticks()) == len(result.runs)
 
 
@@ -188,30 +183,6 @@ def test_achieved_levels_fall_and_corrected_ones_lie_above(known):
     solid = [line for line in both.lines if line.get_linestyle() == "-"]
     assert [line.get_color() for line in solid] == list(COLOURS[:2])
     assert solid[1].get_label() == "RR, t test"
-
-
-def test_measures_have_a_curve_each(known):
-    found = sr.discriminative_power(known["scores"], test="t")
-    ax = only(sr.plot(found))
-    for line, each in zip(ax.lines, found, strict=True):
-        np.testing.assert_array_equal(line.get_ydata(), each.pvalues)
-        assert line.get_label() == f"{each.measure}: {each.share:.1%} of the pairs"
-
-
-@pytest.mark.parametrize("value", ["pvalue", "difference"])
-def test_pairs_are_a_triangle_of_worse_and_better_runs(known, value):
-    result = known["compared"]
-    ax = sr.plot(result, kind="heatmap", value=value).axes[0]
-    cells = ax.collections[0].get_array()
-    means = dict(zip(result.runs, result.mean, strict=True))
-    assert (~cells.mask).sum() == len(result.pairs)
-    for row in result.rows():
-        worse, better = sorted((row["a"], row["b"]), key=means.get)
-        at = names(ax).index(worse), names(ax, "x").index(better)
-        key = "pvalue_adjusted" if value == "pvalue" else "difference"
-        assert cells[at] == pytest.approx(abs(row[key]), abs=1e-15)
-    with pytest.raises(sr.UnknownNameError, match="unknown value 'p': choose from pvalue"):
-        sr.plot(result, kind="heatmap", value="p")
 
 
 def test_ranks_carry_letters(known):

@@ -61,7 +61,6 @@ def results(name):
     yield sr.agree(two, topic_sizes=[5, 15], system_sizes=[len(scores.runs)], n_samples=5)
     yield sr.instances(scores, b="run0", posterior=False, n_samples=50)
     yield sr.audit_tests(scores, n_trials=1500)
-    yield from sr.discriminative_power(two, test="t")
     if name in ("two", "many"):
         yield sr.components(scores, factors="kind")
 

@@ -34,9 +34,8 @@ MANY_PAIRS = 500_000
 
 test_options = opt.options(
     {
-        f"--test [{'|'.join(TESTS + UNPAIRED)}]": "Compare each pair of runs by this test "
-        "[default: t; randomized-tukey for --discriminative-power; systems with several runs have "
-        "a mixed model]; welch for runs on different topics.",
+        f"--test [{'|'.join(TESTS + UNPAIRED)}] = t": "Compare each pair of runs by this test; "
+        "systems with several runs by a mixed model; welch for runs on different topics.",
         f"--correction [{'|'.join(CORRECTIONS)}]": "Correct for multiple comparisons [default: "
         "maxt for t tests; none for the Tukey tests; otherwise holm].",
         "--family [measure|all] = measure": "Correct the comparisons of each measure together, or "
@@ -61,12 +60,7 @@ test_options = opt.options(
 )
 
 other_questions = opt.options(
-    {
-        "--discriminative-power": "Show the share of pairs that differ significantly by each "
-        "measure instead.",
-        "--audit": "Check which tests, and which family of tests, hold their level on these "
-        "scores.",
-    }
+    {"--audit": "Check which tests, and which family of tests, hold their level on these scores."}
 )
 
 showing_options = opt.together(
@@ -81,17 +75,18 @@ showing_options = opt.together(
     opt.plot_option("the differences, or what --plot-kind names,"),
     opt.output_options_of(
         {
-            "--plot-kind [intervals|topics|heatmap|differences|ranks|asl|segments]": "Draw "
-            "differences with intervals, differences by topic, a matrix of p-values, p-values "
-            "against differences, ranks, sorted p-values, or differences in segments [default: "
-            "intervals; segments with --by COLUMN]."
+            "--plot-kind [intervals|topics|differences|ranks|asl|segments]": "Draw "
+            "differences with intervals, differences by topic, p-values against differences, "
+            "ranks, sorted p-values, or differences in segments [default: intervals; segments "
+            "with --by COLUMN]."
         }
     ),
     opt.describe_option,
     opt.digits_option,
 )
 
-OWN_OPTIONS = ("correction", "family", "baseline", "by", "fixed", "topic_info", "cluster_from")
+OWN_OPTIONS = ("family", "by", "fixed", "topic_info", "cluster_from")
+"""Those of comparisons that the audit has none of."""
 
 
 @subcommand("compare")
@@ -109,7 +104,6 @@ def command(
     inputs: Inputs,
     output: Output,
     audit: bool,
-    discriminative_power: bool,
     plot_kind: str | None,
     show: tuple[str, ...],
     underline_second: bool,
@@ -132,15 +126,15 @@ def command(
         raise InputError("--plot-kind segments draws those of --by COLUMN: name a column")
     scores = load_graded(inputs, output, judge_files, facet_from)
     options |= {"jobs": output.jobs, "rng": output.seed}
-    if audit or discriminative_power:
+    if audit:
         if plot_kind is not None or show or underline_second:
             raise InputError("--plot-kind, --show and --underline-second belong to comparisons")
-        _other_answer(scores, audit, output, options)
+        _audit(scores, output, options)
         return
     from steadyrank.studies.compare.study import compare
     from steadyrank.studies.compare.view import compare_text, pairs_text
 
-    options |= {"test": options["test"] or "t", "fixed": options["fixed"] or ()}
+    options["fixed"] = options["fixed"] or ()
     systems = () if options["by"] == "run" else scores.run_info.get("system", ())
     rows = {own or run for own, run in zip(systems or scores.runs, scores.runs, strict=True)}
     _check_pairs(len(rows), len(scores.measures), options["baseline"], output.quiet)
@@ -168,30 +162,21 @@ def _check_pairs(n_rows: int, n_measures: int, baseline: str | None, quiet: bool
         tell(f"comparing {pairs:,} pairs takes minutes; with --baseline RUN they are {few:,}")
 
 
-def _other_answer(scores: Scores, audit: bool, output: Output, options: dict[str, Any]) -> None:
-    """Which measures tell runs apart, or which tests hold their level."""
+def _audit(scores: Scores, output: Output, options: dict[str, Any]) -> None:
+    """Which tests hold their level."""
     from steadyrank.data.facets import averaged_facets
     from steadyrank.studies.compare.audit import audit_tests
-    from steadyrank.studies.compare.audit_view import POWER, audit_text
-    from steadyrank.studies.compare.power import DEFAULT_TEST, discriminative_power
+    from steadyrank.studies.compare.audit_view import audit_text
     from steadyrank.studies.compare.study import compare
 
     note_judges(scores)
     scores = averaged_facets(scores)
-    question = "--audit" if audit else "--discriminative-power"
-    of_family = ("correction", "baseline") if audit else ()
     for name in OWN_OPTIONS:
-        if options[name] not in (None, "measure") and name not in of_family:
+        if options[name] not in (None, "measure"):
             option = name.replace("_", "-")
-            raise InputError(f"{question} is about all pairs of runs: omit --{option}")
-    if audit:
-        taken = {name: options[name] for name in ("alpha", "correction", "baseline", "rng", "jobs")}
-        result = audit_tests(scores, **taken)
-        output.draw(result)
-        compared = compare(scores, by="run", **taken) if output.format == "json" else None
-        output.show(audit_text, result, compared=compared)
-        return
-    taken = {name: options[name] for name in ("alpha", "n_samples", "jobs", "rng")}
-    powers = discriminative_power(scores, test=options["test"] or DEFAULT_TEST, **taken)
-    output.draw(powers)
-    output.show(POWER.text, powers)
+            raise InputError(f"--audit is about all pairs of runs: omit --{option}")
+    taken = {name: options[name] for name in ("alpha", "correction", "baseline", "rng", "jobs")}
+    result = audit_tests(scores, **taken)
+    output.draw(result)
+    compared = compare(scores, by="run", **taken) if output.format == "json" else None
+    output.show(audit_text, result, compared=compared)

@@ -181,10 +181,10 @@ def height_of_rows(size: Size) -> Callable[[Any, float], float]:
     return height
 
 
-def name_rows(ax: Axes, names: Sequence[str], *, in_panel: bool = False) -> None:
+def name_rows(ax: Axes, names: Sequence[str]) -> None:
     """Names from the top down, not all of them if they are many."""
     place = _named(len(names))
-    longest = longest_name(ax, in_panel=in_panel)
+    longest = longest_name(ax)
     ax.set_yticks(place, labels=_labels(names, place, longest), parse_math=False)
     ax.set_ylim(len(names) - 0.5, -0.5)
     if len(names) > TALL:
@@ -268,9 +268,7 @@ def heat(
     low: float,
     high: float,
     bar: str = "",
-    colours: str = "cividis",
     texts: Sequence[str | None] | None = None,
-    **options: Any,
 ) -> Any:
     """A heat map of values [row, column], first row on top, NaN blank; each cell may tell a text.
 
@@ -278,15 +276,14 @@ def heat(
     """
     import matplotlib as mpl
 
-    norm = options.pop("norm", None) or mpl.colors.Normalize(low, high)
-    palette = mpl.colormaps[colours].resampled(SHADES)
+    palette = mpl.colormaps["cividis"].resampled(SHADES)
     rows, columns = values.shape
     mesh = ax.pcolormesh(
         np.arange(columns + 1) - 0.5,
         np.arange(rows + 1) - 0.5,
         np.ma.masked_invalid(values),
         cmap=palette,
-        norm=norm,
+        norm=mpl.colors.Normalize(low, high),
     )
     ax.set_ylim(rows - 0.5, -0.5)
     ax.grid(visible=False)
@@ -296,7 +293,7 @@ def heat(
         place = ax.get_subplotspec()
         n_rows = 1 if place is None else place.get_geometry()[0]
         part = min(1.0, TALLEST_BAR * n_rows / figure.get_figheight())
-        made = figure.colorbar(mesh, ax=ax, shrink=part, anchor=(0.0, 1.0), **options)
+        made = figure.colorbar(mesh, ax=ax, shrink=part, anchor=(0.0, 1.0))
         made.set_label(_wrapped(ax, shown_lines(bar), SHORTEST_NAME), parse_math=False)
     if texts is not None:
         there = np.isfinite(values).ravel()

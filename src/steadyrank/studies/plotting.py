@@ -35,8 +35,7 @@ def plot(
     Parameters
     ----------
     result : object
-        A list of results of one class is drawn on the same axes, as two models of `simulate` or
-        several measures' `discriminative_power`.
+        A list of results of one class is drawn on the same axes, as two models of `simulate`.
     kind : str, optional
         Each class of results has its kinds of plot, the first being the default; the gallery
         (docs/gallery.md) shows them all.

@@ -54,6 +54,8 @@ def balanced(x):
             alone = total / (n * k)
             parts = ms_t**2 / (n - 1) + ms_g**2 / (k - 1) + ms_e**2 / ((n - 1) * (k - 1))
             alone_df = total**2 / parts
+        if m == 2:  # the pair is all that is known
+            variance, both = alone, alone_df
         found.append((d.mean(), np.sqrt(variance), both, np.sqrt(alone), alone_df))
     return np.array(found).T
 

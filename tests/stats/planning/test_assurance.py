@@ -184,3 +184,13 @@ def test_skewed_differences_are_told():
     skewed = sr.Scores(measures=["AP"], runs=scores.runs, topics=scores.topics, values=values)
     with pytest.warns(sr.SteadyrankWarning, match="are skewed"):
         sr.plan(skewed)
+
+
+@pytest.mark.filterwarnings("ignore:the pilot has only 4 topics")
+def test_a_pilot_too_small_for_the_corrected_test_says_so():
+    result = sr.plan(pilot(3, 4))
+    assert result.plans[0].smallest_difference == math.inf
+    assert "4 topics detect nothing: below 5 topics no difference is claimed." in str(result)
+    assert result.differences[0].topics >= 5
+    assert np.isfinite(result.curve().values).all()
+    assert result.rows()[0]["topics"] == result.differences[0].topics

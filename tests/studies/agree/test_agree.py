@@ -15,7 +15,6 @@ import steadyrank as sr
 from steadyrank.stats.anova.balanced import anova
 from steadyrank.studies.agree.correlations import DRAWS, FACTORS, STRATA, draws, resampled_draws
 from steadyrank.studies.agree.view import VIEW
-from steadyrank.studies.compare.power import discriminative_power
 
 MEASURES = ("AP", "nDCG", "P@10", "odd")
 SIZES = {"topic_sizes": [5, 12], "system_sizes": [4, 9, 20]}
@@ -437,13 +436,14 @@ def test_likeness_is_that_of_all_systems_and_topics(scores, result):
 
 
 def test_discriminative_power_is_that_of_compare(scores, result):
-    expected = discriminative_power(scores, test="tukey")
+    expected = sr.compare(scores, test="tukey").results
     found = result.likeness.discriminative_power
-    assert found == pytest.approx([each.share for each in expected], abs=1e-12)
+    assert found == pytest.approx([each.significant_share for each in expected], abs=1e-12)
     assert 0 < found[0] < 1
     means = scores.mean()
     for i, each in enumerate(expected):
-        assert each.needed_difference <= result.likeness.needed_difference[i]
+        missed = np.abs(each.difference[~each.significant])
+        assert missed.max() <= result.likeness.needed_difference[i]
         gaps = np.abs(np.subtract.outer(means[i], means[i]))
         assert (gaps > result.likeness.needed_difference[i]).sum() / 2 / 276 == pytest.approx(
             found[i]

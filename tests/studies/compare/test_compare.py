@@ -289,21 +289,6 @@ def test_the_same_seed_gives_the_same_bytes_on_any_number_of_threads(test):
     assert other.pvalue.tobytes() != results[0].pvalue.tobytes()
 
 
-def test_discriminative_power_ranks_the_sharper_measure_first():
-    sharp, blunt = make_scores(6, 30, gap=0.04), make_scores(6, 30, gap=0.005)
-    values = np.stack([sharp.matrix(), blunt.matrix()])
-    scores = sr.Scores(
-        measures=("sharp", "blunt"), runs=sharp.runs, topics=sharp.topics, values=values
-    )
-    first, second = sr.discriminative_power(scores, test="t")
-    assert first.measure == "sharp"
-    assert first.share > second.share
-    assert (np.diff(first.pvalues) <= 0).all()
-    different = sr.compare(scores, measure="sharp", correction="none")
-    beyond = np.abs(different.difference) > first.needed_difference
-    assert different.significant[beyond].all()
-
-
 def test_the_audit_finds_levels_that_hold_and_power_that_grows():
     # 400 trials: a rate whose truth is .05 exceeds .05 + 4 errors (.094) once in 30,000.
     small = sr.audit_tests(make_scores(6, 40, gap=0.01), n_topics=15, n_trials=400)
@@ -439,17 +424,6 @@ def test_runs_and_judgments_go_in_directly(capsys, tmp_path):
     )
     assert code == 0
     assert "nDCG@10: paired t test with skewness-corrected limits and a variance floor" in out
-
-
-def test_several_measures_show_how_well_they_tell_apart(capsys, write, files):
-    path, _ = files
-    measures = ("-m", f"AP={path}", "-m", f"own(x=1)={path}")
-    arguments = ("compare", *measures, "--discriminative-power", "--test", "t", "--format", "json")
-    code, out, _ = call(capsys, *arguments)
-    assert code == 0
-    powers = json.loads(out)["discriminative_power"]
-    assert [power["measure"] for power in powers] == ["AP", "own(x=1)"]
-    assert powers[0]["share"] == powers[1]["share"]
 
 
 def test_the_audit_prints_its_table(capsys, files, monkeypatch):

@@ -259,3 +259,35 @@ def test_wins_are_those_of_the_grades_where_these_are_complete():
     gapped = sr.compare(scores_of(cells))
     assert np.abs(gapped.effects.ties - whole.effects.ties).max() <= 1
     assert whole.effects.ties[0] > 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_two_systems_have_one_interval(seed):
+    """The leader's line and the table of the only pair say the same."""
+    rng = np.random.default_rng(seed)
+    cells = rng.normal(size=(2, 30, 3)) + rng.normal(size=(2, 1, 3)) * 0.3 + [[[0.0]], [[0.8]]]
+    cells[rng.random(cells.shape) < 0.2] = np.nan
+    result = sr.compare(scores_of(cells))
+    sign = -1 if result.lead.first == 1 else 1
+    expected = sorted(sign * result.interval[0])
+    assert result.lead.interval.tolist() == pytest.approx(expected, nan_ok=True)
+    assert result.lead.significant == bool(result.significant[0])
+    assert (result.rank_set[1].tolist() == [1, 1]) == bool(result.significant[0])
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.4])
+def test_the_order_of_rows_changes_nothing(gaps):
+    rng = np.random.default_rng(9)
+    cells = rng.normal(size=(5, 25, 4)) + rng.normal(size=(5, 1, 4))
+    cells[rng.random(cells.shape) < gaps] = np.nan
+    scores = scores_of(cells)
+    order = rng.permutation(len(scores.runs))
+    topics = [scores.topics[t] for t in rng.permutation(25)]
+    mixed = scores.select(runs=[scores.runs[r] for r in order], topics=topics)
+    one, other = sr.compare(scores), sr.compare(mixed)
+    rows = [{frozenset((row["a"], row["b"])): row for row in each.rows()} for each in (one, other)]
+    for pair, row in rows[0].items():
+        assert rows[1][pair]["pvalue_adjusted"] == pytest.approx(row["pvalue_adjusted"], rel=1e-6)
+        assert rows[1][pair]["standard_error"] == pytest.approx(row["standard_error"], rel=1e-6)
+    ranks = [dict(zip(each.runs, each.rank_set.tolist(), strict=True)) for each in (one, other)]
+    assert ranks[0] == ranks[1]

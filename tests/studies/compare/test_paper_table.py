@@ -424,12 +424,12 @@ def test_other_widths_are_refused(capsys, track, tmp_path, width):
     assert len(err.splitlines()) == 1
 
 
-@pytest.mark.parametrize("kind", ["intervals", "topics", "heatmap", "differences", "ranks", "asl"])
+@pytest.mark.parametrize("kind", ["intervals", "topics", "differences", "ranks", "asl"])
 @pytest.mark.parametrize("figsize", [None, 3.3, (9.0, 9.0)])
 def test_every_kind_is_drawn_for_one_measure_and_for_several(kind, figsize, tmp_path):
     names = [f"a_reranker_with_a_name_of_sixty_characters_and_the_seed_{i:04}" for i in range(4)]
     table = sr.compare(scores(names), n_samples=200)
-    several = [table] if kind in ("intervals", "topics", "heatmap") else []
+    several = [table] if kind in ("intervals", "topics") else []
     for result in (*several, table["AP"]):
         figure = result.plot(kind=kind, figsize=figsize)
         if isinstance(figsize, tuple):
@@ -464,23 +464,6 @@ def test_differences_by_topic_are_those_of_the_scores():
     np.testing.assert_allclose([bar.get_height() for bar in bars], expected)
     several = sr.compare(scores(), measure="AP", baseline="bm25").plot(kind="topics").axes[0]
     assert sum(len(line.get_xdata()) for line in several.lines if line.get_marker() == "o") == 160
-
-
-def test_discriminative_power_is_asked_for_and_has_one_default(capsys, track):
-    files = (track / "qrels.txt", track / "runs")
-    options = ("-m", "AP", "-m", "RR", "--discriminative-power", "--format", "json")
-    code, out, _ = call(capsys, "compare", *files, *options)
-    assert code == 0
-    found = json.loads(out)
-    assert found["test"] == "randomized-tukey"
-    scored = sr.evaluate(str(track / "runs"), str(track / "qrels.txt"), ["AP", "RR"])
-    for power, row in zip(
-        sr.discriminative_power(scored), found["discriminative_power"], strict=True
-    ):
-        assert (power.measure, power.share) == (row["measure"], row["share"])
-    code, _, err = call(capsys, "compare", *files, *options, "--baseline", "team3-s1")
-    assert code == 2
-    assert "omit --baseline" in err
 
 
 def test_a_notebook_shows_the_table_of_the_paper():

@@ -406,3 +406,17 @@ def test_a_margin_that_no_loss_exceeds_is_refused(tmp_path, margin):
         sr.gate(old, new, margin=margin)
     grades = [written(tmp_path / f"{n}.csv", base * by) for n, by in (("a", 5), ("b", 4.9))]
     assert sr.gate(*grades, margin=margin).verdict == "pass"
+
+
+def test_a_history_keeps_its_judges(tmp_path):
+    old = graded(tmp_path, "old", severe=(-0.1, 0.0), lenient=(0.1, 0.0))
+    new = graded(tmp_path, "new", severe=(-0.1, 0.01), lenient=(0.1, 0.0))
+    how = {"measures": {"grade": 0.03}, "history": tmp_path / "nights"}
+    sr.gate(old, new, **how)
+    sr.gate(old, new, **how)
+    fewer = graded(tmp_path, "fewer", lenient=(0.1, 0.0))
+    with (
+        pytest.warns(sr.SteadyrankWarning, match="left out: severe"),
+        pytest.raises(sr.InputError, match="this history began with different judges"),
+    ):
+        sr.gate(old, fewer, **how)

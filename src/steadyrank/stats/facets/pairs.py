@@ -128,6 +128,8 @@ def judge_tests(levels: Levels, pairs: np.ndarray, *, is_fixed: bool = False) ->
     if is_fixed:
         variance, df = over_topics, df_topics
         own_variance, own_df = variance, df
+    elif len(levels.mu) == 2:  # no other system says anything about judges
+        variance, df = own_variance, own_df
     else:
         added, added_df = _judges_add(levels, pairs, n, np.where(n_shared > 1, noise, 0.0))
         variance = over_topics + added

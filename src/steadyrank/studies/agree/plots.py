@@ -72,7 +72,7 @@ def _draw_sizes(
             style.label(panel, x=along)
         if t % ACROSS == 0:
             style.label(panel, y=pair_name)
-    style.legend(made[0], loc="lower right")
+    style.legend(made[0])
 
 
 def _draw_curve(

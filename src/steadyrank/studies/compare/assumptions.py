@@ -14,7 +14,7 @@ from steadyrank.present.view import Assumption, Finding, weakest
 from steadyrank.stats.facets.pairs import CARRIED, CARRY_LITTLE, FEWEST_JUDGES, MORE_JUDGES
 from steadyrank.stats.run_means import SAME_MEAN
 from steadyrank.studies.compare.result import CompareResult
-from steadyrank.words import listed, number_word
+from steadyrank.words import number_word, some
 
 ANOTHER_LEADS, NOTHING_KNOWN, UNSEEN_SPREAD, LEAST = 1.5, 3.0, 1.2, 0.5
 """Weights: another row would lead; nothing is known about others; the leader's spread is not; what
@@ -37,7 +37,7 @@ def _judges(results: Sequence[CompareResult]) -> Assumption | None:
         text = f"Whether other judges agree with {names[0]} is unknown: {MORE_JUDGES}."
     elif result.judges_fixed:
         few = f": {FEWEST_JUDGES} or more count as a sample" if n < FEWEST_JUDGES else ""
-        text = f"The verdict is about these {number_word(n)} judges: {listed(names)}{few}."
+        text = f"The verdict is about these {number_word(n)} judges, {some(names, 3)}{few}."
     else:
         text = f"The {n} judges are a sample"
         if not math.isnan(ratio):

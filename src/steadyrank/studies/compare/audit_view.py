@@ -1,69 +1,19 @@
-"""How `--audit` and `--discriminative-power` are shown: tests and measures on these scores."""
+"""How `--audit` is shown: which tests, and which family of tests, hold their level."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from steadyrank.present.json import json_pieces, picked
+from steadyrank.present.json import json_pieces
 from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, Finding, Row, TableSpec, View
 from steadyrank.stats.pairs.family_audit import FalseClaims
 from steadyrank.studies.compare.audit import AuditResult
-from steadyrank.studies.compare.power import DiscriminativePower
-from steadyrank.studies.compare.result import CORRECTIONS, SIMULTANEOUS, TESTS, CompareResult
+from steadyrank.studies.compare.result import CORRECTIONS, CompareResult
 from steadyrank.studies.compare.view import VIEW
-from steadyrank.words import counted, number_word
-
-
-def _power_findings(powers: Sequence[DiscriminativePower]) -> list[Finding]:
-    best = max(powers, key=lambda power: power.share)
-    most = f", most of {number_word(len(powers))} measures" if len(powers) > 1 else ""
-    pairs = counted(len(best.pvalues), "pair", form=",")
-    text = f"{best.measure} separates {best.share:.1%} of {pairs}{most}."
-    return [Finding("power.most", text, {"measure": best.measure, "share": best.share})]
-
-
-def _power_caption(powers: Sequence[DiscriminativePower]) -> str:
-    test = powers[0].test
-    how = "simultaneous for all pairs of a measure" if test in SIMULTANEOUS else "uncorrected"
-    return (
-        f"Discriminative power: pairs with p <= {powers[0].alpha:g} by the {TESTS[test]}, {how}; "
-        "above the difference needed, every pair was significant."
-    )
-
-
-POWER = View(
-    findings=_power_findings,
-    tables=(
-        TableSpec(
-            id="powers",
-            rows=lambda powers: [
-                {
-                    "measure": power.measure,
-                    "significant pairs": power.share,
-                    "difference needed": power.needed_difference,
-                }
-                for power in sorted(powers, key=lambda power: -power.share)
-            ],
-            columns=(
-                Col("measure", form="name"),
-                Col("significant pairs", form="percent"),
-                Col("difference needed"),
-            ),
-            caption=_power_caption,
-        ),
-    ),
-    fields=lambda powers: {
-        **picked(powers[0], "test alpha"),
-        "discriminative_power": [
-            picked(power, "measure share needed_difference pvalues seed") for power in powers
-        ],
-    },
-)
-"""`--discriminative-power`: measures by how many pairs differ significantly by them."""
 
 OBSERVED_POWER = (
     "The power is observed power: it resamples the topics that the differences were estimated "
@@ -109,6 +59,15 @@ def _ready_cell(title: str, row: Row) -> Cell:
     return Cell(row[title])
 
 
+def _family_fields(result: AuditResult) -> dict[str, Any]:
+    """The family's claims where all runs are equal, by their promised names, and all truths."""
+    equal = result.family.all_equal
+    named = (
+        {} if equal is None else {"any_claim": equal.share, "n_experiments": equal.n_experiments}
+    )
+    return {**asdict(result.family), **named}
+
+
 AUDIT = View(
     findings=lambda result: list(_audit_findings(result)),
     tables=(
@@ -128,7 +87,7 @@ AUDIT = View(
     ),
     fields=lambda result: {
         **asdict(result),
-        "audit": asdict(result) | asdict(result.family),
+        "audit": asdict(result) | asdict(result.family) | {"family": _family_fields(result)},
         "notes": [OBSERVED_POWER],
     },
 )

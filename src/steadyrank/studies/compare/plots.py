@@ -1,8 +1,7 @@
 """What `compare` found, drawn: who beats whom, how surely, by how much.
 
 All runs against one, with intervals and topic by topic; p-values against differences, sorted
-p-values (the curves of Sakai, SIGIR 2006), all pairs as a heat map, rank intervals; which tests
-hold their level.
+p-values (the curves of Sakai, SIGIR 2006), rank intervals; which tests hold their level.
 """
 
 from __future__ import annotations
@@ -10,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from steadyrank.data.scores import position
-from steadyrank.errors import InputError, check_choice
+from steadyrank.errors import InputError
 from steadyrank.present import plot_style as style
 from steadyrank.present.cells import signed_interval
 from steadyrank.present.figures import Plot
@@ -36,11 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from steadyrank.studies.compare.audit import AuditResult
-    from steadyrank.studies.compare.power import DiscriminativePower
     from steadyrank.studies.compare.result import CompareResult
-
-LEVELS = (0.0, 0.001, 0.01, 0.05, 0.1, 1.0)
-"""Between which p-values of a heat map share a colour."""
 
 FEW_POINTS = 400
 """Sorted p-values that are drawn as points too."""
@@ -200,9 +195,9 @@ def draw_differences(result: CompareResult, ax: Axes) -> None:
 def _corrected(result: CompareResult) -> str:
     names = {
         "bh": "Benjamini-Hochberg",
+        "maxt": "max-t",
         "holm": "Holm",
         "bonferroni": "Bonferroni",
-        "maxt": "max-t",
     }
     correction = names.get(result.correction)
     return f"{result.test} test, {correction}" if correction else f"{result.test} test"
@@ -218,35 +213,12 @@ def draw_asl(result: CompareResult, ax: Axes) -> None:
     order = np.argsort(-np.nan_to_num(result.pvalue, nan=1.0), kind="stable")
     texts = [f"{_pair_text(result, p)} ({result.pvalue[p]:.3g} uncorrected)" for p in order]
     words = f"{result.measure}, {result.test} test"
-    looks = _descending(ax, result.pvalue[order], words, texts)
-    if result.correction != "none":
-        adjusted = -np.sort(-result.pvalue_adjusted)
-        ax.plot(
-            np.arange(1, len(adjusted) + 1),
-            adjusted,
-            linewidth=1.2,
-            linestyle="--",
-            color=looks["color"],
-            label=f"corrected ({result.correction})",
-        )
-    _finish_asl(ax, result.alpha)
-
-
-def draw_power(result: DiscriminativePower, ax: Axes) -> None:
-    """Sorted p-values of all pairs by one measure: the lower, the more pairs differ."""
-    words = f"{result.measure}: {result.share:.1%} of the pairs"
-    _descending(ax, result.pvalues, words, None)
-    _finish_asl(ax, None)
-
-
-def _descending(
-    ax: Axes, values: np.ndarray, words: str, texts: list[str] | None
-) -> dict[str, Any]:
     looks = style.look(len([line for line in ax.lines if line.get_linestyle() == "-"]))
-    few = texts is not None and len(values) <= FEW_POINTS
+    few = len(order) <= FEW_POINTS
+    places = np.arange(1, len(order) + 1)
     (line,) = ax.plot(
-        np.arange(1, len(values) + 1),
-        values,
+        places,
+        result.pvalue[order],
         linewidth=1.2,
         markersize=3,
         label=words,
@@ -254,65 +226,18 @@ def _descending(
         color=looks["color"],
         marker=looks["marker"] if few else "",
     )
-    tell(line, texts if texts is not None and few else [words])
-    return looks
-
-
-def _finish_asl(ax: Axes, alpha: float | None) -> None:
-    if alpha is not None:
-        ax.axhline(alpha, color=style.QUIET, linewidth=1.0, linestyle=":", label=f"alpha {alpha:g}")
+    tell(line, texts if few else [words])
+    if result.correction != "none":
+        adjusted = -np.sort(-result.pvalue_adjusted)
+        dashed = {"linewidth": 1.2, "linestyle": "--", "color": looks["color"]}
+        ax.plot(places, adjusted, label=f"corrected ({result.correction})", **dashed)
+    level = f"alpha {result.alpha:g}"
+    if level not in [line.get_label() for line in ax.lines]:
+        ax.axhline(result.alpha, color=style.QUIET, linewidth=1.0, linestyle=":", label=level)
     style.pvalue_axis(ax)
     ax.set_xlim(left=0)
     style.label(ax, x="pairs of runs, largest p first", y="achieved significance level (p)")
     style.legend(ax)
-
-
-def draw_pairs(
-    result: CompareResult, ax: Axes, *, value: Literal["pvalue", "difference"] = "pvalue"
-) -> None:
-    """All pairs as a heat map of p-values, or of differences; runs from the best down."""
-    check_choice("value", value, ("pvalue", "difference"))
-    cells, texts, rows, columns = _cells(result, value)
-    n_rows, n_columns = cells.shape
-    high = float(np.nanmax(cells, initial=0.0)) or 1.0
-    bar, looks = f"difference of mean {result.measure}", dict[str, Any]()
-    if value == "pvalue":
-        from matplotlib.colors import BoundaryNorm
-
-        high, bar = 1.0, f"p by {result.measure} ({_corrected(result)})"
-        looks = {"colours": "cividis_r", "norm": BoundaryNorm(LEVELS, 12), "ticks": LEVELS}
-        looks |= {"spacing": "uniform", "format": "{x:g}"}
-    style.heat(ax, cells, low=0.0, high=high, texts=texts, bar=bar, **looks)
-    style.name_rows(ax, rows, in_panel=True)
-    style.name_columns(ax, columns)
-    ax.set_xlim(-0.5, n_columns - 0.5)
-    ax.set_ylim(n_rows - 0.5, -0.5)
-    style.label(ax, x="the better run" if result.baseline is None else "the baseline")
-
-
-def _cells(result: CompareResult, value: str) -> tuple[np.ndarray, list[str], list[str], list[str]]:
-    """The values [worse run, better run], their texts, and the names of rows and columns."""
-    order = best_first(result.mean)
-    rank = np.argsort(order)
-    first, second = rank[result.pairs].T
-    if result.baseline is None:
-        first, second = np.maximum(first, second), np.minimum(first, second)
-    n = len(order)
-    values = np.full((n, n), np.nan)
-    values[first, second] = (
-        result.pvalue_adjusted if value == "pvalue" else np.abs(result.difference)
-    )
-    texts = np.full((n, n), "", object)
-    texts[first, second] = [_pair_text(result, p) for p in range(len(result.pairs))]
-    rows, columns = np.unique(first), np.unique(second)
-    used = np.ix_(rows, columns)
-    names = [result.runs[r] for r in order]
-    return (
-        values[used],
-        texts[used].ravel().tolist(),
-        [names[i] for i in rows],
-        [names[i] for i in columns],
-    )
 
 
 def draw_ranks(result: CompareResult, ax: Axes, *, top: int | None = None) -> None:
@@ -370,15 +295,6 @@ def _topics_size(result: CompareResult) -> tuple[float, float]:
     return (6.4, 3.6) if len(result.runs) == 2 else _rows_size(result)
 
 
-def _pairs_size(result: CompareResult) -> tuple[float, float]:
-    n = min(len(result.runs), style.MOST_NAMES)
-    columns = n if result.baseline is None else 1
-    # Names stand at the left and, upright, below: long ones take room from the cells.
-    longest = min(style.LONGEST_NAME, max(map(len, result.runs)))
-    names = 0.07 * max(0, longest - 12)
-    return 3.4 + 0.17 * columns + names, max(3.2, 2.0 + 0.17 * n) + names
-
-
 def _best(result: CompareResult) -> str:
     return result.runs[int(np.nanargmax(result.mean))]
 
@@ -419,12 +335,6 @@ PLOTS = {
             "The p-values of {n_pairs:,} pairs of runs by {measure} from the largest down, with "
             "and without correction, and the level {alpha:g}.",
         ),
-        "heatmap": Plot(
-            draw_pairs,
-            _pairs_size,
-            "Heat map of {n_pairs:,} pairs of runs by {measure}, best runs first, shaded by "
-            "p-value or difference.",
-        ),
         "ranks": Plot(
             draw_ranks,
             _rows_size,
@@ -437,14 +347,6 @@ PLOTS = {
         "segments": Plot(
             draw_segments, segments_size, segments_words, style.height_of_rows(segments_size)
         ),
-    },
-    "DiscriminativePower": {
-        "asl": Plot(
-            draw_power,
-            style.fixed(6.0, 4.2),
-            "The p-values of {n_pvalues:,} pairs of runs by {measure} from the largest down; "
-            "{share:.0%} of the pairs differ significantly.",
-        )
     },
     "AuditResult": {
         "rates": Plot(
@@ -459,5 +361,5 @@ PLOTS = {
 
 PLOTS["CompareTable"] = {
     kind: table_plot(PLOTS["CompareResult"][kind], kind)
-    for kind in ("intervals", "topics", "heatmap", "segments")
+    for kind in ("intervals", "topics", "segments")
 }

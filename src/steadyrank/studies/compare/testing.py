@@ -413,7 +413,6 @@ def _judge_figures(one: Tested) -> dict[str, Any]:
     judged = one.judged
     if judged is None:
         return {"judges": one.judges, "judges_fixed": bool(one.judges)}
-    shared = judged.tests.n_judges
     lacking = judged.levels.additive.used & ~judged.levels.kept
     return {
         "judges": judged.judges,
@@ -428,7 +427,7 @@ def _judge_figures(one: Tested) -> dict[str, Any]:
             one.rows[row]: [judged.judges[place] for place in np.flatnonzero(lacking[row])]
             for row in np.flatnonzero(lacking.any(axis=1)).tolist()
         },
-        "n_judges": shared,
+        "n_judges": judged.tests.n_judges,
     }
 
 

@@ -72,7 +72,7 @@ def recorded(folder: PathLike, pair: Pair, result: GateResult) -> Iterator[GateH
         gates = _read_lines(place / LINES)
         is_new = not gates or not (place / FIRST).exists()
         first = _first_baseline(pair) if is_new else scores_in_order(read_scores(place / FIRST))
-        _check_first(first, pair.scores, place)
+        _check_first(first, pair, place)
         level = spent_level(result.alpha, len(gates) + 1)
         gates.append(_line(first, pair, result, level))
         yield GateHistory(folder=str(place), gates=tuple(gates))
@@ -83,7 +83,9 @@ def recorded(folder: PathLike, pair: Pair, result: GateResult) -> Iterator[GateH
 
 def _first_baseline(pair: Pair) -> Scores:
     """All runs of the baseline."""
-    return replace(pair.sides[0], run_info={}, meta={"judgments": _judgments(pair.scores)})
+    meta: dict[str, Any] = {"judgments": _judgments(pair.scores)}
+    meta |= {"judges": list(pair.judges)} if pair.judges else {}
+    return replace(pair.sides[0], run_info={}, meta=meta)
 
 
 def _judgments(scores: Scores) -> str | None:
@@ -93,11 +95,13 @@ def _judgments(scores: Scores) -> str | None:
     return None if digest is None else str(digest)
 
 
-def _check_first(first: Scores, scores: Scores, folder: Path) -> None:
-    before, now = first.meta.get("judgments"), _judgments(scores)
+def _check_first(first: Scores, pair: Pair, folder: Path) -> None:
+    before, now = first.meta.get("judgments"), _judgments(pair.scores)
     changed = before is not None and now is not None and before != now
-    if changed or first.topics != scores.topics:
-        what = "judgments" if changed else "topics"
+    # Of other judges, a level would be taken for a drift.
+    by_others = tuple(first.meta.get("judges", pair.judges)) != pair.judges
+    if changed or by_others or first.topics != pair.scores.topics:
+        what = "judgments" if changed else "judges" if by_others else "topics"
         raise InputError(
             f"{folder}: this history began with different {what}: name another folder to start "
             "a new one"

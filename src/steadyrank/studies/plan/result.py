@@ -274,6 +274,8 @@ class PlanResult(Framed):
         if known is None:
             key = "expected_width" if against == "width" else "smallest_difference"
             known = max(getattr(row, key) for row in self.plans)
+            if math.isinf(known):  # too few topics for the corrected test
+                known = max(row.difference_variance for row in self.plans) ** 0.5
         return [known * factor for factor in np.linspace(0.25, 2.0, 71)]
 
     def rows(self) -> list[dict[str, Any]]:

@@ -357,6 +357,8 @@ def _differences(demands: Demands, scores: Scores, row: MeasurePlan) -> list[Dif
     """Topics for the difference between the first two runs, and for round ones around a pilot's."""
     first = [_of_first_two(demands, scores, row.measure)] if demands.paired else []
     smallest = row.smallest_difference
+    if math.isinf(smallest):  # too few topics for the corrected test: the scale of differences
+        smallest = math.sqrt(row.difference_variance)
     decade = 10.0 ** math.floor(math.log10(smallest))
     rounded = [step * decade * factor for factor in (0.1, 1.0, 10.0) for step in STEPS]
     low, high = (smallest * factor for factor in AROUND)

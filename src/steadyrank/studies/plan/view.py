@@ -11,6 +11,7 @@ from steadyrank.present.json import picked
 from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
 from steadyrank.stats.planning.demands import Demands
+from steadyrank.stats.planning.design import FEWEST_CORRECTED
 from steadyrank.stats.planning.variance import ASSURANCE, STEADY_PILOT
 from steadyrank.studies.plan.result import MeasurePlan, PlanResult
 from steadyrank.words import counted, level_words, size
@@ -104,7 +105,9 @@ def _detected(result: PlanResult, plan: MeasurePlan) -> Finding:
     text = f"{topics} make intervals of {of} differences {plan.expected_width:.3g} wide."
     if demands.method != "interval":
         text = f"{topics} detect a difference of {smallest} in {of} with {_rates(demands)}."
-    if not math.isnan(plan.power):
+    if math.isinf(plan.smallest_difference):
+        text = f"{topics} detect nothing: below {FEWEST_CORRECTED} topics no difference is claimed."
+    elif not math.isnan(plan.power):
         gap = f"a difference of {demands.minimum_difference:g} in {of} with power {plan.power:.2f}"
         text = f"{topics} detect {gap}, and one of {smallest} with {1 - demands.beta:g}."
     keys = "measure topics power power_interval smallest_difference expected_width"

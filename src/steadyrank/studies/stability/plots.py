@@ -11,6 +11,7 @@ from steadyrank.present.plot_style import (
     COLOURS,
     QUIET,
     fixed,
+    height_of_rows,
     label,
     legend,
     legend_above,
@@ -142,6 +143,8 @@ PLOTS = {
         "e_rho2": Plot(lambda r, ax: _draw_coefficient(r, ax, "e_rho2"), fixed(5.6, 4.0), WORDS),
         "phi": Plot(lambda r, ax: _draw_coefficient(r, ax, "phi"), fixed(5.6, 4.0), WORDS),
     },
-    "StabilityTable": {"coefficients": Plot(draw_table, _table_size, _table_words)},
+    "StabilityTable": {
+        "coefficients": Plot(draw_table, _table_size, _table_words, height_of_rows(_table_size))
+    },
     "FacetsResult": {"shares": Plot(draw_shares, fixed(6.4, 1.9), SHARES_WORDS)},
 }

@@ -1,0 +1,45 @@
+"""Figures of several measures: the labels of their panels do not overlap, however narrow."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+import steadyrank as sr
+from steadyrank.studies.stability.study import StabilityTable
+
+MEASURES = ("nDCG(gains=(0,1,3))@10", "AP(rel=2)", "ERR(max_rel=4)@20")
+
+
+@pytest.fixture(scope="module")
+def results():
+    rng = np.random.default_rng(3)
+    values = 0.3 + 0.03 * np.arange(6)[:, None] + 0.2 * rng.standard_normal((3, 6, 30))
+    names = [f"run_of_some_system_{k}" for k in range(6)]
+    scores = sr.Scores(measures=MEASURES, runs=names, topics=range(30), values=values)
+    several = tuple(sr.stability(scores, measure=measure) for measure in MEASURES)
+    return {"compare": sr.compare(scores), "stability": StabilityTable(results=several)}
+
+
+@pytest.mark.filterwarnings("ignore::steadyrank.SteadyrankWarning")
+@pytest.mark.parametrize("width", [None, 5.0, 3.3])
+@pytest.mark.parametrize("study", ["compare", "stability"])
+def test_labels_of_panels_do_not_overlap(results, study, width):
+    figure = sr.plot(results[study], figsize=width)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    renderer = canvas.get_renderer()
+    labels = [
+        axis.label.get_window_extent(renderer)
+        for ax in figure.axes
+        for axis in (ax.xaxis, ax.yaxis)
+        if axis.label.get_text()
+    ]
+    assert labels
+    for one, other in itertools.combinations(labels, 2):
+        assert not one.overlaps(other)
+    width, height = figure.get_size_inches() * figure.dpi
+    assert all(label.y0 > -2.0 and label.y1 < height + 2.0 for label in labels)
