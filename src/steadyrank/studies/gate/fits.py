@@ -96,9 +96,9 @@ class Part:
     @property
     def moves(self) -> bool:
         """Whether grades of unjudged documents change any difference."""
-        return not (
-            self.lowest is None or np.array_equal(self.lowest, self.highest, equal_nan=True)
-        )
+        if self.lowest is None or self.highest is None:
+            return False
+        return not np.array_equal(self.lowest, self.highest, equal_nan=True)
 
     def at(self, share: float) -> np.ndarray:
         """Differences at this share between the lowest (0) and the highest (1) completion.
