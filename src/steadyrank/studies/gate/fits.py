@@ -1,6 +1,6 @@
 """What the rows of a gate are computed from: the topics of a measure, or of one segment, fitted.
 
-Four ways lead from scores to limits: paired differences with Student's law and Hall's correction;
+Four ways lead from scores to limits: paired differences with Student's law corrected for skewness;
 the same with one more topic that broke; the mixed model where a side has several runs; and bets,
 whose limits hold at every look.
 
