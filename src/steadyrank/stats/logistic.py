@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from steadyrank.measures.holes.lists import CellEntries, Lists
+
 RIDGE = 0.1
 """Prior precision of coefficients, which keeps them finite where grades are separable."""
+
+FEWEST_KNOWN = 10
+"""Judged documents, relevant and not, that the law of the rank requires of either kind."""
 
 
 def fit_logistic(
@@ -28,3 +33,31 @@ def fit_logistic(
     covariance = bread @ (sums.T @ sums + penalty) @ bread
     values, vectors = np.linalg.eigh((covariance + covariance.T) / 2.0)
     return beta, vectors * np.sqrt(np.maximum(values, 0.0))
+
+
+def rank_law(lists: Lists, top_grade: int) -> np.ndarray | None:
+    """[hole, grade from 1 on]: the chance to reach a grade, by the best rank in both rankings."""
+    grades, topic = lists.qrels.grades, np.repeat(np.arange(lists.n_topics), lists.qrels.sizes)
+    best = _best_ranks(lists.judged, len(grades))
+    seen = best <= lists.depth
+    x, grades, topic = _features(best[seen]), np.maximum(grades[seen], 0), topic[seen]
+    n_relevant = int((grades > 0).sum())
+    if min(n_relevant, len(grades) - n_relevant) < FEWEST_KNOWN:
+        return None
+    holes = _features(_best_ranks(lists.open, lists.n_open))
+    reach = np.ones((lists.n_open, top_grade))
+    for grade in range(1, top_grade + 1):
+        below = grades >= grade - 1
+        beta, _ = fit_logistic(x[below], grades[below] >= grade, topic[below])
+        reach[:, grade - 1 :] *= (1.0 / (1.0 + np.exp(-holes @ beta)))[:, None]
+    return reach
+
+
+def _best_ranks(entries: CellEntries, n: int) -> np.ndarray:
+    best = np.full(n, np.iinfo(np.int64).max)
+    np.minimum.at(best, entries.rows, entries.ranks.astype(np.int64))
+    return best
+
+
+def _features(ranks: np.ndarray) -> np.ndarray:
+    return np.stack([np.ones(len(ranks)), np.log(ranks)], axis=1)

@@ -90,7 +90,8 @@ def test_counts_without_the_statistics_between_are_the_same_bytes():
     scores[-1], scores[-2] = scores[0], scores[1] + 0.25
     pairs = all_pairs(9)
     observed = max_t_module._of_scores(scores, pairs, None, careful=True)
-    walk, _, better = max_t_module._walk(observed, pairs, {"n_samples": 150})
+    walk = max_t_module._walk(observed, pairs, {"n_samples": 150})
+    better = walk.ordered
     centred = (scores - scores.mean(axis=1, keepdims=True)).T
 
     def values_between(sums, values):

@@ -15,7 +15,7 @@ from scipy import special
 
 from steadyrank.stats.inputs import checked
 from steadyrank.stats.pairs.result import TOO_FEW, ZERO_VARIANCE
-from steadyrank.stats.pairs.tests import differences, moments
+from steadyrank.stats.pairs.tests import differences, moments, topics_won
 
 READINGS = (("negligible", 0.0), ("small", 0.2), ("medium", 0.5), ("large", 0.8))
 """Cohen's words, each with the smallest absolute effect that it names."""
@@ -77,7 +77,7 @@ def effect_sizes(
     if weights is not None:
         mean, sd = _weighted_moments(matrix, chosen, weights)
     effect = _standardised(mean, sd, flag)
-    won = _wins(matrix, chosen)
+    won = topics_won(matrix, chosen)
     correction = hedges_correction(np.maximum(n - 1, 1))
     finite = np.where(np.isinf(effect), 0.0, effect)
     return EffectSizes(
@@ -100,8 +100,6 @@ def read_effect(effect: ArrayLike) -> np.ndarray:
     """Cohen's words for standardised differences, whatever their sign; "" for NaN.
 
     Conventions of psychology: do not take them as a verdict on what users notice.
-
-    Reference: Cohen 1988, doi:10.4324/9780203771587.
 
     >>> read_effect([-0.9, 0.1, 0.2]).tolist()
     ['large', 'negligible', 'small']
@@ -150,19 +148,6 @@ def _standardised(mean: np.ndarray, sd: np.ndarray, flag: np.ndarray) -> np.ndar
     constant = flag == ZERO_VARIANCE
     effect[constant] = np.copysign(np.inf, mean[constant])
     return effect
-
-
-def _wins(matrix: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Topics that the first run of each pair wins, ties and loses, [pair, 3].
-
-    Scores tie when they agree to 1e-12 of the largest, as in the sign test.
-    """
-    counts = np.empty((len(pairs), 3), np.int64)
-    for part, z, tolerance in differences(matrix, pairs):
-        tiny = tolerance[:, None]
-        signs = (z > tiny, np.abs(z) <= tiny, z < -tiny)
-        counts[part] = np.stack([sign.sum(axis=1) for sign in signs], axis=1)
-    return counts
 
 
 def _cliffs_deltas(matrix: np.ndarray, pairs: np.ndarray) -> np.ndarray:

@@ -74,8 +74,9 @@ PAIRS_AT_ONCE = 1 << 14
 FEWEST_SHARED = 5
 """Topics that a pair must share: four have only 16 sign patterns, too few for .05."""
 
-USUAL, FEWEST_DRAWN, WORK = 10_000, 500, 5 * 10**9
-"""Patterns that are drawn unless asked otherwise, the fewest, and statistics to compute at most."""
+USUAL, FEWEST_DRAWN, WORK, SIGNS = 10_000, 500, 5 * 10**9, 5 * 10**8
+"""Patterns that are drawn unless asked otherwise, the fewest, and at most how many statistics to
+compute and signs to draw."""
 
 ALWAYS_ENUMERATED = 16
 """Topics up to which all sign patterns are taken, however few samples are asked for."""
@@ -143,20 +144,17 @@ def max_t(
 ) -> MaxT:
     """Adjusted p-values of paired t tests by the largest studentized statistic of the family.
 
-    Every pair's differences are centred, the signs of whole topics are flipped (one sign per topic
-    for all pairs), and t is computed again, numerator and standard error; the largest over the
-    family is what an observed corrected t has to exceed (with `careful=False` Student's t, which
-    claims too much where differences are skewed). Hypotheses are one-sided, "a is not better than
-    b" for every ordered pair, so that a rejection states the direction. Stepdown: once a hypothesis
-    is rejected, the largest is taken over the others. With p = (1 + count) / (1 + patterns), the
-    chance of any false claim tends to `alpha` or less as topics grow; docs/levels.md has what it
-    was on real scores.
+    Every pair's differences are centred, the signs of whole topics are flipped, and t is computed
+    again, numerator and standard error; the largest over the family is what an observed corrected t
+    has to exceed (with `careful=False` Student's t, which claims too much where differences are
+    skewed). Hypotheses are one-sided, "a is not better than b" for every ordered pair, so that a
+    rejection states the direction. With p = (1 + count) / (1 + patterns), the chance of any false
+    claim tends to `alpha` or less as topics grow; docs/levels.md has what it was on real scores.
 
-    `pairs` [pair, 2] are the family, and `alpha` the error rate of all of it, for limits.
-    `floor` is what `variance_floor` adds to the variance of each pair's differences; by default
-    that of all pairs of the runs. `n_samples` (10,000) sign patterns are drawn, each of which
-    counts with its negative; all 2^n are enumerated where half of them are no more, and up to 16
-    topics in any case. Families of more than 500,000 pairs have fewer, `patterns_of`.
+    `pairs` are the family, and `alpha` the error rate of all of it, for limits. `floor` is what
+    `variance_floor` adds to the variance of each pair's differences; by default that of all pairs
+    of the runs. `n_samples` (10,000) sign patterns are drawn, each of which counts with its
+    negative, or all there are enumerated, as `patterns_of` says.
 
     Where cells are missing, pairs differ in their degrees of freedom; their t are compared by
     the normal quantiles of the same tail probability, since otherwise the pair with the fewest
@@ -168,11 +166,7 @@ def max_t(
     [0.94, 0.0, 0.0]
     """
     scores, pairs = checked(scores, pairs)
-    check_flips(flips)
-    observed = _of_scores(scores, pairs, floor, careful=careful)
-    if len(scores) == 2 and careful:
-        return _one_pair(observed, pairs, leads, flips.get("alpha", 0.05))
-    return _decide(observed, pairs, leads, flips)
+    return _decide(_of_scores(scores, pairs, floor, careful=careful), pairs, leads, flips, careful)
 
 
 def floor_of(scores: np.ndarray) -> float:
@@ -215,25 +209,14 @@ def unit_max_t(
     are the statistics of `max_t`. Few units have few sign patterns: with five types of datasets no
     p-value is below 1/33.
 
-    Parameters
-    ----------
-    units, pairs
-        What was drawn, of complete scores, and the family [pair, 2].
-    careful, floor, leads, flips
-        As in `max_t`; the floor is of variances of the mean differences, times the number of draws.
-    is_centred
-        Whether differences are centred first, as in `max_t`. Not for clusters that are few and
-        unequal: residuals about an estimated mean are too small then. With 10 clusters of 1 to 11
-        topics, five equal runs were told apart in .05 of the trials at level .05, and in .10 with
-        centred differences.
-    estimate
-        Mean differences and their standard errors, where they are not those of the units.
-    df
-        Degrees of freedom of the errors of the estimate, which is of all pairs.
-    places
-        Which sign of a pattern each unit has; its own by default.
+    Scores are complete, and the `floor` is of variances of the mean differences, times the number
+    of draws. Differences are not centred first (`is_centred`) for clusters that are few and
+    unequal: residuals about an estimated mean are too small then. With 10 clusters of 1 to 11
+    topics, five equal runs were told apart in .05 of the trials at level .05, and in .10 with
+    centred differences. `estimate` are mean differences of all pairs and their standard errors,
+    with `df` degrees of freedom, where they are not those of the units; `places` say which sign of
+    a pattern each unit has, its own by default.
     """
-    check_flips(flips)
     pairs, value = np.ascontiguousarray(pairs), units.value
     if min(units.sizes) < 2:
         raise InputError("resampling requires at least two units, got one")
@@ -262,9 +245,7 @@ def unit_max_t(
         n_runs=len(value),
         n_signs=units.sums.shape[1],
     )
-    if len(value) == 2 and careful:
-        return _one_pair(observed, pairs, leads, flips.get("alpha", 0.05))
-    return _decide(observed, pairs, leads, flips)
+    return _decide(observed, pairs, leads, flips, careful)
 
 
 def _one_pair(observed: Observed, pairs: np.ndarray, leads: Leads, alpha: float) -> MaxT:
@@ -294,12 +275,6 @@ def max_t_level(n: np.ndarray, critical: np.ndarray, alpha: float) -> float:
         return 0.0
     level = float(2.0 * stdtr(n[usable][0] - 1.0, -critical[usable][0]))
     return level if level < 1.0 else alpha  # no two runs differ at all: nothing to correct
-
-
-def check_flips(flips: Flips) -> None:
-    """A level between 0 and 1, and at least one sample."""
-    check_samples(flips.get("n_samples", USUAL))
-    check_open_unit("alpha", flips.get("alpha", 0.05))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -396,10 +371,16 @@ def _corrected(
     }
 
 
-def _decide(observed: Observed, pairs: np.ndarray, leads: Leads, flips: Flips) -> MaxT:
+def _decide(
+    observed: Observed, pairs: np.ndarray, leads: Leads, flips: Flips, careful: bool
+) -> MaxT:
     """Hold each observed statistic against the largest of it and those below, in all patterns."""
-    alpha, n_pairs = flips.get("alpha", 0.05), len(pairs)
-    walk, place, ordered = _walk(observed, pairs, flips)
+    check_samples(flips.get("n_samples", USUAL))
+    alpha, n_pairs = check_open_unit("alpha", flips.get("alpha", 0.05)), len(pairs)
+    if observed.n_runs == 2 and careful:
+        return _one_pair(observed, pairs, leads, alpha)
+    walk = _walk(observed, pairs, flips)
+    place, ordered = walk.place, walk.ordered
     turned = observed.difference[place] < 0.0
     families = _families(ordered, observed.n_runs)
     taken = walk.count(families.members, families.starts)
@@ -414,10 +395,8 @@ def _decide(observed: Observed, pairs: np.ndarray, leads: Leads, flips: Flips) -
         pvalue=pvalue,
         own=own,
         critical=critical,
-        width=observed.widths(_step_criticals(observed, critical, at_step, place, pvalue <= alpha)),
-        lead_width=np.array(
-            [_lead_width(observed, pairs, ordered, place, walk, lead) for lead in leads]
-        ).reshape(-1, 2),
+        width=observed.widths(walk.step_criticals(critical, at_step, pvalue <= alpha)),
+        lead_width=np.array([walk.lead_width(lead) for lead in leads]).reshape(-1, 2),
         n_patterns=taken.n_patterns,
         exact=taken.exact,
     )
@@ -430,67 +409,29 @@ def max_t_pvalues(
     observed = _of_scores(scores, pairs, None, careful=careful)
     if len(scores) == 2 and careful:
         return _one_pair(observed, pairs, (), flips.get("alpha", 0.05)).pvalue
-    walk, place, _ = _walk(observed, pairs, flips)
-    starts = np.array([0, len(place)])
-    pvalue = np.ones(len(pairs))
-    pvalue[place] = _stepped(walk.count(np.arange(len(place)), starts).pvalue, starts)
+    walk = _walk(observed, pairs, flips)
+    n_tested, pvalue = len(walk.place), np.ones(len(pairs))
+    starts = np.array([0, n_tested])
+    pvalue[walk.place] = _stepped(walk.count(np.arange(n_tested), starts).pvalue, starts)
     return pvalue
 
 
-def _walk(
-    observed: Observed, pairs: np.ndarray, flips: Flips
-) -> tuple[_Walk, np.ndarray, np.ndarray]:
-    """A walk through the tested pairs from the largest statistic down, which these are, and the
-    pairs themselves, the better run first."""
+def _walk(observed: Observed, pairs: np.ndarray, flips: Flips) -> _Walk:
     scaled = np.where(observed.tested, observed.scaled(observed.size), np.nan)
     tested = np.flatnonzero(~np.isnan(scaled))
     place = tested[np.argsort(-scaled[tested], kind="stable")]
     turned = observed.difference[place] < 0.0
     ordered = np.where(turned[:, None], pairs[place][:, ::-1], pairs[place])
-    walk = _Walk(
+    return _Walk(
+        family=observed,
+        pairs=pairs,
+        place=place,
+        ordered=ordered,
         statistics=observed.flipped(np.ascontiguousarray(ordered), place),
         # A flip that ties with what was observed counts, whatever rounding makes of it.
         observed=scaled[place] * (1.0 - CONSTANT),
-        n_signs=observed.n_signs,
-        n_pairs=len(pairs),
         flips=flips,
     )
-    return walk, place, ordered
-
-
-def _step_criticals(
-    observed: Observed,
-    critical: np.ndarray,
-    at_step: np.ndarray,
-    place: np.ndarray,
-    is_claimed: np.ndarray,
-) -> np.ndarray:
-    """[pair, 2]: critical t of the first step; towards 0 of a claimed pair that of its step."""
-    sides = np.stack([critical, critical], axis=1)
-    for limit in np.unique(at_step):
-        pairs = place[at_step == limit]
-        pairs = pairs[is_claimed[pairs]]
-        sides[pairs, np.where(observed.difference[pairs] < 0.0, 1, 0)] = observed.to_t(limit)[pairs]
-    return sides
-
-
-def _lead_width(
-    observed: Observed,
-    pairs: np.ndarray,
-    ordered: np.ndarray,
-    place: np.ndarray,
-    walk: _Walk,
-    lead: tuple[int, int],
-) -> np.ndarray:
-    """Of the pair `lead`, down and up from its first run's lead, in the second's own family."""
-    members = np.flatnonzero((ordered == lead[1]).any(axis=1))
-    (pair,) = np.flatnonzero((np.sort(pairs, axis=1) == sorted(lead)).all(axis=1))
-    at = np.flatnonzero(place[members] == pair)
-    if not len(at):
-        return np.full(2, 0.0 if observed.tested[pair] else np.inf)
-    _, at_step = walk.limits(members)
-    widths = observed.widths(observed.to_t(at_step[at[0]]))[pair]
-    return np.asarray(widths if pairs[pair, 0] == lead[0] else widths[::-1])
 
 
 class _Families(NamedTuple):
@@ -525,13 +466,16 @@ def _stepped(pvalue: np.ndarray, starts: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Walk:
-    """Walks through the pairs of families, under all patterns of signs."""
+    """Walks through the tested pairs from the largest statistic down, under all patterns."""
 
+    family: Observed
+    pairs: np.ndarray
+    place: np.ndarray
+    """Which of the pairs are walked through, and these with the better run first in `ordered`."""
+    ordered: np.ndarray
     statistics: FlippedStatistics
     observed: np.ndarray
-    """Comparable statistics of the pairs, from the largest down."""
-    n_signs: int
-    n_pairs: int
+    """Comparable statistics of these."""
     flips: Flips
 
     def count(
@@ -551,7 +495,8 @@ class _Walk:
             return np.concatenate(largest, axis=1)
 
         flips: Flips = {**self.flips, "progress": None} if is_silent else self.flips
-        return over_patterns(self.n_signs, counted, len(members), n_pairs=self.n_pairs, flips=flips)
+        size, n_pairs = len(members), len(self.pairs)
+        return over_patterns(self.family.n_signs, counted, size, n_pairs=n_pairs, flips=flips)
 
     def limits(
         self, members: np.ndarray, largest: np.ndarray | None = None
@@ -560,12 +505,9 @@ class _Walk:
 
         `largest` are the largest statistics of the first step, if they are known.
         """
-        alpha, observed, starts = (
-            self.flips.get("alpha", 0.05),
-            self.observed[members],
-            np.array([0, len(members)]),
-        )
-        first, at_step, decided = None, np.empty(len(members)), 0
+        alpha, observed = self.flips.get("alpha", 0.05), self.observed[members]
+        starts, at_step = np.array([0, len(members)]), np.empty(len(members))
+        first, decided = None, 0
         while True:
             if largest is None:
                 taken = self.count(members, starts, decided, is_silent=True)
@@ -577,6 +519,29 @@ class _Walk:
             if rejected in (decided, len(members)):
                 return first, at_step
             decided, largest = rejected, None
+
+    def step_criticals(
+        self, critical: np.ndarray, at_step: np.ndarray, is_claimed: np.ndarray
+    ) -> np.ndarray:
+        """[pair, 2]: critical t of the first step; towards 0 of a claimed pair that of its step."""
+        sides, family = np.stack([critical, critical], axis=1), self.family
+        for limit in np.unique(at_step):
+            pairs = self.place[at_step == limit]
+            pairs = pairs[is_claimed[pairs]]
+            side = np.where(family.difference[pairs] < 0.0, 1, 0)
+            sides[pairs, side] = family.to_t(limit)[pairs]
+        return sides
+
+    def lead_width(self, lead: tuple[int, int]) -> np.ndarray:
+        """Of the pair `lead`, down and up from its first run's lead, in the second's own family."""
+        members = np.flatnonzero((self.ordered == lead[1]).any(axis=1))
+        (pair,) = np.flatnonzero((np.sort(self.pairs, axis=1) == sorted(lead)).all(axis=1))
+        at = np.flatnonzero(self.place[members] == pair)
+        if not len(at):
+            return np.full(2, 0.0 if self.family.tested[pair] else np.inf)
+        _, at_step = self.limits(members)
+        widths = self.family.widths(self.family.to_t(at_step[at[0]]))[pair]
+        return np.asarray(widths if self.pairs[pair, 0] == lead[0] else widths[::-1])
 
 
 def _flipped_units(
@@ -773,8 +738,6 @@ class Taken(NamedTuple):
     """(1 + count) / (1 + patterns)."""
     kept: list[Any]
     """What was kept of each block, in order."""
-    total: int
-    """Those that were taken and their negatives."""
     n_patterns: int
     """All there are, or those that were drawn."""
     exact: bool
@@ -807,21 +770,20 @@ def over_patterns(
             total += counts
             kept.append(answer)
     counted = 2 * n_taken
-    n_patterns = counted if exact else n_taken
-    return Taken((1.0 + total) / (1.0 + counted), kept, counted, n_patterns, exact)
+    return Taken((1.0 + total) / (1.0 + counted), kept, counted if exact else n_taken, exact)
 
 
 def patterns_of(n_topics: int, n_samples: int, n_pairs: int = 1) -> tuple[bool, int]:
     """Whether all sign patterns are taken, and how many are; each counts with its negative.
 
     All where half of them are no more than samples to draw, and up to 16 topics, so that the seed
-    is irrelevant. More than 500,000 pairs would take minutes: they have fewer patterns, down to
-    500, unless more than the usual 10,000 are asked for.
+    is irrelevant. More than 500,000 pairs, or more than 50,000 topics, would take minutes: they
+    have fewer patterns, down to 500, unless more than the usual 10,000 are asked for.
 
     >>> patterns_of(8, 10_000), patterns_of(50, 10_000), patterns_of(50, 10_000, 12_500_000)
     ((True, 128), (False, 10000), (False, 500))
     """
-    affordable = max(FEWEST_DRAWN, WORK // max(1, n_pairs))
+    affordable = max(FEWEST_DRAWN, min(WORK // max(1, n_pairs), SIGNS // max(1, n_topics)))
     if n_samples <= USUAL:
         n_samples = min(n_samples, affordable)
     half = 2 ** (min(n_topics, 62) - 1)

@@ -134,16 +134,27 @@ def sign_test(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
     [0.25]
     """
     scores, pairs = checked(scores, pairs)
-    positive, negative = np.empty(len(pairs)), np.empty(len(pairs))
-    for part, z, tolerance in differences(scores, pairs):
-        positive[part] = (z > tolerance[:, None]).sum(1)
-        negative[part] = (z < -tolerance[:, None]).sum(1)
-    n = (positive + negative).astype(np.int64)
+    positive, _, negative = topics_won(scores, pairs).T
+    n = positive + negative
     pvalue = np.minimum(1.0, 2.0 * bdtr(np.minimum(positive, negative), n, 0.5))
     pvalue[n == 0] = 1.0
     method = "sign test, zeros dropped, exact binomial, two-sided"
-    direction = np.sign(positive - negative)
-    return _result(moments(scores, pairs), positive, pvalue, method, direction)
+    direction = np.sign(positive - negative).astype(np.float64)
+    statistic = positive.astype(np.float64)
+    return _result(moments(scores, pairs), statistic, pvalue, method, direction)
+
+
+def topics_won(scores: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Topics that the first run of each pair wins, ties and loses, [pair, 3].
+
+    Scores tie when they agree to 1e-12 of the largest.
+    """
+    counts = np.empty((len(pairs), 3), np.int64)
+    for part, z, tolerance in differences(scores, pairs):
+        tiny = tolerance[:, None]
+        signs = (z > tiny, np.abs(z) <= tiny, z < -tiny)
+        counts[part] = np.stack([sign.sum(axis=1) for sign in signs], axis=1)
+    return counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -402,16 +413,13 @@ def binary_pairs(
     scores, pairs = checked(scores, pairs)
     if not is_binary(scores):
         return None
-    only_first, only_second, n = np.zeros((3, len(pairs)))
-    for part, z, _ in differences(scores, pairs):
-        only_first[part] = (z > 0.5).sum(axis=1)
-        only_second[part] = (z < -0.5).sum(axis=1)
-        n[part] = (~np.isnan(z)).sum(axis=1)
+    only_first, ties, only_second = topics_won(scores, pairs).T
+    n = only_first + ties + only_second
     pvalue = sign_test(scores, pairs).pvalue
     own = correction if correction in ("none", "bh", "bonferroni") else "holm"
     return BinaryPairs(
-        only_first=only_first.astype(np.int64),
-        only_second=only_second.astype(np.int64),
+        only_first=only_first,
+        only_second=only_second,
         pvalue=pvalue,
         pvalue_adjusted=adjust(pvalue, own),
         correction=own,

@@ -335,27 +335,14 @@ def mean_difference(
 ) -> MeanDifference:
     """The weighted mean of differences by topic, with its cluster-robust variance.
 
-    Parameters
-    ----------
-    differences
-        One per topic; NaN where there is none.
-    clusters
-        The cluster of each topic, as whole numbers.
-    weights
-        Of the topics, at least 0; a topic of weight 0 is left out.
-    reach
-        The largest difference that a topic may have. If all differences are equal but not 0, limits
-        allow for the share of topics that may differ by that much unseen (`unseen_share`).
-
-    Notes
-    -----
-    The variance is that of `robust_means`.
+    `differences` are one per topic, NaN where there is none, and `clusters` whole numbers; a topic
+    of weight 0 is left out. The variance is that of `robust_means`. `reach` is the largest
+    difference that a topic may have: if all differences are equal but not 0, limits allow for the
+    share of topics that may differ by that much unseen (`unseen_share`).
 
     Limits and p-values are one-sided, of the t that `steadyrank.stats.pairs.corrected_t` corrects
     for skewness: limits of 25 symmetric differences are 12% farther out than Student's, of 100 3%.
 
-    Examples
-    --------
     >>> pairs = mean_difference(np.array([0.1, 0.3, 0.0, 0.2]), clusters=np.array([0, 0, 1, 1]))
     >>> round(pairs.mean, 3), round(pairs.standard_error, 3), pairs.df, pairs.method
     (0.15, 0.05, 1.0, 'CR2')

@@ -126,10 +126,8 @@ def two_sample_effects(scores: np.ndarray, pairs: np.ndarray) -> EffectSizes:
         reading=read_effect(effect),
         hedges_g=np.where(np.isinf(effect), effect, correction * effect),
         residual_d=effect,
-        cliffs_delta=np.array([cliffs_delta(*map(_known, scores[pair])) for pair in pairs]),
+        cliffs_delta=np.array(
+            [cliffs_delta(*(run[~np.isnan(run)] for run in scores[pair])) for pair in pairs]
+        ),
         flag=flag,
     )
-
-
-def _known(values: np.ndarray) -> np.ndarray:
-    return np.asarray(values[~np.isnan(values)])

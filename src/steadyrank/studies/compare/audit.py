@@ -181,10 +181,7 @@ def audit_tests(
     base = None if baseline is None else position(baseline, scores.runs, "run")
     pairs = all_pairs(len(complete)) if base is None else pairs_with(len(complete), base)
     chosen = correction or default_correction("t", len(pairs), "sound")
-    stream, centred = (
-        block_stream(seed, "audit", 0),
-        complete - complete.mean(axis=1, keepdims=True),
-    )
+    stream, centred = block_stream(seed, "audit", 0), complete - complete.mean(axis=1)[:, None]
     differences = _draw(complete, size, n_trials, stream)
     flips = stream.integers(0, 2, differences.shape) * 2 - 1
     worlds = {

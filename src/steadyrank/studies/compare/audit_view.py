@@ -59,6 +59,15 @@ def _ready_cell(title: str, row: Row) -> Cell:
     return Cell(row[title])
 
 
+def _family_fields(result: AuditResult) -> dict[str, Any]:
+    """The family's claims where all runs are equal, by their promised names, and all truths."""
+    equal = result.family.all_equal
+    named = (
+        {} if equal is None else {"any_claim": equal.share, "n_experiments": equal.n_experiments}
+    )
+    return {**asdict(result.family), **named}
+
+
 AUDIT = View(
     findings=lambda result: list(_audit_findings(result)),
     tables=(
@@ -78,7 +87,7 @@ AUDIT = View(
     ),
     fields=lambda result: {
         **asdict(result),
-        "audit": asdict(result) | asdict(result.family),
+        "audit": asdict(result) | asdict(result.family) | {"family": _family_fields(result)},
         "notes": [OBSERVED_POWER],
     },
 )

@@ -90,7 +90,8 @@ def _by_flips(
     family: Sequence[Tested], pvalues: np.ndarray, _: str, settings: CompareSettings
 ) -> Iterator[dict[str, Any]]:
     together = _max_t(family, settings)
-    level = _max_t_level(family, together, settings.alpha)
+    n_drawn = np.concatenate([one.n_drawn for one in family])
+    level = max_t_level(n_drawn, together.critical, settings.alpha)
     noun = family[0].design.noun.removesuffix("s")
     _warn_if_too_few_topics(together, counted(family[0].n_units, noun), settings.alpha)
     ends = np.cumsum([len(one.pairs) for one in family])[:-1]
@@ -136,21 +137,20 @@ def _max_t(family: Sequence[Tested], settings: CompareSettings) -> MaxT:
     n_rows, is_sound = len(family[0].rows), settings.mode == "sound"
     starts = n_rows * np.arange(len(family))
     pairs = np.concatenate([one.pairs + start for one, start in zip(family, starts, strict=True)])
-    leads = [(a + s, b + s) for one, s in zip(family, starts, strict=True) for a, b in one.leads]
+    leads = [(one.lead, s) for one, s in zip(family, starts, strict=True)]
     drawn: Any = {
         "alpha": settings.alpha,
         **settings.resampling,
         "progress": settings.progress,
-        "leads": leads,
+        "leads": [(lead[0] + s, lead[1] + s) for lead, s in leads if lead is not None],
         "careful": is_sound,
     }
-    units = [one.units for one in family]
     if family[0].design.is_plain:
         # A measure has a floor of its own, from all pairs of its runs.
         floors = [floor_of(one.matrix) for one in family] if is_sound else []
         drawn["floor"] = _per_pair(floors, family)
         return max_t(np.concatenate([one.matrix for one in family]), pairs, **drawn)
-    known = [own for own in units if own is not None]
+    known = [own for one in family if (own := one.units) is not None]
     if len(known) < len(family) or family[0].n_units < 2:
         raise InputError(
             "correction maxt flips the signs of whole clusters: it requires at least two, and "
@@ -163,10 +163,6 @@ def _max_t(family: Sequence[Tested], settings: CompareSettings) -> MaxT:
 
 def _per_pair(floors: Sequence[float], family: Sequence[Tested]) -> np.ndarray | None:
     return np.repeat(floors, [len(one.pairs) for one in family]) if floors else None
-
-
-def _max_t_level(family: Sequence[Tested], together: MaxT, alpha: float) -> float:
-    return max_t_level(np.concatenate([one.n_drawn for one in family]), together.critical, alpha)
 
 
 def _warn_if_too_few_samples(
@@ -286,11 +282,6 @@ class Tested:
             return None
         below = [row for row in order if self.means[order[0]] - self.means[row] > SAME_MEAN]
         return order[0], (below or order[1:])[0]
-
-    @property
-    def leads(self) -> list[tuple[int, int]]:
-        """The lead, if there is one."""
-        return [] if self.lead is None else [self.lead]
 
     @property
     def by_model(self) -> bool:

@@ -96,10 +96,10 @@ def _leaderboard_table(scores: Scores, result: CompareResult) -> Table:
         row |= {f"{1 - result.alpha:.0%} interval": span(intervals[run])}
         row |= {"expected": number(expected[run])}
         if result.baseline is None:
-            row |= {"ranks": _ranks(result, i)}
-        if result.baseline is None:
+            row["ranks"] = _ranks(result, i)
             row["tier"] = whole(result.tier[i]) if i >= 0 else Cell("–")
-        row |= {_against_title(result): against.get(i, Cell("–"))}
+        title = "better than" if result.baseline is None else "against the baseline"
+        row |= {title: against.get(i, Cell("–"))}
         if result.letters:
             row["group"] = name(result.letters[i]) if i >= 0 else Cell("–")
         others = zip(scores.measures[1:], means[1:, run], strict=True)
@@ -119,10 +119,6 @@ def _ranks(result: CompareResult, i: int) -> Cell:
         return Cell("–")
     low, high = result.rank_set[i].tolist()
     return Cell(f"{low} to {high}", f"{low} to {high}")
-
-
-def _against_title(result: CompareResult) -> str:
-    return "better than" if result.baseline is None else "against the baseline"
 
 
 def _against(result: CompareResult) -> dict[int, Cell]:

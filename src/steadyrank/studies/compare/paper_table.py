@@ -219,7 +219,8 @@ def paper_caption(
         "Underlined: second highest mean." if underline_second else "",
         # Of several measures the one that lacks the most.
         max(results, key=lambda result: result.n_missing).gaps(),
-        _few_words(results, shown),
+        # What a dash stands for, beside means that are compared.
+        first.few_words() if first.baseline is not None and _extra(first, shown) else "",
         f"steadyrank {__version__}.",
     ]
     return " ".join(filter(None, sentences))
@@ -291,9 +292,3 @@ def _beside_words(first: CompareResult, shown: Sequence[str]) -> str:
     if "d" in shown:
         said.append("d: mean difference over the standard deviation of the topics' differences.")
     return " ".join(said)
-
-
-def _few_words(results: Sequence[CompareResult], shown: Sequence[str]) -> str:
-    """What a dash stands for, beside means that are compared."""
-    is_shown = results[0].baseline is not None and _extra(results[0], shown)
-    return results[0].few_words() if is_shown else ""

@@ -195,9 +195,9 @@ def draw_differences(result: CompareResult, ax: Axes) -> None:
 def _corrected(result: CompareResult) -> str:
     names = {
         "bh": "Benjamini-Hochberg",
+        "maxt": "max-t",
         "holm": "Holm",
         "bonferroni": "Bonferroni",
-        "maxt": "max-t",
     }
     correction = names.get(result.correction)
     return f"{result.test} test, {correction}" if correction else f"{result.test} test"

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 MOST_ROWS = 40
 """Rows of a figure; of more, only the first pair of the leaderboard is drawn."""
 
-
 DECISIONS = ((False, "not significant"), (True, "significant"))
 """Each has a colour and a shape, and its words in a legend."""
 

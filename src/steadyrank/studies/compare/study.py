@@ -233,7 +233,7 @@ def compare_each(
     if settings.test == "mixed" and facets_of(scores):
         pass  # the judges are what is random
     elif groups is not None:
-        settings = _by_system(settings)
+        settings = _by_model(settings, "systems with several runs have instances", 'by="run"')
         remedy = "then use instances, which takes them as instance factors"
         warn_about_structure(scores, groups, remedy=remedy)
     elif settings.test == "mixed":
@@ -274,7 +274,8 @@ def _graded(
     n_judges = sorted(len(cube.judges) for cube in cubes) or [1]
     if rows == "run" and column is None:
         # Every run by itself, whoever judged it, as asked.
-        return replace(scores, run_info=_without_facets(scores)), settings
+        kept = {name: own for name, own in scores.run_info.items() if name not in FACETS}
+        return replace(scores, run_info=kept), settings
     if n_judges[-1] < 2:
         if settings.fixed:
             raise InputError("the scores have no several judges to be fixed: omit fixed")
@@ -295,19 +296,10 @@ def _graded(
     return scores, settings
 
 
-def _without_facets(scores: Scores) -> dict[str, tuple[str, ...]]:
-    return {name: own for name, own in scores.run_info.items() if name not in FACETS}
-
-
 def _systems(scores: Scores, rows: str | None) -> Groups | None:
     """The systems and their runs; None where rows are runs."""
     is_by_system = rows == "system" or (rows is None and has_instances(scores))
     return systems_of(scores) if is_by_system else None
-
-
-def _by_system(settings: CompareSettings) -> CompareSettings:
-    """The settings with the one test that holds for systems whose runs are instances."""
-    return _by_model(settings, "systems with several runs have instances", 'by="run"')
 
 
 def _by_model(settings: CompareSettings, why: str, instead: str) -> CompareSettings:

@@ -63,26 +63,26 @@ MOST_PRINTED = 45
 MOST_PAIRS, TOP = 100, 10
 """Pairs that a page lists; of more those among the best runs, and the best run's with all."""
 
-
 MANY_COMPARISONS = 10
 """From so many on, t tests of all pairs exceeded their level on real scores made equal."""
 
 
 def findings(results: Results) -> list[Finding]:
     """What the measure that ranks the runs says."""
-    result = results[0]
-    of_segments = segments(result)
-    rests_on = assumption(results)
-    leads = lead(result)
-    return [
-        *([] if of_segments is None else [of_segments]),
+    result, rests_on = results[0], assumption(results)
+    first_ones = (
+        segments(result),
         # With a baseline these are how many rows differ from it.
         verdict(result),
-        *([] if leads is None else [leads]),
-        *([] if rests_on is None else [rests_on.finding]),
-        *([] if result.baseline is not None else [significant(result)]),
+        lead(result),
+        next(gaps(result), None),
+        None if rests_on is None else rests_on.finding,
+        significant(result) if result.baseline is None else None,
+    )
+    return [
+        *filter(None, first_ones),
         *lead_of_all(result),
-        *cautions(result),
+        *(one for one in cautions(result) if one.id != "compare.gaps"),
         *fragile(result),
         *_detectable(result),
     ]
@@ -164,8 +164,7 @@ def lead_of_all(result: CompareResult) -> Iterator[Finding]:
 def cautions(result: CompareResult) -> Iterator[Finding]:
     """What makes decisions worth less than they look."""
     yield from judged(result)
-    if result.n_missing:
-        yield Finding("compare.gaps", result.gaps(), {"n_missing": result.n_missing})
+    yield from gaps(result)
     yield from _audited(result)
     if constant := int(((result.flag == ZERO_VARIANCE) & result.significant).sum()):
         differ = counted(constant, "pair differs", "pairs differ")
@@ -178,6 +177,12 @@ def cautions(result: CompareResult) -> Iterator[Finding]:
     if is_holm and result.baseline is None and result.n_comparisons >= MANY_COMPARISONS:
         text = "Skewed differences make t tests of many pairs exceed alpha: --audit counts it."
         yield Finding("compare.skewness", text, {"n_comparisons": result.n_comparisons})
+
+
+def gaps(result: CompareResult) -> Iterator[Finding]:
+    """That scores are missing, and what that means for ranks and tests."""
+    if result.n_missing:
+        yield Finding("compare.gaps", result.gaps(), {"n_missing": result.n_missing})
 
 
 def _audited(result: CompareResult) -> Iterator[Finding]:

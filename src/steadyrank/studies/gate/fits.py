@@ -1,6 +1,6 @@
 """What the rows of a gate are computed from: the topics of a measure, or of one segment, fitted.
 
-Four ways lead from scores to limits: paired differences with Student's law and Hall's correction;
+Four ways lead from scores to limits: paired differences with Student's law corrected for skewness;
 the same with one more topic that broke; the mixed model where a side has several runs; and bets,
 whose limits hold at every look.
 
@@ -92,6 +92,13 @@ class Part:
         )
         # The added topic is the tail that the correction for skewness would guess at.
         return Fit(observed=observed, guarded=replace(guarded, skewness=observed.skewness))
+
+    @property
+    def moves(self) -> bool:
+        """Whether grades of unjudged documents change any difference."""
+        if self.lowest is None or self.highest is None:
+            return False
+        return not np.array_equal(self.lowest, self.highest, equal_nan=True)
 
     def at(self, share: float) -> np.ndarray:
         """Differences at this share between the lowest (0) and the highest (1) completion.

@@ -156,14 +156,12 @@ def _with_holes(pair: Pair, given: Sequence[_Side], judged: Qrels, reading: Read
 
 
 def _reversed(first: Run, second: Run) -> Iterator[str]:
-    documents = [
-        {topic: run.documents.hashes[a:b] for topic, a, b in zip(run.topics, *ends, strict=True)}
-        for run in (first, second)
-        for ends in [(run.blocks[:-1], run.blocks[1:])]
-    ]
-    for topic in documents[0].keys() & documents[1].keys():
-        ours, theirs = (own[topic] for own in documents)
-        if len(ours) > 1 and np.array_equal(ours, theirs[::-1]):
+    places = {topic: place for place, topic in enumerate(first.topics)}
+    for i, topic in enumerate(second.topics):
+        at = places.get(topic, 0)
+        ours = first.documents.hashes[first.blocks[at] : first.blocks[at + 1]]
+        theirs = second.documents.hashes[second.blocks[i] : second.blocks[i + 1]]
+        if topic in places and len(ours) > 1 and np.array_equal(ours, theirs[::-1]):
             yield topic
 
 

@@ -10,7 +10,6 @@ stands; otherwise there are holes.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
@@ -24,11 +23,11 @@ from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError
 from steadyrank.measures.holes.asking import Ask, documents_to_judge
 from steadyrank.measures.holes.bounds import difference_bounds
-from steadyrank.measures.holes.lists import CellEntries, Lists, by_document, find_lists
+from steadyrank.measures.holes.lists import Lists, by_document, find_lists
 from steadyrank.measures.holes.measures import HoledMeasure, make_rankings, parse_holed
 from steadyrank.measures.names import parse_measures
 from steadyrank.measures.scoring import prepare
-from steadyrank.stats.logistic import fit_logistic
+from steadyrank.stats.logistic import rank_law
 from steadyrank.stats.pairs.topic_design import MeanDifference
 from steadyrank.studies.gate.fits import Fit, Part, verdicts_of
 from steadyrank.studies.gate.result import Outlook, Unjudged, Verdict
@@ -38,9 +37,6 @@ RATIOS = (0.0, 0.1, 0.3, 1.0)
 
 N_COMPLETIONS = 10
 """Drawn for each ratio."""
-
-FEWEST_KNOWN = 10
-"""Judged documents, relevant and not, that the law requires of either kind."""
 
 N_BETWEEN = 64
 """Steps from the lowest completion to the highest, of one topic each where there are no more."""
@@ -146,36 +142,8 @@ def _bounded(lists: Lists, measure: HoledMeasure | None, differences: np.ndarray
         low=np.minimum(low, differences),
         high=np.maximum(high, differences),
         is_exact=is_exact,
-        reach=_law(lists, measure.top_grade),
+        reach=rank_law(lists, measure.top_grade),
     )
-
-
-def _law(lists: Lists, top_grade: int) -> np.ndarray | None:
-    """[hole, grade from 1 on]: the chance to reach a grade, by the best rank in both rankings."""
-    grades, topic = lists.qrels.grades, np.repeat(np.arange(lists.n_topics), lists.qrels.sizes)
-    best = _best_ranks(lists.judged, len(grades))
-    seen = best <= lists.depth
-    x, grades, topic = _features(best[seen]), np.maximum(grades[seen], 0), topic[seen]
-    n_relevant = int((grades > 0).sum())
-    if min(n_relevant, len(grades) - n_relevant) < FEWEST_KNOWN:
-        return None
-    holes = _features(_best_ranks(lists.open, lists.n_open))
-    reach = np.ones((lists.n_open, top_grade))
-    for grade in range(1, top_grade + 1):
-        below = grades >= grade - 1
-        beta, _ = fit_logistic(x[below], grades[below] >= grade, topic[below])
-        reach[:, grade - 1 :] *= (1.0 / (1.0 + np.exp(-holes @ beta)))[:, None]
-    return reach
-
-
-def _best_ranks(entries: CellEntries, n: int) -> np.ndarray:
-    best = np.full(n, np.iinfo(np.int64).max)
-    np.minimum.at(best, entries.rows, entries.ranks.astype(np.int64))
-    return best
-
-
-def _features(ranks: np.ndarray) -> np.ndarray:
-    return np.stack([np.ones(len(ranks)), np.log(ranks)], axis=1)
 
 
 def look_at(
@@ -210,27 +178,16 @@ def _certain(
 ) -> list[bool]:
     """Of which parts the verdict is the same at the lowest completion, the highest, and between."""
     certain = [part.lowest is not None for part in parts]
-    moves = [
-        part.lowest is not None
-        and part.highest is not None
-        and not np.array_equal(part.lowest, part.highest, equal_nan=True)
-        for part in parts
-    ]
-    if not any(moves):
-        return certain
+    moving = [i for i, part in enumerate(parts) if part.moves]
     n_steps = min(N_BETWEEN, max(len(part.topics) for part in parts))
     for share in (0.0, 1.0, *np.linspace(0.0, 1.0, n_steps + 1)[1:-1]):
-        if not any(map(operator.and_, certain, moves)):
+        if not any(certain[i] for i in moving):
             break
-        there = [
-            part.fit(part.at(share)) if can_move else fit
-            for part, fit, can_move in zip(parts, fits, moves, strict=True)
-        ]
-        turned = verdicts_of(parts, there, alpha)
-        certain = [
-            is_certain and verdict == other
-            for is_certain, verdict, other in zip(certain, own, turned, strict=True)
-        ]
+        there = list(fits)
+        for i in moving:
+            there[i] = parts[i].fit(parts[i].at(share))
+        turned = zip(certain, own, verdicts_of(parts, there, alpha), strict=True)
+        certain = [is_certain and verdict == other for is_certain, verdict, other in turned]
     return certain
 
 
@@ -243,26 +200,19 @@ def _swept(
     seed: int,
 ) -> list[Look]:
     """The looks with the verdicts by the law at all ratios; "holes" where they are not the same."""
-    asked = [look.how == "prior" for look in looks]
-    if not any(asked):
-        return looks
+    asked = [i for i, look in enumerate(looks) if look.how == "prior"]
     outlooks: list[list[Outlook]] = [[] for _ in parts]
-    measures = dict.fromkeys(
-        part.measure for part, is_asked in zip(parts, asked, strict=True) if is_asked
-    )
-    for ratio in RATIOS:
-        drawn = {
-            name: np.array(list(holes[name].completed(ratio, seed))) for name in measures if ratio
-        }
-        there = [
-            _pooled(part, drawn[part.measure][:, part.places]) if is_asked and ratio else fit
-            for part, fit, is_asked in zip(parts, fits, asked, strict=True)
-        ]
-        every = zip(parts, there, verdicts_of(parts, there, alpha), outlooks, asked, strict=True)
-        for part, fit, verdict, outlook, is_asked in every:
-            if is_asked:
-                share = holes[part.measure].relevant_share(ratio)
-                outlook.append(Outlook(ratio, share, fit.observed.mean, verdict))
+    for ratio in RATIOS if asked else ():
+        there, drawn = list(fits), dict[str, np.ndarray]()
+        for i in asked if ratio else ():
+            name = parts[i].measure
+            if name not in drawn:
+                drawn[name] = np.array(list(holes[name].completed(ratio, seed)))
+            there[i] = _pooled(parts[i], drawn[name][:, parts[i].places])
+        verdicts = verdicts_of(parts, there, alpha)
+        for i in asked:
+            share = holes[parts[i].measure].relevant_share(ratio)
+            outlooks[i].append(Outlook(ratio, share, there[i].observed.mean, verdicts[i]))
     return [
         look._replace(
             verdict="holes" if len({one.verdict for one in outlook}) > 1 else look.verdict,
