@@ -229,9 +229,8 @@ def _judges_of(given: np.ndarray, judges: Sequence[str]) -> str:
 
 def _rows_of_groups(layout: Layout) -> list[np.ndarray]:
     of_row = layout.group[layout.there.argmax(axis=1)] if len(layout.there) else np.empty(0, int)
-    return [
-        np.flatnonzero(of_row == group) for group in range(int(layout.group.max(initial=-1)) + 1)
-    ]
+    n_groups = int(layout.group.max(initial=-1)) + 1
+    return [np.flatnonzero(of_row == group) for group in range(n_groups)]
 
 
 def _shifts(
@@ -244,9 +243,8 @@ def _shifts(
         n = len(rows)
         # Effects of all the other topics, once one is gone and the levels have moved.
         at = own[rows] - moved[rows] @ (layout.there[rows] / sizes[rows, None]).T
-        shifted[layout.topic[rows], group] = (at.sum(axis=1) - np.diag(at)) / (n - 1) - own[
-            rows
-        ].mean()
+        without = (at.sum(axis=1) - np.diag(at)) / (n - 1)
+        shifted[layout.topic[rows], group] = without - own[rows].mean()
     return shifted
 
 

@@ -213,7 +213,10 @@ def smallest_difference(
     spread, size = (np.asarray(values, dtype=np.float64) for values in np.broadcast_arrays(sd, n))
     sizes, place = np.unique(size, return_inverse=True)
     effects = np.array([_smallest_effect(float(n), alpha, power, corrected) for n in sizes])
-    return np.asarray(spread * effects[place.reshape(size.shape)])
+    effect = effects[place.reshape(size.shape)]
+    # Where nothing is ever claimed, a difference that does not vary is not either.
+    endless = np.isinf(effect) & (spread == 0.0)
+    return np.where(endless, np.inf, np.where(endless, 1.0, spread) * effect)
 
 
 def detectable(smallest: ArrayLike) -> float:
