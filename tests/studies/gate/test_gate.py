@@ -505,7 +505,7 @@ CUTOFFS = {"P": "P@5", "R": "R@5", "nG": "nG@1", "Success": "Success@3"}
 @pytest.mark.parametrize("name", [*FAMILIES, "AP(rel=2)", "P(rel=2)@5", "Bpref"])
 def test_every_measure_is_looked_at_by_its_own_bounds_and_grades(name):
     measure = CUTOFFS.get(name, name)
-    qrels, old, new = deep_pair(np.random.default_rng(5), swapped=0.6, n_topics=20, depth=12)
+    qrels, old, new = deep_pair(np.random.default_rng(5), swapped=0.6, n_topics=80, depth=12)
     for topic, judged_there in qrels.items():
         judged_there["d3"] = int(topic) % 3  # a second grade
     margin = 1.5 if measure == "NumRelRet" else 0.01
