@@ -505,7 +505,7 @@ CUTOFFS = {"P": "P@5", "R": "R@5", "nG": "nG@1", "Success": "Success@3"}
 @pytest.mark.parametrize("name", [*FAMILIES, "AP(rel=2)", "P(rel=2)@5", "Bpref"])
 def test_every_measure_is_looked_at_by_its_own_bounds_and_grades(name):
     measure = CUTOFFS.get(name, name)
-    qrels, old, new = deep_pair(np.random.default_rng(5), swapped=0.6, n_topics=80, depth=12)
+    qrels, old, new = deep_pair(np.random.default_rng(5), swapped=0.6, n_topics=30, depth=12)
     for topic, judged_there in qrels.items():
         judged_there["d3"] = int(topic) % 3  # a second grade
     margin = 1.5 if measure == "NumRelRet" else 0.01
@@ -514,7 +514,8 @@ def test_every_measure_is_looked_at_by_its_own_bounds_and_grades(name):
         assert (row.lowest, row.is_certain, row.sweep) == (None, None, ())
         return
     assert row.lowest <= row.difference <= row.highest
-    assert row.is_certain or len(row.sweep) == 4
+    # At the first rank of these lists every judged document is relevant: no law.
+    assert row.is_certain or len(row.sweep) == (0 if name == "nG" else 4)
     assert all(0.0 <= one.share <= 1.0 for one in row.sweep)
     assert all(row.lowest <= one.difference <= row.highest for one in row.sweep)
 
