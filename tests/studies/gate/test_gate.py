@@ -15,6 +15,7 @@ import pytest
 from scipy import stats
 
 import steadyrank as sr
+from steadyrank.measures.holes.measures import FAMILIES
 from steadyrank.stats.pairs.topic_design import mean_difference
 from steadyrank.studies.gate.view import VIEW
 
@@ -496,6 +497,27 @@ def test_the_law_of_the_rank_gives_the_chances_that_judged_documents_have():
     chance = 1 / (1 + np.arange(40)) ** 0.5
     assert row.sweep[-1].share == pytest.approx(chance.mean(), abs=0.02)
     assert row.sweep[1].share == pytest.approx(0.1 * row.sweep[-1].share)
+
+
+CUTOFFS = {"P": "P@5", "R": "R@5", "nG": "nG@1", "Success": "Success@3"}
+
+
+@pytest.mark.parametrize("name", [*FAMILIES, "AP(rel=2)", "P(rel=2)@5", "Bpref"])
+def test_every_measure_is_looked_at_by_its_own_bounds_and_grades(name):
+    measure = CUTOFFS.get(name, name)
+    qrels, old, new = deep_pair(np.random.default_rng(5), swapped=0.6, n_topics=30, depth=12)
+    for topic, judged_there in qrels.items():
+        judged_there["d3"] = int(topic) % 3  # a second grade
+    margin = 1.5 if measure == "NumRelRet" else 0.01
+    row = sr.gate({"a": old}, {"b": new}, qrels, measures=measure, margin=margin).measures[0]
+    if measure in ("Bpref", "Judged"):  # grades of unjudged documents do not count
+        assert (row.lowest, row.is_certain, row.sweep) == (None, None, ())
+        return
+    assert row.lowest <= row.difference <= row.highest
+    # At the first rank of these lists every judged document is relevant: no law.
+    assert row.is_certain or len(row.sweep) == (0 if name == "nG" else 4)
+    assert all(0.0 <= one.share <= 1.0 for one in row.sweep)
+    assert all(row.lowest <= one.difference <= row.highest for one in row.sweep)
 
 
 def test_a_certain_verdict_is_that_of_every_completion():

@@ -77,13 +77,13 @@ class HoledMeasure:
         grades = np.arange(self.top_grade + 1)
         if self.measure.name == "Judged":
             return np.ones(len(grades))
-        counted = grades >= self._level
+        counted = grades >= self.level
         if self.measure.name in ("nDCG", "nG", "RBP", "ERR"):
             return np.where(counted, self.recipe.gain[: len(grades)], 0.0)
         return counted.astype(np.float64)
 
     @property
-    def _level(self) -> int:
+    def level(self) -> int:
         """The lowest grade that is relevant; counts keep it elsewhere than other measures."""
         level = self.measure.parameter("rel")
         return level if isinstance(level, int) else 1

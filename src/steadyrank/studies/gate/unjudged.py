@@ -72,7 +72,7 @@ class MeasureHoles:
         """Of the unjudged documents, relevant ones to be expected."""
         assert self.reach is not None
         assert self.measure is not None
-        level = min(self.measure.recipe.level, self.measure.top_grade)
+        level = min(max(self.measure.level, 1), self.measure.top_grade)
         return ratio * float(self.reach[:, level - 1].mean()) if len(self.reach) else 0.0
 
     def completed(self, ratio: float, seed: int) -> Iterator[np.ndarray]:
