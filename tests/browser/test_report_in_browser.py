@@ -214,7 +214,7 @@ def test_sections_fold_and_the_address_keeps_the_place(open_report: Open) -> Non
 def test_what_the_data_do_not_answer_is_a_line_with_its_option(open_report: Open) -> None:
     page = open_report()
     assert page.locator("section#judges").count() == 0
-    assert "--judge NAME=QRELS" in text_of(page, "#page-else #judges")
+    assert "add a column judge" in text_of(page, "#page-else #judges")
 
 
 def test_tall_figures_open(open_report: Open) -> None:

@@ -299,7 +299,7 @@ def test_what_was_not_examined_is_named_with_an_option_that_helps(tmp_path, draw
     screen = first_screen(findings_of(scores, lacking), {})
     assert screen.not_examined == (
         "Not examined: other documents (runs instead of scores), other measures (-m twice), "
-        "other instances (--system-from), other judges (--judge NAME=QRELS)."
+        "other instances (--system-from), other judges (add a column judge with two more judges)."
     )
     named = scores.with_run_info(system=["a", "a", "b"])
     short = first_screen(findings_of(named, {"instances": "longer than the budget"}), {})
@@ -314,7 +314,7 @@ def test_what_has_a_section_is_examined_though_it_has_no_figure():
     fronts = fronts_of(findings)
     assert fronts["holes"].swap is None
     assert first_screen(findings, fronts).not_examined == (
-        "Not examined: other judges (--judge NAME=QRELS)."
+        "Not examined: other judges (add a column judge with two more judges)."
     )
 
 

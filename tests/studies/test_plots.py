@@ -82,7 +82,7 @@ def test_a_long_name_leaves_the_axis_its_room(result):
     long = "a_reranker_with_a_name_of_sixty_characters_and_the_seed_0042"
     named = replace(result, runs=(long, *result.runs[1:]))
     (ax,) = sr.plot(named, kind="topics", run=long).axes
-    assert ax.get_xlabel() == "AP of a_reranker_with_…and_the_seed_0042 on a topic"
+    assert ax.get_xlabel() == "AP of a_reranker_with_a…of…the_seed_0042 on a topic"
 
 
 def test_ranks_have_the_best_run_on_top(result):

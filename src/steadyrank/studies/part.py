@@ -132,23 +132,24 @@ def part_of(
     subject_of: Callable[[Any], Any] = lambda result: result,
     notes: Callable[[Any, Findings], Sequence[str]] = lambda result, findings: (),
     beside: Callable[[Any, Findings], Sequence[Finding]] = lambda subject, findings: (),
+    said: Callable[[Sequence[Finding], Findings], list[Finding]] = lambda said, findings: [*said],
     tables: Sequence[str] = (),
     **more: Any,
 ) -> Part:
     """The part of a study that is shown by its view; `more` are fields of `Part`.
 
     `subject_of` makes the view's subject of what `run` returns; `notes` say what depends on all
-    data of the report; `beside` are findings that follow from the rest of the page, and stand after
-    the first. `tables` are the ids of those that its section shows, all unless given.
+    data of the report; `said` leaves out what another study says; `beside` are findings that follow
+    from the rest of the page, and stand after the first. `tables` are the ids of those that its section shows, all unless given.
     """
 
     def body(result: Any, findings: Findings) -> Body:
         subject = subject_of(result)
-        said = list(view.findings(subject))
-        said[1:1] = beside(subject, findings)
+        found = said(view.findings(subject), findings)
+        found[1:1] = beside(subject, findings)
         spec = asked(view.figure, subject)
         return Body(
-            answer=tuple(said),
+            answer=tuple(found),
             figures=()
             if spec is None
             else (Drawing(spec.id, spec.caption, spec.of(subject), spec.kind, spec.options),),

@@ -361,8 +361,14 @@ def test_tables_say_test_correction_alpha_topics_and_version(capsys, files):
     for form in ("table", "latex", "markdown"):
         _, out, _ = call(capsys, "compare", "--scores", files[0], "-m", "AP", "--format", form)
         for told in (
-            "t test with skewness-corrected limits and a variance floor",
-            "max-t correction by sign flips",
+            *(
+                ("corrected t, max-t over 10 comparisons",)
+                if form == "table"
+                else (
+                    "t test with skewness-corrected limits and a variance floor",
+                    "max-t correction by sign flips",
+                )
+            ),
             "alpha 0.05",
             "30 topics",
             sr.__version__,
@@ -423,7 +429,7 @@ def test_runs_and_judgments_go_in_directly(capsys, tmp_path):
         capsys, "compare", tmp_path / "qrels.txt", tmp_path / "runs", "-m", "nDCG@10", "--quiet"
     )
     assert code == 0
-    assert "nDCG@10: paired t test with skewness-corrected limits and a variance floor" in out
+    assert "nDCG@10: corrected t, max-t over 3 comparisons" in out
 
 
 def test_the_audit_prints_its_table(capsys, files, monkeypatch):
@@ -443,7 +449,9 @@ def test_the_audit_prints_its_table(capsys, files, monkeypatch):
     shown = json.loads(out)
     assert (shown["audit"]["correction"], shown["correction"]) == ("holm", "holm")
     family = shown["audit"]["family"]
-    assert set(family) == {"nominal", "observed", "tiers_equal", "all_equal"}
+    truths = {"nominal", "observed", "tiers_equal", "all_equal"}
+    assert set(family) == truths | {"any_claim", "n_experiments"}
+    assert family["any_claim"] == family["all_equal"]["share"]
     assert family["tiers_equal"] is None, "no tiers with a baseline"
     for truth in ("observed", "all_equal"):
         assert set(family[truth]) == {

@@ -82,7 +82,7 @@ def test_sentences_of_compare_and_stability_have_the_same_figures():
     """1.0 said that 5 judges halve intervals, and in its D-study that 6 do not."""
     scores = sr.simulated_facets(n_systems=6, n_topics=30, n_judges=3, rng=3)
     result, study = sr.compare(scores), sr.stability(scores)
-    assert "Three carry little" in said(result)["compare.judges"]
+    assert "Three judges, a sample, carry little" in said(result)["compare.judges"]
     ratio = study.standard_error / study.standard_error_fixed
     rms = np.sqrt((result.standard_error**2).mean() / (result.standard_error_fixed**2).mean())
     assert result.judges_ratio == pytest.approx(rms)
@@ -90,7 +90,7 @@ def test_sentences_of_compare_and_stability_have_the_same_figures():
     assert f"errors are {ratio:.1f} times those over topics" in said(result)["compare.judges"]
     more = next(row for row in study.d_study if row["judges"] == 6 and row["topics"] == 30)
     narrower = 1 - more["standard_error"] / study.standard_error
-    assert f"6 judges would narrow intervals by {narrower:.0%}" in said(result)["compare.judges"]
+    assert f"6 would narrow intervals by {narrower:.0%}" in said(result)["compare.judges"]
 
 
 def test_gaps_and_a_baseline():

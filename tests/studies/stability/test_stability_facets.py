@@ -165,7 +165,7 @@ def test_negative_components_are_warned_of():
     assert result.components.raw["instance"] < 0
     assert result.components.variance["instance"] == 0
     said = {finding.id: finding.text for finding in VIEW.findings([result])}
-    assert said["stability.negative.instance"].startswith("The instance component came out as -")
+    assert said["stability.negative.instance"].startswith("The instance component came out as −")
     shown = json.loads(stability_text([result], "json"))
     assert shown["variance_raw"]["instance"] < 0 == shown["variance"]["instance"]
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from steadyrank.present.view import Assumption, Finding, weakest
-from steadyrank.stats.facets.pairs import CARRIED, CARRY_LITTLE, FEWEST_JUDGES, MORE_JUDGES
+from steadyrank.stats.facets.pairs import CARRY_LITTLE, FEWEST_JUDGES, MORE_JUDGES
 from steadyrank.stats.run_means import SAME_MEAN
 from steadyrank.studies.compare.result import CompareResult
 from steadyrank.words import number_word, some
@@ -40,14 +40,14 @@ def _judges(results: Sequence[CompareResult]) -> Assumption | None:
         text = f"The verdict is about these {number_word(n)} judges, {some(names, 3)}{few}."
     else:
         text = f"The {n} judges are a sample"
+        if n < CARRY_LITTLE:
+            text = f"{number_word(n).capitalize()} judges, a sample, carry little"
         if not math.isnan(ratio):
             text += f": errors are {ratio:.1f} times those over topics"
         if ratio >= LARGER_ERROR:
             values |= {"n_judges": 2 * n, "narrower": 1.0 - narrow}
-            text += f"; {2 * n} judges would narrow intervals by {1.0 - narrow:.0%}"
+            text += f"; {2 * n} would narrow intervals by {1.0 - narrow:.0%}"
         text += "."
-        if n < CARRY_LITTLE:
-            text += f" {number_word(n).capitalize()} carry little: {CARRIED}."
         weight = ratio if ratio >= LARGER_ERROR else LEAST
     return Assumption(Finding("compare.judges", text, values), weight)
 

@@ -24,21 +24,18 @@ OBSERVED_POWER = (
 
 def _audit_findings(result: AuditResult) -> Iterator[Finding]:
     """How often all t tests together claim what is not so, under each truth."""
-    corrected = CORRECTIONS[result.correction]
     for name, truth in TRUTHS.items():
         found: FalseClaims | None = getattr(result.family, name)
         if found is not None:
-            text = (
-                f"{truth}, all t tests ({corrected}): {found.share:.1%} ± "
-                f"{found.standard_error:.1%} of experiments (nominal {result.family.nominal:.0%})."
-            )
+            share = f"{found.share:.1%} ± {found.standard_error:.1%} of experiments"
+            text = truth.format(share) + f" (nominal {result.family.nominal:.0%})."
             yield Finding(f"audit.{name}", text, asdict(found))
 
 
 TRUTHS = {
-    "observed": "Means as observed, a claim in the wrong direction",
-    "tiers_equal": "Equal means within tiers, a claim within a tier",
-    "all_equal": "Equal means, any claim",
+    "observed": "Means as observed: {} have a claim in the wrong direction",
+    "tiers_equal": "Equal means within tiers: {} have a claim within a tier",
+    "all_equal": "All means equal: {} have any claim",
 }
 WORLDS = {
     "type I, exchangeable": "exchangeable",
@@ -80,8 +77,9 @@ AUDIT = View(
             ),
             caption=lambda result: (
                 f"{result.measure}: share of {result.n_trials:,} trials with p < {result.alpha:g}, "
-                f"{result.n_topics} topics drawn from yours; seed {result.seed}. Observed power is "
-                "not for planning: docs/compare.md."
+                f"{result.n_topics} topics drawn from yours; seed {result.seed}. Claims: t tests, "
+                f"{CORRECTIONS[result.correction]}. Observed power is not for planning: "
+                "docs/compare.md."
             ),
         ),
     ),

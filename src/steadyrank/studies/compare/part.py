@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -61,9 +62,16 @@ def _tests(results: Results, findings: Findings) -> list[Finding]:
     return [Finding("compare.tests", text, values)]
 
 
+def _said(findings: Sequence[Finding], found: Findings) -> list[Finding]:
+    """Without the verdict and the lead of runs, where the page's verdict is about systems."""
+    left = {"compare.verdict", "compare.lead"} if "systems" in found.results else set()
+    return [one for one in findings if one.id not in left]
+
+
 PART = part_of(
     VIEW,
     run=_run,
+    said=_said,
     # The runs stand in the leaderboard, with more.
     tables=[spec.id for spec in VIEW.tables if spec is not RUNS],
     beside=_tests,

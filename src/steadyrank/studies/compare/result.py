@@ -383,8 +383,9 @@ class CompareResult(Framed):
         """How many judges graded, and whether these are a sample."""
         if len(self.judges) == 1:
             return f"judge {self.judges[0]} alone"
-        how = "fixed" if self.judges_fixed else "random"
-        return f"{counted(len(self.judges), 'judge')}, {how}"
+        # A sample of judges is in the name of the model.
+        how = ", fixed" if self.judges_fixed else ""
+        return f"{counted(len(self.judges), 'judge')}{how}"
 
     def row_name(self, row: int) -> str:
         """A name in a table; that it is the baseline, and of how many runs, where that varies."""

@@ -30,7 +30,9 @@ def ranked(result: CompareResult) -> list[int]:
 def verdict(result: CompareResult, n_runs: int = 0, study: str = "compare") -> Finding:
     """Who leads, and how many could be first; with a baseline, how many differ from it."""
     if result.baseline is not None:
-        return replace(significant(result), id=f"{study}.significant")
+        found = significant(result)
+        text = found.text.replace(f" by mean {result.measure}", "", 1)
+        return replace(found, id=f"{study}.significant", text=text)
     order = ranked(result)
     best = [run for run in order if result.mean[order[0]] - result.mean[run] <= SAME_MEAN]
     could = [run for run in order if result.could_be_first[run]]

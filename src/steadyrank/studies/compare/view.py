@@ -72,8 +72,7 @@ def findings(results: Results) -> list[Finding]:
     result, rests_on = results[0], assumption(results)
     first_ones = (
         segments(result),
-        # With a baseline these are how many rows differ from it.
-        verdict(result),
+        verdict(result) if result.baseline is None else significant(result),
         lead(result),
         next(gaps(result), None),
         None if rests_on is None else rests_on.finding,

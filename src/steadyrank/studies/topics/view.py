@@ -44,7 +44,7 @@ def needed_caption(result: TopicsResult) -> str:
     return f"Topics needed: for {result.test_words()}, with {CERTAIN}."
 
 
-CERTAIN = f"{ASSURED}, if the observed difference is the true one"
+CERTAIN = f"{ASSURED}, if the difference is as observed"
 
 
 def needed_cell(row: Mapping[str, Any]) -> Cell:
