@@ -140,7 +140,8 @@ def part_of(
 
     `subject_of` makes the view's subject of what `run` returns; `notes` say what depends on all
     data of the report; `said` leaves out what another study says; `beside` are findings that follow
-    from the rest of the page, and stand after the first. `tables` are the ids of those that its section shows, all unless given.
+    from the rest of the page, and stand after the first. `tables` are the ids of those that its
+    section shows, all unless given.
     """
 
     def body(result: Any, findings: Findings) -> Body:

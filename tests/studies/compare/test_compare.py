@@ -438,12 +438,9 @@ def test_the_audit_prints_its_table(capsys, files, monkeypatch):
     assert code == 0
     assert "type I, exchangeable" in out
     assert "±" in out
-    for truth in (
-        "Means as observed, a claim in the wrong direction",
-        "Equal means within tiers, a claim within a tier",
-        "Equal means, any claim",
-    ):
-        assert f"{truth}, all t tests (max-t correction by sign flips): " in out
+    for truth in ("Means as observed: ", "Equal means within tiers: ", "All means equal: "):
+        assert truth in out
+    assert "Claims: t tests, max-t correction by sign flips." in " ".join(out.split())
     how = ("--correction", "holm", "--baseline", "run1", "--format", "json")
     code, out, _ = call(capsys, "compare", "--scores", files[0], "--audit", *how)
     shown = json.loads(out)

@@ -32,7 +32,7 @@ CARRIED = "three real ones made a false claim in 11% to 20% of families, five in
 MORE_JUDGES = "grade a sample with two more judges and add a column `judge`"
 """What to do about a single judge."""
 
-METHOD = "model of systems by judge, random topics and judges"
+METHOD = "model with random topics and judges"
 METHOD_FIXED = "model of systems by judge, judges fixed, jackknife over topics"
 
 AT_ONCE = 4_000_000

@@ -52,7 +52,7 @@ Results = Sequence[CompareResult]
 MOST_NAMED = 2
 """Runs that a finding names."""
 
-LEVELS = "Rank, first and tier by own comparisons."
+LEVELS = "Rank, first, tier: own comparisons."
 """Of which family a column is; the others are of all pairs."""
 
 SEE = "See docs/compare.md."
