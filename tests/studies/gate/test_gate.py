@@ -830,3 +830,14 @@ def test_families_of_measures_and_segments_keep_their_level():
     law = stats.binom(n_trials, 0.05)
     assert law.sf(failed - 1) > 1e-4
     assert law.sf(passed - 1) > 1e-4
+
+
+def test_a_segment_that_passes_has_its_limit_above_the_margin():
+    """Passes of segments are decided stepdown: the limit is that of the step."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        d = np.concatenate([rng.normal(0.02, 0.02, 40), rng.normal(0.0, 0.11, 60)])
+        kind = ["a"] * 40 + ["b"] * 60
+        result = sr.gate(*pair(d, kind=kind), measures="AP", margin=0.025, by="kind")
+        for row in result.segments:
+            assert (row.interval.low > -0.025) == (row.pvalue_pass < 0.05)

@@ -27,7 +27,7 @@ from steadyrank.stats.instances.systems import System, SystemPair
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.mixed.two_way import ONE_TOPIC
 from steadyrank.stats.pairs.betting import sequential_difference
-from steadyrank.stats.pairs.decisions import adjust
+from steadyrank.stats.pairs.decisions import adjust, step_levels
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW
 from steadyrank.stats.pairs.topic_design import MeanDifference, mean_difference, reach_of
 from steadyrank.studies.gate.result import ROLES, GateRow, TopicLoss, Verdict
@@ -222,13 +222,27 @@ def make_parts(
 
 def pvalues_of(parts: Sequence[Part], fits: Sequence[Fit]) -> tuple[np.ndarray, np.ndarray]:
     """Of not being worse by the margin, and of being worse; corrected as the verdicts need it."""
-    not_worse = np.array(
-        [fit.guarded.pvalue_above(-part.margin) for part, fit in zip(parts, fits, strict=True)]
-    )
-    is_segment = np.array([part.segment is not None for part in parts])
+    not_worse, is_segment = _not_worse(parts, fits)
     not_worse[is_segment] = adjust(not_worse[is_segment], "holm")
     worse = adjust([fit.observed.pvalue_below(0.0) for fit in fits], "holm")
     return not_worse, worse
+
+
+def lower_levels(parts: Sequence[Part], fits: Sequence[Fit], alpha: float) -> list[float]:
+    """The level of each lower limit: of a segment that at which the step decides that it passes, so
+    that a limit beyond the margin and a pass never stand in one row."""
+    not_worse, is_segment = _not_worse(parts, fits)
+    levels = np.full(len(parts), alpha)
+    levels[is_segment] = step_levels(not_worse[is_segment], "holm", alpha)
+    return [float(level) for level in levels]
+
+
+def _not_worse(parts: Sequence[Part], fits: Sequence[Fit]) -> tuple[np.ndarray, np.ndarray]:
+    """p-values of not being worse by the margin, and which are of segments."""
+    pvalues = [
+        fit.guarded.pvalue_above(-part.margin) for part, fit in zip(parts, fits, strict=True)
+    ]
+    return np.array(pvalues), np.array([part.segment is not None for part in parts])
 
 
 def verdicts_of(parts: Sequence[Part], fits: Sequence[Fit], alpha: float) -> list[Verdict]:

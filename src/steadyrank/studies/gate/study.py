@@ -34,6 +34,7 @@ from steadyrank.studies.gate.fits import (
     Fit,
     Part,
     losses_of,
+    lower_levels,
     make_parts,
     means_of,
     outlier_of,
@@ -357,7 +358,7 @@ def _rows(
 ) -> list[GateRow]:
     pvalues = (column.tolist() for column in pvalues_of(parts, fits))
     n_segments = sum(part.segment is not None for part in parts)
-    every = zip(parts, fits, looks, *pvalues, strict=True)
+    every = zip(parts, fits, looks, *pvalues, lower_levels(parts, fits, alpha), strict=True)
     return [_row(*one, n_segments=n_segments, alpha=alpha, pair=pair) for one in every]
 
 
@@ -377,6 +378,7 @@ def _row(
     look: Look,
     pvalue_pass: float,
     pvalue_fail: float,
+    lower_level: float,
     *,
     n_segments: int,
     alpha: float,
@@ -398,7 +400,7 @@ def _row(
         baseline=baseline,
         candidate=candidate,
         difference=fit.mean,
-        interval=Interval(both.guarded.interval(tail).low, fit.interval(tail).high),
+        interval=Interval(both.guarded.interval(lower_level).low, fit.interval(tail).high),
         pvalue_pass=pvalue_pass,
         pvalue_fail=pvalue_fail,
         verdict=verdict,
