@@ -39,6 +39,7 @@ NO_CLAIM: dict[str, str] = {
     "compare tests equal_means": "a rate and its Monte Carlo error",
     "compare tests power": "a rate and its Monte Carlo error",
     "compare audit tests": "rates and their Monte Carlo errors",
+    "compare measures findings values interval": "that of a pair, as in `pairs`, which is measured",
     "datasets runs completion_ranks": "over all completions of missing scores: sure bounds",
     "evaluate meta max_grade": "the largest grade of the judgments",
     "evaluate meta tie_bounds": "the worst and the best order of tied documents: sure bounds",

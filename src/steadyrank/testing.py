@@ -60,7 +60,7 @@ def assert_no_loss(
     'pass'
     >>> assert_no_loss(new, old, margin=0.02)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    AssertionError: FAIL: AP −0.0667 (limits −0.0922 to −0.0244): worse, by more than the ...
+    AssertionError: FAIL: AP −0.0667 (limits −0.0942 to −0.0319): worse, by more than the ...
     """
     if margin is None and not options.get("rebuild"):
         margin = 0.01

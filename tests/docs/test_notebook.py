@@ -87,7 +87,7 @@ def test_the_notebook_of_results_shows_every_result(shown):
 
 def test_the_notebook_of_a_leaderboard_names_who_could_be_first(shown):
     *_, first, figure, pair, _ = shown("leaderboard")
-    assert first == ["large", "tuned", "base"]
+    assert first == ["large", "tuned", "base", "small"]
     assert figure.axes
     difference, (low, high), (next_low, next_high) = pair
     assert next_low < low < difference < high < next_high

@@ -283,9 +283,11 @@ def test_tables_hold_names_as_text(results):
         shown = result._repr_html_()
         assert ("<caption" if name != "ReportResult" else "<p") in shown, name
         assert "<script" not in shown, name
+        assert "script>" not in shown, name
         text = result.to_frame().to_string()
         if NASTY in text:
-            assert "&lt;script&gt;" in shown, name
+            # Where long names are shortened to their words, the first character goes.
+            assert "script&gt;" in shown, name
 
 
 def test_frames_hold_a_scalar_in_every_cell(results):

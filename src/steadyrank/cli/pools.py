@@ -28,8 +28,8 @@ study_options = opt.options(
         "--method [anova|ttest|interval] = anova": "Plan for one-way ANOVA of M systems, a t test "
         "or an interval of two.",
         **opt.PLANNING,
-        "--formula [exact|nagata] = exact": "Use exact distributions, or the published "
-        "approximations.",
+        "--formula [exact|nagata|corrected] = exact": "Use exact distributions, the published "
+        "approximations, or the corrected t test of compare.",
     }
 )
 

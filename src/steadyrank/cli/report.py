@@ -33,10 +33,6 @@ report_options = opt.together(
                 "Report on a leaderboard instead: scores of runs on several datasets.",
                 {"type": click.Path(exists=True, allow_dash=True)},
             ),
-            "--drawn [datasets|types] = datasets": "Resample datasets of the leaderboard, or whole "
-            "types of them.",
-            "--aggregate [mean|mean-of-types|borda|wins] = mean": "Rank the runs of the "
-            "leaderboard by this.",
         }
     ),
     opt.options(
@@ -83,7 +79,15 @@ study_options = opt.together(
         }
     ),
     opt.topic_options,
-    opt.options({"--by COLUMN": "Show the segments by this column of --topic-info, too."}),
+    opt.options(
+        {
+            "--by COLUMN": "Show the segments by this column of --topic-info, too.",
+            "--drawn [datasets|types] = datasets": "Resample datasets of the leaderboard, or whole "
+            "types of them.",
+            "--aggregate [mean|mean-of-types|borda|wins] = mean": "Rank the runs of the "
+            "leaderboard by this.",
+        }
+    ),
 )
 
 

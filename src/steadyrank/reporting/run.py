@@ -203,11 +203,11 @@ def report(
         `instances`.
     topic_info, cluster_from : optional
         As in `evaluate`. Clusters of topics widen intervals in `compare`, `topics` and `plan`.
+    by : str, optional
+        A column of the topics' information: the section on pairs of runs shows its segments.
     drawn, aggregate : str
         What is resampled of a leaderboard over datasets, "datasets" or "types", and what ranks its
         runs, as in `datasets`.
-    by : str, optional
-        A column of the topics' information: the section on pairs of runs shows its segments.
     missing, no_relevant, ties : str
         As in `evaluate`.
     runs_in_rows : bool

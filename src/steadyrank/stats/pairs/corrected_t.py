@@ -7,7 +7,7 @@ they may be broken.
 **The floor.** Of many pairs, the one whose sample variance happens to be smallest has the largest
 t. Every sum of squares therefore gains as much as four more topics would add on which two runs
 differ as the most alike tenth of all pairs do; a fudge factor as in Tusher, Tibshirani & Chu (PNAS
-98(9), 2001).
+98(9), 2001, doi:10.1073/pnas.091062498).
 
 **The skewness.** Where a few topics lose much, samples without them have a high mean and a small
 variance at once. A limit for the mean lies c + G (2 c² + 1) / 6 standard errors away in place of c,
