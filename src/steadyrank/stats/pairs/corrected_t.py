@@ -59,7 +59,7 @@ def corrected_reach(critical: np.ndarray, against: np.ndarray) -> np.ndarray:
     """Standard errors from a mean to its limit, in place of a `critical` number of them.
 
     >>> reach = corrected_reach(np.array([2.0, np.inf]), np.array([0.3, 0.0]))
-    >>> reach.tolist(), inverted(reach[:1], np.array([0.3])).tolist()
+    >>> reach.tolist(), inverted(reach[:1], np.array([0.3])).round(9).tolist()
     ([2.45, inf], [2.0])
     """
     with np.errstate(invalid="ignore"):
@@ -74,10 +74,10 @@ def inverted(t: np.ndarray | float, against: np.ndarray) -> np.ndarray:
 
 
 def corrected_t(t: np.ndarray, skewness: np.ndarray, n: np.ndarray | float) -> np.ndarray:
-    """The size of t that is compared with a quantile; `skewness` counts in the direction of t.
+    """The size of t that is compared with a quantile; `skewness` is the difference's own.
 
     >>> corrected_t(np.array([3.0, -3.0]), np.array([-0.2, -0.2]), 50).round(3).tolist()
-    [2.202, 2.784]
+    [2.393, 3.0]
     """
     with np.errstate(invalid="ignore"):
         size = np.maximum(0.0, inverted(np.abs(t), adverse(np.sign(t) * skewness, n)))
