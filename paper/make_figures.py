@@ -60,21 +60,22 @@ def level_rows(text: str) -> list[tuple[str, int, list[float]]]:
 def levels() -> Figure:
     """Any false claim among all pairs of 25 runs, by three corrections, on scores made equal."""
     rows = [row for row in level_rows(LEVELS.read_text("utf-8")) if row[0][0].isupper()]
-    figure = Figure(figsize=(5.2, 3.2), layout="constrained")
+    figure = Figure(figsize=(5.2, 4.6), layout="constrained")
     ax = figure.subplots()
     places = np.arange(len(rows))
     drawn = (("sign flips of t", 0, ORANGE, "s"), ("Holm's t tests", 2, GREEN, "^"))
-    for label, column, colour, marker in (*drawn, ("default (careful t)", 1, BLUE, "o")):
+    for label, column, colour, marker in (*drawn, ("default (corrected t)", 1, BLUE, "o")):
         rates = [rates[column] for _, _, rates in rows]
         ax.plot(rates, places, marker, color=colour, markersize=4, label=label)
     ax.axvline(0.05, color="black", linewidth=0.8, linestyle="--")
     units = ["tasks" if name.startswith("MTEB") else "topics" for name, _, _ in rows]
     labels = [f"{name}: {n} {unit}" for (name, n, _), unit in zip(rows, units, strict=True)]
-    ax.set_yticks(places, labels, fontsize=7)
+    ax.set_yticks(places, labels, fontsize=6)
     ax.invert_yaxis()
     ax.set_xlim(0.0, None)
     ax.set_xlabel("any false claim among 300 pairs (nominal: .05)", fontsize=8)
-    ax.legend(fontsize=7, frameon=False)
+    ax.tick_params(axis="x", labelsize=7)
+    ax.legend(fontsize=7, frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     ax.grid(alpha=0.3)
     return figure
 
@@ -86,7 +87,7 @@ def make(folder: Path) -> None:
     """Draw all of them into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, draw in FIGURES.items():
-        draw().savefig(folder / f"{name}.png", dpi=200, metadata={"Software": None})
+        draw().savefig(folder / f"{name}.png", dpi=160, metadata={"Software": None})
 
 
 if __name__ == "__main__":

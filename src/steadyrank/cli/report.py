@@ -32,7 +32,7 @@ report_options = opt.together(
             "--datasets TABLE": (
                 "Report on a leaderboard instead: scores of runs on several datasets.",
                 {"type": click.Path(exists=True, allow_dash=True)},
-            ),
+            )
         }
     ),
     opt.options(

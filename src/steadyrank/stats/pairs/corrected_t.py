@@ -74,7 +74,7 @@ def inverted(t: np.ndarray | float, against: np.ndarray) -> np.ndarray:
 
 
 def corrected_t(t: np.ndarray, skewness: np.ndarray, n: np.ndarray | float) -> np.ndarray:
-    """The size of t that is compared with a quantile; `skewness` counts in the direction of t.
+    """The size of t that is compared with a quantile; `skewness` is the difference's own.
 
     >>> corrected_t(np.array([3.0, -3.0]), np.array([-0.2, -0.2]), 50).round(3).tolist()
     [2.393, 3.0]
