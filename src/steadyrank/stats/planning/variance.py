@@ -172,7 +172,7 @@ def pair_df(differences: np.ndarray) -> np.ndarray:
 def not_rounding(squares: float, df: int, values: np.ndarray) -> float:
     """The sum of squares, or 0 where it is nothing but rounding."""
     tiny = CONSTANT * max(1.0, float(np.nanmax(np.abs(values))))
-    return squares if squares > tiny**2 * df else 0.0
+    return squares if squares > tiny * tiny * df else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
