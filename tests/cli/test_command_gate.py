@@ -263,7 +263,7 @@ def test_history(folder, capsys):
 
 
 @pytest.mark.parametrize("date", ["abc", "9" * 30, "1.5"])
-@pytest.mark.parametrize("where", [("--history", "kept"), ("--plot", "figure.pdf")])
+@pytest.mark.parametrize("where", [(), ("--history", "kept"), ("--plot", "figure.pdf")])
 def test_a_date_that_is_none_is_bad_input(folder, capsys, monkeypatch, date, where):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", date)
     code, _, err = gate(capsys, "same", *where)

@@ -20,7 +20,7 @@ from typing import Any
 import click
 
 from steadyrank.cli.output import tell
-from steadyrank.compute.files import is_special
+from steadyrank.compute.files import is_special, source_date
 from steadyrank.compute.memory import check_address_space
 from steadyrank.errors import FormatError, InputError, SteadyrankWarning
 from steadyrank.guesses import OPTIONS, WITHOUT_OPTION, in_our_words, removed
@@ -81,6 +81,7 @@ class Command(click.Command):
         ctx.call_on_close(_forget_streams)
         with told_on_stderr(ctx.params["quiet"], self):
             try:
+                source_date()  # before a library that reads it too
                 self._check_standard_input(ctx)
                 self._check_written(ctx)
                 result = super().invoke(ctx)
