@@ -56,6 +56,8 @@ PASSED_ON = {
     "CompareResult.pvalue_adjusted",
     "DatasetsResult.pvalue_adjusted",
     "InstancesResult.pvalue",
+    "JudgedTests.pvalue",
+    "JudgedTests.pvalue_own",
 }
 """Fields that hold p-values of other results."""
 
