@@ -131,7 +131,8 @@ def as_they_are(matrix: np.ndarray) -> str:
     own = own_decisions(pairs, claimed, means, best_first(means).tolist())
     low, high = own.rank_set[int(np.argmax(means))]
     shares = [(one.pvalue <= ALPHA).mean() for one in (plain, found)]
-    return f"{shares[0]:.1%} | {shares[1]:.1%} | {int(own.could_be_first.sum())} of {len(matrix)} | {low}–{high}"
+    firsts = f"{int(own.could_be_first.sum())} of {len(matrix)}"
+    return f"{shares[0]:.1%} | {shares[1]:.1%} | {firsts} | {low}–{high}"
 
 
 def read(path: str) -> np.ndarray:
