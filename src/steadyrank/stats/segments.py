@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from steadyrank.stats.inputs import check_samples, check_scores
-from steadyrank.stats.pairs.max_t import Flips, Taken, over_patterns
 from steadyrank.stats.pairs.result import CONSTANT
+from steadyrank.stats.pairs.sign_flips import Flips, Taken, over_patterns
 from steadyrank.stats.pairs.tests import slices
 from steadyrank.stats.pairs.topic_design import TopicDesign, sums_by_group
 

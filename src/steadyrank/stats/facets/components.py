@@ -12,6 +12,7 @@ Instances of systems, their own or shared by all, are the same study with one fa
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -61,7 +62,7 @@ MOST_BYTES = 500_000_000
 """That the likelihood of a layout with gaps may take."""
 
 
-class Stability:
+class Stability(ABC):
     """How well numbers of topics and levels order systems (E rho²) and measure them (Phi).
 
     `variance` are components, or draws of them, and `indices` what the effects of each have; what
@@ -72,13 +73,13 @@ class Stability:
     variance: dict[str, Any]
 
     @property
+    @abstractmethod
     def indices(self) -> Mapping[str, str]:
         """Component to the indices of its effects."""
-        raise NotImplementedError
 
+    @abstractmethod
     def numbers(self, *at: Any) -> dict[str, float]:
         """How many levels of each index there are."""
-        raise NotImplementedError
 
     def e_rho2(self, *at: Any) -> Any:
         """Relative stability: system / (system + what may change the order)."""

@@ -22,15 +22,16 @@ from steadyrank.stats.judges.corrected import (
     mean_uncertainty,
 )
 from steadyrank.stats.pairs import decisions
-from steadyrank.stats.pairs.decisions import OwnDecisions, compact_letters
-from steadyrank.stats.pairs.max_t import Flips, max_t, unit_max_t
+from steadyrank.stats.pairs.decisions import OwnDecisions, Placed, compact_letters
+from steadyrank.stats.pairs.max_t import max_t, unit_max_t
 from steadyrank.stats.pairs.result import CONSTANT, all_pairs
+from steadyrank.stats.pairs.sign_flips import Flips
 from steadyrank.stats.pairs.topic_design import units_in_strata
 from steadyrank.stats.run_means import best_first, ranks_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RunRanking:
+class RunRanking(Placed):
     """Runs, and one family of decisions about all pairs of them, as `all_pairs` lists these."""
 
     mean: np.ndarray
@@ -54,16 +55,6 @@ class RunRanking:
     significant: np.ndarray
     n_patterns: int
     """Sign patterns behind the adjusted p-values."""
-
-    @property
-    def rank_set(self) -> np.ndarray:
-        """[run, 2]: the ranks that its own comparisons leave to each run."""
-        return self.own.rank_set
-
-    @property
-    def could_be_first(self) -> np.ndarray:
-        """Which runs' rank sets begin at 1."""
-        return self.own.could_be_first
 
     @property
     def order(self) -> list[int]:

@@ -173,6 +173,28 @@ class OwnDecisions:
         return np.asarray(self.rank_set[:, 0] == 1)
 
 
+class Placed:
+    """A result in which every run has its own decisions."""
+
+    __slots__ = ()
+    own: OwnDecisions
+
+    @property
+    def rank_set(self) -> np.ndarray:
+        """[run, 2]: the ranks that its own comparisons leave to each run."""
+        return self.own.rank_set
+
+    @property
+    def could_be_first(self) -> np.ndarray:
+        """Which runs' rank sets begin at 1."""
+        return self.own.could_be_first
+
+    @property
+    def tier(self) -> np.ndarray:
+        """1 for the best run and those down to the last that it does not beat, and so on."""
+        return self.own.tier
+
+
 def own_decisions(
     pairs: np.ndarray, claimed: np.ndarray, means: np.ndarray, order: Sequence[int]
 ) -> OwnDecisions:

@@ -16,17 +16,15 @@ import numpy as np
 
 from steadyrank.compute.random import block_stream
 from steadyrank.stats.pairs.decisions import adjust
-from steadyrank.stats.pairs.max_t import Flips, max_t_pvalues
+from steadyrank.stats.pairs.max_t import max_t_pvalues
+from steadyrank.stats.pairs.sign_flips import Flips
 from steadyrank.stats.pairs.tests import in_threads, paired_t
 
 FLIPS = 199
 """Of each experiment: a test by 199 flips has the level of one by thousands, and is less sure."""
 
-ERROR = 0.01
-"""The Monte Carlo error of a share that is good enough."""
-
-FEWEST, MOST = 200, 2500
-"""Experiments: the first ones, and as many as bring any share's error down to `ERROR`."""
+ERROR, FEWEST, MOST = 0.01, 200, 2500
+"""The Monte Carlo error of a share that is good enough, and experiments: the first, and at most."""
 
 WORK = 3e10
 """Statistics that are computed at most, in a minute or so: larger families have fewer."""

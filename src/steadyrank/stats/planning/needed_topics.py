@@ -27,6 +27,9 @@ from steadyrank.stats.planning.design import (
 )
 from steadyrank.stats.planning.variance import assured
 
+MOST_SHOWN = 100_000
+"""From so many on a page shows no number: nobody will make them."""
+
 SMALL = 40
 """Up to so many topics each number is looked up; beyond, the noncentrality is interpolated."""
 

@@ -11,6 +11,7 @@ from steadyrank.errors import InputError
 from steadyrank.present.page import Board, BoardRow, Tile
 from steadyrank.present.view import Finding
 from steadyrank.stats.datasets.aggregates import Aggregate, columns_of, dataset_units
+from steadyrank.stats.planning.needed_topics import MOST_SHOWN
 from steadyrank.stats.planning.swaps import unit_swap_share
 from steadyrank.stats.run_means import share_turned
 from steadyrank.studies.datasets.assumptions import BY, assumption
@@ -54,9 +55,6 @@ def _why_not(material: Material) -> str:
 
 ROWS = 10
 """Rows of the board."""
-
-MOST_DATASETS = 100_000
-"""From so many on, no number of datasets is shown."""
 
 
 def _front(result: DatasetsResult, others: Findings) -> Front:
@@ -162,8 +160,7 @@ def _tiles(result: DatasetsResult) -> list[Tile]:
             )
         )
     pair = result.pair
-    # More than there will ever be say nothing.
-    if pair is not None and not pair.significant and pair.datasets_assured < MOST_DATASETS:
+    if pair is not None and not pair.significant and pair.datasets_assured < MOST_SHOWN:
         made.append(
             Tile(
                 id="datasets.needed",

@@ -13,7 +13,7 @@ from steadyrank.present.json import picked
 from steadyrank.stats.datasets.aggregates import Aggregate, Friedman, NextRanks
 from steadyrank.stats.datasets.random_effects import RandomEffects, SignedRankPosterior
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.pairs.decisions import OwnDecisions
+from steadyrank.stats.pairs.decisions import OwnDecisions, Placed
 from steadyrank.stats.run_means import in_order
 from steadyrank.words import counted
 
@@ -164,7 +164,7 @@ def _ends_or_none(limits: np.ndarray) -> list[int] | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.datasets.view:VIEW.text")
-class DatasetsResult(Framed):
+class DatasetsResult(Placed, Framed):
     """What `datasets` found: arrays with one entry per run, and per pair.
 
     `significant` and `rank_set` express the same family of decisions; `rank` is the rank by
@@ -242,21 +242,6 @@ class DatasetsResult(Framed):
     pair: DatasetPair | None
     """The pair that was asked for, or the two best runs; None where these share too little."""
     pair_asked: bool
-
-    @property
-    def rank_set(self) -> np.ndarray:
-        """[run, 2]: the best and the worst rank that its own comparisons leave to each run."""
-        return self.own.rank_set
-
-    @property
-    def could_be_first(self) -> np.ndarray:
-        """Which runs' rank sets begin at 1."""
-        return self.own.could_be_first
-
-    @property
-    def tier(self) -> np.ndarray:
-        """1 for the best run and those down to the last that it does not beat, and so on."""
-        return self.own.tier
 
     @property
     def order(self) -> list[int]:

@@ -44,8 +44,9 @@ from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.fragility import carried, fragility
-from steadyrank.stats.pairs.max_t import Flips, MaxT, max_t, max_t_level, unit_max_t
+from steadyrank.stats.pairs.max_t import MaxT, max_t, max_t_level, unit_max_t
 from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.pairs.sign_flips import Flips
 from steadyrank.stats.pairs.tests import moments
 from steadyrank.stats.pairs.topic_design import Units
 from steadyrank.stats.planning.needed_topics import needed_topics

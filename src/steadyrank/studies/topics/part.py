@@ -8,6 +8,7 @@ from typing import Any
 from steadyrank.present.page import Tile
 from steadyrank.present.view import Finding
 from steadyrank.stats.instances.mixed_tests import has_instances
+from steadyrank.stats.planning.needed_topics import MOST_SHOWN
 from steadyrank.stats.planning.swaps import share_of
 from steadyrank.stats.run_means import SAME_MEAN
 from steadyrank.studies.part import Findings, Front, Job, Samples, part_of
@@ -49,7 +50,7 @@ def _needed_tile(result: TopicsResult, baseline: str | None) -> list[Tile]:
     first, second = result.leaders
     second = second if baseline in (None, first, second) else str(baseline)
     (row,) = result.told([result.pair(*map(result.runs.index, (first, second)))])
-    if row["significant"] or row["topics_assured"] is None:
+    if row["significant"] or not (row["topics_assured"] or MOST_SHOWN) < MOST_SHOWN:
         return []
     keys = "a b topics_needed topics_needed_interval topics_assured"
     names = "first from second" if baseline is None else f"{first} from {second}"

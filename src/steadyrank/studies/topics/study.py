@@ -41,8 +41,9 @@ from steadyrank.measures.names import counts_documents
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.pairs.decisions import Decided, adjust
 from steadyrank.stats.pairs.difference_bins import WIDTH, check_width
-from steadyrank.stats.pairs.max_t import Draws, max_t, max_t_level
+from steadyrank.stats.pairs.max_t import max_t, max_t_level
 from steadyrank.stats.pairs.result import all_pairs, pairs_with
+from steadyrank.stats.pairs.sign_flips import Draws
 from steadyrank.stats.pairs.tests import moments, paired_t
 from steadyrank.stats.pairs.topic_design import TopicDesign, cluster_sums, linearised
 from steadyrank.stats.planning.demands import check_comparisons
