@@ -15,14 +15,14 @@ from steadyrank.present.page import Tile
 from steadyrank.present.view import Finding
 from steadyrank.reporting.page import first_screen, fronts_of, said_first
 from steadyrank.stats.run_means import SAME_MEAN
-from steadyrank.studies.agree.part import swap_share as swapped_by_measures
-from steadyrank.studies.check.part import PART as CHECK
+from steadyrank.studies.agree.view import swap_share as swapped_by_measures
+from steadyrank.studies.check.view import PART as CHECK
 from steadyrank.studies.compare.front import lead, verdict
-from steadyrank.studies.holes.part import PART as HOLES
-from steadyrank.studies.holes.part import reversed_by_judgments
-from steadyrank.studies.instances.part import reversed_by_instances
-from steadyrank.studies.judges.part import PART as JUDGES
-from steadyrank.studies.judges.part import swap_share as swapped_by_judges
+from steadyrank.studies.holes.view import PART as HOLES
+from steadyrank.studies.holes.view import reversed_by_judgments
+from steadyrank.studies.instances.view import reversed_by_instances
+from steadyrank.studies.judges.view import PART as JUDGES
+from steadyrank.studies.judges.view import swap_share as swapped_by_judges
 from steadyrank.studies.material import Material, Settings
 from steadyrank.studies.part import Findings, Front
 from steadyrank.studies.simulate.part import PART as SIMULATE

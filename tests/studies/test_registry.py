@@ -100,7 +100,7 @@ def toy(tmp_path, monkeypatch):
     folder = tmp_path / "toy_study"
     folder.mkdir()
     (folder / "__init__.py").write_text("")
-    (folder / "part.py").write_text(SECTION)
+    (folder / "view.py").write_text(SECTION)
     (folder / "plots.py").write_text(PLOTS)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(registry, "STUDIES", (*registry.STUDIES, TOY))
@@ -171,7 +171,7 @@ def test_it_says_why_not(toy, tmp_path, drawn_nowhere):
 
 
 def test_it_is_drawn(toy):
-    result = importlib.import_module("toy_study.part").ToyResult(tosses=(1, 0, 0))
+    result = importlib.import_module("toy_study.view").ToyResult(tosses=(1, 0, 0))
     (ax,) = sr.plot(result).axes
     assert [bar.get_height() for bar in ax.patches] == [2, 1]
     assert alt_text(result) == "Bars of coins."
@@ -202,7 +202,7 @@ def test_the_command_line_lists_it_without_importing_it(toy):
 
 def test_without_its_line_nobody_knows_it(toy, monkeypatch):
     monkeypatch.setattr(registry, "STUDIES", registry.STUDIES[:-1])
-    result = importlib.import_module("toy_study.part").ToyResult(tosses=(1,))
+    result = importlib.import_module("toy_study.view").ToyResult(tosses=(1,))
     with pytest.raises(sr.InputError, match="no plot of a ToyResult"):
         sr.plot(result)
 

@@ -1,6 +1,6 @@
 """A study's part of a report: its words, the data it needs, its samples, how it is run and shown.
 
-Each study describes its part once, as `PART` in `part.py` of its folder, and knows no other study.
+Each study describes its part once, as `PART` in `view.py` of its folder, and knows no other study.
 What it has for the first screen (`Front`) and for the panel of two runs it offers; the report puts
 the offers of all studies together and names none of them.
 """

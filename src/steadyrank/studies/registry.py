@@ -1,9 +1,9 @@
 """The one list of studies: the report, `plot` and the command line all read it.
 
 A new study is a folder and a line here. The folder has `view.py` with `VIEW`, what it says and
-shows everywhere, `part.py` with `PART`, how a report runs it (`steadyrank.studies.part`; a study
-that no report can run has none), and where its results can be drawn `plots.py` with `PLOTS`. All
-are imported when they are first asked for, so that `--help` need not wait for them.
+shows everywhere, and `PART`, how a report runs it (`steadyrank.studies.part`; a study that no
+report can run has none), and where its results can be drawn `plots.py` with `PLOTS`. All are
+imported when they are first asked for, so that `--help` need not wait for them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Study:
     """Sections of a higher place stand further down the page; of the same, as in this list."""
     folder: str = ""
     """The package with its parts, `steadyrank.studies.<name>` unless given."""
-    section: str = "part"
+    section: str = "view"
     """The module that has `PART`, in its folder or, with dots, below `steadyrank.studies`; "" for
     a study that no report can run."""
     is_command: bool = True
@@ -51,7 +51,9 @@ class Study:
     def part(self) -> Part:
         """Its part of a report."""
         home = "steadyrank.studies" if "." in self.section else self.home
-        part: Part = import_module(f"{home}.{self.section}").PART
+        # Studies whose part still has a module of its own.
+        is_apart = self.section == "view" and find_spec(f"{home}.part")
+        part: Part = import_module(f"{home}.{'part' if is_apart else self.section}").PART
         return part
 
     @property
