@@ -10,14 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from steadyrank.present.page import Board, Tile
-from steadyrank.present.table import Table
 from steadyrank.present.view import Assumption, Finding, View, asked
-from steadyrank.stats.pairs.decisions import Decided
-from steadyrank.studies.material import Machine, Material
-from steadyrank.studies.two_runs import TwoRuns
+
+if TYPE_CHECKING:  # a command that shows one study waits for none of these
+    from steadyrank.present.page import Board, Tile
+    from steadyrank.present.table import Table
+    from steadyrank.stats.pairs.decisions import Decided
+    from steadyrank.studies.material import Machine, Material
+    from steadyrank.studies.two_runs import TwoRuns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,8 +38,8 @@ class Study:
     folder: str = ""
     """The package with its parts, `steadyrank.studies.<name>` unless given."""
     section: str = "view"
-    """The module that has `PART`, in its folder or, with dots, below `steadyrank.studies`; "" for
-    a study that no report can run."""
+    """The module that has `PART`, in its folder or, with dots, below `steadyrank.studies`; as
+    `module:NAME` where it has another name; "" for a study that no report can run."""
     is_command: bool = True
 
     @property
@@ -50,10 +50,12 @@ class Study:
     @property
     def part(self) -> Part:
         """Its part of a report."""
-        home = "steadyrank.studies" if "." in self.section else self.home
+        section, _, name = self.section.partition(":")
+        home = "steadyrank.studies" if "." in section else self.home
         # Studies whose part still has a module of its own.
         is_apart = self.section == "view" and find_spec(f"{home}.part")
-        part: Part = import_module(f"{home}.{'part' if is_apart else self.section}").PART
+        module = import_module(f"{home}.{'part' if is_apart else section}")
+        part: Part = getattr(module, name or "PART")
         return part
 
     @property
