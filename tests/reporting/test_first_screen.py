@@ -25,7 +25,7 @@ from steadyrank.studies.judges.view import PART as JUDGES
 from steadyrank.studies.judges.view import swap_share as swapped_by_judges
 from steadyrank.studies.material import Material, Settings
 from steadyrank.studies.part import Findings, Front
-from steadyrank.studies.simulate.part import PART as SIMULATE
+from steadyrank.studies.simulate.view import PART as SIMULATE
 
 LONGEST = 80
 

@@ -19,8 +19,8 @@ from steadyrank.reporting.page import two_runs
 from steadyrank.studies.compare.two_runs import MOST_PICKED
 from steadyrank.studies.material import Material, Settings
 from steadyrank.studies.part import Findings
-from steadyrank.studies.simulate.part import PART as SIMULATE
 from steadyrank.studies.simulate.result import documents_share
+from steadyrank.studies.simulate.view import PART as SIMULATE
 from steadyrank.studies.topics.result import needed_figure
 from steadyrank.studies.two_runs import TwoRuns, aligned_pairs
 from steadyrank.words import chance, pvalue_words, roughly

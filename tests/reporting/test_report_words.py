@@ -14,8 +14,8 @@ from steadyrank.studies.compare.view import first
 from steadyrank.studies.instances.view import VIEW as INSTANCES
 from steadyrank.studies.material import Material, Settings
 from steadyrank.studies.part import Findings
-from steadyrank.studies.simulate.part import PART as SIMULATE
 from steadyrank.studies.simulate.result import documents_share
+from steadyrank.studies.simulate.view import PART as SIMULATE
 from steadyrank.studies.two_runs import TwoRuns
 from steadyrank.words import chance, counted, roughly, some
 

@@ -94,7 +94,7 @@ STUDIES: tuple[Study, ...] = (
         "how much of a difference is due to the judges?",
         turn=16,
         folder="steadyrank.studies.stability",
-        section="judges_part",
+        section="facets_view:JUDGES_PART",
         is_command=False,
     ),
     Study(
@@ -102,7 +102,7 @@ STUDIES: tuple[Study, ...] = (
         "how much of a difference is due to single answers?",
         turn=17,
         folder="steadyrank.studies.stability",
-        section="answers_part",
+        section="facets_view:ANSWERS_PART",
         is_command=False,
     ),
     Study("gate", "may this change ship? a candidate against a baseline", section=""),

@@ -13,7 +13,9 @@ from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, Vi
 from steadyrank.stats.planning.demands import Demands
 from steadyrank.stats.planning.design import FEWEST_CORRECTED
 from steadyrank.stats.planning.variance import ASSURANCE, STEADY_PILOT
+from steadyrank.studies.part import Job, part_of
 from steadyrank.studies.plan.result import MeasurePlan, PlanResult
+from steadyrank.studies.plan.study import plan
 from steadyrank.words import counted, level_words, size
 
 
@@ -300,3 +302,18 @@ VIEW = View(
         id="plan-curves", caption="What the number of topics depends on.", kind="curves"
     ),
 )
+
+
+def _run(job: Job) -> PlanResult:
+    settings = job.material.settings
+    return plan(
+        job.material.scores,
+        minimum_difference=settings.minimum_difference,
+        method="ttest",
+        alpha=settings.alpha,
+        comparisons=job.n_comparisons,
+        decided=job.decided,
+    )
+
+
+PART = part_of(VIEW, run=_run, why_not=lambda material: material.more_than_topics)

@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from steadyrank.data.facets import facets_of
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
 from steadyrank.stats.facets import design
 from steadyrank.stats.facets.pairs import CARRIED, CARRY_LITTLE, MORE_JUDGES
-from steadyrank.studies.stability.facets import FacetsResult
-from steadyrank.words import counted, interval, listed, number_word
+from steadyrank.studies.part import Front, Job, Part, part_of
+from steadyrank.studies.stability.facets import FacetsResult, study_facets
+from steadyrank.words import counted, interval, listed, number_word, swap_words
 
 Results = Sequence[FacetsResult]
 """One per measure, the one that ranks the runs first."""
@@ -287,3 +289,54 @@ VIEW = View(
         of=lambda results: results[0],
     ),
 )
+
+
+def _run(job: Job) -> Results:
+    """All facets of the measure that ranks the runs, of the systems that are compared."""
+    scores, settings = job.material.compared_graded, job.material.settings
+    several = [name for name in facets_of(scores) if job.material.n_levels(name) > 1]
+    how: Any = {"confidence": 1 - settings.alpha, "seed": settings.seed, "jobs": job.machine.jobs}
+    return (study_facets(scores, job.material.measure, several, **how),)
+
+
+def _part(view: View, facet: str) -> Part:
+    """The part of a report about other judges, or answers, with its bar on the first screen."""
+
+    def front(results: Results, findings: Any) -> Front:
+        share = results[0].swaps.get(f"{facet}s")
+        if share is None:
+            return Front()
+        swaps = swap_words(share, len(results[0].systems), "systems")
+        text = f"With as many other {facet}s {swaps}."
+        return Front(swap=Finding(f"stability.swap_{facet}s", text, {"share": share}))
+
+    lacking = f"the scores have one {facet}: a long table may have a column {facet}"
+    return part_of(
+        view,
+        run=_run,
+        why_not=lambda material: "" if material.n_levels(facet) > 1 else lacking,
+        front=front,
+        varies=f"Other {facet}s",
+    )
+
+
+def _answers_share(results: Results) -> list[Finding]:
+    share, n = results[0].difference_shares["answers"], results[0].components.sizes.answers
+    text = f"{share:.0%} of the variance of a difference is due to single answers ({n:.3g} each)."
+    return [Finding("stability.answers", text, {"share": share, "answers": n})]
+
+
+ANSWERS_VIEW = View(
+    words=Words(
+        title="Answers",
+        question="How much of a difference is due to single answers?",
+        means="Answers of one system to one topic are a sample of those it could have given.",
+        means_not="One answer per topic cannot show how answers vary: topics hold both.",
+    ),
+    findings=_answers_share,
+    tables=(),
+    fields=lambda results: {},
+)
+
+JUDGES_PART = _part(VIEW, "judge")
+ANSWERS_PART = _part(ANSWERS_VIEW, "answer")

@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from steadyrank.measures.names import parse_measure
+from steadyrank.measures.tie_orders import has_expectation
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words
 from steadyrank.stats.facets.components import FacetComponents
+from steadyrank.studies.part import Job, part_of
 from steadyrank.studies.stability.separation import POWER
-from steadyrank.studies.stability.study import StabilityResult, facet_words
+from steadyrank.studies.stability.study import StabilityResult, facet_words, stability
 from steadyrank.words import counted, interval
 
 MOST = 1e6
@@ -249,3 +252,28 @@ VIEW = View(
         of=lambda results: results[0],
     ),
 )
+
+
+def _run(job: Job) -> tuple[StabilityResult, ...]:
+    material, settings = job.material, job.material.settings
+    n = len(material.scores.topics)
+    sizes = sorted({max(1, n // 4), max(1, n // 2), 2 * n, 4 * n} - {n})
+    # The decisions on the page are about the measure that ranks the runs, and so are assessors.
+    best: dict[str, Any] = {"alpha": settings.alpha if job.decided else None}
+    if material.judge_qrels and has_expectation(parse_measure(material.measure)):
+        best |= {"qrels": material.qrels, "judges": material.judge_qrels}
+    found = (
+        stability(
+            material.scores,
+            measure=name,
+            n_topics=sizes,
+            decided=job.decided,
+            rng=settings.seed,
+            **(best if name == material.measure else {"alpha": None}),
+        )
+        for name in material.scores.measures
+    )
+    return tuple(one for one in found if isinstance(one, StabilityResult))
+
+
+PART = part_of(VIEW, run=_run, why_not=lambda material: material.more_than_topics)
