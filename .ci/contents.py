@@ -47,7 +47,8 @@ def check_wheel(path: Path, sources: set[str]) -> None:
     package = {name for name in names if not name.startswith(f"{home}/")}
     _same("the wheel", package, {name.removeprefix("src/") for name in sources})
     assert f"{home}/licenses/LICENSE" in names, "the wheel has no licence"
-    assert "steadyrank/py.typed" in package, "the wheel has no py.typed"
+    for name in ("steadyrank", "steadyrank_lab"):
+        assert f"{name}/py.typed" in package, f"the wheel has no {name}/py.typed"
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     missing = [key for key in WANTED if not metadata.get(key)]
     assert not missing, f"metadata without {missing}"
@@ -71,7 +72,7 @@ def main() -> None:
     """Check the one wheel and the one sdist of a folder, and write their digests."""
     folder, files = Path(sys.argv[1]), tracked()
     (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
-    check_wheel(wheel, {name for name in files if name.startswith("src/steadyrank/")})
+    check_wheel(wheel, {name for name in files if name.startswith("src/")})
     check_sdist(sdist, files)
     made = ((hashlib.sha256(path.read_bytes()).hexdigest(), path.name) for path in (sdist, wheel))
     sums = "".join(f"{digest}  {name}\n" for digest, name in made)

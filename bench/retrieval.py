@@ -22,13 +22,13 @@ import numpy as np
 
 import steadyrank as sr
 from bench._timing import seconds
-from steadyrank.retrieval.engine.index import Index, build_index
-from steadyrank.retrieval.engine.lexical import UNITS, lexical_units
-from steadyrank.retrieval.engine.models import MODELS
-from steadyrank.retrieval.engine.search import order_documents, search_all
-from steadyrank.retrieval.engine.tokens import STOP_LISTS, split_words, stop_words
-from steadyrank.retrieval.engine.word_counts import WordCounts, count_words
-from steadyrank.retrieval.makers.inputs import collection_topics, load_counts
+from steadyrank_lab.retrieval.engine.index import Index, build_index
+from steadyrank_lab.retrieval.engine.lexical import UNITS, lexical_units
+from steadyrank_lab.retrieval.engine.models import MODELS
+from steadyrank_lab.retrieval.engine.search import order_documents, search_all
+from steadyrank_lab.retrieval.engine.tokens import STOP_LISTS, split_words, stop_words
+from steadyrank_lab.retrieval.engine.word_counts import WordCounts, count_words
+from steadyrank_lab.retrieval.makers.inputs import collection_topics, load_counts
 
 DEPTH = 1000
 SAMPLES = (("none", "none"), ("smart", "porter"), ("lucene", "4grams"), ("fox", "7grams"))

@@ -218,8 +218,8 @@ def run_all(total: int, names: list[str], first: int, minutes: float, jobs: int)
 
 GUIDED = """data.read.csv_files data.read.score_files data.read.score_tools data.read.json_files
     data.read.columns data.read.run_info data.read.sources data.read.datasets
-    data.interop.tables data.write.csv measures.names retrieval.engine.collections
-    retrieval.makers.inputs compute.stores cli.topics cli.inputs cli.make_runs"""
+    data.interop.tables data.write.csv measures.names compute.stores cli.topics cli.inputs"""
+GUIDED_IN_LAB = "retrieval.engine.collections retrieval.makers.inputs cli.make_runs"
 """Modules without kernels, which must not be changed before Numba sees them."""
 
 
@@ -230,17 +230,14 @@ def guided(name: str, seconds: float) -> None:
     except ImportError:
         sys.exit("fuzz: --coverage needs atheris, which has no wheel for every Python")
     # Kernels must not be changed, so what reads runs goes unguided.
-    import steadyrank.data.read.runs
 
     modules = [f"steadyrank.{name}" for name in GUIDED.split()]
+    modules += [f"steadyrank_lab.{name}" for name in GUIDED_IN_LAB.split()]
     for module in modules:
         sys.modules.pop(module, None)  # loaded again, with its branches instrumented
     with atheris.instrument_imports(include=[*modules, "csv", "json.decoder", "html"]):
-        import steadyrank.cli.inputs
-        import steadyrank.cli.make_runs
-        import steadyrank.cli.topics
-        import steadyrank.data.read.score_files
-        import steadyrank.retrieval.makers.inputs  # noqa: F401
+        import steadyrank_lab.cli.make_runs
+        import steadyrank_lab.retrieval.makers.inputs  # noqa: F401
     from fuzz.mutants import outcome
 
     target = all_targets()[name]

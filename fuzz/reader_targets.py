@@ -21,9 +21,9 @@ import steadyrank as sr
 from fuzz.mutants import Target, csv_rows, plain_number, raw, unpacked
 from steadyrank.compute.stores import SETTINGS, open_store
 from steadyrank.data.read.run_info import describe_runs
-from steadyrank.retrieval.engine.collections import read_collection
-from steadyrank.retrieval.engine.tokens import stop_words
-from steadyrank.retrieval.makers.inputs import topic_texts
+from steadyrank_lab.retrieval.engine.collections import read_collection
+from steadyrank_lab.retrieval.engine.tokens import stop_words
+from steadyrank_lab.retrieval.makers.inputs import topic_texts
 
 LONG = b"measure,run,topic,value\n" + b"".join(
     b"%s,run%d,%d,0.%d%d5\n" % (m, r, t, r, t)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from fuzz.mutants import Target
 from steadyrank.cli.inputs import split_assignment
-from steadyrank.cli.make_runs import split_names
 from steadyrank.cli.topics import parse_sizes
 from steadyrank.data.read.run_info import first_group
 from steadyrank.measures.names import parse_measures
 from steadyrank.reporting.budget import parse_budget
+from steadyrank_lab.cli.make_runs import split_names
 
 NAME = "team1.run-2"
 

@@ -1,7 +1,8 @@
 """steadyrank: how far can you trust this leaderboard?
 
 Public names are those of `__init__.pyi`, which type checkers read, and figures of one paper those
-of `steadyrank.papers`; each is imported when it is first used.
+of `steadyrank.papers`; each is imported when it is first used. Some live in `steadyrank_lab`, the
+laboratory, which imports this package and is known to it by name alone.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import pytest
 from commanding import call
 
 import steadyrank as sr
-from steadyrank.cli.make_runs import split_names
+from steadyrank_lab.cli.make_runs import split_names
 
 FEW = ("--stop-lists", "none,lucene", "--lexical", "none,porter", "--models", "BM25,PL2")
 RUNS = [

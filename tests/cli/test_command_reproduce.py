@@ -12,8 +12,8 @@ from commanding import call
 
 import steadyrank as sr
 from steadyrank.cli import COMMANDS
-from steadyrank.cli.reproduce import PAPERS as LISTED
-from steadyrank.papers.reproduce import PAPERS
+from steadyrank_lab.cli.reproduce import PAPERS as LISTED
+from steadyrank_lab.papers.reproduce import PAPERS
 
 
 @pytest.fixture(scope="module")

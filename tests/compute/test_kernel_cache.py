@@ -125,12 +125,12 @@ def test_sources_of_the_package_and_of_other_modules_are_found():
 
 
 def test_kernels_that_a_template_is_made_with_count_as_its_sources():
-    from steadyrank.retrieval.engine.search import weights_kernel
+    from steadyrank_lab.retrieval.engine.search import weights_kernel
 
     modules = kernel_cache._modules_of(weights_kernel("BM25").py_func)
     assert {
-        "steadyrank.retrieval.engine.search_kernels",
-        "steadyrank.retrieval.engine.model_kernels",
+        "steadyrank_lab.retrieval.engine.search_kernels",
+        "steadyrank_lab.retrieval.engine.model_kernels",
     } <= modules
 
 

@@ -344,8 +344,8 @@ def test_json_keys_are_told(name, key_data, monkeypatch, capsys):
 
 
 def test_json_keys_of_a_reproduction_are_told():
-    from steadyrank.papers.model import Claim, Exhibit, Reproduction
-    from steadyrank.papers.output import reproduction_json
+    from steadyrank_lab.papers.model import Claim, Exhibit, Reproduction
+    from steadyrank_lab.papers.output import reproduction_json
 
     exhibit = Exhibit(id="table-1", title="t", claims=(Claim(text="c", holds=True),))
     made = Reproduction(paper="p", reference="r", data="d", exhibits=(exhibit,))

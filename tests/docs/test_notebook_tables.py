@@ -17,13 +17,13 @@ import steadyrank as sr
 from steadyrank import papers
 from steadyrank.data.track.model import TrueMeans
 from steadyrank.notebook import Framed, shown_by
-from steadyrank.papers.model import Claim, Exhibit
 from steadyrank.present.json import to_json
 from steadyrank.present.run_names import names_of, shown_as
 from steadyrank.present.view import Finding
 from steadyrank.studies.compare.view import compare_text
 from steadyrank.studies.registry import all_plots
 from steadyrank.studies.stability.view import VIEW as STABILITY
+from steadyrank_lab.papers.model import Claim, Exhibit
 
 NASTY = "<script>alert('run')</script>"
 FACTOR = f"{NASTY}model"

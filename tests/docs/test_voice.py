@@ -13,7 +13,7 @@ from steadyrank.cli import COMMANDS, group
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-SOURCE = ROOT / "src" / "steadyrank"
+SOURCE = ROOT / "src"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
 NAMES = [path.relative_to(DOCS).as_posix() for path in PAGES]
 

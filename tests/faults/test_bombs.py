@@ -16,7 +16,7 @@ import steadyrank as sr
 from steadyrank.cli import run
 from steadyrank.compute import memory
 from steadyrank.data.read import limits, sources
-from steadyrank.retrieval.engine.collections import read_collection
+from steadyrank_lab.retrieval.engine.collections import read_collection
 
 PACKINGS = {
     "gz": gzip.compress,
@@ -169,7 +169,7 @@ def test_parquet_with_few_names_is_read_as_it_is(tmp_path):
 
 
 def test_documents_that_never_end(monkeypatch, tmp_path):
-    monkeypatch.setattr("steadyrank.retrieval.engine.collections.LONGEST_LINE", 1 << 21)
+    monkeypatch.setattr("steadyrank_lab.retrieval.engine.collections.LONGEST_LINE", 1 << 21)
     head = b"<DOC>\n<DOCNO> a </DOCNO>\n"
     (tmp_path / "doc.sgml").write_bytes(head + b"text\n" * (1 << 20))
     with pytest.raises(sr.InputError, match=r"is a </DOC> missing\?"):

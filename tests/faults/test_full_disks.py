@@ -197,7 +197,7 @@ def test_a_folder_that_vanishes_is_the_machines_failure(
     capsys, data, tmp_path, monkeypatch, name, option, file
 ):
     from steadyrank.compute import files, stores
-    from steadyrank.retrieval.makers import runs
+    from steadyrank_lab.retrieval.makers import runs
 
     place = tmp_path / "place"
     place.mkdir()

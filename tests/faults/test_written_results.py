@@ -17,7 +17,7 @@ from steadyrank.cli import run
 from steadyrank.compute.files import STALE, is_unfinished, sweep, write_whole
 from steadyrank.compute.stores import open_store
 from steadyrank.data.read.datasets import read_topics
-from steadyrank.retrieval.makers.runs import open_run_folder
+from steadyrank_lab.retrieval.makers.runs import open_run_folder
 
 SOURCE = Path(sr.__file__).parents[1]
 

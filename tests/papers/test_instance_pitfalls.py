@@ -11,15 +11,6 @@ from scipy import integrate, special, stats
 
 from steadyrank.compute.random import block_stream
 from steadyrank.errors import InputError
-from steadyrank.papers.jayasinghe2015.instance_tests import TESTS, error_rates
-from steadyrank.papers.jayasinghe2015.pitfalls import (
-    equivalence_intervals,
-    instance_spread,
-    paper_comparisons,
-    paper_scores,
-    single_instance_shares,
-    topic_spread,
-)
 from steadyrank.stats.mixed.fit import MixedModel, fit
 from steadyrank.stats.mixed.two_way import (
     nested_difference,
@@ -30,6 +21,15 @@ from steadyrank.stats.mixed.two_way import (
     welch_pvalues,
 )
 from steadyrank.studies.instances.pools import METHODS, contradictions, method_pvalues, pool_pvalues
+from steadyrank_lab.papers.jayasinghe2015.instance_tests import TESTS, error_rates
+from steadyrank_lab.papers.jayasinghe2015.pitfalls import (
+    equivalence_intervals,
+    instance_spread,
+    paper_comparisons,
+    paper_scores,
+    single_instance_shares,
+    topic_spread,
+)
 
 BUDGET = int(os.environ.get("STEADYRANK_CELLS", "1"))
 """Multiplies the replications of the slow tests."""

@@ -7,10 +7,10 @@ import pytest
 
 import steadyrank as sr
 from steadyrank import papers
-from steadyrank.papers.jayasinghe2015 import plots
 from steadyrank.present.plot_style import COLOURS
 from steadyrank.present.svg import svg_text
 from steadyrank.studies.instances import pool_plots
+from steadyrank_lab.papers.jayasinghe2015 import plots
 
 rng = np.random.default_rng(0)
 SCORES = rng.normal(0.3, 0.1, (6, 20)) + rng.normal(0, 0.05, (6, 1))

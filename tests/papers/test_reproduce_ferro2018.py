@@ -11,10 +11,10 @@ from scipy import stats
 
 import steadyrank as sr
 from steadyrank.errors import InputError
-from steadyrank.papers import ferro2018 as ferro
-from steadyrank.papers import ferro2018 as printed
-from steadyrank.papers.data import PaperData, builtin_data
-from steadyrank.papers.model import Work
+from steadyrank_lab.papers import ferro2018 as ferro
+from steadyrank_lab.papers import ferro2018 as printed
+from steadyrank_lab.papers.data import PaperData, builtin_data
+from steadyrank_lab.papers.model import Work
 
 GOLDEN = golden("ferro2018_tables_omega2")
 COLUMNS = {"tau": "tau", "tau_ap": "tauap"}

@@ -10,10 +10,11 @@ from exhibiting import check_explained, check_verdicts, exhibit, values
 
 import steadyrank as sr
 from steadyrank.errors import InputError
-from steadyrank.papers.data import SIMULATED_RATES, PaperData, builtin_data, simulated_sweep
-from steadyrank.papers.jayasinghe2015 import case_study
-from steadyrank.papers.jayasinghe2015.case_study import EFFECTS, instance_data, size_word
-from steadyrank.papers.jayasinghe2015.exhibits import (
+from steadyrank.studies.instances.pools import resampled_pools
+from steadyrank_lab.papers.data import SIMULATED_RATES, PaperData, builtin_data, simulated_sweep
+from steadyrank_lab.papers.jayasinghe2015 import case_study
+from steadyrank_lab.papers.jayasinghe2015.case_study import EFFECTS, instance_data, size_word
+from steadyrank_lab.papers.jayasinghe2015.exhibits import (
     EQUAL_MEAN,
     EXHIBITS,
     FULL,
@@ -23,9 +24,8 @@ from steadyrank.papers.jayasinghe2015.exhibits import (
     expected_score,
     jayasinghe2015,
 )
-from steadyrank.papers.model import Work
-from steadyrank.papers.output import reproduction_files
-from steadyrank.studies.instances.pools import resampled_pools
+from steadyrank_lab.papers.model import Work
+from steadyrank_lab.papers.output import reproduction_files
 
 VERDICTS = {
     # One draw for each cell agrees with the text, one for each instance does not; .5229, not .5.

@@ -13,10 +13,10 @@ from scipy import stats
 
 import steadyrank as sr
 from steadyrank.errors import InputError
-from steadyrank.papers import lin2005 as lin
-from steadyrank.papers.data import PaperData
-from steadyrank.papers.lin2005 import rate_by_williams
-from steadyrank.papers.model import Work
+from steadyrank_lab.papers import lin2005 as lin
+from steadyrank_lab.papers.data import PaperData
+from steadyrank_lab.papers.lin2005 import rate_by_williams
+from steadyrank_lab.papers.model import Work
 
 WILLIAMS = golden("williams_erf")
 

@@ -15,11 +15,19 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.errors import InputError, SteadyrankWarning, UnknownNameError
-from steadyrank.papers import output
-from steadyrank.papers import reproduce as workflow
-from steadyrank.papers.data import RATES, Kind, builtin_data, paper_data, with_measures
-from steadyrank.papers.model import Claim, Exhibit, Reproduction, Work, cell, increases, page_table
 from steadyrank.present.table import Cell, to_terminal
+from steadyrank_lab.papers import output
+from steadyrank_lab.papers import reproduce as workflow
+from steadyrank_lab.papers.data import RATES, Kind, builtin_data, paper_data, with_measures
+from steadyrank_lab.papers.model import (
+    Claim,
+    Exhibit,
+    Reproduction,
+    Work,
+    cell,
+    increases,
+    page_table,
+)
 
 
 @pytest.fixture(scope="module")

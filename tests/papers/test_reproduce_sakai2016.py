@@ -12,9 +12,9 @@ from exhibiting import values as rows
 from golden_cases import golden
 
 import steadyrank as sr
-from steadyrank.papers import sakai2016 as sakai
-from steadyrank.papers.data import PaperData, builtin_data
-from steadyrank.papers.model import Work
+from steadyrank_lab.papers import sakai2016 as sakai
+from steadyrank_lab.papers.data import PaperData, builtin_data
+from steadyrank_lab.papers.model import Work
 
 TAU = golden("kendall_ci_sakai2016_table2")
 EXACT = golden("topicsize_anova_exact")

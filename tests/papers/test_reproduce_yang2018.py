@@ -6,10 +6,10 @@ import scipy.stats
 from exhibiting import check_explained, check_verdicts, exhibit, values
 
 import steadyrank as sr
-from steadyrank.papers import yang2018 as exhibits
-from steadyrank.papers.data import PaperData
-from steadyrank.papers.model import Work
-from steadyrank.papers.yang2018 import (
+from steadyrank_lab.papers import yang2018 as exhibits
+from steadyrank_lab.papers.data import PaperData
+from steadyrank_lab.papers.model import Work
+from steadyrank_lab.papers.yang2018 import (
     RAW_SHARE,
     SIZES,
     TABLE_1,

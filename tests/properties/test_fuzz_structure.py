@@ -18,7 +18,7 @@ from fuzz.reader_targets import FORMULA, NUMBER
 from steadyrank.data.read.run_info import describe_runs
 from steadyrank.data.table_rules import is_summary
 from steadyrank.present.table import Table, text_rows, to_csv
-from steadyrank.retrieval.engine.collections import read_collection
+from steadyrank_lab.retrieval.engine.collections import read_collection
 
 pytestmark = pytest.mark.slow
 

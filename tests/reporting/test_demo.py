@@ -9,7 +9,7 @@ import steadyrank as sr
 from steadyrank.cli import run
 from steadyrank.errors import InputError
 from steadyrank.reporting import demo as demo_module
-from steadyrank.reporting.demo import demo
+from steadyrank_lab.demo import demo
 
 
 @pytest.fixture(autouse=True)

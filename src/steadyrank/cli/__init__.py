@@ -8,6 +8,7 @@ stderr, but that nobody reads what we print, as in `| head -1`: who stopped read
 from __future__ import annotations
 
 import codecs
+import functools
 import gc
 import importlib
 import os
@@ -16,24 +17,57 @@ import sys
 import tempfile
 import threading
 import traceback
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
 
 from steadyrank._version import __version__
-from steadyrank.errors import InputError, SteadyrankError
+from steadyrank.errors import InputError, MachineError, SteadyrankError
 from steadyrank.guesses import SAME_COMMANDS
 from steadyrank.studies.registry import STUDIES
 
-COMMANDS = {
+OWN_COMMANDS = {
     **{study.name: study.question for study in STUDIES if study.is_command},
-    "grid": "make runs from every combination of components",
-    "shard": "make instances of a selective-search system",
     "report": "all of it on one page",
     "demo": "a track and the report on it, without any data of your own",
-    "reproduce": "a paper's tables and figures, beside the published ones",
     "doctor": "versions, threads, caches, self-test",
 }
+
+
+class Commands(Mapping[str, str]):
+    """Every command and its question: our own, then those that other packages bring."""
+
+    def __getitem__(self, name: str) -> str:
+        return OWN_COMMANDS[name] if name in OWN_COMMANDS else plugins()[name].COMMANDS[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**OWN_COMMANDS, **plugins()})
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+COMMANDS = Commands()
+
+
+@functools.cache
+def plugins() -> dict[str, Any]:
+    """Commands of other packages, and the module that lists each with its question.
+
+    An entry point of the group `steadyrank.commands` names a module with `COMMANDS`, a question by
+    command, beside which each command stands as `command` in a module of its name.
+    """
+    from importlib.metadata import entry_points
+
+    found: dict[str, Any] = {}
+    for entry in entry_points(group="steadyrank.commands"):
+        try:
+            home = entry.load()
+            found |= dict.fromkeys(home.COMMANDS, home)
+        except Exception as error:
+            _warn(f"the commands of {entry.value} cannot be loaded: {_named(error)}")
+    return found
 
 
 OBJECTS_BETWEEN_LOOKS = 200_000
@@ -51,7 +85,14 @@ class LazyGroup(click.Group):
         """The command of that name, imported now."""
         if name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"steadyrank.cli.{name}").command
+        if name in OWN_COMMANDS:
+            command: click.Command = importlib.import_module(f"steadyrank.cli.{name}").command
+            return command
+        home = plugins()[name].__name__
+        try:
+            command = importlib.import_module(f"{home}.{name}").command
+        except Exception as error:
+            raise MachineError(f"{name} of {home} cannot be loaded: {_named(error)}") from error
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
@@ -224,6 +265,16 @@ def _fail(message: str, code: int) -> int:
 
     tell(" ".join(message.split()))
     return code
+
+
+def _warn(message: str) -> None:
+    from steadyrank.cli.output import tell
+
+    tell(f"warning: {message}")
+
+
+def _named(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def _keep_traceback() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,12 +35,8 @@ def command(out: str, measures: tuple[str, ...], output: Output, **options: Any)
     judges. Try any other command on the files.
     """
     with bars(output.quiet) as progress:
-        from steadyrank.retrieval.engine.search_kernels import find_ranks
-
-        tell_if_compiling(output.quiet, find_ranks)
-        from steadyrank.reporting.demo import demo
-
-        result = demo(
+        tell_if_compiling(output.quiet)
+        result = import_module("steadyrank_lab.demo").demo(
             out=out,
             measures=measures,
             jobs=output.jobs,

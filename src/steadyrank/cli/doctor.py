@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import importlib.util
 import platform
@@ -62,11 +63,9 @@ def examine() -> dict[str, Any]:
 
 
 def _document_place() -> str:
-    from steadyrank.retrieval.builtin.collection import cache_folder
-
-    return str(
-        cache_folder() or "none: the built-in collection is read from its sources every time"
-    )
+    collection = importlib.import_module("steadyrank_lab.retrieval.builtin.collection")
+    nowhere = "none: the built-in collection is read from its sources every time"
+    return str(collection.cache_folder() or nowhere)
 
 
 def self_test() -> None:

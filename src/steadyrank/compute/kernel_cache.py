@@ -189,9 +189,9 @@ def _digest(modules: frozenset[str]) -> str:
 @functools.cache
 def _source(module: str) -> bytes:
     """The source of a module, nothing for a package or a name that is no module."""
-    package, _, place = module.partition(".")
-    path = PACKAGE.joinpath(*place.split(".")).with_suffix(".py")
-    if package != PACKAGE.name:
+    package, *place = module.split(".")
+    path = PACKAGE.with_name(package).joinpath(*place).with_suffix(".py")
+    if package not in (PACKAGE.name, f"{PACKAGE.name}_lab"):
         path = Path(getattr(sys.modules.get(module), "__file__", None) or "")
     return path.read_bytes() if path.is_file() else b""
 

@@ -13,11 +13,11 @@ import pytest
 import steadyrank as sr
 from steadyrank.cli import run
 from steadyrank.errors import InputError
-from steadyrank.retrieval.builtin import collection as builtin
-from steadyrank.retrieval.builtin.docstrings import DocstringDocument
-from steadyrank.retrieval.engine.collections import collection_digest, read_collection
-from steadyrank.retrieval.makers.inputs import load_judgments, topic_texts
 from steadyrank.stats.ranks.correlation import bootstrap_tau_interval
+from steadyrank_lab.retrieval.builtin import collection as builtin
+from steadyrank_lab.retrieval.builtin.docstrings import DocstringDocument
+from steadyrank_lab.retrieval.engine.collections import collection_digest, read_collection
+from steadyrank_lab.retrieval.makers.inputs import load_judgments, topic_texts
 
 DATA = Path(builtin.__file__).parent
 FEW = [
@@ -157,8 +157,8 @@ def _raise(error):
 
 def test_several_processes_at_once_agree(tmp_path):
     code = (
-        "import sys, json, time; from steadyrank.retrieval.builtin import collection as b;"
-        "from steadyrank.retrieval.builtin.docstrings import DocstringDocument as D;"
+        "import sys, json, time; from steadyrank_lab.retrieval.builtin import collection as b;"
+        "from steadyrank_lab.retrieval.builtin.docstrings import DocstringDocument as D;"
         "from pathlib import Path; b.cache_folder = lambda: Path(sys.argv[1]);"
         "b.extract_docstrings = lambda progress=None: ("
         "time.sleep(0.3), [D(f'n{i}', f'n{i}', 'text ' * 50) for i in range(5000)])[1];"

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.retrieval.builtin import runs as instances
-from steadyrank.retrieval.engine.shard_search import all_shards
+from steadyrank_lab.retrieval.builtin import runs as instances
+from steadyrank_lab.retrieval.engine.shard_search import all_shards
 
 
 def ranking(run: sr.Run, topic: str) -> list[str]:

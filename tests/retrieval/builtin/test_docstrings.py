@@ -15,15 +15,15 @@ import warnings
 
 import pytest
 
-from steadyrank.retrieval.builtin.collection import installed_versions
-from steadyrank.retrieval.builtin.docstrings import (
+from steadyrank_lab.retrieval.builtin.collection import installed_versions
+from steadyrank_lab.retrieval.builtin.docstrings import (
     PACKAGES,
     documents_of,
     extract_docstrings,
     folder_files,
     package_files,
 )
-from steadyrank.retrieval.builtin.python_sources import LARGEST, parse_module
+from steadyrank_lab.retrieval.builtin.python_sources import LARGEST, parse_module
 
 WARTS = {
     "__init__.py": '''"""A package for trying every wart."""
@@ -274,14 +274,14 @@ def test_a_file_that_is_not_python_is_nothing(warts, tmp_path):
 
 def test_signatures_never_keep_a_default_of_self():
     arguments = ast.parse("def f(self=1, /, b=2): 0").body[0].args
-    from steadyrank.retrieval.builtin.docstrings import _bare
+    from steadyrank_lab.retrieval.builtin.docstrings import _bare
 
     assert ast.unparse(_bare(arguments)) == "b=2"
 
 
 def test_packages_are_found_without_importing_them():
     code = (
-        "import sys; from steadyrank.retrieval.builtin.docstrings import package_files as f;"
+        "import sys; from steadyrank_lab.retrieval.builtin.docstrings import package_files as f;"
         "n = len(f('matplotlib')); assert n > 100; assert 'matplotlib' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=600)
@@ -413,7 +413,7 @@ def test_another_process_extracts_the_same():
     """Whatever the seed of hashes, and whatever else was imported."""
     code = (
         "import hashlib;"
-        "from steadyrank.retrieval.builtin.docstrings import documents_of, package_files;"
+        "from steadyrank_lab.retrieval.builtin.docstrings import documents_of, package_files;"
         "found = [tuple(each) for each in documents_of(package_files('numpy'))];"
         "print(len(found), hashlib.sha256(repr(found).encode()).hexdigest())"
     )

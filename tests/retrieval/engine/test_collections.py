@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from steadyrank.errors import FormatError, InputError, MachineError, UnknownNameError
-from steadyrank.retrieval.engine import collections
-from steadyrank.retrieval.engine.collections import Document, collection_digest, read_collection
+from steadyrank_lab.retrieval.engine import collections
+from steadyrank_lab.retrieval.engine.collections import Document, collection_digest, read_collection
 
 TWO = [Document("d1", "First one"), Document("d2", "two")]
 LINES = '{"id": "d1", "title": "First", "text": "one"}\n{"id": "d2", "text": "two"}\n'

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steadyrank.errors import InputError, UnknownNameError
-from steadyrank.retrieval.engine.index import build_index
-from steadyrank.retrieval.engine.lexical import UNITS, lexical_units, map_units, stem_words
-from steadyrank.retrieval.engine.tokens import split_words, stop_words
-from steadyrank.retrieval.engine.word_counts import count_words
+from steadyrank_lab.retrieval.engine.index import build_index
+from steadyrank_lab.retrieval.engine.lexical import UNITS, lexical_units, map_units, stem_words
+from steadyrank_lab.retrieval.engine.tokens import split_words, stop_words
+from steadyrank_lab.retrieval.engine.word_counts import count_words
 
 HERE = [unit for unit in UNITS if unit != "krovetz"]
 

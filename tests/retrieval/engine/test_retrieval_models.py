@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steadyrank.errors import InputError, UnknownNameError
-from steadyrank.retrieval.engine import model_kernels
-from steadyrank.retrieval.engine.models import _RANGES, MODELS, parse_model, weigh
+from steadyrank_lab.retrieval.engine import model_kernels
+from steadyrank_lab.retrieval.engine.models import _RANGES, MODELS, parse_model, weigh
 
 GOLDEN = golden("retrieval_models")
 

@@ -12,16 +12,16 @@ import steadyrank as sr
 from steadyrank.data.run import build_run
 from steadyrank.errors import InputError, UnknownNameError
 from steadyrank.measures.scoring import find_judged_documents
-from steadyrank.retrieval.engine.index import Index, build_index
-from steadyrank.retrieval.engine.models import MODELS, parse_model, weigh
-from steadyrank.retrieval.engine.search import (
+from steadyrank_lab.retrieval.engine.index import Index, build_index
+from steadyrank_lab.retrieval.engine.models import MODELS, parse_model, weigh
+from steadyrank_lab.retrieval.engine.search import (
     find_wanted,
     order_documents,
     search,
     search_all,
     spelled_model,
 )
-from steadyrank.retrieval.engine.word_counts import count_words
+from steadyrank_lab.retrieval.engine.word_counts import count_words
 
 
 @pytest.fixture(scope="module")

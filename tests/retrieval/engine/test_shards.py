@@ -13,7 +13,7 @@ import pytest
 import steadyrank as sr
 from steadyrank.compute.random import block_stream
 from steadyrank.errors import InputError, SteadyrankWarning, UnknownNameError
-from steadyrank.retrieval.engine.shards import (
+from steadyrank_lab.retrieval.engine.shards import (
     Partition,
     central_sample,
     draw_sample,
@@ -21,7 +21,7 @@ from steadyrank.retrieval.engine.shards import (
     random_shards,
     topical_shards,
 )
-from steadyrank.retrieval.engine.word_counts import count_words
+from steadyrank_lab.retrieval.engine.word_counts import count_words
 
 K = 5
 DESIGN = {
@@ -431,7 +431,7 @@ def test_scores_are_kept_in_a_store(tmp_path, texts, topics, qrels, monkeypatch)
     def never(*arguments, **more):
         raise AssertionError("made again")
 
-    monkeypatch.setattr("steadyrank.retrieval.makers.shard.topical_shards", never)
+    monkeypatch.setattr("steadyrank_lab.retrieval.makers.shard.topical_shards", never)
     with pytest.warns(SteadyrankWarning):
         second = sr.shard(texts, topics, **options)
     assert np.array_equal(first.values, second.values)

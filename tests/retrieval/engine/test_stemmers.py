@@ -9,8 +9,8 @@ import Stemmer
 from golden_cases import golden
 
 from steadyrank.errors import MachineError, UnknownNameError
-from steadyrank.retrieval.engine import lexical as rules
-from steadyrank.retrieval.engine.lexical import STEMMERS, lovins, stem_words, weak_porter
+from steadyrank_lab.retrieval.engine import lexical as rules
+from steadyrank_lab.retrieval.engine.lexical import STEMMERS, lovins, stem_words, weak_porter
 
 GOLDEN = golden("stems")
 WORDS = [word for word, _, _ in GOLDEN["expected"]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steadyrank.errors import FormatError, InputError, UnknownNameError
-from steadyrank.retrieval.engine.tokens import STOP_LISTS, stop_words
+from steadyrank_lab.retrieval.engine.tokens import STOP_LISTS, stop_words
 
 
 def test_the_lists_are_those_that_were_published():

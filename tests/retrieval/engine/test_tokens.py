@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steadyrank.retrieval.engine.tokens import plain_words, split_words
+from steadyrank_lab.retrieval.engine.tokens import plain_words, split_words
 
 
 @pytest.mark.parametrize(

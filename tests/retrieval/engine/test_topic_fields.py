@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steadyrank.errors import FormatError, InputError, UnknownNameError
-from steadyrank.retrieval.makers.inputs import topic_texts
+from steadyrank_lab.retrieval.makers.inputs import topic_texts
 
 TREC = """<top>
 <num> Number: 301

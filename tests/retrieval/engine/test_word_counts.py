@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steadyrank.errors import InputError
-from steadyrank.retrieval.engine import word_counts
-from steadyrank.retrieval.engine.tokens import split_words
-from steadyrank.retrieval.engine.word_counts import count_words, words_first
+from steadyrank_lab.retrieval.engine import word_counts
+from steadyrank_lab.retrieval.engine.tokens import split_words
+from steadyrank_lab.retrieval.engine.word_counts import count_words, words_first
 
 TEXT = st.text(st.sampled_from("abAB \n.éθ0" + "\U0001d4d0"), max_size=30)
 

@@ -11,10 +11,10 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.errors import InputError, SteadyrankWarning, UnknownNameError
-from steadyrank.retrieval.engine.lexical import UNITS
-from steadyrank.retrieval.engine.models import MODELS
-from steadyrank.retrieval.engine.tokens import STOP_LISTS
-from steadyrank.retrieval.makers import grid as grid_module
+from steadyrank_lab.retrieval.engine.lexical import UNITS
+from steadyrank_lab.retrieval.engine.models import MODELS
+from steadyrank_lab.retrieval.engine.tokens import STOP_LISTS
+from steadyrank_lab.retrieval.makers import grid as grid_module
 
 SMALL = {
     "stop_lists": ["none", "lucene"],

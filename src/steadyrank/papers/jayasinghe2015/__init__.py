@@ -1,5 +1,0 @@
-"""Jayasinghe et al. (IP&M 2015), made again."""
-
-from steadyrank.papers.jayasinghe2015.exhibits import jayasinghe2015
-
-__all__ = ["jayasinghe2015"]

@@ -1,0 +1,7 @@
+"""Commands of the laboratory, which the entry-point group `steadyrank.commands` names."""
+
+COMMANDS = {
+    "grid": "make runs from every combination of components",
+    "shard": "make instances of a selective-search system",
+    "reproduce": "a paper's tables and figures, beside the published ones",
+}

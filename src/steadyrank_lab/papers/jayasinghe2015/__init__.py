@@ -1,0 +1,5 @@
+"""Jayasinghe et al. (IP&M 2015), made again."""
+
+from steadyrank_lab.papers.jayasinghe2015.exhibits import jayasinghe2015
+
+__all__ = ["jayasinghe2015"]

@@ -1,0 +1,230 @@
+"""A reproduction as a page and as files: tables as CSV and LaTeX, figures as SVG, claims as JSON.
+
+A folder gets all of them or none; the same reproduction gives the same bytes. Claims that do not
+hold are findings like those that do.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import textwrap
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from steadyrank.compute.files import write_whole
+from steadyrank.data.read.sources import PathLike
+from steadyrank.errors import InputError
+from steadyrank.present.json import to_json
+from steadyrank.present.page import Page, Section
+from steadyrank.present.page_html import page_html
+from steadyrank.present.table import Cell, Table, render, text_rows, to_csv, to_latex
+from steadyrank_lab.papers.model import Claim, Exhibit, Reproduction, page_table, summary
+
+HOLDS = {True: "holds", False: "does not hold", None: "cannot tell"}
+
+CLAIMS = "claims.json"
+"""The file that tells a folder of a reproduction from any other."""
+
+WIDTH = 100
+"""Of a table where nobody is looking."""
+
+
+def reproduction_json(reproduction: Reproduction) -> dict[str, Any]:
+    """Claims, tables with every digit, and where they come from."""
+    return {
+        "paper": reproduction.paper,
+        "reference": reproduction.reference,
+        "data": reproduction.data,
+        "settings": dict(reproduction.settings),
+        "claims": _counted(reproduction.claims),
+        "exhibits": [_exhibit_json(exhibit) for exhibit in reproduction.exhibits],
+    }
+
+
+def _counted(claims: tuple[Claim, ...]) -> dict[str, int]:
+    names = {"hold": True, "do_not_hold": False, "cannot_tell": None}
+    return {name: sum(c.holds is value for c in claims) for name, value in names.items()}
+
+
+def _exhibit_json(exhibit: Exhibit) -> dict[str, Any]:
+    return {
+        "id": exhibit.id,
+        "title": exhibit.title,
+        "explanation": exhibit.explanation,
+        "claims": [{"text": c.text, "holds": c.holds, "detail": c.detail} for c in exhibit.claims],
+        "tables": [
+            {
+                "id": table.id,
+                "caption": table.caption,
+                "header": list(table.header),
+                "rows": [[_value(cell) for cell in row] for row in table.rows],
+            }
+            for table in exhibit.tables
+        ],
+        "figures": [{"id": figure.id, "caption": figure.caption} for figure in exhibit.figures],
+    }
+
+
+def _value(cell: Cell) -> float | str | None:
+    return cell.text if cell.value is None and cell.text not in ("–", "") else cell.value
+
+
+def reproduction_text(reproduction: Reproduction, form: str, **looks: Any) -> str:
+    """The claims in one of the output formats; JSON holds all exhibits."""
+    if form == "json":
+        return to_json(reproduction_json(reproduction))
+    table = claims_table(reproduction, details=form != "table")
+    if form == "table":
+        table = wrapped(table, looks.get("width") or WIDTH)
+    return render(table, form, **looks)
+
+
+def claims_table(reproduction: Reproduction, *, details: bool = False) -> Table:
+    """A row a claim; with `details` also the figures compared."""
+    rows = []
+    for exhibit in reproduction.exhibits:
+        claims = exhibit.claims or (Claim(text=exhibit.explanation, holds=None),)
+        for claim in claims:
+            rows.append([exhibit.id, HOLDS[claim.holds], claim.text, *([claim.detail] * details)])
+    return Table(
+        header=["exhibit", "outcome", "claim", *(["figures"] * details)],
+        rows=text_rows(rows),
+        caption=f"{reproduction.reference} Data: {reproduction.data}. "
+        f"Claims: {summary(reproduction.claims)}.",
+        n_names=4,
+    )
+
+
+def wrapped(table: Table, width: int) -> Table:
+    """The table for a terminal so wide: its last column and its caption in several lines."""
+    texts = [[cell.text for cell in row] for row in table.rows]
+    names = zip(*(row[:-1] for row in (table.header, *texts)), strict=True)
+    left = max(30, width - 1 - sum(max(map(len, column)) + 3 for column in names))
+    rows = text_rows([*row[:-1], textwrap.fill(row[-1], left)] for row in texts)
+    return replace(table, rows=rows, caption=textwrap.fill(table.caption, width), wrapped=True)
+
+
+def reproduction_page(reproduction: Reproduction, *, command: str = "") -> Page:
+    """The page: a section for each exhibit, its claims first."""
+    lead = [
+        f"Of what must agree with the paper, {summary(reproduction.claims)}.",
+        f"Made from {reproduction.data}.",
+    ]
+    lead += [
+        f"{_title(exhibit)}, does not hold: {'; '.join(failed)}."
+        for exhibit in reproduction.exhibits
+        if (failed := [claim.text.rstrip(".") for claim in exhibit.claims if claim.holds is False])
+    ]
+    return Page(
+        title=f"{reproduction.paper}, made again",
+        subtitle=reproduction.reference,
+        lead=tuple(lead),
+        sections=tuple(map(_section, reproduction.exhibits)),
+        provenance=(_settings(reproduction),),
+        command=command,
+    )
+
+
+def _section(exhibit: Exhibit) -> Section:
+    head: dict[str, Any] = {"title": _title(exhibit), "question": exhibit.title}
+    head["id"] = f"exhibit-{exhibit.id}"
+    if not (exhibit.tables or exhibit.figures or exhibit.claims):
+        return Section(**head, why_not=exhibit.explanation)
+    return Section(
+        **head,
+        answer=(f"Of what must agree, {summary(exhibit.claims)}.",) if exhibit.claims else (),
+        means=exhibit.explanation,
+        figures=exhibit.figures,
+        tables=(_claims(exhibit), *exhibit.tables) if exhibit.claims else exhibit.tables,
+    )
+
+
+def _title(exhibit: Exhibit) -> str:
+    return exhibit.id.replace("-", " ").capitalize()
+
+
+def _claims(exhibit: Exhibit) -> Table:
+    caption = "What must agree with the paper, and whether it does"
+    rows = [(claim.text, HOLDS[claim.holds], claim.detail) for claim in exhibit.claims]
+    return page_table(f"{exhibit.id}-claims", caption, ("claim", "outcome", "figures"), rows)
+
+
+def _settings(reproduction: Reproduction) -> Table:
+    known = {"data": reproduction.data, **reproduction.settings}
+    rows = [(name, _in_words(value)) for name, value in known.items()]
+    return page_table("settings", "What this page was made from", ("setting", "value"), rows)
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "; ".join(f"{key}: {_in_words(item)}" for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_in_words, value))
+    return str(value)
+
+
+def reproduction_files(reproduction: Reproduction, *, command: str = "") -> dict[str, str]:
+    """Names of files and what they hold; `claims.json` lists them all."""
+    files = {"index.html": page_html(reproduction_page(reproduction, command=command))}
+    for exhibit in reproduction.exhibits:
+        for table in exhibit.tables:
+            files[f"{table.id}.csv"] = to_csv(_plain(table, exact=True))
+            files[f"{table.id}.tex"] = to_latex(_plain(table, exact=False))
+        for figure in exhibit.figures:
+            files[f"{figure.id}.svg"] = f"{figure.svg}\n"
+    listed = {**reproduction_json(reproduction), "files": [*files, CLAIMS]}
+    return {**files, CLAIMS: to_json(listed)}
+
+
+def _plain(table: Table, *, exact: bool) -> Table:
+    """A table as files have it, the columns before the first of numbers being names."""
+    numbers = [
+        j for row in table.rows for j, cell in enumerate(row) if isinstance(cell.value, float)
+    ]
+    rows = text_rows((_exact(cell) if exact else cell.text for cell in row) for row in table.rows)
+    return replace(table, rows=rows, n_names=max(1, min(numbers, default=len(table.header))))
+
+
+def _exact(cell: Cell) -> str:
+    if isinstance(cell.value, float):
+        return f"{cell.value:.0f}" if cell.value.is_integer() else repr(cell.value)
+    return str(_value(cell) or "")
+
+
+def write_reproduction(files: Mapping[str, str], folder: PathLike) -> None:
+    """Put the files into a folder, all or none; files of an earlier reproduction go.
+
+    A folder that holds something else is refused.
+    """
+    root = Path(folder)
+    earlier = check_folder(root)
+    root.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".reproduce-", dir=root) as place:
+        # Everything is on the disk before the first file takes its place.
+        for name, text in files.items():
+            write_whole(Path(place) / name, text)
+        for name in files:
+            (Path(place) / name).replace(root / name)
+    for name in earlier - set(files):
+        (root / name).unlink(missing_ok=True)
+
+
+def check_folder(folder: PathLike) -> set[str]:
+    """The files of the reproduction that a folder holds; refuses a folder of something else."""
+    root = Path(folder)
+    if root.exists() and not root.is_dir():
+        raise InputError(f"{root}: a file stands where a folder should be")
+    # Files of a reproduction that was killed on its way are no others.
+    if not root.exists() or all(path.name.startswith(".reproduce-") for path in root.iterdir()):
+        return set()
+    try:
+        claims = json.loads((root / CLAIMS).read_text(encoding="utf-8"))
+        listed = {str(name) for name in claims["files"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(
+            f"{root}: the folder holds other files: name a new one, or empty it"
+        ) from None
+    return {name for name in listed if Path(name).name == name}

@@ -1,0 +1,504 @@
+"""Sakai & Shang (EVIA 2016) made again: how many teams and topics does a pilot need to know the
+variance by which a collection is planned?
+
+Tables 2 and 3 are arithmetic on printed figures, which is checked, and the same computations on the
+scores at hand. Figures 1 and 2 leave teams out, which takes runs, judgments and teams.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from steadyrank._version import __version__
+from steadyrank.data.scores import Scores
+from steadyrank.present.table import Table
+from steadyrank.stats.planning.demands import Demands, check_demands
+from steadyrank.stats.ranks.correlation import TauInterval, bootstrap_tau_interval, kendall_interval
+from steadyrank.studies.pools.result import PoolsResult
+from steadyrank.studies.pools.study import pools
+from steadyrank.studies.pools.trials import draw_trials, pilot_subsets, variance_or_nan
+from steadyrank.words import listed
+from steadyrank_lab.papers.data import PaperData
+from steadyrank_lab.papers.model import (
+    Claim,
+    Exhibit,
+    Part,
+    Reproduction,
+    Work,
+    claim,
+    exhibit,
+    exhibit_of,
+    increases,
+    page_table,
+    result_figure,
+    share_claim,
+)
+
+REFERENCE = (
+    "T. Sakai and L. Shang: On estimating variances for topic set size design. EVIA 2016, a "
+    "workshop of NTCIR-12."
+)
+
+MEASURES = ("nG@1", "P+", "nERR@10", "nDCG@10", "Q@10")
+ONE_ANSWER, MANY_ANSWERS = MEASURES[:3], MEASURES[3:]
+"""Official measures, which look for one good document, and those added for comparison."""
+
+PILOTS = (100, 75, 50, 25, 10)
+
+PRINTED_PLANS: dict[str, tuple[tuple[float, int], ...]] = {
+    "nG@1": ((0.114, 159), (0.114, 159), (0.118, 164), (0.121, 168), (0.113, 157)),
+    "P+": ((0.094, 131), (0.094, 131), (0.095, 132), (0.097, 135), (0.095, 132)),
+    "nERR@10": ((0.087, 121), (0.086, 120), (0.089, 124), (0.090, 125), (0.091, 127)),
+    "nDCG@10": ((0.034, 48), (0.032, 45), (0.034, 48), (0.035, 49), (0.043, 60)),
+    "Q@10": ((0.029, 41), (0.028, 40), (0.030, 42), (0.029, 41), (0.041, 58)),
+}
+"""Table 3: variance and topics by measure, a pair for each number of pilot topics."""
+
+PRINTED_MISSES = {"nG@1": 9, "P+": 14, "nERR@10": 14, "nDCG@10": 10, "Q@10": 11}
+"""Section 5.1, on Figure 1: the first k whose interval misses the variance by all teams."""
+
+NEAR, ROUGHLY = 0.10, 0.25
+"""How far, relatively, variances may be apart that a pilot should tell alike."""
+
+SPELLED = ("nG{}@1", "Pplus{}@10", "nERR@10", "nDCG{}@10", "Q{}@10")
+GAINS = "(gains=(0,1,3))"
+"""The task's gains of its grades 1 and 2; other grades gain what they are."""
+
+RUNS, POOL_DEPTH, TRIALS = 44, 10, 10
+
+PRINTED_TAU = {
+    ("nG@1", "P+"): (0.854, 0.649, 1.059),
+    ("nG@1", "nERR@10"): (0.848, 0.643, 1.053),
+    ("nG@1", "nDCG@10"): (0.782, 0.577, 0.987),
+    ("nG@1", "Q@10"): (0.757, 0.552, 0.962),
+    ("P+", "nERR@10"): (0.926, 0.721, 1.131),
+    ("P+", "nDCG@10"): (0.784, 0.579, 0.989),
+    ("P+", "Q@10"): (0.751, 0.546, 0.956),
+    ("nERR@10", "nDCG@10"): (0.841, 0.636, 1.046),
+    ("nERR@10", "Q@10"): (0.803, 0.598, 1.008),
+    ("nDCG@10", "Q@10"): (0.945, 0.740, 1.150),
+}
+"""Table 2: Kendall's tau and its 95% interval."""
+
+HALF = 0.0005
+"""Half of the last printed digit."""
+
+
+def sakai2016(data: PaperData, work: Work) -> Reproduction:
+    """Tables 2 and 3, Figures 1 and 2."""
+    trials = work.number(small=4, full=TRIALS)
+    spelled, short_names = _measures(data)
+    scores = data.scores(spelled, **work.threads)
+    if data.given is None:
+        scores = replace(scores, measures=short_names)
+    sizes = [len(scores.topics), *(n for n in PILOTS if n < len(scores.topics))]
+    pooled = None
+    if data.has_teams and len({run.info["team"] for run in data.runs or ()}) > 1:
+        pooled = _renamed(
+            pools(
+                data.runs,
+                data.qrels,
+                measures=spelled,
+                pool_depth=POOL_DEPTH,
+                n_trials=trials,
+                pilot_topics=[sizes[0], sizes[-1]] if len(sizes) > 1 else sizes,
+                mode="paper",
+                rng=work.seed,
+                **work.threads,
+            ),
+            short_names,
+        )
+    n_draws = work.number(small=20, full=200)
+    draws = _draw_variances(scores, sizes, n_draws, work.seed)
+    return Reproduction(
+        paper="sakai2016",
+        reference=REFERENCE,
+        data=data.words,
+        exhibits=(
+            _table_2(scores, work.seed, work.jobs),
+            _pool_figure(pooled, 1, sizes[0]),
+            _table_3(draws),
+            _pool_figure(pooled, 2, sizes[-1]),
+        ),
+        settings={
+            "measures": list(spelled if data.given is None else scores.measures),
+            "pool depth": POOL_DEPTH,
+            "trials for each k": trials,
+            "draws of pilot topics": n_draws,
+            "steadyrank": __version__,
+        },
+    )
+
+
+def _measures(data: PaperData) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    if data.measures or data.qrels is None:
+        return data.measures, data.measures
+    gains = GAINS if int(data.qrels.grades.max(initial=0)) == 2 else ""
+    return tuple(name.format(gains) for name in SPELLED), MEASURES
+
+
+def _renamed(result: PoolsResult, names: Sequence[str]) -> PoolsResult:
+    short = dict(zip(result.measures, names, strict=True))
+    return replace(
+        result,
+        measures=tuple(names),
+        references=tuple(replace(row, measure=short[row.measure]) for row in result.references),
+        leave_out=tuple(replace(row, measure=short[row.measure]) for row in result.leave_out),
+    )
+
+
+@exhibit("table-2", "Do the measures rank runs alike?")
+def _table_2(scores: Scores, seed: int, jobs: int | None) -> Iterator[Part]:
+    pairs = [
+        (a, b, bootstrap_tau_interval(scores.matrix(a), scores.matrix(b), seed=seed, jobs=jobs))
+        for a, b in combinations(scores.measures, 2)
+        if len(scores.runs) > 1
+    ]
+    caption = f"Kendall's tau of the rankings of {len(scores.runs)} runs, with 95% intervals"
+    here = ("tau", "interval as printed", "interval over topics")
+    header = ("measures", *here, "tau printed", "interval printed")
+    rows = [_tau_row(a, b, over_topics) for a, b, over_topics in pairs]
+    yield page_table("table-2", caption, header, rows, digits=3)
+    yield from tau_claims()
+    yield from _own_tau_claims(pairs)
+    yield (
+        "The printed intervals are tau ± 1.96 sqrt(2(2n + 5) / (9n(n − 1))), whose standard error "
+        "is that of unrelated rankings: it says how far from 0 a tau must be, not how well this "
+        "tau is known. So limits pass 1, and that a limit passes 1 does not make two rankings "
+        "equivalent. The other interval resamples topics."
+    )
+
+
+def _tau_row(a: str, b: str, over_topics: TauInterval) -> tuple[object, ...]:
+    known = not math.isnan(over_topics.tau)
+    normal = kendall_interval(over_topics.tau, over_topics.n) if known else None
+    tau, low, high = PRINTED_TAU.get((a, b), (math.nan,) * 3)
+    return (
+        f"{a} – {b}",
+        over_topics.tau,
+        (normal.low, normal.high) if normal else None,
+        (over_topics.low, over_topics.high) if known else None,
+        tau,
+        (low, high) if tau == tau else None,
+    )
+
+
+def tau_claims() -> Iterator[Claim]:
+    """What must agree within the printed Table 2."""
+    agrees = []
+    for tau, low, high in PRINTED_TAU.values():
+        interval = kendall_interval(tau, RUNS)
+        # The printed tau is rounded, too.
+        agrees.append(max(abs(interval.low - low), abs(interval.high - high)) <= 2 * HALF)
+    text = "Printed intervals are tau ± 1.96 standard errors of unrelated rankings of 44 runs"
+    yield share_claim(text, agrees, of="intervals")
+    above = sum(high > 1.0 for _, _, high in PRINTED_TAU.values())
+    detail = f"{above} of {len(PRINTED_TAU)} reach above 1, the largest tau there is"
+    yield claim("Printed intervals say how well tau is known", False, detail)
+
+
+def _own_tau_claims(pairs: Sequence[tuple[str, str, TauInterval]]) -> Iterator[Claim]:
+    known = {(a, b): tau for a, b, tau in pairs if not math.isnan(tau.tau)}
+    best = sorted(known, key=lambda pair: -known[pair].tau)[:2]
+    expected = {("P+", "nERR@10"), ("nDCG@10", "Q@10")}
+    yield claim(
+        "Most alike are P+ with nERR@10, and nDCG@10 with Q@10",
+        set(best) == expected if set(PRINTED_TAU) <= set(known) else None,
+        "here " + " and ".join(f"{a} with {b} {known[a, b].tau:.3f}" for a, b in best),
+    )
+    widths = [tau.high - tau.low for tau in known.values() if not math.isnan(tau.low)]
+    normal = [2.0 * (kendall_interval(0.0, tau.n).high) for tau in known.values()]
+    yield claim(
+        "Resampling topics gives narrower intervals than the formula",
+        np.mean(widths) < np.mean(normal) if widths else None,
+        f"mean widths {np.mean(widths):.3f} and {np.mean(normal):.3f}" if widths else "",
+    )
+
+
+def _draw_variances(scores: Scores, sizes: Sequence[int], n_draws: int, seed: int) -> pd.DataFrame:
+    """V_E by nested random subsets of the topics, one row per draw, measure and size.
+
+    `ratio` is to V_E of all topics.
+    """
+    trials = draw_trials(1, len(scores.topics), (), n_draws, sizes=[1], seed=seed)
+    rows = [
+        (draw, name, size, variance_or_nan(np.ascontiguousarray(matrix[:, topics])))
+        for draw, trial in enumerate(trials)
+        for name, matrix in zip(scores.measures, scores.values, strict=True)
+        for size, topics in zip(sizes, pilot_subsets(matrix, trial.topic_order, sizes), strict=True)
+    ]
+    draws = pd.DataFrame(rows, columns=["draw", "measure", "topics", "variance"])
+    whole = draws.drop_duplicates("measure").set_index("measure")["variance"]
+    return draws.assign(ratio=draws["variance"] / draws["measure"].map(whole))
+
+
+def _demands(formula: str = "nagata") -> Demands:
+    return check_demands(
+        formula=formula, alpha=0.05, beta=0.20, minimum_difference=0.15, systems=10
+    )
+
+
+@exhibit("table-3", "Variances by fewer pilot topics, and the topics they require")
+def _table_3(draws: pd.DataFrame) -> Iterator[Part]:
+    yield _draw_table(draws)
+    yield _spread_table(draws)
+    yield _plan_table()
+    yield from plan_claims()
+    yield from _own_plan_claims(draws)
+    yield (
+        "Topics are those of the linear approximation of the noncentrality that the published tool "
+        "uses, for alpha .05, beta .20, a difference of .15 and 10 systems. Two printed numbers "
+        "(Q@10, variances .028 and .041) need the digits that the printed variances lack. Exact "
+        "noncentral F requires up to two topics more, so the printed numbers keep their promise of "
+        "power .80 only nearly. As printed, a table holds one draw of topics; how much draws "
+        "differ is in the table after it."
+    )
+
+
+def _draw_table(draws: pd.DataFrame) -> Table:
+    """The first draw, as the paper shows one."""
+    demands = _demands()
+    header = ["measure"]
+    for size in draws["topics"].unique():
+        header += [f"{size} topics", "requires"]
+    rows = [
+        [name, *(value for v in by_size for value in (v, demands.topics(v) if v > 0.0 else None))]
+        for name, by_size in draws[draws["draw"] == 0].groupby("measure", sort=False)["variance"]
+    ]
+    caption = "One draw of pilot topics, all teams: variance, and topics for a new collection"
+    return page_table("table-3", caption, header, rows)
+
+
+def _spread_table(draws: pd.DataFrame) -> Table:
+    rows = [
+        (name, size, np.mean(values), *np.quantile(values, [0.025, 0.975]))
+        for (name, size), values in draws.groupby(["measure", "topics"], sort=False)["variance"]
+        if values.notna().all()
+    ]
+    caption = f"The same over {draws['draw'].nunique()} draws: mean and middle 95%"
+    header = ("measure", "topics", "mean variance", "2.5%", "97.5%")
+    return page_table("table-3-spread", caption, header, rows)
+
+
+def _plan_table() -> Table:
+    """The printed numbers beside those that the formulas give."""
+    nagata, exact = _demands(), _demands("exact")
+    rows = [
+        (
+            name,
+            size,
+            variance,
+            topics,
+            nagata.topics(variance),
+            exact.topics(variance),
+            exact.power(variance, topics),
+        )
+        for name, plans in PRINTED_PLANS.items()
+        for size, (variance, topics) in zip(PILOTS, plans, strict=True)
+    ]
+    given = ("measure", "pilot topics", "variance printed", "n printed")
+    header = (*given, "n approximate", "n exact", "power of printed n")
+    caption = "The printed variances, and the topics that they require"
+    return page_table("table-3-printed", caption, header, rows, digits=3)
+
+
+def plan_claims() -> Iterator[Claim]:
+    """What must agree within the printed Table 3."""
+    nagata, exact = _demands(), _demands("exact")
+    printed = [plan for plans in PRINTED_PLANS.values() for plan in plans]
+    direct = sum(nagata.topics(variance) == topics for variance, topics in printed)
+    within = [
+        nagata.topics(variance - HALF) <= topics <= nagata.topics(variance + HALF)
+        for variance, topics in printed
+    ]
+    yield share_claim(
+        "Printed topics follow from the printed variances, within their rounding",
+        within,
+        f"{direct} from the rounded variance itself",
+        of="numbers",
+    )
+    powers = [exact.power(variance, topics) for variance, topics in printed]
+    yield claim(
+        "The printed topics have power .80",
+        min(powers) >= 0.8,
+        f"exactly, between {min(powers):.3f} and {max(powers):.3f}",
+    )
+    more = [exact.topics(variance) - nagata.topics(variance) for variance, _ in printed]
+    yield claim(
+        "The approximation is at most two topics short of the exact number",
+        min(more) >= 0 and max(more) <= 2,
+        f"{min(more)} to {max(more)} topics short",
+    )
+
+
+def _own_plan_claims(draws: pd.DataFrame) -> Iterator[Claim]:
+    _, *fewer = draws["topics"].unique().tolist()
+    if not fewer:
+        yield claim("A quarter of the topics gives nearly the same variance", None)
+        return
+    quarter = min(fewer, key=lambda size: abs(size - 25))
+    one = draws[(draws["draw"] == 0) & (draws["topics"] == quarter)]
+    yield share_claim(
+        f"{quarter} topics give nearly the same variance (within 10%), one draw",
+        ((one["ratio"] - 1.0).abs() <= NEAR).tolist(),
+        _ratios(dict(zip(one["measure"], one["ratio"], strict=True))),
+        of="measures",
+    )
+    gaps = (draws["ratio"] - 1.0).abs().groupby(draws["topics"], sort=False).mean()
+    yield claim(
+        "Fewer topics give less accurate variances",
+        increases(gaps[fewer].tolist()),
+        "mean distances " + ", ".join(f"{n}: {gap:.1%}" for n, gap in gaps.items()),
+    )
+
+
+def _pool_figure(pools: PoolsResult | None, number: int, size: int) -> Exhibit:
+    """Variances against the number of teams left out: Figure 1 or 2."""
+    title = f"Variances with k teams left out, {size} topics"
+    return exhibit_of(f"figure-{number}", title, _pool_parts(pools, number, size))
+
+
+def _pool_parts(pools: PoolsResult | None, number: int, size: int) -> Iterator[Part]:
+    if pools is None:
+        yield (
+            "To leave teams out takes runs, judgments and the teams of the runs: give QRELS RUN... "
+            "with --run-info FILE or --team-from REGEX."
+        )
+        return
+    yield _misses_table(pools, number, size)
+    yield _cells_table(pools, number, size)
+    caption = (
+        f"Variance by the remaining teams, mean and 95% interval over {pools.n_trials} trials; "
+        "dashed, by all teams and topics"
+    )
+    shown = replace(pools, pilot_topics=(size,))
+    yield result_figure(f"figure-{number}", caption, shown, "variance")
+    yield from _pool_claims(pools, size) if number == 1 else _few_topics_claims(pools, size)
+    yield (
+        "Documents that only the teams left out had within pool depth lose their judgments, and "
+        "topics on which no remaining run scores are dropped. The interval is that of the mean "
+        "over trials: more trials narrow it, so the first k whose interval misses says more about "
+        "their number than about teams."
+    )
+    yield {"pools": pools}
+
+
+def _misses_table(pools: PoolsResult, number: int, size: int) -> Table:
+    rows = []
+    for row in pools.references:
+        printed = PRINTED_PLANS.get(row.measure, ((math.nan, 0),))[0][0]
+        miss = PRINTED_MISSES.get(row.measure) if number == 1 else None
+        rows.append((row.measure, row.variance, printed, row.first_miss.get(size), miss))
+    caption = (
+        f"Variance by all {len(pools.teams)} teams, and the first k whose interval misses it "
+        "(printed: 16 teams)"
+    )
+    header = ("measure", "variance", "variance printed", "first k", "first k printed")
+    return page_table(f"figure-{number}-first-miss", caption, header, rows)
+
+
+def _cells_table(pools: PoolsResult, number: int, size: int) -> Table:
+    rows = [
+        (cell.measure, cell.k, cell.mean, cell.interval, len(cell.variances), min(cell.topics_left))
+        for cell in pools.leave_out
+        if cell.pilot_topics == size
+    ]
+    caption = "Variance with k teams left out: mean over trials and its 95% interval"
+    header = ("measure", "k", "mean variance", "interval", "trials", "fewest topics")
+    return page_table(f"figure-{number}-data", caption, header, rows)
+
+
+def _widths(pools: PoolsResult, size: int) -> dict[str, list[float]]:
+    widths: dict[str, list[float]] = {name: [] for name in pools.measures}
+    for cell in pools.leave_out:
+        if cell.pilot_topics == size and cell.k > 0:
+            low, high = cell.interval or (math.nan, math.nan)
+            widths[cell.measure].append(high - low)
+    return widths
+
+
+def _pool_claims(pools: PoolsResult, size: int) -> Iterator[Claim]:
+    widths = _widths(pools, size)
+    variance = {row.measure: row.variance for row in pools.references}
+    wider = [bool(increases(w)) for w in widths.values()]
+    yield share_claim("Intervals widen as teams leave", wider, of="measures")
+    widest = [w[-1] == np.nanmax(w) for w in widths.values()]
+    yield share_claim("The interval is widest with the fewest teams", widest, of="measures")
+    half = len(pools.teams) // 2
+    means = {name: pools.cell(name, half, size).mean / variance[name] for name in pools.measures}
+    yield _half_claim(pools, "variances are nearly the same", means, NEAR)
+    last = max(pools.ks)
+    left = len(pools.teams) - last
+    alone = {name: pools.cell(name, last, size).mean / variance[name] for name in pools.measures}
+    yield share_claim(
+        f"With {left} team{'s' * (left > 1)} left, variances are overestimated",
+        [ratio > 1.0 for ratio in alone.values()],
+        _ratios(alone),
+        of="measures",
+    )
+    yield from _kind_claims(variance, widths)
+
+
+def _kind_claims(
+    variance: Mapping[str, float], widths: Mapping[str, Sequence[float]]
+) -> Iterator[Claim]:
+    """Measures of one document against measures of many."""
+    known = set(MEASURES) <= set(variance)
+    width = {name: float(np.nanmean(w)) for name, w in widths.items()}
+    order = (
+        f"from the largest variance: {listed(sorted(variance, key=lambda name: -variance[name]))}"
+    )
+    tight = f"from the tightest: {listed(sorted(width, key=lambda name: width[name]))}"
+
+    def below(some: Sequence[str], others: Sequence[str], of: Mapping[str, float]) -> bool | None:
+        return max(of[a] for a in some) < min(of[b] for b in others) if known else None
+
+    text = "nDCG@10 and Q@10 vary less than the measures for one good answer"
+    yield claim(text, below(MANY_ANSWERS, ONE_ANSWER, variance), order)
+    text = "nDCG@10 and Q@10 have tighter intervals than the measures for one good answer"
+    yield claim(text, below(MANY_ANSWERS, ONE_ANSWER, width), tight)
+    text = "P+ and nERR@10 have tighter intervals than nG@1"
+    yield claim(text, below(("P+", "nERR@10"), ("nG@1",), width), tight)
+
+
+def _few_topics_claims(pools: PoolsResult, size: int) -> Iterator[Claim]:
+    most = max(pools.pilot_topics)
+    if size == most:
+        yield claim("With few topics variances are less stable", None, "there are no fewer")
+        return
+    many, few = _widths(pools, most), _widths(pools, size)
+    wider = {name: float(np.nanmean(few[name]) / np.nanmean(many[name])) for name in few}
+    yield share_claim(
+        f"With {size} topics variances are less stable: wider intervals",
+        [ratio > 1.0 for ratio in wider.values()],
+        "; ".join(f"{name} × {ratio:.1f}" for name, ratio in wider.items()),
+        of="measures",
+    )
+    half = len(pools.teams) // 2
+    means = {
+        name: pools.cell(name, half, size).mean / pools.cell(name, 0, size).mean
+        for name in pools.measures
+    }
+    yield _half_claim(pools, "they are still roughly the same", means, ROUGHLY)
+
+
+def _half_claim(
+    pools: PoolsResult, text: str, ratios: Mapping[str, float], tolerance: float
+) -> Claim:
+    return share_claim(
+        f"Without {len(pools.teams) // 2} of {len(pools.teams)} teams, {text} "
+        f"(within {tolerance:.0%})",
+        [abs(ratio - 1.0) <= tolerance for ratio in ratios.values()],
+        _ratios(ratios),
+        of="measures",
+    )
+
+
+def _ratios(ratios: Mapping[str, float]) -> str:
+    return "; ".join(f"{name} {ratio - 1.0:+.1%}" for name, ratio in ratios.items())

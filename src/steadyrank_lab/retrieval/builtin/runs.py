@@ -1,0 +1,177 @@
+"""Runs on the built-in collection: those whose best ten documents were judged.
+
+Eighteen systems of six teams, as different as the grid has them: models, stemmers, n-grams, stop
+lists, and which words of a topic they take. For anyone who wants a track with teams on real text.
+
+Beside them, instances of two selective search systems, to try `instances` and `components` on
+(Jayasinghe et al., IP&M 2015, section 5): each searches only some of the shards into which the
+documents are clustered, and every instance is another clustering and another central sample. None
+of them was pooled, so some of their best documents are unjudged.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+
+from steadyrank.compute.executors import Progress
+from steadyrank.data.run import Run
+from steadyrank_lab.retrieval.builtin.collection import (
+    builtin_data_file,
+    builtin_digest,
+    builtin_documents,
+    builtin_topics,
+)
+from steadyrank_lab.retrieval.engine.index import Index, build_index
+from steadyrank_lab.retrieval.engine.search import order_documents, search
+from steadyrank_lab.retrieval.engine.shard_search import (
+    Engine,
+    Shards,
+    choose_shards,
+    make_engine,
+    make_shards,
+    run_of,
+)
+from steadyrank_lab.retrieval.engine.shards import (
+    Partition,
+    central_sample,
+    make_vectors,
+    topical_shards,
+)
+from steadyrank_lab.retrieval.engine.tokens import stop_words
+from steadyrank_lab.retrieval.engine.word_counts import WordCounts, count_words
+
+POOL_DEPTH = 10
+"""How many documents of each run and topic were judged."""
+
+
+def builtin_runs(*, depth: int = 1000, progress: Progress | None = None) -> tuple[Run, ...]:
+    """The runs that the judgments of the built-in collection were pooled from.
+
+    `info` says each run's team, stop list, stemmer or n-gram, model, and the fields of the topic
+    that it searched for. With other versions of the packages a few documents differ, so that some
+    of the best ten may be unjudged.
+
+    Parameters
+    ----------
+    depth : int
+        Documents per topic.
+    progress : callable, optional
+        Is given (finished, total) runs.
+
+    Returns
+    -------
+    tuple of Run
+        Eighteen runs of six teams.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> runs = sr.builtin_runs(depth=10)
+    >>> len(runs), len({run.info["team"] for run in runs})
+    (18, 6)
+    """
+    pooled = systems()
+    runs = []
+    for done, system in enumerate(pooled, start=1):
+        runs.append(_pooled(system, depth))
+        if progress is not None:
+            progress(done, len(pooled))
+    return tuple(runs)
+
+
+def systems() -> list[dict[str, str]]:
+    """What each of the pooled runs is made of, under the names of run information."""
+    text = builtin_data_file("systems.csv").read_text("utf-8")
+    return list(csv.DictReader(text.splitlines()))
+
+
+def builtin_counts() -> WordCounts:
+    """The words of the documents, counted once per process."""
+    return _counted(builtin_digest())
+
+
+@cache
+def _counted(digest: str) -> WordCounts:
+    return count_words(builtin_documents())
+
+
+def index_of(system: Mapping[str, str]) -> Index:
+    """The index that a system searches, made once per process."""
+    return _index(builtin_digest(), system["field"], system["stop_list"], system["lexical"])
+
+
+@cache
+def _index(digest: str, fields: str, stop_list: str, unit: str) -> Index:
+    topics = builtin_topics(fields.split("+"))
+    return build_index(_counted(digest), topics, stop_list=stop_list, unit=unit)
+
+
+def _pooled(system: Mapping[str, str], depth: int) -> Run:
+    run = search(index_of(system), system["model"], depth=depth, name=system["run"])
+    return replace(run, info={name: text for name, text in system.items() if name != "run"})
+
+
+TEAM = "selective"
+RANKER = "okapi_long"
+"""The pooled run whose ranking is searched in part."""
+SEARCHED = (8, 14)
+"""Shards that a system searches for each topic, of all."""
+SHARDS = 20
+N_INSTANCES = 4
+CSI_DEPTH = 50
+CLUSTER_SHARE = 0.1
+SAMPLE_RATE = 0.05
+
+
+def builtin_instances(*, depth: int = 1000) -> tuple[Run, ...]:
+    """Instances of two selective search systems on the built-in collection.
+
+    They search eight and fourteen of twenty topical shards, in four instances each. `info` says
+    each run's team, its `system`, and how many `shards` that searches. The instances are the same
+    whenever they are made. They were not pooled.
+
+    Parameters
+    ----------
+    depth : int
+        Documents per topic.
+
+    Returns
+    -------
+    tuple of Run
+        Eight runs, four of each system.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> instances = sr.builtin_instances(depth=10)
+    >>> len(instances), sorted({run.info["system"] for run in instances})
+    (8, ['okapi_14_shards', 'okapi_8_shards'])
+    """
+    ranker = next(system for system in systems() if system["run"] == RANKER)
+    order = order_documents(builtin_counts().documents)
+    engine = make_engine(index_of(ranker), order, ranker["model"])
+    partitions = [make_shards(engine, partition) for partition in _partitions()]
+    return tuple(
+        _instance(engine, shards, number, searched, depth)
+        for searched in SEARCHED
+        for number, shards in enumerate(partitions)
+    )
+
+
+def _partitions() -> Iterator[Partition]:
+    vectors = make_vectors(builtin_counts(), without=stop_words("lucene"))
+    for number in range(N_INSTANCES):
+        yield topical_shards(
+            vectors, n_shards=SHARDS, sample_share=CLUSTER_SHARE, seed=0, sample=number, partition=0
+        )
+
+
+def _instance(engine: Engine, shards: Shards, number: int, searched: int, depth: int) -> Run:
+    system = f"okapi_{searched}_shards"
+    sample = central_sample(shards.partition, rate=SAMPLE_RATE, seed=0, sample=number)
+    chosen = choose_shards(engine, shards, sample, csi_depth=CSI_DEPTH, top_shards=searched)
+    run = run_of(engine, shards, chosen, depth=depth, name=f"{system}_{number + 1}")
+    return replace(run, info={"team": TEAM, "system": system, "shards": str(searched)})

@@ -1,0 +1,382 @@
+"""Partitions of a collection into shards, by topic or at random, and samples of the shards.
+
+Topical shards (Kulkarni & Callan, CIKM 2010, doi:10.1145/1871437.1871497): k-means on a sample
+of the documents, then every document to the nearest centroid. A central sample index holds a
+fixed rate of every shard's documents. All that is random depends on the seed and on the numbers
+of sample, partition and central sample alone.
+
+Centroids lie side by side, a row of them for each word, so that one word of a document is
+compared with all of them at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from steadyrank.compute.kernels import inlined, kernel
+from steadyrank.compute.random import block_stream
+from steadyrank.errors import InputError, check_choice, check_count
+from steadyrank.words import counted
+from steadyrank_lab.retrieval.engine.word_counts import WordCounts
+
+Distance = Literal["cosine", "kl"]
+Statistics = Literal["global", "shard"]
+Selection = Literal["redde", "rank-s"]
+
+ITERATIONS = 5
+SMOOTHING = 0.1
+"""Of the background in a document's language model, for the distance kl."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardDesign:
+    """How shards are made, sampled and chosen, and how many times."""
+
+    shards: int = 50
+    sample_rate: tuple[float, ...] = (0.01,)
+    """Of a shard's documents in a central sample: one rate, or several."""
+    cluster_samples: int = 2
+    partitions: int = 5
+    """Of each cluster sample."""
+    csi: int = 10
+    """Central samples of each partition and rate."""
+    cluster_share: float = 0.01
+    """Of the documents in a cluster sample."""
+    top_shards: int = 5
+    csi_depth: int = 50
+    selection: Selection = "redde"
+    decay: float = 50.0
+    """Of Rank-S: by which factor a document's vote falls with each rank."""
+    distance: Distance = "cosine"
+    random_shards: bool = False
+    statistics: Statistics = "global"
+
+    def __post_init__(self) -> None:
+        rates = self.sample_rate
+        rates = (rates,) if isinstance(rates, (int, float)) else tuple(rates)
+        object.__setattr__(self, "sample_rate", tuple(map(float, rates)))
+        for what in ("shards", "cluster_samples", "partitions", "csi", "top_shards", "csi_depth"):
+            check_count(what, getattr(self, what))
+        if self.top_shards > self.shards:
+            raise InputError(
+                f"cannot search {self.top_shards} of {self.shards} shards: lower top_shards"
+            )
+        self._check_shares()
+        check_choice("kind of statistics", self.statistics, get_args(Statistics))
+        check_choice("distance", self.distance, get_args(Distance))
+        check_choice("selection of shards", self.selection, get_args(Selection))
+        if not 1.0 < self.decay < math.inf:
+            raise InputError(f"decay must be a number above 1, got {self.decay!r}")
+
+    def _check_shares(self) -> None:
+        rates = self.sample_rate
+        for what, share in (*(("sample_rate", r) for r in rates), ("sample", self.cluster_share)):
+            if not 0.0 < share <= 1.0:
+                raise InputError(f"{what} must be above 0 and at most 1, got {share!r}")
+        if not rates or len(set(rates)) < len(rates):
+            raise InputError("name at least one sample_rate, and each once")
+
+    @property
+    def system(self) -> str:
+        """What run information calls the system."""
+        return "random" if self.random_shards else "topical"
+
+    @property
+    def instances(self) -> list[tuple[float, int]]:
+        """(rate, csi) of the instances that share a partition."""
+        return [(rate, csi) for rate in self.sample_rate for csi in range(self.csi)]
+
+    def info(self, sample: int, partition: int, rate: float, csi: int) -> dict[str, str]:
+        """What run information says of an instance; numbers from 1 on."""
+        return {
+            "system": self.system,
+            "rate": repr(rate),
+            "sample": str(sample + 1),
+            "partition": str(partition + 1),
+            "csi": str(csi + 1),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Vectors:
+    """Documents as bags of words: values[starts[i]:starts[i + 1]] are those of document i.
+
+    Values are counts for the distance kl; for cosine (1 + ln tf) ln(N / df), of unit length.
+    """
+
+    distance: Distance
+    starts: np.ndarray
+    word: np.ndarray
+    values: np.ndarray
+    n_words: int
+
+    @property
+    def n_documents(self) -> int:
+        """How many documents there are."""
+        return len(self.starts) - 1
+
+
+def make_vectors(
+    counts: WordCounts, *, distance: Distance = "cosine", without: Collection[str] = ()
+) -> Vectors:
+    """The documents as vectors of their words but those of a stop list."""
+    check_choice("distance", distance, get_args(Distance))
+    kept = ~np.isin(np.array(counts.words, object), list(without))[counts.word]
+    starts = np.concatenate([[0], np.cumsum(kept)])[counts.starts]
+    word, count = counts.word[kept], counts.count[kept]
+    values = count.astype(np.float32)
+    if distance == "cosine":
+        df = np.maximum(np.bincount(word, minlength=len(counts.words)), 1)
+        idf = np.log(len(counts.documents) / df)
+        weights = (1.0 + np.log(count)) * idf[word]
+        owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        norms = np.sqrt(np.bincount(owner, weights**2, minlength=len(starts) - 1))
+        norms[norms == 0] = 1.0
+        values = (weights / norms[owner]).astype(np.float32)
+    return Vectors(
+        distance=distance, starts=starts, word=word, values=values, n_words=len(counts.words)
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Partition:
+    """Which shard each document is in."""
+
+    shard_of: np.ndarray
+    n_shards: int
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Documents of each shard."""
+        return np.bincount(self.shard_of, minlength=self.n_shards)
+
+
+def topical_shards(
+    vectors: Vectors,
+    *,
+    n_shards: int,
+    sample_share: float = 0.01,
+    iterations: int = ITERATIONS,
+    seed: int = 0,
+    sample: int = 0,
+    partition: int = 0,
+) -> Partition:
+    """Shards of documents that are alike: k-means on a sample, all documents to the nearest.
+
+    The sample depends on (seed, sample), the centroids' first documents on (seed, sample,
+    partition). A cluster that loses all its documents starts again from one of the sample.
+    """
+    chosen = draw_sample(vectors.n_documents, sample_share, seed=seed, sample=sample)
+    rng = block_stream(seed, f"partitions of sample {sample}", partition)
+    waiting = rng.permutation(chosen)
+    elsewhere = rng.integers(n_shards, size=vectors.n_documents, dtype=np.int32)
+    row_of = _rows_of_words(vectors, chosen)
+    members, cluster = waiting[:n_shards], np.arange(n_shards, dtype=np.int32)
+    used = n_shards
+    for _ in range(iterations):
+        centroids = _centroids(vectors, members, cluster, row_of, n_shards)
+        cluster = _nearest(vectors, chosen, centroids, row_of, elsewhere)
+        empty = np.flatnonzero(np.bincount(cluster, minlength=n_shards) == 0)
+        again = waiting[np.arange(used, used + len(empty)) % len(waiting)]
+        used += len(empty)
+        members = np.concatenate([chosen, again])
+        cluster = np.concatenate([cluster, empty.astype(np.int32)])
+    centroids = _centroids(vectors, members, cluster, row_of, n_shards)
+    everything = np.arange(vectors.n_documents)
+    return Partition(
+        shard_of=_nearest(vectors, everything, centroids, row_of, elsewhere), n_shards=n_shards
+    )
+
+
+def draw_sample(n_documents: int, sample_share: float, *, seed: int, sample: int) -> np.ndarray:
+    """The documents, in ascending order, of which clusters are made."""
+    size = sample_size(n_documents, sample_share)
+    rng = block_stream(seed, "samples to cluster", sample)
+    return np.sort(rng.choice(n_documents, size, replace=False))
+
+
+def sample_size(n_documents: int, sample_share: float) -> int:
+    """The size of a cluster sample."""
+    return math.ceil(sample_share * n_documents)
+
+
+def check_sample(n_documents: int, design: ShardDesign) -> None:
+    """Refuse a cluster sample without a document for every shard."""
+    if design.shards > n_documents:
+        documents = counted(n_documents, "document")
+        raise InputError(f"{documents} cannot make {design.shards} shards: make fewer")
+    size = sample_size(n_documents, design.cluster_share)
+    if size < design.shards and not design.random_shards:
+        need = math.ceil(design.shards / n_documents * 1000) / 1000
+        raise InputError(
+            f"a sample of {counted(size, 'document')} ({design.cluster_share:g} of {n_documents}) "
+            f"cannot make {design.shards} shards: cluster at least {need:g} of them "
+            "(cluster_share=), "
+            "or make fewer shards"
+        )
+
+
+def random_shards(
+    n_documents: int, *, n_shards: int, seed: int = 0, sample: int = 0, partition: int = 0
+) -> Partition:
+    """Shards of equal size, at random."""
+    rng = block_stream(seed, f"random shards of sample {sample}", partition)
+    shard_of = (rng.permutation(n_documents) % n_shards).astype(np.int32)
+    return Partition(shard_of=shard_of, n_shards=n_shards)
+
+
+def _rows_of_words(vectors: Vectors, documents: np.ndarray) -> np.ndarray:
+    """For each word its row in matrices of centroids, -1 for words in none of `documents`."""
+    sampled = np.zeros(vectors.n_documents, np.bool_)
+    sampled[documents] = True
+    is_sampled = np.zeros(vectors.n_words, np.bool_)
+    is_sampled[vectors.word[np.repeat(sampled, np.diff(vectors.starts))]] = True
+    return np.where(is_sampled, np.cumsum(is_sampled) - 1, -1).astype(np.int32)
+
+
+Centroids = tuple[np.ndarray, ...]
+"""For cosine the weights [row, cluster]; for kl shares, their logarithms, and the background."""
+
+
+def _centroids(
+    vectors: Vectors, members: np.ndarray, cluster: np.ndarray, row_of: np.ndarray, n_shards: int
+) -> Centroids:
+    sums = np.zeros((max(1, int(row_of.max()) + 1), n_shards))
+    add_members(members, cluster, vectors.starts, vectors.word, vectors.values, row_of, sums)
+    if vectors.distance == "cosine":
+        norms = np.sqrt((sums**2).sum(axis=0))
+        return ((sums / np.where(norms > 0, norms, 1.0)).astype(np.float32),)
+    totals = sums.sum(axis=0)
+    shares = sums / np.where(totals > 0, totals, 1.0)
+    background = shares.mean(axis=1)
+    # A word of the sample whose document no cluster has now: nothing is alike by it.
+    floor = np.where(background > 0, SMOOTHING * background, 1.0)[:, None]
+    logs = np.log(np.where(shares > 0, shares, floor) / floor)
+    return shares.astype(np.float32), logs.astype(np.float32), background
+
+
+def _nearest(
+    vectors: Vectors,
+    documents: np.ndarray,
+    centroids: Centroids,
+    row_of: np.ndarray,
+    elsewhere: np.ndarray,
+) -> np.ndarray:
+    nearest = np.empty(len(documents), np.int32)
+    bags = (documents, vectors.starts, vectors.word, vectors.values)
+    if vectors.distance == "cosine":
+        nearest_by_cosine(*bags, row_of, *centroids, elsewhere, nearest)
+    else:
+        shares, logs, background = centroids
+        places = np.where(background[row_of] > 0, row_of, -1)
+        nearest_by_divergence(
+            *bags, places, shares, logs, background, SMOOTHING, elsewhere, nearest
+        )
+    return nearest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CentralSample:
+    """A central sample index: which documents it holds, and how many of each shard."""
+
+    member: np.ndarray
+    sizes: np.ndarray
+
+
+def central_sample(
+    part: Partition,
+    *,
+    rate: float,
+    seed: int = 0,
+    sample: int = 0,
+    partition: int = 0,
+    csi: int = 0,
+) -> CentralSample:
+    """A rate of every shard's documents, at least one.
+
+    A sample of a higher rate holds those of lower rates: they share their random order.
+    """
+    quota = np.minimum(part.sizes, np.maximum(1, np.rint(rate * part.sizes))).astype(np.int64)
+    rng = block_stream(seed, f"central samples of partition {partition} of sample {sample}", csi)
+    order = rng.permutation(len(part.shard_of))
+    by_shard = order[np.argsort(part.shard_of[order], kind="stable")]
+    place = np.arange(len(order)) - np.repeat(np.cumsum(part.sizes) - part.sizes, part.sizes)
+    member = np.empty(len(order), np.bool_)
+    member[by_shard] = place < np.repeat(quota, part.sizes)
+    return CentralSample(member=member, sizes=quota)
+
+
+@inlined
+def _largest(values):
+    best = 0
+    for i in range(1, len(values)):
+        if values[i] > values[best]:
+            best = i
+    return best
+
+
+@kernel
+def nearest_by_cosine(documents, starts, word, weight, row_of, centroids, elsewhere, nearest):
+    """For each of `documents`, the centroid with the largest inner product.
+
+    centroids[row_of[word]] are a word's weights in all centroids; row_of is -1 for words in
+    none. A document that shares no word with any goes where `elsewhere` says.
+    """
+    alike = np.empty(centroids.shape[1], np.float32)
+    for j in range(len(documents)):
+        document = documents[j]
+        alike[:] = 0.0
+        shared = False
+        for e in range(starts[document], starts[document + 1]):
+            row = row_of[word[e]]
+            if row >= 0:
+                shared = True
+                here = centroids[row]
+                value = weight[e]
+                for c in range(len(alike)):
+                    alike[c] += value * here[c]
+        nearest[j] = _largest(alike) if shared else elsewhere[document]
+
+
+@kernel
+def nearest_by_divergence(
+    documents, starts, word, count, row_of, shares, logs, background, smoothing, elsewhere, nearest
+):
+    """For each of `documents`, the centroid that is most alike in the manner of KL.
+
+    The sum over shared words of p_c log(p_d / (s p_b)) + p_d log(p_c / (s p_b)), where p_c are
+    `shares`, `logs` the second logarithm, p_b is `background`, and p_d the document's share of
+    the word mixed with `smoothing` s of the background.
+    """
+    alike = np.empty(shares.shape[1], np.float32)
+    for j in range(len(documents)):
+        document = documents[j]
+        alike[:] = 0.0
+        length = 0.0
+        for e in range(starts[document], starts[document + 1]):
+            length += count[e]
+        shared = False
+        for e in range(starts[document], starts[document + 1]):
+            row = row_of[word[e]]
+            if row >= 0:
+                shared = True
+                floor = smoothing * background[row]
+                mixed = (1.0 - smoothing) * count[e] / length + floor
+                of_share, of_log = np.float32(np.log(mixed / floor)), np.float32(mixed)
+                share, log = shares[row], logs[row]
+                for c in range(len(alike)):
+                    alike[c] += of_share * share[c] + of_log * log[c]
+        nearest[j] = _largest(alike) if shared else elsewhere[document]
+
+
+@kernel
+def add_members(documents, cluster, starts, word, value, row_of, sums):
+    """Add each document's values to those of its cluster, sums[row_of[word], cluster]."""
+    for j in range(len(documents)):
+        for e in range(starts[documents[j]], starts[documents[j] + 1]):
+            sums[row_of[word[e]], cluster[j]] += value[e]

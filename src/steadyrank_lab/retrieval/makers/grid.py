@@ -1,0 +1,319 @@
+"""`grid`: runs of every combination of stop list, lexical unit and model.
+
+For anyone who wants many comparable systems of which every component is known: the grid of points
+(Ferro & Silvello, CLEF 2016, doi:10.1007/978-3-319-44564-9_2). A collection is cut into words
+once; each stop list and lexical unit make an index of what the topics use; one pass over its
+postings serves eight models.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple, Unpack
+
+from steadyrank.data.read.sources import PathLike
+from steadyrank.data.scores import Scores
+from steadyrank.errors import InputError, check_choice, warn
+from steadyrank.measures.evaluate import DEFAULT_MEASURES, Missing, NoRelevant
+from steadyrank.measures.names import Measure
+from steadyrank.words import counted
+from steadyrank_lab.retrieval.engine.index import build_index
+from steadyrank_lab.retrieval.engine.lexical import UNITS
+from steadyrank_lab.retrieval.engine.models import MODELS, Model, parse_model
+from steadyrank_lab.retrieval.engine.search import (
+    DocumentOrder,
+    order_documents,
+    search_all,
+    spelled_model,
+)
+from steadyrank_lab.retrieval.engine.search_kernels import Wanted
+from steadyrank_lab.retrieval.engine.tokens import STOP_LISTS, stop_words
+from steadyrank_lab.retrieval.engine.word_counts import WordCounts
+from steadyrank_lab.retrieval.makers.inputs import Evaluation
+from steadyrank_lab.retrieval.makers.runs import (
+    Info,
+    Made,
+    Making,
+    MakingOptions,
+    Task,
+    WrittenRuns,
+    keep_and_score,
+    lay_out_runs,
+    score_made_runs,
+    wanted_by,
+    write_runs,
+)
+
+Names = str | Iterable[str]
+
+
+class GridOptions(MakingOptions, total=False):
+    """What `grid` and `write_grid` take by name beside judgments and folders."""
+
+    stop_lists: Names
+    lexical: Names
+    models: str | Model | Iterable[str | Model]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class GridResult(WrittenRuns):
+    """The runs that `write_grid` made.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import steadyrank as sr
+    >>> result = sr.write_grid(
+    ...     {"d1": "river banks", "d2": "old banks"}, {"1": "banks"}, out=tempfile.mkdtemp(),
+    ...     stop_lists=["none"], lexical=["none"], models=["BM25", "PL2"],
+    ... )
+    >>> result.runs, result.n_topics, result.written
+    (('none_none_BM25', 'none_none_PL2'), 1, 2)
+    """
+
+    stop_lists: tuple[str, ...]
+    lexical: tuple[str, ...]
+    models: tuple[str, ...]
+
+    def caption(self) -> str:
+        """Which combinations were made, and where they are."""
+        return (
+            f"{counted(len(self.runs), 'run')} of "
+            f"{counted(len(self.stop_lists), 'stop list')} × "
+            f"{counted(len(self.lexical), 'lexical unit')} × "
+            f"{counted(len(self.models), 'model')} in {self.folder}"
+        )
+
+
+def grid(
+    corpus: Any,
+    topics: PathLike | Mapping[str, str] | None = None,
+    *,
+    qrels: Any = None,
+    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    missing: Missing = "zero",
+    no_relevant: NoRelevant = "zero",
+    out: PathLike | None = None,
+    store: PathLike | None = None,
+    **options: Unpack[GridOptions],
+) -> Scores:
+    """Scores of every combination of components; runs need not be written.
+
+    `run_info` has the components as stop_list, lexical and model; a run is named
+    stoplist_lexical_model. The same bytes for any `jobs`, `scheduler` or `executor`.
+
+    Parameters
+    ----------
+    corpus : object
+        What `count_words` takes; a folder with `docs.jsonl`, `topics.tsv` and `qrels.txt`,
+        `irds:NAME`, or `builtin` holds topics and judgments, too.
+    topics : path or mapping, optional
+        Each topic's text, or what `read_topics` takes.
+    qrels : object, optional
+        As in `evaluate`.
+    measures, missing, no_relevant : optional
+        As in `evaluate`.
+    out : path, optional
+        Folder to write the runs into, too.
+    store : path, optional
+        Folder that keeps finished scores, so that the same call again takes up where it stopped.
+    **options
+        `stop_lists`, `lexical` (stemmers and n-grams) and `models`: what to combine, by default
+        all. `depth`: documents ranked for each topic. `cache`: folder that keeps the collection's
+        word counts. `jobs`, `scheduler` and `executor` as in `evaluate`; `reading` is given
+        (finished, total) bytes of documents, `progress` runs.
+
+    Returns
+    -------
+    Scores
+        With the components of each run in `run_info`.
+
+    References
+    ----------
+    - Ferro & Silvello (2016). The CLEF monolingual grid of points. CLEF.
+      doi:10.1007/978-3-319-44564-9_2
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> corpus = {"d1": "the rivers of France", "d2": "a river bank", "d3": "banks of France"}
+    >>> scores = sr.grid(
+    ...     corpus, {"1": "river banks"}, qrels={"1": {"d2": 1}}, measures=["RR"],
+    ...     stop_lists=["none", "lucene"], lexical=["none", "porter"], models=["BM25", "PL2"],
+    ... )
+    >>> scores.runs[:3], scores.run_info["lexical"][:3]
+    (('none_none_BM25', 'none_none_PL2', 'none_porter_BM25'), ('none', 'none', 'porter'))
+    """
+    _, making = _prepare(corpus, topics, **options)
+    return score_made_runs(
+        making,
+        corpus=corpus,
+        qrels=qrels,
+        measures=measures,
+        missing=missing,
+        no_relevant=no_relevant,
+        out=out,
+        store=store,
+        grid={"depth": making.depth},
+    )
+
+
+def write_grid(
+    corpus: Any,
+    topics: PathLike | Mapping[str, str] | None = None,
+    *,
+    out: PathLike,
+    **options: Unpack[GridOptions],
+) -> GridResult:
+    """Write a run for every combination of components.
+
+    Makes `runs/NAME.run` and `run-info.csv`; runs that are there already are kept, and the folder
+    of another grid is refused.
+
+    Parameters
+    ----------
+    corpus, topics : object
+        As in `grid`.
+    out : path
+        Folder to write into.
+    **options
+        As in `grid`.
+
+    Returns
+    -------
+    GridResult
+        The runs, where they are, and how many were made now.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import steadyrank as sr
+    >>> documents, topics = {"d1": "river banks", "d2": "old banks"}, {"1": "banks"}
+    >>> result = sr.write_grid(
+    ...     documents, topics, out=tempfile.mkdtemp(),
+    ...     stop_lists=["none"], lexical=["none"], models=["BM25"],
+    ... )
+    >>> result.runs, (result.folder / "runs").is_dir()
+    (('none_none_BM25',), True)
+    """
+    components, making = _prepare(corpus, topics, **options)
+    return GridResult(**components._asdict(), **write_runs(making, out))
+
+
+class _Components(NamedTuple):
+    """What is combined."""
+
+    stop_lists: tuple[str, ...]
+    lexical: tuple[str, ...]
+    models: tuple[str, ...]
+
+
+def _prepare(
+    corpus: Any,
+    topics: Any,
+    *,
+    stop_lists: Names = STOP_LISTS,
+    lexical: Names | None = None,
+    models: str | Model | Iterable[str | Model] = tuple(MODELS),
+    **options: Unpack[MakingOptions],
+) -> tuple[_Components, Making]:
+    stops, units = _listed(stop_lists), _units(lexical)
+    several = [models] if isinstance(models, (str, Model)) else models
+    parsed = [parse_model(model) for model in several]
+    for what, names in (("stop list", stops), ("lexical unit", units), ("model", parsed)):
+        if not names:
+            raise InputError(f"name at least one {what}")
+    stopped = {stop: sorted(stop_words(stop)) for stop in stops}
+    spellings = tuple(map(spelled_model, parsed))
+    tasks, info = _tasks(stops, units, parsed)
+    settings = {"makes": "grid", "stop_lists": stopped, "lexical": units, "models": spellings}
+    components = _Components(stops, units, spellings)
+    making = lay_out_runs(
+        corpus,
+        topics,
+        make=_make,
+        plan=partial(_plan, components),
+        tasks=tasks,
+        info=info,
+        settings=settings,
+        **options,
+    )
+    return components, making
+
+
+def _listed(names: Names) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _units(lexical: Names | None) -> tuple[str, ...]:
+    """The lexical units named, or all; without Krovetz's stemmer where it is not installed."""
+    if lexical is not None:
+        units = _listed(lexical)
+        for unit in units:
+            check_choice("lexical unit", unit, UNITS)
+        return units
+    if importlib.util.find_spec("krovetzstemmer") is not None:
+        return UNITS
+    message = "krovetz is omitted, as it is not installed: pip install 'steadyrank[krovetz]'"
+    warn(message, stacklevel=5)
+    return tuple(unit for unit in UNITS if unit != "krovetz")
+
+
+def _tasks(
+    stop_lists: Sequence[str], units: Sequence[str], models: Sequence[Model]
+) -> tuple[tuple[Task, ...], tuple[Info, ...]]:
+    """A task for each index, with what is known of its runs; a file's name stands for the file."""
+    tasks: list[Task] = []
+    info: list[Info] = []
+    for stop_list, unit in product(stop_lists, units):
+        stop = stop_list if stop_list in STOP_LISTS else Path(stop_list).stem
+        rows = [{"stop_list": stop, "lexical": unit, "model": str(model)} for model in models]
+        runs = tuple(f"{stop}_{unit}_{model}" for model in models)
+        tasks.append(Task(name=f"{stop}_{unit}", runs=runs, what=(stop_list, unit)))
+        info += rows
+    return tuple(tasks), tuple(info)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Plan:
+    """All that a task depends on, but its stop list and lexical unit."""
+
+    counts: WordCounts
+    topics: Mapping[str, str]
+    models: tuple[str, ...]
+    depth: int
+    order: DocumentOrder
+    evaluation: Evaluation | None
+    wanted: Wanted | None
+
+
+def _plan(components: _Components, making: Making, evaluation: Evaluation | None) -> _Plan:
+    order = order_documents(making.counts.documents)
+    return _Plan(
+        counts=making.counts,
+        topics=making.topics,
+        models=components.models,
+        depth=making.depth,
+        order=order,
+        evaluation=evaluation,
+        wanted=wanted_by(evaluation, making.topics, order),
+    )
+
+
+def _make(plan: _Plan, task: Task) -> Made:
+    stop_list, unit = task.what
+    index = build_index(plan.counts, plan.topics, stop_list=stop_list, unit=unit)
+    models = dict(zip(task.runs, plan.models, strict=True))
+    if not task.score:
+        models = {run: model for run, model in models.items() if run in task.write}
+    rankings = search_all(index, models.values(), depth=plan.depth, order=plan.order)
+    runs = (  # Nobody asks where judged documents stand unless there are judgments.
+        (run, partial(ranking.to_run, run), partial(ranking.judged, plan.wanted))  # type: ignore[arg-type]
+        for run, ranking in zip(models, rankings, strict=True)
+    )
+    return keep_and_score(task, plan.evaluation, runs)
