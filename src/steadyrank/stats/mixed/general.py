@@ -3,15 +3,13 @@
 For anyone who has missing cells or unequal numbers of instances. The covariance of the rows is V =
 s I + sum of v_k Z_k Z_k' with a column of Z_k for each group of a term. Rows enter the likelihood
 only through the products of the columns of Z, of the fixed effects X and of the response y with
-each other: counts and totals, summed once. After that the cost of an evaluation does not depend on
-the number of rows.
+each other: counts and totals, summed once.
 
-Effects are eliminated in two steps, both by Woodbury's (s I + Z v Z')^-1 = (I - Z (s/v + Z'Z)^-1
-Z') / s. First those of the term with the most groups, such as the cells of systems and topics: no
-row is in two of its groups, so Z'Z is diagonal and there is nothing to factor, nor is the square
-matrix of its effects ever made. Then those of all others, the core, by one Cholesky factor. If the
-largest term's groups lie within those of another, such as cells within topics, its effects are
-eliminated in the same way before the core, for the deviance alone: samplers ask often for it.
+Effects are eliminated in three steps, all by Woodbury's formula: those of the term with the most
+groups, such as the cells of systems and topics, of which each row has one; those of a term within
+whose groups these lie, such as topics, which then have nothing to do with each other either; and
+those of all others, the core, by one Cholesky factor. So the work grows with the cells, and with
+the cube of the core alone.
 """
 
 from __future__ import annotations
@@ -20,6 +18,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from scipy.linalg import solve_triangular
 
 from steadyrank.stats.mixed.search import Point, Slopes
@@ -41,31 +40,35 @@ class ModelRows:
 class RowTables:
     """Counts and totals of the rows: all that the likelihood depends on.
 
-    Z_1 are the effects of the largest term, and the columns R the core's effects, the fixed effects
-    X and the response y.
+    Z_1 are the effects of the inner term, the one with the most groups, and the columns R the
+    core's effects, the fixed effects X and the response y.
     """
 
     n: int
     n_terms: int
     n_fixed: int
-    largest: int
-    """The term with the most groups; 0 where there is none."""
+    inner: int
+    """The term with the most groups, and in `outer` one within whose groups these lie; -1 without
+    such a term, which then stands for one group without variance."""
+    outer: int
     counts: np.ndarray
     """The diagonal of Z_1'Z_1."""
     totals: np.ndarray
     """Z_1'R, [group, column]."""
     gram: np.ndarray
     """R'R, [column, column]."""
-    core_term: np.ndarray
-    """The term of each effect of the core."""
+    parent: np.ndarray
+    """Of each inner group, the outer group that holds it."""
+    nest: scipy.sparse.csr_array
+    """The same as a matrix of ones, [outer group, inner group]."""
+    alike: np.ndarray
+    """[2, number]: inner groups that lie in the same outer one, each also with itself."""
+    own: np.ndarray
+    """[effect, term]: whose each effect of the inner term, the outer one and the core is."""
     within: np.ndarray
     """[term, other]: whether each group of a term lies within one of the other."""
     group_sizes: tuple[np.ndarray, ...]
     """Rows of each group, term by term."""
-    middle: int
-    """The core's term within whose groups those of the largest lie; -1 where there is none."""
-    parent: np.ndarray
-    """Of each group of the largest term, the group of the middle one that holds it."""
 
     @property
     def saturable(self) -> bool:
@@ -74,9 +77,7 @@ class RowTables:
 
     def point(self, variances: np.ndarray, reml: bool) -> Point:
         """Deviance and estimates at these variances."""
-        if self.middle < 0:
-            return _point(self, _solved(self, variances, whole=False), reml)
-        return _point(self, _without_middle(self, variances), reml)
+        return _point(self, _solved(self, variances), reml)
 
     def slopes(self, variances: np.ndarray, reml: bool) -> Slopes:
         """The same with first and second derivatives.
@@ -84,93 +85,81 @@ class RowTables:
         With C = Z'PZ: d/dv_k = tr C_kk - |u_k|², u = Z'Py, and for REML
         d²/dv_k dv_l = 2 u_k'C_kl u_l - |C_kl|²; ML has V^-1 for P in trace and norm.
         """
-        solved = _solved(self, variances, whole=True)
-        point, p, c = _point(self, solved, reml), self.n_fixed, len(self.core_term)
-        own = (self.core_term[:, None] == np.arange(self.n_terms)).astype(np.float64)
-        diagonal, reach, above, below = _effects(self, variances, solved)
-        cross, inner = above[:, :c], below[:, :c]
-        plain = _Effects(diagonal, reach, cross, inner, own, self.largest)
-        first, rest = above[:, c : c + p], below[:, c : c + p]
+        solved, p = _solved(self, variances), self.n_fixed
+        point = _point(self, solved, reml)
+        plain, fixed, rest = _effects(self, solved)
         spread = np.linalg.cholesky(point.covariance)
-        within = _Effects(
-            diagonal,
-            np.concatenate([reach, (first @ spread).T]),
-            cross - first @ point.covariance @ rest.T,
-            inner - rest @ point.covariance @ rest.T,
-            own,
-            self.largest,
+        n_below = plain.reach.shape[1]
+        within = plain._replace(
+            reach=np.concatenate([plain.reach, (fixed[:n_below] @ spread).T]),
+            cross=plain.cross - fixed @ point.covariance @ fixed[n_below:].T,
         )
         trace, norms = (within if reml else plain).traces_and_norms()
-        pulls = [
-            np.column_stack([each[:, c:] @ np.append(-point.estimates, 1.0), each[:, c : c + p]])
-            for each in (above, below)
-        ]
+        pulls = np.column_stack([rest - fixed @ point.estimates, fixed])
         # u_k' C_kl w_l of each pair of terms and of columns u, w, [term, term, u, w].
-        actions = within.actions(*pulls)
-        mixed, leverage = actions[:, :, 0, 0], actions[:, :, 1:, 1:]
+        split = (self.own[:, :, None] * pulls[:, None, :]).reshape(len(pulls), -1)
+        shape = (self.n_terms, p + 1) * 2
+        actions = (split.T @ within.times(split)).reshape(shape).transpose(0, 2, 1, 3)
         left = float(solved.products[p, p] - solved.products[:p, p] @ point.estimates)
-        trace, norms = _with_residual(variances, trace, norms, self.n - p * reml)
         # Sums over the effects of each term of products of columns, [term, column, column].
-        sums = np.einsum("qk,qi,qj->kij", own, pulls[1], pulls[1])
-        if self.n_terms:
-            sums[self.largest] += pulls[0].T @ pulls[0]
-        squares, mixed = _with_residual(variances, sums[:, 0, 0], mixed, left)
+        sums = np.einsum("qk,qi,qj->kij", self.own, pulls, pulls)
+        gradient, norms = _with_residual(variances, trace, norms, self.n - p * reml)
+        squares, mixed = _with_residual(variances, sums[:, 0, 0], actions[:, :, 0, 0], left)
         inside = sums[:, 1:, 1:]
+        # X'P = 0: the leverages of all terms with one of them, each times its variance, sum to 0.
+        nothing = np.zeros_like(inside)
+        _, leverage = _with_residual(variances, nothing, actions[:, :, 1:, 1:], np.zeros((p, p)))
         over = solved.products[:p, :p] - np.tensordot(variances[:-1], inside, 1)
         inside = np.concatenate([inside, over[None] / variances[-1]])
         return Slopes(
             point=point,
-            gradient=trace - squares,
+            gradient=gradient - squares,
             fisher=norms,
             hessian=2.0 * mixed - norms,
             covariance_slopes=point.covariance @ inside @ point.covariance,
-            leverage=_leverage_with_residual(variances, leverage),
+            leverage=leverage,
         )
 
 
 def tables_of(rows: ModelRows) -> RowTables:
     """Sum the rows into tables."""
     n, n_terms = len(rows.response), len(rows.sizes)
-    largest = int(np.argmax(rows.sizes)) if n_terms else 0
-    core = [k for k in range(n_terms) if k != largest]
-    fixed = [np.ones(n)] if rows.first is None else [np.ones(n), rows.first.astype(np.float64)]
-    columns = np.stack([*fixed, rows.response])
     groups = list(zip(rows.labels, rows.sizes, strict=True))
-    sums = [
-        np.stack([np.bincount(labels, column, minlength=size) for column in columns], axis=1)
-        for labels, size in groups
-    ]
-    gram = np.block(
-        [
-            *[[*(_table(rows, k, other) for other in core), sums[k]] for k in core],
-            [*(sums[k].T for k in core), columns @ columns.T],
-        ]
-    )
-    counts, totals = np.zeros(0), np.zeros((0, len(gram)))
-    if n_terms:
-        counts = np.bincount(rows.labels[largest], minlength=rows.sizes[largest]).astype(np.float64)
-        totals = np.hstack([*(_table(rows, largest, other) for other in core), sums[largest]])
-    within = [
-        [parents(own, other, size) is not None for other in rows.labels] for own, size in groups
-    ]
-    outer = [k for k in core if within[largest][k] and rows.sizes[k] > 1]
-    middle = max(outer, key=lambda k: rows.sizes[k], default=-1)
-    held = (
-        parents(rows.labels[largest], rows.labels[middle], rows.sizes[largest]) if outer else None
-    )
+    within = np.array(
+        [[parents(own, other, size) is not None for other in rows.labels] for own, size in groups],
+        dtype=bool,
+    ).reshape(n_terms, n_terms)
+    inner = int(np.argmax(rows.sizes)) if n_terms else -1
+    around = [k for k in range(n_terms) if k != inner and within[inner, k] and rows.sizes[k] > 1]
+    outer = max(around, key=lambda k: rows.sizes[k], default=-1)
+    core = [k for k in range(n_terms) if k not in (inner, outer)]
+    fixed = [np.ones(n)] if rows.first is None else [np.ones(n), rows.first.astype(np.float64)]
+    plain = scipy.sparse.csr_array(np.stack([*fixed, rows.response], axis=1))
+    columns = scipy.sparse.hstack([*(_indicators(*groups[k]) for k in core), plain], format="csr")
+    labels, size = groups[inner] if n_terms else (np.zeros(n, np.int64), 0)
+    of_inner = _indicators(labels, size) if n_terms else scipy.sparse.csr_array((n, 0))
+    parent = np.zeros(size, np.int64)
+    if outer >= 0:
+        parent[labels] = rows.labels[outer]
+    nest = _indicators(parent, rows.sizes[outer] if outer >= 0 else 1).T.tocsr()
+    alike = (nest.T @ nest).tocoo() if outer >= 0 else scipy.sparse.eye_array(size, format="coo")
+    terms = [inner] * size + [outer] * nest.shape[0]
+    terms += [k for k in core for _ in range(rows.sizes[k])]
     return RowTables(
         n=n,
         n_terms=n_terms,
         n_fixed=len(fixed),
-        largest=largest,
-        counts=counts,
-        totals=totals,
-        gram=gram,
-        core_term=np.repeat(np.array(core, np.int64), [rows.sizes[k] for k in core]),
-        within=np.array(within, dtype=bool).reshape(n_terms, n_terms),
+        inner=inner,
+        outer=outer,
+        counts=np.bincount(labels, minlength=size)[:size].astype(np.float64),
+        totals=(of_inner.T @ columns).toarray(),
+        gram=(columns.T @ columns).toarray(),
+        parent=parent,
+        nest=nest,
+        alike=np.stack([alike.row, alike.col]),
+        own=(np.array(terms)[:, None] == np.arange(n_terms)).astype(np.float64),
+        within=within,
         group_sizes=tuple(np.bincount(labels, minlength=size) for labels, size in groups),
-        middle=middle,
-        parent=np.zeros(0, np.int64) if held is None else held,
     )
 
 
@@ -181,88 +170,56 @@ def parents(fine: np.ndarray, coarse: np.ndarray, size: int) -> np.ndarray | Non
     return parent if np.array_equal(parent[fine], coarse) else None
 
 
-def _table(rows: ModelRows, k: int, other: int) -> np.ndarray:
-    """How many rows each group of one term shares with each of another."""
-    shape = (rows.sizes[k], rows.sizes[other])
-    cells = rows.labels[k] * shape[1] + rows.labels[other]
-    return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
+def _indicators(labels: np.ndarray, size: int) -> scipy.sparse.csr_array:
+    """Z of a term: a row for each label, with a one in the column of its group."""
+    n = len(labels)
+    entries = (np.ones(n), labels, np.arange(n + 1))
+    return scipy.sparse.csr_array(entries, shape=(n, size))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Solved:
-    """[X y]' V^-1 [X y], and what the elimination of the core leaves for derivatives."""
+class _Solved(NamedTuple):
+    """[X y]' V^-1 [X y], and what the elimination leaves for derivatives."""
 
     products: np.ndarray
     log_det: float
+    weight: np.ndarray
+    """n / (s + v_1 n) of each inner group of n rows; their sum A over those of each outer one in
+    `total`, and v_2 / (1 + v_2 A) in `shared`."""
+    total: np.ndarray
+    shared: np.ndarray
+    met: np.ndarray
+    """Z_1' V_1^-1 R, where V_1 leaves out the core."""
     reduced: np.ndarray
-    """R' V_1^-1 R, where V_1 = s I + v_1 Z_1 Z_1' leaves out the core."""
+    """R' V_1^-1 R."""
     root: np.ndarray
     """Square roots of the variances of the core's effects."""
     lower: np.ndarray
     """L, with L L' = I + root Z_C' V_1^-1 Z_C root."""
     lever: np.ndarray
-    """L^-1 root Z_C' V_1^-1 R, for all columns R or for X and y alone."""
+    """L^-1 root Z_C' V_1^-1 R."""
 
 
-def _scale(tables: RowTables, variances: np.ndarray) -> np.ndarray:
-    """s + v_1 n of the groups of the largest term: Z_1' V_1^-1 is Z_1' over these."""
-    own = variances[tables.largest] if tables.n_terms else 0.0
-    return np.asarray(variances[-1] + own * tables.counts)
-
-
-def _solved(tables: RowTables, variances: np.ndarray, *, whole: bool) -> _Solved:
-    residual, scale, c = variances[-1], _scale(tables, variances), len(tables.core_term)
-    own = variances[tables.largest] if tables.n_terms else 0.0
-    weighted = np.sqrt(own / scale)[:, None] * tables.totals
-    reduced = (tables.gram - weighted.T @ weighted) / residual
+def _solved(tables: RowTables, variances: np.ndarray) -> _Solved:
+    residual, c = variances[-1], len(tables.gram) - tables.n_fixed - 1
+    own, around = np.append(variances[:-1], 0.0)[[tables.inner, tables.outer]]
+    scale = residual + own * tables.counts
+    weight = tables.counts / scale
+    total = tables.nest @ weight
+    shared = around / (1.0 + around * total)
+    part = tables.totals / scale[:, None]
+    by_outer = tables.nest @ part
+    met = part - weight[:, None] * (shared[:, None] * by_outer)[tables.parent]
+    reduced = (tables.gram - tables.totals.T @ (own * part)) / residual
+    reduced -= by_outer.T @ (shared[:, None] * by_outer)
+    root = np.sqrt(tables.own[len(tables.own) - c :] @ variances[:-1])
+    lower = np.linalg.cholesky(np.eye(c) + np.outer(root, root) * reduced[:c, :c])
+    lever = _forward(lower, root[:, None] * reduced[:c])
+    products = reduced[c:, c:] - lever[:, c:].T @ lever[:, c:]
     log_det = tables.n * np.log(residual) + np.log(scale / residual).sum()
-    root = np.sqrt(variances[tables.core_term])
-    return _core_eliminated(reduced, root, log_det, 0 if whole else c)
-
-
-def _core_eliminated(reduced: np.ndarray, root: np.ndarray, log_det: float, first: int) -> _Solved:
-    """What is left without the core, with the lever of the columns from the `first` on."""
-    c = len(root)
-    dense = np.outer(root, root) * reduced[:c, :c]
-    dense[np.diag_indices(c)] += 1.0
-    lower = np.linalg.cholesky(dense)
-    lever = _forward(lower, root[:, None] * reduced[:c, first:])
-    outer = lever[:, c - first :]
+    log_det += np.log1p(around * total).sum() + 2.0 * np.log(np.diag(lower)).sum()
     return _Solved(
-        products=reduced[c:, c:] - outer.T @ outer,
-        log_det=float(log_det + 2.0 * np.log(np.diag(lower)).sum()),
-        reduced=reduced,
-        root=root,
-        lower=lower,
-        lever=lever,
+        products, float(log_det), weight, total, shared, met, reduced, root, lower, lever
     )
-
-
-def _without_middle(tables: RowTables, variances: np.ndarray) -> _Solved:
-    """As `_solved` for X and y alone, the middle term eliminated before the core.
-
-    Of the products of columns only those of the middle term with itself, which are diagonal after
-    the first step, and with the few other columns are made.
-    """
-    residual, scale = variances[-1], _scale(tables, variances)
-    own = tables.core_term == tables.middle
-    few = np.append(np.flatnonzero(~own), np.arange(len(own), len(tables.gram)))
-    inner = np.flatnonzero(own)
-    weight = variances[tables.largest] / scale
-    columns = tables.totals[:, few]
-    # Sums over the groups within each group of the middle term, one column after the other.
-    met = (weight * tables.counts)[:, None] * np.column_stack([tables.counts, columns])
-    sums = np.stack(
-        [np.bincount(tables.parent, column, minlength=len(inner)) for column in met.T], axis=1
-    )
-    diagonal = (tables.gram[inner, inner] - sums[:, 0]) / residual
-    across = (tables.gram[np.ix_(inner, few)] - sums[:, 1:]) / residual
-    reduced = (tables.gram[np.ix_(few, few)] - columns.T @ (weight[:, None] * columns)) / residual
-    spread = 1.0 + variances[tables.middle] * diagonal
-    reduced -= across.T @ ((variances[tables.middle] / spread)[:, None] * across)
-    log_det = tables.n * np.log(residual) + np.log(scale / residual).sum() + np.log(spread).sum()
-    root = np.sqrt(variances[tables.core_term[~own]])
-    return _core_eliminated(reduced, root, log_det, len(root))
 
 
 def _forward(lower: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -284,77 +241,73 @@ def _point(tables: RowTables, solved: _Solved, reml: bool) -> Point:
     return Point(value=value, estimates=estimates, covariance=covariance)
 
 
-def _effects(
-    tables: RowTables, variances: np.ndarray, solved: _Solved
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Z' V^-1 [Z X y]: of the largest term diag(d) - R'R with itself; its rows; the core's rows."""
-    c, scale = len(tables.core_term), _scale(tables, variances)
-    met = tables.totals / scale[:, None]
-    reach = _forward(solved.lower, (met[:, :c] * solved.root).T)
-    above = met - reach.T @ solved.lever
-    below = solved.reduced[:c] - solved.lever[:, :c].T @ solved.lever
-    return tables.counts / scale, reach, above, below
-
-
 class _Effects(NamedTuple):
-    """C = Z'V^-1Z or Z'PZ; of the largest term's effects with each other diag(d) - U'U, unmade."""
+    """C = Z'V^-1Z or Z'PZ; of the effects below the core it is S - U'U, which is not made."""
 
-    diagonal: np.ndarray
+    sparse: scipy.sparse.coo_array
+    """S: of inner and outer effects, those of different outer groups having nothing in common."""
     reach: np.ndarray
-    """U, [row, effect of the largest term]."""
+    """U, [row, effect below the core]."""
     cross: np.ndarray
-    """[effect of the largest term, effect of the core]."""
-    inner: np.ndarray
+    """[effect, effect of the core]."""
     own: np.ndarray
-    """[effect of the core, term]: which term it is of."""
-    largest: int
+    """[effect, term]"""
 
     def traces_and_norms(self) -> tuple[np.ndarray, np.ndarray]:
         """tr C_kk of each term, and |C_kl|² of each two."""
-        trace, norms = self.own.T @ np.diag(self.inner), self.own.T @ self.inner**2 @ self.own
-        if len(trace):
-            taken, k = (self.reach**2).sum(axis=0), self.largest
-            beside = (self.cross**2).sum(axis=0) @ self.own
-            norms[k] += beside
-            norms[:, k] += beside
-            norms[k, k] += self.diagonal @ (self.diagonal - 2.0 * taken)
-            norms[k, k] += ((self.reach @ self.reach.T) ** 2).sum()
-            trace[k] += (self.diagonal - taken).sum()
-        return trace, norms
+        n_below = self.reach.shape[1]
+        below, core, square = self.own[:n_below], self.own[n_below:], self.cross**2
+        beside = below.T @ square[:n_below] @ core
+        norms = core.T @ square[n_below:] @ core + beside + beside.T
+        i, j, value = self.sparse.row, self.sparse.col, self.sparse.data
+        met = np.einsum("ui,ui->i", self.reach[:, i], self.reach[:, j])
+        entries = scipy.sparse.coo_array((value * (value - 2.0 * met), (i, j)), self.sparse.shape)
+        norms += below.T @ (entries @ below)
+        grams = [(self.reach * who) @ self.reach.T for who in below.T]
+        norms += np.array([[(a * b).sum() for a in grams] for b in grams]).reshape(norms.shape)
+        diagonal = self.sparse.diagonal() - (self.reach**2).sum(axis=0)
+        return below.T @ diagonal + core.T @ np.diag(self.cross[n_below:]), norms
 
-    def actions(self, first: np.ndarray, rest: np.ndarray) -> np.ndarray:
-        """u_k' C_kl w_l of columns of the largest term's effects and of the core's."""
-        n_terms, p = self.own.shape[1], first.shape[1]
-        split = (self.own[:, :, None] * rest[:, None, :]).reshape(len(rest), n_terms * p)
-        made = (split.T @ self.inner @ split).reshape(n_terms, p, n_terms, p)
-        if n_terms:
-            beside = (first.T @ self.cross @ split).reshape(p, n_terms, p)
-            made[self.largest] += beside
-            made[:, :, self.largest] += beside.transpose(1, 2, 0)
-            reached = self.reach @ first
-            made[self.largest, :, self.largest] += first.T @ (self.diagonal[:, None] * first)
-            made[self.largest, :, self.largest] -= reached.T @ reached
-        return np.asarray(made.transpose(0, 2, 1, 3))
+    def times(self, columns: np.ndarray) -> np.ndarray:
+        """C times columns [effect, column]."""
+        n_below = self.reach.shape[1]
+        below, core = columns[:n_below], columns[n_below:]
+        first = self.sparse @ below - self.reach.T @ (self.reach @ below)
+        beside = self.cross @ core
+        beside[:n_below] += first
+        beside[n_below:] += self.cross[:n_below].T @ below
+        return np.asarray(beside)
 
 
-def _leverage_with_residual(variances: np.ndarray, pair: np.ndarray) -> np.ndarray:
-    """Append the residual's entries, which follow from P X = 0 and V = sum of v_k V_k."""
-    v, residual = variances[:-1], variances[-1]
-    square = np.zeros((len(variances), len(variances), *pair.shape[2:]))
-    square[:-1, :-1] = pair
-    square[:-1, -1] = -np.einsum("l,klij->kij", v, pair) / residual
-    square[-1, :-1] = -np.einsum("k,klij->lij", v, pair) / residual
-    square[-1, -1] = -np.einsum("k,kij->ij", v, square[:-1, -1]) / residual
-    return square
+def _effects(tables: RowTables, at: _Solved) -> tuple[_Effects, np.ndarray, np.ndarray]:
+    """Z' V^-1 Z, Z' V^-1 X and Z' V^-1 y."""
+    (i, j), parent, weight, total = tables.alike, tables.parent, at.weight, at.total
+    c, n_inner, n_below = len(at.root), len(weight), len(weight) + len(total)
+    reach = _forward(at.lower, at.root[:, None] * at.met[:, :c].T).reshape(c, n_inner)
+    above = at.met - reach.T @ at.lever
+    core = at.reduced[:c] - at.lever[:, :c].T @ at.lever
+    rows = np.concatenate([above, tables.nest @ above, core])
+    alone = np.where(i == j, weight[i], 0.0) - weight[i] * (at.shared[parent] * weight)[j]
+    # What is left of a weight beside the outer group's effect, 1 / (1 + v_2 A).
+    left = 1.0 - at.shared * total
+    inner, outer, both = np.arange(n_inner), n_inner + parent, weight * left[parent]
+    each = np.arange(n_inner, n_below)
+    values = np.concatenate([alone, both, both, total * left])
+    places = np.concatenate([i, inner, outer, each]), np.concatenate([j, outer, inner, each])
+    sparse = scipy.sparse.coo_array((values, places), shape=(n_below, n_below))
+    reach = np.concatenate([reach, reach @ tables.nest.T], axis=1)
+    return _Effects(sparse, reach, rows[:, :c], tables.own), rows[:, c:-1], rows[:, -1]
 
 
 def _with_residual(
-    variances: np.ndarray, single: np.ndarray, pair: np.ndarray, total: float
+    variances: np.ndarray, single: np.ndarray, pair: np.ndarray, total: float | np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Append the residual's entries, which follow from P V P = P and V = sum of v_k V_k."""
     v, residual = variances[:-1], variances[-1]
-    last = (total - v @ single) / residual
-    cross = (single - pair @ v) / residual
-    corner = (last - v @ cross) / residual
-    square = np.block([[pair, cross[:, None]], [cross[None, :], np.array([[corner]])]])
-    return np.append(single, last), square
+    last = (total - np.tensordot(v, single, 1)) / residual
+    right = (single - np.einsum("kl...,l->k...", pair, v)) / residual
+    below = (single - np.einsum("kl...,k->l...", pair, v)) / residual
+    corner = (last - np.tensordot(v, right, 1)) / residual
+    beside = np.concatenate([pair, right[:, None]], axis=1)
+    under = np.concatenate([below, np.asarray(corner)[None]])
+    return np.append(single, last[None], 0), np.append(beside, under[None], 0)
