@@ -224,26 +224,6 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         " that overlap are runs that may change places.",
         'sr.plot(simulated, kind="ranks")',
     ),
-    ("SimulateResult", "means"): Entry(
-        "How much would each run's mean change?",
-        "Bars are observed means, dots and lines the mean and deviation over simulated "
-        "collections: their distance is the bias of the simulation.",
-        'sr.plot(simulated, kind="means")',
-    ),
-    ("SimulateResult", "tau"): Entry(
-        "How alike are the rankings of simulated collections?",
-        "The further left a histogram, the more the rankings of simulated collections differ "
-        "from the observed one; dashed lines hold 95 % of them.",
-        'sr.plot([simulated, smooth], kind="tau")',
-        f"the KRCC row of Table 1, {YANG}",
-    ),
-    ("SimulateResult", "significance"): Entry(
-        "Which pairs differ significantly in most collections, which in few?",
-        "Pairs sorted by the share of simulated collections in which they differ "
-        "significantly: above the upper line reliably, below the lower one rarely.",
-        'sr.plot(simulated, kind="significance")',
-        f"the PCT row of Table 1, {YANG}",
-    ),
     ("TopicsResult", "error_rate"): Entry(
         "How often do two sets of topics contradict each other?",
         "Two sets of topics contradict each other less often the larger they are and the "
@@ -251,26 +231,6 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "theory.",
         "sr.plot(reversed_)",
         f"the model that {LIN}, derive, on the experiment of Voorhees & Buckley, SIGIR 2002",
-    ),
-    ("TopicsResult", "theory"): Entry(
-        "What does theory say, and how near is its exponential form?",
-        "Solid and dashed lines agree, so the exponential form is near; the dotted predictive"
-        " rate allows for a difference that is itself estimated.",
-        'sr.plot(reversed_, kind="theory")',
-        f"equations (8) and (13) of {LIN}",
-    ),
-    ("TopicsResult", "variances"): Entry(
-        "Does the variance grow with the difference?",
-        "If the variance did not depend on the size of the difference, the marks would lie on"
-        " a horizontal line; shared topics make it smaller than independent ones.",
-        'sr.plot(reversed_, kind="variances")',
-        f"Table 1 of {LIN}",
-    ),
-    ("TopicsResult", "pairs"): Entry(
-        "Which of these differences would other topics reverse?",
-        "Each pair has two marks: pairs above the dashed target would be reversed too often "
-        "by as many other topics.",
-        'sr.plot(reversed_, kind="pairs")',
     ),
     ("AgreeResult", "sizes"): Entry(
         "How do two measures' rankings correlate as systems are added?",
@@ -443,25 +403,6 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "sr.plot(pooled)",
         f"Figures 1 and 2 of {SAKAI}",
     ),
-    ("PoolsResult", "topics"): Entry(
-        "How far do pilots of few teams mislead a plan?",
-        "The same in numbers of topics: a pilot of few teams may plan many more or many fewer"
-        " than all data do.",
-        'sr.plot(pooled, kind="topics")',
-        f"Table 3 of {SAKAI}, for every number of teams left out",
-    ),
-    ("PoolsResult", "similarity"): Entry(
-        "Do the measures rank runs alike?",
-        "Bright cells are measures that rank runs alike.",
-        'sr.plot(pooled, kind="similarity")',
-        f"Table 2 of {SAKAI}",
-    ),
-    ("PoolsResult", "bias"): Entry(
-        "What do runs owe to their own team's documents?",
-        "The distance between the two marks is what a run owes to documents that only its own"
-        " team found.",
-        'sr.plot(pooled, kind="bias")',
-    ),
     ("JudgesResult", "ranks"): Entry(
         "What does a judge alone say, and what holds after correction?",
         "Three lines per run: people alone, the judge corrected by people, and the judge "
@@ -537,16 +478,6 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "sr.plot(planned)",
         f"the design of {SAKAI}, Section 3",
     ),
-    ("PlanResult", "curve"): Entry(
-        "How do topics fall as the difference grows?",
-        "Halving the difference takes about four times the topics, for every measure.",
-        'sr.plot(planned, kind="curve")',
-    ),
-    ("PlanCurve", "curve"): Entry(
-        "What power do topics give?",
-        "Power rises with topics, fastest for the measure with the smallest variance.",
-        'sr.plot(planned.curve("topics"))',
-    ),
     ("FacetsResult", "shares"): Entry(
         "Whose share of a difference of two systems is it: topics, judges or answers?",
         "Three quarters of the variance of a difference are the judges': more topics would shrink "
@@ -558,19 +489,6 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "The dot is this collection; where the curve crosses a dashed level, so many topics "
         "would be stable enough, and the band says how sure that is.",
         "sr.plot(stable)",
-        GENERALIZABILITY,
-    ),
-    ("StabilityResult", "e_rho2"): Entry(
-        "Is the order of the runs stable?",
-        "The same for the order of the runs alone (E rho²), which takes fewer topics than the"
-        " scores.",
-        'sr.plot(stable, kind="e_rho2")',
-        GENERALIZABILITY,
-    ),
-    ("StabilityResult", "phi"): Entry(
-        "Are the scores themselves stable?",
-        "The same for the scores themselves (Phi), which takes more topics than the order.",
-        'sr.plot(stable, kind="phi")',
         GENERALIZABILITY,
     ),
     ("StabilityTable", "coefficients"): Entry(

@@ -107,6 +107,10 @@ REMOVED = {
     "compare --discriminative-power": "give several measures: the last table has the share of "
     "significant pairs of each",
     "compare --interval": "each test has its own interval",
+    **dict.fromkeys(
+        [f"simulate --plot-kind {kind}" for kind in ("means", "tau", "significance")],
+        "use --plot-kind ranks, or --json, which has the numbers",
+    ),
     "compare --plot-kind heatmap": "use --plot-kind differences or intervals",
 }
 """Options of a command, or values of them, that were removed, and what to use."""

@@ -212,88 +212,10 @@ def test_an_audit_shows_rates_and_two_errors(known):
 # simulate
 
 
-def test_simulated_means_and_their_deviations(known):
-    result = known["simulated"]
-    ax = only(sr.plot(result, kind="means"))
-    rows = result.rows()
-    np.testing.assert_array_equal(
-        points(ax.containers[0])[:, 0], [r["simulated_mean"] for r in rows]
-    )
-    spans = np.diff(ends(ax.containers[0], 0), axis=1)[:, 0]
-    np.testing.assert_allclose(spans, [2 * r["simulated_sd"] for r in rows])
-    raw = next(line for line in ax.lines if line.get_marker() == "|")
-    np.testing.assert_array_equal(raw.get_xdata(), [r["raw_mean"] for r in rows])
-    assert ax.get_xlabel() == "mean AP"
-
-
-def test_the_histogram_of_tau_holds_every_sample(known):
-    result = known["simulated"]
-    ax = only(sr.plot(result, kind="tau"))
-    bars = ax.patches
-    assert sum(bar.get_height() for bar in bars) == pytest.approx(1.0)
-    taus = result.prediction.tau.taus
-    for bar in bars[:-1]:
-        inside = (taus >= bar.get_x()) & (taus < bar.get_x() + bar.get_width())
-        assert bar.get_height() == pytest.approx(inside.mean(), abs=1e-9)
-    drawn = [line.get_xdata()[0] for line in ax.lines]
-    assert drawn == pytest.approx([result.tau.mean, *result.tau.interval])
-    assert ax.get_ylabel() == "share of second collections"
-
-
-def test_significance_is_coloured_by_the_real_decision(known):
-    result = known["simulated"]
-    ax = only(sr.plot(result, kind="significance"))
-    told, untold = ax.lines[:2]
-    raw = result.raw_pvalue < result.significance.alpha
-    rate = result.significance.rate
-    np.testing.assert_array_equal(told.get_ydata(), np.sort(rate[raw])[::-1])
-    np.testing.assert_array_equal(untold.get_ydata(), np.sort(rate[~raw])[::-1])
-    assert sorted([*told.get_xdata(), *untold.get_xdata()]) == list(range(1, len(rate) + 1))
-    assert f"rarely: {result.significance.rarely_share:.1%} of the pairs below" in words(ax)
-    assert f"reliably: {result.significance.reliably_share:.1%} of the pairs above" in words(ax)
-
-
 def test_two_models_of_one_run_have_a_legend(known):
     ax = only(sr.plot([known["simulated"], known["smooth"]], kind="topics"))
     assert words(ax) == ["shared documents", "KDE, scott"]
     assert only(sr.plot(known["simulated"], kind="topics")).get_legend() is None
-
-
-# topics
-
-
-def test_theory_has_both_equations(known):
-    result = known["reversed_"]
-    ax = only(sr.plot(result, kind="theory", levels=[0.02, 0.08]))
-    for k, level in enumerate((result.levels[2], result.levels[8])):
-        exact, near, ahead = ax.lines[3 * k : 3 * k + 3]
-        assert exact.get_xdata().tolist() == list(result.sizes)
-        np.testing.assert_array_equal(exact.get_ydata(), level.error_rate)
-        np.testing.assert_array_equal(near.get_ydata(), level.approximation)
-        np.testing.assert_array_equal(ahead.get_ydata(), level.predictive)
-    assert words(ax) == ["0.02–0.03", "0.08–0.09", "eq. 8", "eq. 13", "predictive"]
-    assert ax.get_xlabel() == "topics in each of two sets"
-
-
-def test_variances_are_paired_and_not(known):
-    result = known["reversed_"]
-    ax = only(sr.plot(result, kind="variances"))
-    full = [level for level in result.levels if level.pairs]
-    paired, apart = ax.lines
-    assert list(paired.get_ydata()) == [level.variance for level in full]
-    assert list(apart.get_ydata()) == [level.variance_independent for level in full]
-    assert names(ax, "x")[0] == f"{full[0].low:.2f}–{full[0].high:.2f}"
-
-
-def test_pairs_stand_at_their_difference(known):
-    result = known["reversed_"]
-    figure = sr.plot(result, kind="pairs")
-    ax = only(figure)
-    predictive, exact = ax.lines[:2]
-    np.testing.assert_array_equal(predictive.get_xdata(), np.abs(result.variances.difference))
-    np.testing.assert_array_equal(predictive.get_ydata(), result.expected_reversal)
-    np.testing.assert_array_equal(exact.get_ydata(), result.error_rate)
-    assert f"{result.runs[0]} – {result.runs[1]}: difference" in svg_text(figure)
 
 
 # agree, components
@@ -350,32 +272,6 @@ def test_effects_are_omega_squared(known):
     one = replace(known["agreement"], anovas={"tau": None, "tau_ap": None})
     with pytest.raises(sr.InputError, match="no analysis of variance to draw"):
         sr.plot(one, kind="effects")
-
-
-# pools, plans
-
-
-def test_pools_show_topics_bias_and_similarity(known):
-    result = known["pooled"]
-    panels = [ax for ax in sr.plot(result, kind="topics").axes if ax.axison]
-    for ax, measure in zip(panels, result.measures, strict=True):
-        assert ax.get_ylabel() == f"topics needed by {measure}"
-        for container, size in zip(ax.containers, result.pilot_topics, strict=True):
-            cells = [result.cell(measure, k, size) for k in (0, *result.ks)]
-            assert points(container)[:, 1].tolist() == [cell.topics_needed for cell in cells]
-    with pytest.raises(sr.InputError, match="no topics were planned"):
-        sr.plot(replace(result, demands=None), kind="topics")
-    ax = only(sr.plot(result, kind="bias", measure="P@10"))
-    rows = sorted((r for r in result.bias if r.measure == "P@10"), key=lambda r: -r.score)
-    assert list(ax.lines[0].get_xdata()) == [row.score for row in rows]
-    assert list(ax.lines[1].get_xdata()) == [row.score_without for row in rows]
-    assert names(ax) == [row.run for row in rows]
-    ax = only(sr.plot(result, kind="similarity"))
-    cells = np.asarray(ax.collections[0].get_array())
-    for row in result.similarity:
-        i, j = (result.measures.index(name) for name in (row.measure_a, row.measure_b))
-        assert cells[i, j] == cells[j, i] == row.tau
-    assert ax.get_xlabel() == "tau of two rankings of 10 runs"
 
 
 # Names

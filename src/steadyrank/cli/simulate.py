@@ -112,9 +112,8 @@ showing_options = opt.together(
     opt.plot_option("error rates, or what --plot-kind names,"),
     opt.output_options_of(
         {
-            "--plot-kind [error_rate|topics|ranks|means|tau|significance] = error_rate": "Draw "
-            "error rates, the best run by topic, ranks, means, rank correlations, or how often "
-            "each pair is significant."
+            "--plot-kind [error_rate|topics|ranks] = error_rate": "Draw error rates, the best run "
+            "by topic, or ranks."
         }
     ),
     opt.digits_option,

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steadyrank.present.figures import Plot
-from steadyrank.present.plot_style import QUIET, fixed, label, legend, look, panels
-from steadyrank.present.svg import tell
+from steadyrank.present.plot_style import QUIET, label, legend, look, panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from steadyrank.studies.plan.result import Against, PlanCurve, PlanResult
+    from steadyrank.studies.plan.result import Against, PlanResult
 
 
 _AXES = {
@@ -31,16 +30,15 @@ _AXES = {
 def draw_plan_curves(result: PlanResult, ax: Axes) -> None:
     """What the plan's topics depend on, a panel each: difference, systems or width, and power."""
     kinds = result.curves
-    if len(kinds) == 1:
-        draw_plan_curve(result, ax, against=kinds[0])
-        return
-    for panel, against in zip(panels(ax, len(kinds), across=3, sharey=False), kinds, strict=True):
-        draw_plan_curve(result, panel, against=against)
+    several = len(kinds) > 1
+    axes = panels(ax, len(kinds), across=3, sharey=False) if several else [ax]
+    for panel, against in zip(axes, kinds, strict=True):
+        _draw_curve(result, panel, against)
 
 
-def draw_plan_curve(result: PlanResult, ax: Axes, *, against: Against | None = None) -> None:
+def _draw_curve(result: PlanResult, ax: Axes, against: Against) -> None:
     """One curve of the plan, and where on it the plan stands."""
-    curve = result.curve(against or result.curves[0])
+    curve = result.curve(against)
     is_power = curve.against == "topics"
     for place, row in enumerate(result.plans):
         values = (curve.power if is_power else curve.topics)[place]
@@ -62,22 +60,6 @@ def draw_plan_curve(result: PlanResult, ax: Axes, *, against: Against | None = N
         legend(ax)
 
 
-def draw_curve(result: PlanCurve, ax: Axes) -> None:
-    """Topics, or with given topics the power, against what the curve varies."""
-    power = result.against == "topics"
-    for place, measure in enumerate(result.measures):
-        values = (result.power if power else result.topics)[place]
-        (line,) = ax.plot(
-            result.values, values, markersize=4, linewidth=1.2, label=measure, **look(place)
-        )
-        line.set_markevery(max(1, len(values) // 15))
-        tell(line, [measure])
-    ax.set_ylim(bottom=0)
-    label(ax, x=result.against.replace("_", " "), y="power" if power else "topics")
-    if len(result.measures) > 1:
-        legend(ax)
-
-
 PLOTS = {
     "PlanResult": {
         "curves": Plot(
@@ -85,21 +67,6 @@ PLOTS = {
             lambda result: (3.6 * len(result.curves) + 1, 3.6),
             "Topics that {n_plans} measures require, and their power, with the plan marked on "
             "each curve.",
-        ),
-        "curve": Plot(
-            draw_plan_curve,
-            fixed(5.6, 4.0),
-            "One curve for each of {n_plans} measures, with the plan marked on it.",
-        ),
-    },
-    "PlanCurve": {
-        "curve": Plot(
-            draw_curve,
-            fixed(5.6, 4.0),
-            lambda result: (
-                f"{'Power' if result.against == 'topics' else 'Number of topics'} against "
-                f"{result.against.replace('_', ' ')}, one curve per measure."
-            ),
         )
-    },
+    }
 }

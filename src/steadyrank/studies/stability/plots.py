@@ -134,17 +134,15 @@ def _shares_words(result: FacetsResult) -> str:
     return f"Shares of the variance of a difference in {result.measure}: {said}."
 
 
-WORDS = (
-    "Stability of {measure} against the number of topics with an interval: with "
-    "{coefficients[0].topics} topics E rho² is {coefficients[0].e_rho2:.2f} and Phi "
-    "{coefficients[0].phi:.2f}."
-)
-
 PLOTS = {
     "StabilityResult": {
-        "coefficients": Plot(draw_stability, fixed(8.4, 3.8), WORDS),
-        "e_rho2": Plot(lambda r, ax: _draw_coefficient(r, ax, "e_rho2"), fixed(5.6, 4.0), WORDS),
-        "phi": Plot(lambda r, ax: _draw_coefficient(r, ax, "phi"), fixed(5.6, 4.0), WORDS),
+        "coefficients": Plot(
+            draw_stability,
+            fixed(8.4, 3.8),
+            "Stability of {measure} against the number of topics with an interval: with "
+            "{coefficients[0].topics} topics E rho² is {coefficients[0].e_rho2:.2f} and Phi "
+            "{coefficients[0].phi:.2f}.",
+        )
     },
     "StabilityTable": {
         "coefficients": Plot(draw_table, _table_size, _table_words, height_of_rows(_table_size))
