@@ -42,9 +42,10 @@ def draw_error_rates(
         Line2D([], [], markersize=4, label=level.name, **style.look(place))
         for place, level in enumerate(chosen)
     ]
+    kinds: dict[str, Any] = {"fit": "-", "eq. 8, paired": "--", "predictive": ":"}
     handles += [
-        Line2D([], [], color=style.QUIET, linestyle=looks, label=name)
-        for name, looks in (("fit", "-"), ("eq. 8, paired", "--"), ("predictive", ":"))
+        Line2D([], [], color=style.QUIET, linestyle=look, label=name)
+        for name, look in kinds.items()
     ]
     ax.set_ylim(0, 0.52)
     ax.set_xlim(left=0)
