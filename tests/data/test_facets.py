@@ -116,7 +116,7 @@ def test_answers_with_ids_of_their_own_count_within_topics():
 def test_an_empty_judge_is_refused_and_an_empty_answer_is_one(tmp_path):
     path = tmp_path / "grades.csv"
     path.write_text("measure,run,topic,judge,value\nm,a,1,x,1\nm,a,1,,2\n")
-    with pytest.raises(FormatError, match=r"grades.csv:3: expected the name of a judge"):
+    with pytest.raises(FormatError, match=r"grades.csv:3: expected a name as judge"):
         sr.read_scores(path)
     path.write_text("measure,run,topic,answer,value\nm,a,1,,1\nm,a,1,yes,2\n")
     assert sr.read_scores(path).runs == ("a/1", "a/2")
@@ -230,7 +230,7 @@ def test_null_is_no_judge(tmp_path):
     assert facets_of(sr.read_scores(path)) == ()
     rows[0]["judge"] = "gpt"
     path.write_text("\n".join(map(json.dumps, rows)))
-    with pytest.raises(FormatError, match=r"grades.jsonl:2: expected the name of a judge"):
+    with pytest.raises(FormatError, match=r"grades.jsonl:2: expected a name as judge"):
         sr.read_scores(path)
 
 

@@ -21,8 +21,17 @@ if TYPE_CHECKING:
 
     from steadyrank.data.frames import Tool
 
-LARGEST_GRADE = 1000
-"""Gains of 2^grade must stay finite."""
+SMALLEST_GRADE, LARGEST_GRADE = -5, 100
+"""What lies outside is a score of a run; gains of 2^grade must stay finite as well."""
+
+NOT_A_GRADE = f"expected a whole number from {SMALLEST_GRADE} to {LARGEST_GRADE} as grade"
+
+
+def are_grades(values: np.ndarray) -> np.ndarray:
+    """Which of the numbers may be grades."""
+    inside = (values >= SMALLEST_GRADE) & (values <= LARGEST_GRADE)
+    return np.asarray(inside & (values == np.floor(values)))
+
 
 # A topic's table is a row of buckets of eight slots, one cache line each. A slot holds the
 # row within the topic plus one in its low bits, and bits of the document's hash above. A
@@ -134,8 +143,8 @@ class Qrels:
 
     @cached_property
     def best_grades(self) -> np.ndarray:
-        """The largest grade of each topic; a topic without judgments has the smallest of all."""
-        best = np.full(len(self.topics), -LARGEST_GRADE, np.int32)
+        """The largest grade of each topic; a topic without judgments has one below all."""
+        best = np.full(len(self.topics), SMALLEST_GRADE - 1, np.int32)
         judged = self.sizes > 0
         best[judged] = self.ideal[self.blocks[:-1][judged]]
         return best
@@ -196,11 +205,9 @@ def build_qrels(
     oddities: Mapping[str, int] | None = None,
 ) -> Qrels:
     """Judgments from rows in file order: segment k holds topics[k] from first_rows[k] on."""
-    bad = np.flatnonzero((grades != np.floor(grades)) | (np.abs(grades) > LARGEST_GRADE))
+    bad = np.flatnonzero(~are_grades(grades))
     if len(bad):
-        raise InputError(
-            f"a grade must be a whole number of at most {LARGEST_GRADE}, got {grades[bad[0]]}"
-        )
+        raise InputError(f"{NOT_A_GRADE}, got {grades[bad[0]]}: is this a run?")
     odd = {key: count for key, count in (oddities or {}).items() if count}
     names, blocks, order = group_by_topic(topics, first_rows, len(grades))
     rows = np.arange(len(grades)) if order is None else order

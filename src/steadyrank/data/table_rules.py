@@ -50,30 +50,23 @@ _TOPIC_HEADING = re.compile(
 _RUN_HEADING = re.compile(
     r"runs?|run(id|name|tag)|systems?|system(id|name)|models?|modelname|methods?"
 )
-_HEADING = re.compile(
-    r"query|queries|question|ids?|index|key|num|number|no|nr|names?|rownames?|unnamed0|tag"
-)
-"""What else the column of names is called, without spaces and signs; pandas writes `` or
-Unnamed: 0."""
 
 
 Numbered = list[tuple[int, list[str]]]
 """Rows of a file, each with the number of its line."""
 
 
-def _heading_parts(text: str) -> list[str]:
-    return [re.sub(r"[\W_]+", "", part).casefold() for part in re.split(r"[/\\|]", text)]
+def _bare(heading: str) -> str:
+    return re.sub(r"[\W_]+", "", heading).casefold()
 
 
-def is_heading(text: str) -> bool:
-    """Whether a cell says that names follow below: Topic, query_id, topic/run, or nothing.
+def is_blank(heading: str) -> bool:
+    """Whether a heading says nothing, or that its column counts the rows, as pandas' index does.
 
-    >>> [is_heading(text) for text in ("Topic ID", "run / topic", "", "Unnamed: 0", "bm25", "AP")]
+    >>> [is_blank(text) for text in ("", " # ", "Unnamed: 0", "index", "id", "bm25")]
     [True, True, True, True, False, False]
     """
-    parts = _heading_parts(text)
-    known = (_TOPIC_HEADING, _RUN_HEADING, _HEADING)
-    return not any(parts) or any(pattern.fullmatch(part) for pattern in known for part in parts)
+    return _bare(heading) in ("", "unnamed0", "index")
 
 
 def names_rows(heading: str) -> str:
@@ -82,9 +75,9 @@ def names_rows(heading: str) -> str:
     >>> [names_rows(text) for text in ("Topic ID", "run", "run / topic", "id", "bm25")]
     ['topics', 'runs', '', '', '']
     """
-    parts = _heading_parts(heading)
-    is_topic, is_run = (any(map(p.fullmatch, parts)) for p in (_TOPIC_HEADING, _RUN_HEADING))
-    return "" if is_topic == is_run else "topics" if is_topic else "runs"
+    if _TOPIC_HEADING.fullmatch(_bare(heading)):
+        return "topics"
+    return "runs" if _RUN_HEADING.fullmatch(_bare(heading)) else ""
 
 
 def names_in_front(
@@ -103,13 +96,16 @@ def names_in_front(
             message = f"columns {header[first]!r} and {header[k]!r} name one thing, and differ"
             raise FormatError(str(where), f"{message}: remove one", 1)
     dropped = {first, *twins}
-    if first > 0 and is_heading(header[0]):
-        tell(
-            where, f"the first column, {header[0]!r}, is an index beside {header[first]!r}: omitted"
-        )
+    if first > 0 and is_blank(header[0]):
+        tell_of_index(where, header[0], header[first])
         dropped.add(0)
     order = [first, *(k for k in range(len(header)) if k not in dropped)]
     return [header[k] for k in order], [(line, [row[k] for k in order]) for line, row in rows]
+
+
+def tell_of_index(where: object, heading: str, naming: str) -> None:
+    """Say that the first column counts the rows, which another names."""
+    tell(where, f"the first column, {heading!r}, is an index beside {naming!r}: omitted")
 
 
 def is_summary(name: str) -> bool:

@@ -99,7 +99,7 @@ def test_a_header_behind_comments_and_the_lines_of_defects(write):
         (BEIR + "302\td10\t2\n", r":5: document 'd10' is judged twice .*\(first on line 4\)"),
         (BEIR + "302\td10\n", r":5: expected 3 fields \(topic document grade\), got 2"),
         (BEIR + "302\t0\td10\t1\n", ":5: expected 3 fields .*, got 4"),
-        (BEIR + "302\td11\t0.5\n", ":5: expected a whole number as grade"),
+        (BEIR + "302\td11\t0.5\n", ":5: expected a whole number from -5 to 100 as grade"),
         (BEIR + "302\td11\tx\n", ":5: expected a number as grade, got 'x'"),
         ("query-id\tcorpus-id\tscore\n", ": empty"),
     ):
@@ -144,7 +144,7 @@ def test_any_json_run_reads_as_json_does(tmp_path_factory, rankings, ascii_only)
     assert rows(sr.read_run(path)) == expected
 
 
-@given(st.dictionaries(names, st.dictionaries(names, st.integers(-9, 9), min_size=1), min_size=1))
+@given(st.dictionaries(names, st.dictionaries(names, st.integers(-5, 100), min_size=1), min_size=1))
 def test_any_json_qrels_reads_as_json_does(tmp_path_factory, judgments):
     path = tmp_path_factory.mktemp("json") / "a.json"
     path.write_text(json.dumps(judgments, indent=1))
@@ -189,13 +189,13 @@ def test_json_has_the_same_choices_about_duplicates_and_oddities(write):
     with pytest.warns(sr.SteadyrankWarning, match="1 repeated document dropped|1 infinite score "):
         run = sr.read_run(path, duplicates="best")
     assert rows(run) == {"1": {"e": float("inf"), "d": 2.0}}
-    with pytest.raises(sr.FormatError, match="a.json:2: expected a whole number as relevance"):
+    with pytest.raises(sr.FormatError, match="a.json:2: expected a whole number from"):
         sr.read_qrels(write("a.json", '{"1": {"d": 1,\n"e": 0.5}}'))
     with pytest.raises(sr.FormatError, match="a.json:2: document 'd' is judged twice"):
         sr.read_qrels(write("a.json", '{"1": {"d": 1,\n"d": 2}}'))
 
 
-MARCO = "1\td1\t1\n1\td2\t2\n1\td3\t5\n2\td1\t1\n"
+MARCO = "1\td1\t1\n1\td2\t2\n1\td3\t3\n2\td1\t1\n"
 
 
 def test_runs_of_three_columns_hold_ranks_or_scores(write):
@@ -205,7 +205,7 @@ def test_runs_of_three_columns_hold_ranks_or_scores(write):
         assert {topic: [d for d, _ in run.ranking(topic)] for topic in run.topics} == ranked
         assert run.name == "a.tsv"
     scored = {"1": ["d3", "d2", "d1"], "2": ["d1"]}
-    fractions = MARCO.replace("5\n", "5.5\n")
+    fractions = MARCO.replace("3\n", "3.5\n")
     for text in (fractions, "qid docid score\n" + MARCO, "".join(MARCO.splitlines(True)[2::-1])):
         run = sr.read_run(write("a.tsv", text))
         assert [d for d, _ in run.ranking("1")] == scored["1"]
@@ -341,7 +341,7 @@ def test_a_frame_that_pandas_wrote_is_a_run(tmp_path, header, separator):
     assert sr.read_run(tmp_path / "run.csv", name_from="file").name == "run.csv"
 
 
-@pytest.mark.parametrize("grade", ["relevance", "rel", "label", "grade", "score"])
+@pytest.mark.parametrize("grade", ["relevance", "rel", "label", "grade"])
 @pytest.mark.parametrize("suffix", ["", *PACKERS])
 def test_a_frame_that_pandas_wrote_holds_judgments(tmp_path, grade, suffix):
     text = frame_of(("query_id", "doc_id", grade), GRADES).to_csv(index=False)

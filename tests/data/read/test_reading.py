@@ -161,7 +161,7 @@ def test_defects_name_file_line_and_remedy(write, content, complaint):
     ("content", "complaint"),
     [
         ("1 0 d1 1\n1 0 d1\n", "bad.qrels:2: expected 4 fields .*, got 3"),
-        ("1 0 d1 1\n1 0 d2 1.5\n", "bad.qrels:2: expected a whole number as grade.*1.5"),
+        ("1 0 d1 1\n1 0 d2 1.5\n", "bad.qrels:2: expected a whole number from.*1.5"),
         ("1 0 d1 1\n\n1 0 d2 99999\n", "bad.qrels:3: expected a whole number"),
         ("1 0 d1 high\n", "bad.qrels:1: expected a number as grade"),
         ("1 0 d1 1\n2 0 d1 0\n1 0 d1 0\n", "bad.qrels:3: .*judged twice.*first on line 1"),
@@ -370,7 +370,7 @@ def test_two_columns_of_one_name_are_refused(write):
         '{"qid": "1", "docno": "d2", "DocNo": "d3", "score": 1.0}',
     ]
     path = write("run.jsonl", "\n".join(rows) + "\n")
-    with pytest.raises(sr.InputError, match=r"run.jsonl:2: two columns are named 'DocNo'"):
+    with pytest.raises(sr.InputError, match=r"run.jsonl:2: two columns are named 'docno'"):
         sr.read_run(path)
 
 

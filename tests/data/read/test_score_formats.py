@@ -119,7 +119,12 @@ names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8
     lambda name: name == name.strip() and not is_summary(name)
 )
 cells = st.floats(0, 1) | st.integers(0, 9)
-tables = st.dictionaries(names, st.dictionaries(names, cells, min_size=1), min_size=1)
+measures = st.sampled_from(["map", "P_5", "AP", "nDCG@10", "Success@1(rel=2)"]) | names
+tables = st.lists(measures, min_size=1, unique=True).flatmap(
+    lambda same: st.dictionaries(
+        names, st.fixed_dictionaries(dict.fromkeys(same, cells)), min_size=1
+    )
+)
 
 
 @pytest.mark.filterwarnings("ignore:.*under two names|.*is at most 1")
@@ -270,12 +275,3 @@ def test_what_ntcireval_prints_is_read(write):
 def test_bad_lines_of_ntcireval_are_named(write, text, message):
     with pytest.raises(sr.FormatError, match=message):
         sr.read_scores(write("bm25.nev", text))
-
-
-def test_topics_across_are_told_of(tmp_path):
-    """Runs down and topics across, read the other way round, would be compared as topics."""
-    path = tmp_path / "ap.csv"
-    path.write_text("AP,401,402,403\nok8,.1,.2,.3\npir9,.2,.3,.4\n1,.2,.3,.4\n")
-    with pytest.warns(sr.SteadyrankWarning, match="if runs stand in rows, give runs_in_rows="):
-        assert sr.read_scores(path).runs == ("401", "402", "403")
-    assert sr.read_scores(path, runs_in_rows=True).runs == ("ok8", "pir9", "1")

@@ -1,31 +1,28 @@
-"""Wide score files with and without names: no system and no topic is lost without a word."""
+"""Wide score files: headings say what rows are, no cell does, and what is left open is refused."""
 
 from __future__ import annotations
 
-import warnings
+import json
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import steadyrank as sr
 
-NUMBERED = r"holds scores, so no column names the topics: they are numbered 1 to {}; "
+OPEN = r"the first heading, '{}', does not say what the rows are: name it 'topic', or 'run'"
 
 
 def matrix(n_topics=20, n_runs=4, seed=0, digits=4):
     return np.random.default_rng(seed).random((n_topics, n_runs)).round(digits)
 
 
-def text_of(values, header=("bm25", "ql", "splade", "e5"), first=None, form=str):
+def text_of(values, header, first=None):
     """CSV of a matrix, with a column `first` in front of it where one is given."""
-    rows = [[form(value) for value in row] for row in values.tolist()]
+    rows = [[str(value) for value in row] for row in values.tolist()]
     if first is not None:
         rows = [[str(name), *row] for name, row in zip(first, rows, strict=True)]
-    lines = rows if header is None else [list(header), *rows]
-    return "".join(",".join(line) + "\n" for line in lines)
+    return "".join(",".join(line) + "\n" for line in [list(header), *rows])
 
 
 @pytest.fixture
@@ -34,119 +31,105 @@ def read(write):
     return lambda text, **options: sr.read_scores(write("wide.csv", text), **options)
 
 
-# Without a column of topics
+# Once read wrong without a word: a run or a topic was lost, or rows and columns exchanged.
+
+REFUSED = {
+    "a run of 0 and 1": "bm25,splade\n0,1\n1,1\n",
+    "per cent beside fractions": "bm25,splade\n45,0.5\n30,0.2\n",
+    "a run called no": "no,yes\n0.1,0.2\n0.3,0.4\n",
+    "a run called query": "query,doc\n0.1,0.2\n0.3,0.4\n",
+    "a header, not ir_measures' output": "AP\tk1\t2\nq1\t0.1\t0.2\n",
+    "no header": "q1,0.1,0.4\nq2,0.3,0.2\n",
+    "topics across": "x,q1,q2\nbm25,0.1,0.2\nsplade,0.3,0.4\n",
+    "a matrix of a track": "AP,301,302,303\n1,0.0007,0.0036,0.1\n2,0.2,0.3,0.4\n",
+    "numbers alone": "12,7,30\n4,9,22\n40,3,1\n",
+}
 
 
-def test_a_matrix_without_a_topic_column_keeps_its_first_system(read):
-    values = matrix()
-    with pytest.warns(sr.SteadyrankWarning, match=NUMBERED.format(20) + "if .* name it 'topic'"):
-        scores = read(text_of(values), measure="AP")
-    assert scores.runs == ("bm25", "ql", "splade", "e5")
-    assert scores.topics == tuple(map(str, range(1, 21)))
-    assert np.array_equal(scores.matrix(), values.T)
-    assert scores.meta["numbered"] == "topics"
+@pytest.mark.parametrize("name", REFUSED)
+def test_headings_that_leave_it_open_are_refused_with_the_ways_to_say_it(read, name):
+    heading = REFUSED[name].replace("\t", ",").split(",")[0]
+    with pytest.raises(sr.FormatError, match=r"wide.csv:1: " + OPEN.format(heading)) as told:
+        read(REFUSED[name])
+    assert "runs_in_rows=" in str(told.value)
 
 
-def test_naming_the_first_column_topic_says_otherwise(read):
-    scores = read(text_of(matrix(), header=("topic", "ql", "splade", "e5")))
-    assert scores.runs == ("ql", "splade", "e5")
-    assert scores.topics[0] == str(matrix()[0, 0])
+def test_both_ways_to_say_it(read):
+    text = REFUSED["topics across"]
+    down = read(text, runs_in_rows=True)
+    assert (down.runs, down.topics) == (("bm25", "splade"), ("q1", "q2"))
+    assert read(text.replace("x,", "run,")).labels == down.labels
+    across = read(text.replace("x,", "topic,"))
+    assert (across.runs, across.topics) == (down.topics, down.runs)
+    assert np.array_equal(across.matrix(), down.matrix().T)
+    for number in ("12", "0.5"):
+        with pytest.raises(sr.FormatError, match=OPEN.format(number)):
+            read(text.replace("x,", f"{number},"), runs_in_rows=True)
 
 
-@pytest.mark.parametrize("digits", [0, 1])
-def test_coarse_measures_are_recognised_too(read, digits):
-    """Success@1 is 0 or 1 and P@10 has eleven values; R writes 1 for 1.0."""
-    values = matrix(digits=digits)
-    for form in (str, "{:g}".format):
-        with pytest.warns(sr.SteadyrankWarning, match=NUMBERED.format(20)):
-            scores = read(text_of(values, form=form))
-        assert np.array_equal(scores.matrix(), values.T)
+def test_a_ranking_is_not_taken_for_scores(write):
+    ranking = {"q1": {"d1": 2.0, "d2": 1.0}, "q2": {"d1": 3.0}}
+    path = write("run.json", json.dumps(ranking))
+    with pytest.raises(sr.FormatError, match="as documents of a run do: is this a run?"):
+        sr.read_scores(path)
+    assert sr.read_run(path).topics == ("q1", "q2")
+    same = {topic: {"faithful": 0.5, "short": 1} for topic in ranking}
+    assert sr.read_scores(write("a.json", json.dumps(same))).measures == ("faithful", "short")
 
 
-def test_a_first_system_of_equal_scores_is_recognised(read):
-    values = matrix()
-    values[:, 0] = 0
-    with pytest.warns(sr.SteadyrankWarning, match=NUMBERED.format(20)):
-        assert len(read(text_of(values)).runs) == 4
+def test_a_run_is_not_taken_for_judgments(write):
+    text = "qid,docno,score\n1,a,12\n1,b,3\n"
+    for path in (
+        write("a.csv", text),
+        write("a.jsonl", '{"qid": "1", "docno": "a", "score": 12}\n'),
+    ):
+        with pytest.raises(sr.FormatError, match=r"expected a column 'relevance'.*is this a run\?"):
+            sr.read_qrels(path)
+    for grade in ("-6", "101", "0.5"):
+        for name, line in (
+            ("q.txt", f"1 0 d {grade}\n"),
+            ("q.csv", f"qid,docno,rel\n1,d,{grade}\n"),
+        ):
+            with pytest.raises(sr.FormatError, match=r"from -5 to 100 as grade.*is this a run\?"):
+                sr.read_qrels(write(name, line))
+    beir = write("beir.tsv", "query-id\tcorpus-id\tscore\n1\td\t2\n")
+    assert sr.read_qrels(beir).judgments("1") == {"d": 2}
 
 
-def test_missing_scores_of_the_first_system_stay_missing(read):
-    values = matrix()
-    values[[0, 5], 0] = np.nan
-    for form in (str, lambda value: "" if np.isnan(value) else str(value)):
-        with pytest.warns(sr.SteadyrankWarning, match=NUMBERED.format(20)):
-            scores = read(text_of(values, form=form))
-        assert np.isnan(scores.matrix()[0, [0, 5]]).all()
-        assert np.isfinite(scores.matrix()).sum() == 78
+def test_whole_scores_that_rise_are_no_ranks(write):
+    """From 1 on they once were, which turned the ranking round."""
+    for text in ("1 a 1\n1 b 5\n1 c 9\n", "1 a 0\n1 b 1\n", "1 a 1\n1 b 2\n2 a 2\n2 b 3\n"):
+        with pytest.raises(sr.FormatError, match="may hold ranks or scores: name it 'rank' or"):
+            sr.read_run(write("a.run", text))
+    run = sr.read_run(write("a.run", "1 a 1\n2 x 1\n1 b 2\n2 y 2\n1 c 3\n"))
+    assert run.ranking("1") == [("a", -1.0), ("b", -2.0), ("c", -3.0)]
+    run = sr.read_run(write("a.run", "1 a 3\n2 x 3\n1 b 2\n2 y 2\n"))
+    assert run.ranking("2") == [("x", 3.0), ("y", 2.0)]
 
 
-def test_scores_beyond_one_are_recognised(read):
-    """DCG, or percentages: the first system may be better than all others."""
-    values = 20 * matrix()
-    values[:, 0] += 5
-    with pytest.warns(sr.SteadyrankWarning, match=NUMBERED.format(20)):
-        assert np.array_equal(read(text_of(values)).matrix(), values.T)
+# Headings that say it
 
 
-@given(st.integers(0, 10**6), st.integers(2, 60), st.integers(2, 8), st.integers(1, 6))
-@settings(max_examples=150, deadline=None)
-def test_any_measure_from_0_to_1_reads_as_if_topics_were_numbered(tmp_path_factory, seed, n, m, d):
-    folder = tmp_path_factory.mktemp("any")
-    values = matrix(n, m, seed, d)
-    header = [f"run{k}" for k in range(m)]
-    (folder / "a.csv").write_text(text_of(values, header))
-    (folder / "b.csv").write_text(text_of(values, ["topic", *header], range(1, n + 1)))
-    with pytest.warns(sr.SteadyrankWarning, match=NUMBERED.format(n)):
-        found = sr.read_scores(folder / "a.csv")
-    expected = sr.read_scores(folder / "b.csv")
-    assert found.labels == expected.labels
-    assert np.array_equal(found.values, expected.values)
-
-
-# With topics that are numbers
-
-
-NUMBERS_OF_TOPICS = {
+HEADINGS = ["topic", "Topic", "TOPIC ID", "topic_id", "qid", "query-id", "", "#", "Unnamed: 0"]
+TOPICS = {
     "TREC": range(301, 321),
-    "TREC, unsorted": [301 + (7 * k) % 20 for k in range(20)],
-    "from 1": range(1, 21),
+    "unsorted": [301 + (7 * k) % 20 for k in range(20)],
     "from 0": range(20),
-    "as text": sorted(range(1, 21), key=str),
-    "years": range(2001, 2021),
-    "large": [1_037_798 + 977 * k for k in range(20)],
     "as pandas writes floats": [f"{k}.0" for k in range(301, 321)],
     "conversations": [f"{31 + k // 5}.{k % 5 + 1}" for k in range(20)],
     "underscores": [f"{31 + k // 5}_{k % 5 + 1}" for k in range(20)],
+    "fractions": matrix()[:, 0],
     "words": [f"q{k}" for k in range(20)],
 }
 
 
-@pytest.mark.parametrize("heading", ["AP", "bm25", "Anfrage", "topic", "", "Unnamed: 0"])
-@pytest.mark.parametrize("kind", NUMBERS_OF_TOPICS)
-def test_numbers_of_topics_stay_names(read, heading, kind):
-    names = NUMBERS_OF_TOPICS[kind]
-    for digits in (4, 0):
-        values = matrix(digits=digits)
-        scores = read(text_of(values, (heading, "a", "b", "c", "d"), names))
-        assert scores.topics == tuple(map(str, names))
-        assert np.array_equal(scores.matrix(), values.T)
-
-
-@pytest.mark.parametrize("kind", ["TREC", "from 1", "from 0", "as text", "years", "words"])
-def test_numbers_of_topics_stay_names_beside_counts(read, kind):
-    """Of a measure that counts, such as retrieved documents, whose range holds the numbers."""
-    values = np.random.default_rng(1).integers(0, 3000, (20, 4))
-    names = NUMBERS_OF_TOPICS[kind]
-    scores = read(text_of(values, ("num_ret", "a", "b", "c", "d"), names))
-    assert scores.topics == tuple(map(str, names))
-
-
-@pytest.mark.parametrize(
-    "heading", ["Topic", "TOPIC ID", "topic_id", "qid", "Query", "query-id", "id", "#", "topic/run"]
-)
-def test_a_heading_is_believed(read, heading):
-    scores = read(text_of(matrix()[:, 1:], (heading, "a", "b", "c"), matrix()[:, 0]))
-    assert len(scores.runs) == 3
+@pytest.mark.parametrize("heading", HEADINGS)
+def test_a_heading_is_believed_whatever_the_cells_hold(read, heading):
+    for names in TOPICS.values():
+        for values in (matrix(), matrix(digits=0), 100 * matrix()):
+            scores = read(text_of(values, (heading, "a", "b", "c", "d"), names))
+            assert scores.topics == tuple(map(str, names))
+            assert np.array_equal(scores.matrix(), values.T)
 
 
 def test_what_pandas_writes_reads_back(tmp_path):
@@ -157,85 +140,24 @@ def test_what_pandas_writes_reads_back(tmp_path):
         frame.to_csv(path)
         assert sr.read_scores(path).topics == tuple(map(str, frame.index))
     frame.to_csv(tmp_path / "bare.csv", index=False)
-    with pytest.warns(sr.SteadyrankWarning, match=NUMBERED.format(20)):
-        assert sr.read_scores(tmp_path / "bare.csv").runs == tuple("abcd")
+    with pytest.raises(sr.FormatError, match=OPEN.format("a")):
+        sr.read_scores(tmp_path / "bare.csv")
 
 
-@pytest.mark.parametrize(
-    ("first", "values"),
-    [
-        ([40, 7, 23, 11], np.array([[3, 9], [50, 8], [12, 41], [30, 2]])),
-        ([1.5, 2.25, 3.5, 7.5], np.array([[3.5, 9], [5, 8.5], [1, 4], [3, 2]])),
-        ([3, 4, 4, 9], np.array([[3, 9], [50, 8], [12, 41], [30, 2]])),
-    ],
-    ids=["counts unsorted", "fractions sorted", "sorted with one twice"],
-)
-def test_what_may_be_either_is_refused_with_the_remedy(read, first, values):
-    text = text_of(values, ("x", "a", "b"), first)
-    remedy = r"wide.csv:1: the first column, 'x', may hold topics or scores: name it 'topic' if"
-    with pytest.raises(sr.FormatError, match=remedy):
-        read(text)
-    if len(set(first)) == len(first):
-        assert read(text.replace("x,", "topic,", 1)).runs == ("a", "b")
-
-
-# Runs in rows
-
-
-def test_runs_in_rows_without_a_run_column_are_numbered(read):
-    values = matrix(5, 30)
-    topics = list(range(301, 331))
-    message = "'301', holds scores, so no column names the runs: .* run1 to run5; .* 'run'"
-    with pytest.warns(sr.SteadyrankWarning, match=message):
-        scores = read(text_of(values, map(str, topics)), runs_in_rows=True)
-    assert scores.runs == ("run1", "run2", "run3", "run4", "run5")
-    assert scores.topics == tuple(map(str, topics))
-    assert np.array_equal(scores.matrix(), values)
-
-
-@pytest.mark.parametrize("heading", ["AP", "rate", "run"])
-def test_runs_named_by_a_parameter_stay_names(read, heading):
+@pytest.mark.parametrize("heading", ["run", "System", "model_name", "method", "run_id"])
+def test_runs_in_rows_by_their_heading(read, heading):
     names = ["0.1", "0.2", "0.5", "0.05", "1.0"]
-    header = (heading, "301", "302", "303", "304")
-    scores = read(text_of(matrix(5), header, names), runs_in_rows=True)
+    scores = read(text_of(matrix(5), (heading, "301", "302", "303", "304"), names))
     assert scores.runs == tuple(names)
-    down = read(text_of(matrix(4, 5), ("topic", *names), range(301, 305)))
-    assert down.runs == tuple(names)
-    if heading != "run":
-        assert read(text_of(matrix(4, 5), (heading, *names), range(301, 305))).runs == tuple(names)
+    with pytest.raises(sr.FormatError, match="name runs and topics: call the column of scores"):
+        read(f"{heading},topic,AP,RR\na,1,0.5,0.6\n")
 
 
-def test_parameters_or_scores_is_a_question_for_the_user(read):
-    text = text_of(matrix(3), ("k1", "q1", "q2", "q3", "q4"), ["0.1", "0.5", "0.9"])
-    with pytest.raises(sr.FormatError, match="may hold runs or scores: name it 'run'"):
-        read(text, runs_in_rows=True)
-
-
-# Without a header
-
-
-@pytest.mark.parametrize(
-    "first", [None, range(301, 321), [f"q{k}" for k in range(20)]], ids=["bare", "TREC", "words"]
-)
-@pytest.mark.parametrize("runs_in_rows", [False, True])
-def test_a_matrix_without_a_header_is_refused(read, first, runs_in_rows):
-    text = text_of(matrix(), None, first)
-    name = "run" if runs_in_rows else "topic"
-    message = f"wide.csv:1: the first line holds scores, not the names of .* column '{name}'"
-    with pytest.raises(sr.FormatError, match=message):
-        read(text, runs_in_rows=runs_in_rows)
-
-
-def test_counts_without_a_header_are_refused(read):
-    with pytest.raises(sr.FormatError, match="first line holds scores"):
-        read("12,7,30\n4,9,22\n40,3,1\n")
-
-
-def test_numbers_of_topics_are_a_header(read):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        scores = read(text_of(matrix(5, 3), ("303", "301", "302")), runs_in_rows=True)
-    assert scores.topics == ("303", "301", "302")
+def test_long_tables_with_and_without_a_measure(read):
+    text = "run,topic,value\na,1,0.5\nb,1,0.25\n"
+    assert read(text).labels == (("score",), ("a", "b"), ("1",))
+    assert read(text, measure="AP").measures == ("AP",)
+    assert read("topic,measure,value\n1,AP,0.5\n").runs == ("wide.csv",)
 
 
 # Several files
@@ -262,15 +184,3 @@ def test_files_that_disagree_are_refused_with_the_remedy(write):
     with pytest.raises(sr.InputError, match="disagree about score / a / 1: .*different measures"):
         sr.read_scores([ap, rr])
     assert sr.read_scores({"AP": ap, "RR": rr}).measures == ("AP", "RR")
-
-
-@pytest.mark.filterwarnings("ignore:.*numbered")
-def test_numbered_topics_match_only_as_many_numbered_ones(write):
-    bare = write("ap.csv", text_of(matrix()))
-    more = write("p10.csv", text_of(matrix(21, digits=1)))
-    named = write("rr.csv", text_of(matrix(), ("topic", "bm25", "ql", "x", "y"), range(301, 321)))
-    other = write("other.csv", text_of(matrix(seed=3)))
-    assert len(sr.read_scores({"AP": bare, "RR": other}).topics) == 20
-    for wrong in (more, named):
-        with pytest.raises(sr.InputError, match="some lack a column that names the topics"):
-            sr.read_scores({"AP": bare, "RR": wrong})

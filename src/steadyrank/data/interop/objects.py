@@ -19,9 +19,9 @@ from steadyrank.data.facets import FACETS
 from steadyrank.data.ids import Ids, make_ids
 from steadyrank.data.interop.tables import (
     DOCUMENT_NAMES,
+    LONG_ROLES,
     RUN_NAMES,
     TOPIC_NAMES,
-    VALUE_NAMES,
     Table,
     describe_type,
     distinct_names,
@@ -31,8 +31,9 @@ from steadyrank.data.interop.tables import (
     table_of,
     table_of_items,
     text_column,
+    value_names,
 )
-from steadyrank.data.qrels import LARGEST_GRADE, Qrels, build_qrels
+from steadyrank.data.qrels import NOT_A_GRADE, Qrels, are_grades, build_qrels
 from steadyrank.data.run import (
     INFINITE_SCORES,
     Duplicates,
@@ -52,9 +53,9 @@ NO_MEASURE = "score"
 DEFAULT_NAME = "run"
 """The name of a run that neither the caller nor the object names."""
 
-_RUN_OF_SCORES = ("run", "name", "system")
-_MEASURE_NAMES = ("measure", "metric")
-_CELL_NAMES = ("value", "score")
+_RUN_OF_SCORES = LONG_ROLES["run"]
+_MEASURE_NAMES = LONG_ROLES["measure"]
+_CELL_NAMES = LONG_ROLES["value"]
 
 _TABLES = "a pandas, polars or pyarrow table"
 _ACCEPTED = {
@@ -167,12 +168,10 @@ def as_qrels(source: Any) -> Qrels:
         return source
     rows = _rows(source, "relevance", named=True)
     grades = rows.values
-    with np.errstate(invalid="ignore"):
-        whole = (grades == np.floor(grades)) & (np.abs(grades) <= LARGEST_GRADE)
-    bad = np.flatnonzero(~whole)
+    bad = np.flatnonzero(~are_grades(grades))
     if len(bad):
-        message = f"expected a whole number as grade, at most {LARGEST_GRADE}"
-        raise InputError(f"{rows.place(int(bad[0]))}: {message}, got {grades[bad[0]]}")
+        where = rows.place(int(bad[0]))
+        raise InputError(f"{where}: {NOT_A_GRADE}, got {grades[bad[0]]}: is this a run?")
     qrels = build_qrels(rows.topics, rows.first_rows, rows.documents, grades)
     _warn(rows.kind, qrels.oddities)
     return qrels
@@ -326,11 +325,8 @@ def _refused(source: Any, value: str) -> InputError:
 
 
 def _rows_of_table(table: Table, value: str, *, named: bool) -> _Rows:
-    wanted = VALUE_NAMES[value]
-    if value == "relevance" and table.pick(("q_id",)) is None:
-        # Only ranx calls grades scores; anybody else's are a run's, given by mistake.
-        wanted = tuple(name for name in wanted if name != "score")
-    columns = [table.find(names) for names in (TOPIC_NAMES, DOCUMENT_NAMES, wanted)]
+    wanted = (TOPIC_NAMES, DOCUMENT_NAMES, value_names(value, table.columns))
+    columns = [table.find(names) for names in wanted]
     topics, documents = (
         text_column(table.column(column), f"{table.kind}, column {column!r}")
         for column in columns[:2]

@@ -9,10 +9,9 @@ that are not UTF-8) is walked value by value.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,14 @@ VALUE_NAMES = {
 }
 
 RUN_NAMES = ("run", "tag", "name", "system")
+
+LONG_ROLES: Mapping[str, tuple[str, ...]] = {
+    "measure": ("measure", "metric"),
+    "run": ("run", "name", "system"),
+    "topic": ("topic", "qid", "query_id", "q_id"),
+    "value": ("value", "score"),
+}
+"""What the columns of a long table of scores are called."""
 
 _OTHER_THINGS = {"query", "document", "name", "system", "method", "collection", "benchmark"}
 """Names that may also mean something else beside a column that holds the thing: its text, …"""
@@ -86,27 +93,25 @@ def one_column(
     return found
 
 
-def pick_all(
-    path: Path, present: Iterable[str], value: str, line: int | None, cells: Callable[[str], Any]
-) -> list[str]:
-    """The columns of topics, documents and values; an error if one is not there."""
-    present = list(present)
-    found = []
-    for names in (TOPIC_NAMES, DOCUMENT_NAMES, VALUE_NAMES[value]):
-        column = one_column(path, present, names, cells, line)
-        if column is None:
-            got = ", ".join(map(str, present))[:200]
-            message = f"expected a column {names[0]!r}, got {got}"
-            raise FormatError(path, message, line)
-        found.append(column)
-    return found
+def value_names(value: str, present: Iterable[str]) -> tuple[str, ...]:
+    """What the column of a run's scores or of grades may be called.
+
+    Grades are scores only for BEIR and ranx: anybody else's are a run's, given by mistake.
+
+    >>> value_names("relevance", ["qid", "docno", "score"])
+    ('relevance', 'rel', 'label', 'grade')
+    """
+    names = VALUE_NAMES[value]
+    is_run = value == "relevance" and pick_column(present, ("corpus_id", "q_id")) is None
+    return tuple(name for name in names if name != "score") if is_run else names
 
 
-def spare_columns(present: Iterable[str], value: str) -> list[str]:
-    """Columns of a run or of judgments that hold what another holds, under another name."""
-    present = list(present)
-    roles = (TOPIC_NAMES, DOCUMENT_NAMES, VALUE_NAMES[value], RUN_NAMES)
-    return [column for names in roles for column in twin_columns(present, names)[1:]]
+class BadCell(InputError):
+    """A cell is no name or no number; a reader of files knows its line."""
+
+    def __init__(self, where: str, row: int, message: str):
+        self.row = row
+        super().__init__(f"{where}, row {row}: {message}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +206,7 @@ def text_column(column: Any, where: str, *, any_object: bool = False) -> Any:
     array = _arrow(column)
     if array is not None and pa.types.is_integer(array.type):
         array = array.cast(pa.string())
-    if array is None or not (_is_text(array.type) or pa.types.is_null(array.type)):
+    if array is None or not (is_text(array.type) or pa.types.is_null(array.type)):
         values = enumerate(_values(column))
         raw = [_encoded(value, where, row, any_object) for row, value in values]
         array = pa.array(raw, pa.large_binary())
@@ -233,7 +238,8 @@ def _whole(array: Any) -> Any:
     return array.combine_chunks() if hasattr(array, "combine_chunks") else array
 
 
-def _is_text(kind: Any) -> bool:
+def is_text(kind: Any) -> bool:
+    """Whether an Arrow type is one of text or of bytes."""
     return str(kind).removeprefix("large_").removesuffix("_view") in ("string", "binary")
 
 
@@ -245,11 +251,11 @@ def _encoded(value: Any, where: str, row: int, any_object: bool) -> bytes | None
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not (isinstance(value, str) or whole or any_object):
         got = f"{value!s:.40} ({type(value).__name__})"
-        raise InputError(f"{where}, row {row}: expected a name or a whole number, got {got}")
+        raise BadCell(where, row, f"expected a name or a whole number, got {got}")
     try:
         return str(value).encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        raise InputError(f"{where}, row {row}: {value!r} is not valid text") from None
+        raise BadCell(where, row, f"{value!r} is not valid text") from None
 
 
 def _is_missing(value: Any) -> bool:
@@ -268,7 +274,7 @@ def _check_names(array: Any, where: str) -> None:
     bad = np.flatnonzero(lengths == 0)
     if len(bad):
         missing = "missing" if array[int(bad[0])].as_py() is None else "empty"
-        raise InputError(f"{where}, row {bad[0]}: the name is {missing}")
+        raise BadCell(where, int(bad[0]), f"the name is {missing}")
 
 
 def distinct_names(column: Any) -> tuple[list[str], np.ndarray]:
@@ -307,4 +313,4 @@ def _number(value: Any, where: str, row: int) -> float:
         return float(value)
     except (TypeError, ValueError, OverflowError):
         got = f"{value!s:.40} ({type(value).__name__})"
-        raise InputError(f"{where}, row {row}: expected a number, got {got}") from None
+        raise BadCell(where, row, f"expected a number, got {got}") from None

@@ -8,19 +8,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
-from steadyrank.data.interop.tables import (
-    DOCUMENT_NAMES,
-    TOPIC_NAMES,
-    VALUE_NAMES,
-    one_column,
-    pick_all,
-    pick_column,
-)
-from steadyrank.data.read.columns import number_in
+from steadyrank.data.interop.tables import DOCUMENT_NAMES, TOPIC_NAMES, one_column, pick_column
 from steadyrank.data.read.limits import LONGEST_LINE, check_blank, endless_line, inner_mark
 from steadyrank.data.read.sources import PathLike, head_of, open_bytes
 from steadyrank.data.scores import plain_value
@@ -42,7 +34,7 @@ def read_csv(path: Path, *, delimiter: str | None = None) -> Iterator[tuple[int,
     with open_bytes(path) as stream:
         text = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="")
         first = text.readline(LONGEST_LINE)
-        chosen = delimiter or _delimiter(first)
+        chosen = delimiter or delimiter_of(first)
         lines = iter(lambda: text.readline(LONGEST_LINE), "")
         checked = _of_text(path, chain([first], lines), lambda: rows.line_num + 1)
         rows = csv.reader(checked, delimiter=chosen, strict=True)
@@ -53,36 +45,23 @@ def read_csv(path: Path, *, delimiter: str | None = None) -> Iterator[tuple[int,
             raise FormatError(path, f"not CSV: {error}", max(rows.line_num, 1)) from None
 
 
-def _delimiter(line: str) -> str:
+def delimiter_of(line: str) -> str:
+    """The first of comma, tab and semicolon that a line has outside quotes."""
     bare = _QUOTED_PART.sub("", line)
     return next((d for d in _DELIMITERS if d in bare), ",")
 
 
 def names_documents(stream: BinaryIO) -> bool:
     """Whether an opened text file begins with the header of a run or of judgments as CSV."""
+    header = header_of(stream)
+    return all(pick_column(header, names) for names in (TOPIC_NAMES, DOCUMENT_NAMES))
+
+
+def header_of(stream: BinaryIO) -> list[str]:
+    """The cells of the first line of an opened text file, without blanks around them."""
     lines = head_of(stream).decode("utf-8", "surrogateescape").splitlines()[:1]
-    cells = next(csv.reader(lines, delimiter=_delimiter("".join(lines))), [])
-    return all(pick_column(cells, names) for names in (TOPIC_NAMES, DOCUMENT_NAMES))
-
-
-def document_rows(path: Path, value: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a run or of judgments as CSV, each with its line; `value` as in `pick_all`.
-
-    Where a run has ranks and no scores, its scores are the negated ranks.
-    """
-    rows = read_csv(path)
-    header = [name.strip() for name in next(rows)[1]]
-    has_value = value != "score" or pick_column(header, VALUE_NAMES[value]) is not None
-    rank = None if has_value else pick_column(header, ("rank",))
-    if rank is not None:
-        header[header.index(rank)] = value
-    number = header.index(pick_all(path, header, value, 1, lambda _: None)[2])
-    for line, cells in rows:
-        check_widths(path, header, [(line, cells)])
-        row: dict[str, Any] = dict(zip(header, map(str.strip, cells), strict=True))
-        found = number_in(cells[number].strip(), whole=value == "relevance")
-        row[header[number]] = found if rank is None or isinstance(found, str) else -found
-        yield line, row
+    cells = next(csv.reader(lines, delimiter=delimiter_of("".join(lines))), [])
+    return [cell.strip() for cell in cells]
 
 
 def _of_text(path: Path, lines: Iterable[str], number: Callable[[], int]) -> Iterator[str]:
@@ -145,10 +124,8 @@ def is_missing(text: str) -> bool:
     return text.lower() in MISSING
 
 
-def as_meant(columns: list[list[str]]) -> list[list[str]]:
+def as_meant(columns: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
     """Columns of names, without what keeps some from acting on spreadsheets and terminals."""
-    distinct = set().union(*columns)
-    meant = {name: armed(name) for name in distinct}
-    if as_written([distinct]) or all(name == own for own, name in meant.items()):
-        return columns
-    return [[meant[name] for name in column] for column in columns]
+    if as_written(columns):
+        return list(map(tuple, columns))
+    return [tuple(map(armed, names)) for names in columns]

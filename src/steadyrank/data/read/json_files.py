@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,7 +17,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from steadyrank.data.ids import Ids, make_ids
-from steadyrank.data.qrels import LARGEST_GRADE
+from steadyrank.data.qrels import are_grades
 from steadyrank.data.read.columns import Columns, check_name, value_problem
 from steadyrank.data.read.limits import BOM
 from steadyrank.data.read.sources import data_lines, open_bytes
@@ -136,10 +137,10 @@ def describe(value: Any) -> str:
 def read_nested(path: Path, stream: BinaryIO, value: str) -> Columns:
     """The rows of an opened JSON file, `value` being score or relevance."""
     text = as_text(stream.read().removeprefix(BOM))
-    return _read_sound(text, value) or _read_any(path, text, value)
+    return _read_sound(path, text, value) or _read_any(path, text, value)
 
 
-def _read_sound(text: str, value: str) -> Columns | None:
+def _read_sound(path: Path, text: str, value: str) -> Columns | None:
     """The rows of a file in which nothing is wrong and no name occurs twice; None of any other."""
     try:
         topics = json.loads(text, object_pairs_hook=_distinct, parse_int=float)
@@ -152,10 +153,9 @@ def _read_sound(text: str, value: str) -> Columns | None:
     values = np.array(numbers)
     if {*map(type, numbers)} != {float} or "" in topics or "" in names or np.isnan(values).any():
         return None
-    whole = (values == np.floor(values)) & (np.abs(values) <= LARGEST_GRADE)
-    if value == "relevance" and not whole.all():
+    if value == "relevance" and not are_grades(values).all():
         return None
-    return _columns([*topics], [*map(len, topics.values())], documents, values)
+    return _columns(path, [*topics], [*map(len, topics.values())], documents, values)
 
 
 def _read_any(path: Path, text: str, value: str) -> Columns:
@@ -168,6 +168,7 @@ def _read_any(path: Path, text: str, value: str) -> Columns:
     rows = [entry for _, documents in topics for entry in documents]
     _check_rows(path, text, rows, value)
     return _columns(
+        path,
         [topic for topic, _ in topics],
         [len(documents) for _, documents in topics],
         make_ids(document for document, _ in rows),
@@ -175,12 +176,15 @@ def _read_any(path: Path, text: str, value: str) -> Columns:
     )
 
 
-def _columns(topics: list[str], sizes: list[int], documents: Ids, values: np.ndarray) -> Columns:
+def _columns(
+    path: Path, topics: list[str], sizes: list[int], documents: Ids, values: np.ndarray
+) -> Columns:
     odd = {INFINITE_SCORES: int(np.isinf(values).sum())}
-    return Columns(topics, np.cumsum([0, *sizes[:-1]]), documents, values, oddities=odd)
+    firsts, line_of = np.cumsum([0, *sizes[:-1]]), partial(_line_of_document, path)
+    return Columns(topics, firsts, documents, values, oddities=odd, line_of=line_of)
 
 
-def line_of_document(path: Path, row: int) -> int:
+def _line_of_document(path: Path, row: int) -> int:
     """The line of the document that stands at `row`, counted over all topics."""
     with open_bytes(path) as stream:
         return key_lines(as_text(stream.read().removeprefix(BOM)), DOCUMENTS)[row]

@@ -12,16 +12,37 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-from steadyrank.data.interop.tables import RUN_NAMES, pick_column
+import numpy as np
+
+from steadyrank.data.interop.tables import (
+    DOCUMENT_NAMES,
+    RUN_NAMES,
+    TOPIC_NAMES,
+    VALUE_NAMES,
+    distinct_names,
+    ids_of,
+    pick_column,
+    plain_column,
+    value_names,
+)
 from steadyrank.data.qrels import Qrels, build_qrels
-from steadyrank.data.read.columns import Columns, columns_of_rows
-from steadyrank.data.read.csv_files import document_rows, names_documents, read_csv
-from steadyrank.data.read.json_files import json_rows, line_of_document, read_nested
-from steadyrank.data.read.parquet import read_parquet_rows, record_batches
-from steadyrank.data.read.sources import Kind, PathLike, base_name, kind_of, line_of_row, open_bytes
+from steadyrank.data.read.columns import Columns, check_name
+from steadyrank.data.read.csv_files import names_documents, read_csv
+from steadyrank.data.read.json_files import json_rows, read_nested
+from steadyrank.data.read.parquet import record_batches
+from steadyrank.data.read.sources import Kind, PathLike, base_name, kind_of, open_bytes
 from steadyrank.data.read.streams import BoundedFile
-from steadyrank.data.read.trec import Table, first_tag, read_opening, read_table
-from steadyrank.data.run import Duplicates, RepeatedDocument, Run, build_run, check_duplicates
+from steadyrank.data.read.tables import Table, What, csv_table, json_table, parquet_table
+from steadyrank.data.read.trec import Lines, first_tag, read_lines, read_opening
+from steadyrank.data.run import (
+    INFINITE_SCORES,
+    OTHER_RUNS,
+    Duplicates,
+    RepeatedDocument,
+    Run,
+    build_run,
+    check_duplicates,
+)
 from steadyrank.errors import FormatError, InputError, unknown_name
 
 NameFrom = Literal["tag", "file"]
@@ -54,15 +75,14 @@ class Reading:
         }
 
 
-def load_run(path: Path, reading: Reading, into: Table | None = None, digest: Any = None) -> Run:
+def load_run(path: Path, reading: Reading, into: Lines | None = None, digest: Any = None) -> Run:
     """Read one run without warnings; its oddities stay counted in the run.
 
     Its columns lie in `into` where that is given, to be used again afterwards. `digest`, an
     object of hashlib, is given the file's bytes.
     """
     with open_bytes(path, digest) as stream:
-        kind = _form(stream, "score")
-        rows = _rows(path, stream, kind, "score", into)
+        rows = _rows(path, stream, "score", into)
     by_tag = reading.name_from == "tag"
     try:
         return build_run(
@@ -78,14 +98,13 @@ def load_run(path: Path, reading: Reading, into: Table | None = None, digest: An
             line_steps=rows.line_steps,
         )
     except RepeatedDocument as error:
-        raise _with_lines(error, path, kind, rows.n_headers) from None
+        raise _with_lines(error, path, rows) from None
 
 
 def load_qrels(path: Path) -> Qrels:
     """Read judgments without warnings; their oddities stay counted."""
     with open_bytes(path) as stream:
-        kind = _form(stream, "relevance")
-        rows = _rows(path, stream, kind, "relevance")
+        rows = _rows(path, stream, "relevance")
     try:
         return build_qrels(
             rows.topics,
@@ -96,7 +115,7 @@ def load_qrels(path: Path) -> Qrels:
             oddities=rows.oddities,
         )
     except RepeatedDocument as error:
-        raise _with_lines(error, path, kind, rows.n_headers) from None
+        raise _with_lines(error, path, rows) from None
 
 
 def _form(stream: BoundedFile, value: str) -> Form:
@@ -108,34 +127,71 @@ def _form(stream: BoundedFile, value: str) -> Form:
     return "csv" if names_documents(stream) else kind
 
 
-def _rows(
-    path: Path, stream: BoundedFile, kind: Form, value: str, into: Table | None = None
-) -> Columns:
-    """The rows of an opened file of some kind, `value` being score or relevance."""
+def _rows(path: Path, stream: BoundedFile, value: What, into: Lines | None = None) -> Columns:
+    """The rows of an opened file, `value` being score or relevance."""
+    kind = _form(stream, value)
     if kind == "text":
-        return read_table(path, stream, is_run=value == "score", into=into).columns()
+        return read_lines(path, stream, is_run=value == "score", into=into).columns(path)
     if kind == "json":
         return read_nested(path, stream, value)
-    if kind == "parquet":
-        return read_parquet_rows(path, stream, value)
     if kind == "csv":
-        return columns_of_rows(path, document_rows(path, value), value)
-    return columns_of_rows(path, json_rows(path, stream), value)
+        return _columns_of(csv_table(path, stream), value)
+    if kind == "json lines":
+        return _columns_of(json_table(path, stream), value)
+    known = {*TOPIC_NAMES, *DOCUMENT_NAMES, *RUN_NAMES, *VALUE_NAMES[value], "score", "rank"}
+
+    def choose(present: list[str]) -> list[str]:
+        return [name for name in present if plain_column(name) in known]
+
+    return _columns_of(parquet_table(path, stream, choose), value)
 
 
-def _with_lines(error: RepeatedDocument, path: Path, kind: Form, n_headers: int) -> FormatError:
+def _columns_of(table: Table, value: What) -> Columns:
+    """The topics, documents and numbers of a table that names them; ranks stand in for scores."""
+    topic, document = (table.need(names) for names in (TOPIC_NAMES, DOCUMENT_NAMES))
+    number = table.find(value_names(value, table.header))
+    by_rank = number is None and value == "score"
+    number = table.find(("rank",)) if by_rank else number
+    if number is None:
+        is_run = value == "relevance" and pick_column(table.header, ("score",)) is not None
+        raise table.lacks(value, ": is this a run?" if is_run else "")
+    if not len(table):
+        raise FormatError(table.path, "empty: no rows")
+    topics, documents = table.names(topic, "topic"), table.names(document, "document")
+    values = table.numbers(number, value)
+    values = -values if by_rank else values
+    names, codes = distinct_names(topics)
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))
+    run, others = _run_of(table)
+    odd = {OTHER_RUNS: others, INFINITE_SCORES: int(np.isinf(values).sum())}
+    return Columns(
+        [names[code] for code in codes[starts].tolist()],
+        starts,
+        ids_of(documents),
+        values,
+        run,
+        odd if value == "score" else {},
+        line_of=table.lines.__getitem__,
+    )
+
+
+def _run_of(table: Table) -> tuple[str, int]:
+    """A run's name as a table has it, and how many rows have another."""
+    column = table.find(RUN_NAMES)
+    if column is None:
+        return "", 0
+    named = [(row, name) for row, name in enumerate(table.cells(column)) if name not in (None, "")]
+    if not named:
+        return "", 0
+    first, name = named[0]
+    check_name(Path(table.path), "run", name, table.lines[first])
+    return str(name), sum(other != name for _, other in named)
+
+
+def _with_lines(error: RepeatedDocument, path: Path, rows: Columns) -> FormatError:
     """The error of a file, with the lines of the two rows."""
-    first, second = (_line_of_data(path, kind, row + n_headers) for row in error.rows)
+    first, second = map(rows.line_of, error.rows)
     return FormatError(path, f"{error.what} (first on line {first}): {error.remedy}", second)
-
-
-def _line_of_data(path: Path, kind: Form, row: int) -> int:
-    """The line on which a row of data stands; in Parquet, which has none, the row itself."""
-    if kind == "parquet":
-        return row + 1
-    if kind == "csv":
-        return next(line for line, _ in islice(read_csv(path), row + 1, None))
-    return line_of_document(path, row) if kind == "json" else line_of_row(path, row)
 
 
 def first_name(path: Path) -> str:
@@ -154,9 +210,11 @@ def first_name(path: Path) -> str:
 
 def _first_row(path: Path, stream: BoundedFile, kind: Form) -> dict[str, Any]:
     """The first row of an opened file; of Parquet, the column that names the run alone."""
-    if kind != "parquet":
-        rows = json_rows(path, stream) if kind == "json lines" else document_rows(path, "score")
-        return next((row for _, row in rows), {})
+    if kind == "json lines":
+        return next((row for _, row in json_rows(path, stream)), {})
+    if kind == "csv":
+        rows = [[cell.strip() for cell in cells] for _, cells in islice(read_csv(path), 2)]
+        return dict(zip(*rows, strict=True)) if len(rows) == 2 else {}
     names = set(RUN_NAMES)
     piece = next(
         record_batches(path, stream, lambda there: [n for n in there if n.lower() in names])

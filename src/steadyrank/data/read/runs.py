@@ -38,7 +38,7 @@ from steadyrank.data.read.run_info import check_rows, describe_run, describe_run
 from steadyrank.data.read.run_names import chosen_names, read_names
 from steadyrank.data.read.sources import PathLike, base_name, find_files, matching_files
 from steadyrank.data.read.streams import digest_of, is_stream
-from steadyrank.data.read.trec import Table, spare_table
+from steadyrank.data.read.trec import Lines, spare_table
 from steadyrank.data.run import SCORES_RISE, Duplicates, Run, oddity_warning
 from steadyrank.errors import InputError, MachineError, warn
 from steadyrank.words import counted, some
@@ -309,7 +309,7 @@ class Source:
         digest = known or _digest(self.given)
         return replace(self, sent=SentFile(self.given.absolute(), digest, given_limit()))
 
-    def _loaded(self, path: Path, table: Table) -> Run:
+    def _loaded(self, path: Path, table: Lines) -> Run:
         digest = None if self.kept is None or path in self.kept.digests else hashlib.sha256()
         place, limit = (path, None) if self.sent is None else (self.sent.path, self.sent.limit)
         with limited_by(limit):

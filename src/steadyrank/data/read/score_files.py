@@ -1,36 +1,37 @@
-"""Scores in files: long CSV or Parquet, with where they come from, and wide CSV.
+"""Scores in files: long tables, with where they come from, and wide CSV.
 
-A wide file is a matrix of one measure, with names on top and in the first column. Some have no
-column of names, or no line of them. Taken as they stand, these would lose a system or a topic
-without a word, its scores having become names: so whether the first column and the first line hold
-names is asked, and what cannot be said is refused.
+Columns say by their headings what they hold; no cell decides. A long table names the topic, the
+value and the run or the measure of each row. A wide one is a matrix of one measure: its first
+heading says whether topics or runs stand in rows, and what it leaves open is refused.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from steadyrank.data.facets import FACETS, NESTED, facets_of
 from steadyrank.data.interop.objects import NO_MEASURE
-from steadyrank.data.interop.tables import one_column, pick_column
-from steadyrank.data.read.csv_files import MISSING, as_meant, check_widths, number, read_csv
-from steadyrank.data.read.parquet import coded_names, column_numbers, read_parquet
+from steadyrank.data.interop.tables import DOCUMENT_NAMES, LONG_ROLES, pick_column
+from steadyrank.data.read.csv_files import as_meant, header_of, names_documents
+from steadyrank.data.read.parquet import column_names
 from steadyrank.data.read.score_tools import (
-    LONG_ROLES,
+    SUMMARY,
+    holds_samples,
     is_log,
     printed_by,
-    read_json_line_scores,
     read_json_scores,
     read_printed,
+    read_samples,
 )
 from steadyrank.data.read.sources import PathLike, base_name, head_of, kind_of, open_bytes
+from steadyrank.data.read.streams import is_readable
+from steadyrank.data.read.tables import Table, csv_table, json_table, parquet_table
 from steadyrank.data.scores import (
     AXES,
     CellError,
@@ -41,20 +42,11 @@ from steadyrank.data.scores import (
     scores_from_cells,
     scores_from_codes,
 )
-from steadyrank.data.table_rules import (
-    Numbered,
-    is_heading,
-    names_in_front,
-    names_rows,
-    tell,
-    tidy_scores,
-)
+from steadyrank.data.table_rules import is_blank, names_rows, tell_of_index, tidy_scores
 from steadyrank.data.write.files import INFO, METADATA
 from steadyrank.errors import FormatError, InputError, warn
 from steadyrank.visible import restored
 from steadyrank.words import counted
-
-Held = Literal["names", "scores", "either"]
 
 
 def read_scores(
@@ -88,8 +80,8 @@ def read_scores(
 
     Notes
     -----
-    The first column of a wide file names the topics. Where it holds scores instead, topics are
-    numbered 1, 2, … with a warning; a heading such as `topic` says that it holds names.
+    The first heading of a wide file says what its rows are: `topic` (or `qid`, or nothing) topics,
+    `run` (or `system`, `model`) runs. Any other heading is refused unless `runs_in_rows` is given.
 
     Examples
     --------
@@ -114,9 +106,6 @@ def read_scores(
 def _joined(parts: Sequence[Scores]) -> Scores:
     if len(parts) == 1:
         return parts[0]
-    numbered = [part.meta.get("numbered") for part in parts]
-    if any(numbered):
-        _check_numbered(parts, numbered)
     parts = _named_apart(parts)
     try:
         return join_scores(*parts)
@@ -167,17 +156,6 @@ def _agree(parts: Sequence[Scores]) -> bool:
     return True
 
 
-def _check_numbered(parts: Sequence[Scores], numbered: Sequence[str | None]) -> None:
-    """Refuse to match numbered topics, or runs, with others that have names or are more."""
-    (what,) = {kind for kind in numbered if kind}
-    sizes = [len(part.topics if what == "topics" else part.runs) for part in parts]
-    if not all(numbered) or len(set(sizes)) > 1:
-        raise InputError(
-            f"the files cannot be joined, as some lack a column that names the {what}: add it "
-            "to all of them"
-        )
-
-
 def _read_file(path: Path, measure: str | None, runs_in_rows: bool) -> Scores:
     return tidy_scores(str(path), _read_any(path, measure, runs_in_rows))
 
@@ -187,104 +165,109 @@ def _read_any(path: Path, measure: str | None, runs_in_rows: bool) -> Scores:
         kind = kind_of(stream)
         if kind == "json" or is_log(head_of(stream)):
             return read_json_scores(path, stream, measure)
-        if kind == "json lines":
-            return read_json_line_scores(path, stream)
-        tool = printed_by(stream) if kind == "text" else None
-        if tool is not None:
+        if kind == "json lines" and holds_samples(stream):
+            return read_samples(path, stream)
+        if kind == "text" and (tool := printed_by(stream)) is not None:
             return read_printed(path, stream, tool)
-    if kind == "parquet":
-        return _read_parquet(path)
-    (_, header), *rows = read_csv(path)
-    header = [name.strip() for name in header]
-    columns = _long_columns(
-        path, header, lambda name: [fields[header.index(name) :][:1] for _, fields in rows]
-    )
-    if columns is not None:
-        return _read_long(path, columns, rows)
-    name = measure or NO_MEASURE
-    return read_matrix(path, header, rows, measure=name, runs_in_rows=runs_in_rows)
+        make = {"parquet": parquet_table, "json lines": json_table, "text": csv_table}
+        table = make[kind](path, stream)
+    if is_long(table.header):
+        return _long_scores(table, measure)
+    if kind == "text":
+        return _matrix(table, measure or NO_MEASURE, runs_in_rows)
+    missing = (n for n in ("measure", "topic", "value") if not _holds(table.header, n))
+    raise table.lacks(next(missing, "run"))
 
 
-def _long_columns(
-    path: Path, header: list[str], cells: Callable[[str], Any]
-) -> dict[str, int] | None:
-    """Which column holds what, or None where the header is not a long file's."""
-    if any(pick_column(header, names) is None for names in LONG_ROLES.values()):
-        return None
-    found = {role: one_column(path, header, names, cells, 1) for role, names in LONG_ROLES.items()}
-    facets = {name: column for name in FACETS if (column := pick_column(header, (name,)))}
-    return {role: header.index(str(column)) for role, column in (found | facets).items()}
+def _holds(header: Sequence[str], role: str) -> bool:
+    return pick_column(header, LONG_ROLES[role]) is not None
 
 
-def _read_long(path: Path, columns: dict[str, int], rows: Numbered) -> Scores:
-    width = max(columns.values()) + 1
-    for line, fields in rows:
-        if len(fields) < width:
-            raise FormatError(path, f"expected {width} columns, got {len(fields)}", line)
-    if not rows:
-        raise FormatError(path, "empty: no scores")
-    named = [*AXES, *(name for name in FACETS if name in columns)]
-    names = [[fields[columns[axis]] for _, fields in rows] for axis in named]
-    for axis, column in zip(named, names, strict=True):
-        if "" in column and axis not in NESTED:
-            line = rows[column.index("")][0]
-            raise FormatError(path, f"expected the name of a {axis}, got an empty cell", line)
-    place = columns["value"]
-    values = [number(path, fields[place], line) for line, fields in rows]
-    measures, runs, topics, *more = as_meant(names)
-    facets = dict(zip(named[len(AXES) :], more, strict=True))
-    meta = come_from(path)
-    try:
-        return scores_from_cells(measures, runs, topics, values, facets=facets, meta=meta)
-    except CellError as error:
-        raise FormatError(path, str(error), rows[error.row][0]) from None
+def is_long(header: Sequence[str]) -> bool:
+    """Whether columns are those of a long table of scores.
+
+    >>> [is_long(text.split()) for text in ("run topic value", "measure qid score", "topic value")]
+    [True, True, False]
+    """
+    named = _holds(header, "run") or _holds(header, "measure")
+    is_ranking = pick_column(header, DOCUMENT_NAMES) is not None
+    return named and _holds(header, "topic") and _holds(header, "value") and not is_ranking
 
 
-def _read_parquet(path: Path) -> Scores:
-    table = read_parquet(path)
-    columns = _long_columns(path, table.column_names, table.column)
-    if columns is None:
-        expected = ", ".join(names[0] for names in LONG_ROLES.values())
-        got = ", ".join(table.column_names)[:200]
-        raise FormatError(path, f"expected columns {expected}, got {got}")
-    coded = [coded_names(path, table, columns[axis], axis) for axis in AXES]
+def holds_scores(path: Path, has_qrels: bool) -> bool:
+    """Whether a file has a score per measure, run and topic, and not a ranking.
+
+    Of JSON objects by topic only judgments tell: without any, they hold scores.
+    """
+    if not is_readable(path) or path.is_dir():
+        return False
+    with open_bytes(path) as stream:
+        kind = kind_of(stream)
+        if kind == "parquet":
+            return is_long(column_names(path, stream))
+        if kind == "json lines":
+            head = head_of(stream)
+            return b'"measure"' in head or b'"metrics"' in head or not has_qrels
+        if kind == "json":
+            return is_log(head_of(stream)) or not has_qrels
+        if names_documents(stream):
+            return False
+        if printed_by(stream) is not None:
+            return True
+        header = header_of(stream)
+    if len(header) > 1 and (is_long(header) or is_blank(header[0]) or names_rows(header[0])):
+        return True
+    return len(" ".join(header).split()) != 6 and not has_qrels
+
+
+def _long_scores(table: Table, measure: str | None) -> Scores:
+    """A value per row; what no column names is one measure, or the file's run."""
+    columns = {role: table.find(names) for role, names in LONG_ROLES.items()}
+    found = {name: place for name in FACETS if (place := table.find((name,))) is not None}
+    facets = {name: k for name, k in found.items() if any(c is not None for c in table.cells(k))}
+    if not len(table):
+        raise FormatError(table.path, "empty: no scores")
+    values = table.numbers(table.need(LONG_ROLES["value"]), "value")
+    default = {"measure": measure or NO_MEASURE, "run": base_name(Path(table.path))}
+    nobody = np.zeros(len(table), np.intp)
+    coded = [
+        ((default[axis],), nobody) if place is None else table.labels(place, axis)
+        for axis, place in ((axis, columns[axis]) for axis in AXES)
+    ]
     labels, codes = zip(*coded, strict=True)
-    if METADATA in (table.schema.metadata or {}):
+    if table.is_csv:
+        labels = tuple(as_meant(labels))
+    if METADATA in table.metadata:
         labels = tuple(tuple(map(restored, names)) for names in labels)
-    values = column_numbers(path, table, columns["value"])
-    own = _own_metadata(path, table, dict(zip(AXES, map(len, labels), strict=True)))
-    if any(name in columns for name in FACETS):
-        return _faceted_parquet(path, table, columns, coded, values)
+    own = _own_metadata(table, dict(zip(AXES, map(len, labels), strict=True)))
+    meta = own.get("meta", {"source": str(table.path)})
     try:
-        scores = scores_from_codes(labels, codes, values, meta=own.get("meta", come_from(path)))
+        if not facets:
+            scores = scores_from_codes(labels, codes, values, meta=meta)
+            scores = replace(scores, **{key: own.get(key, {}) for key in INFO})
+            topics = [name for name in scores.topics if name != SUMMARY]
+            # ir_measures, which names no run, prints its means as well.
+            is_printed = columns["run"] is None and topics
+            return scores.select(topics=topics) if is_printed else scores
+        axes = [[names[k] for k in own] for names, own in zip(labels, codes, strict=True)]
+        more = {name: _facet(table, name, place) for name, place in facets.items()}
+        return scores_from_cells(axes[0], axes[1], axes[2], values, facets=more, meta=meta)
     except CellError as error:
-        raise FormatError(path, str(error), error.row + 1) from None
-    info = {key: own.get(key, {}) for key in INFO}
-    return replace(scores, **info)
+        raise table.error(error.row, str(error)) from None
 
 
-def _faceted_parquet(
-    path: Path, table: Any, columns: dict[str, int], coded: Sequence[Any], values: np.ndarray
-) -> Scores:
-    """With columns of facets, the rows are named one by one."""
-    of_facets = {
-        name: coded_names(path, table, columns[name], name) for name in FACETS if name in columns
-    }
-    axes = [[names[code] for code in codes.tolist()] for names, codes in coded]
-    facets = {
-        name: [names[code] for code in codes.tolist()] for name, (names, codes) in of_facets.items()
-    }
-    try:
-        return scores_from_cells(
-            axes[0], axes[1], axes[2], values, facets=facets, meta=come_from(path)
-        )
-    except CellError as error:
-        raise FormatError(path, str(error), error.row + 1) from None
+def _facet(table: Table, name: str, place: int) -> list[str]:
+    """A column of a facet; a single answer or draw may go without a name."""
+    cells = ["" if cell is None else cell for cell in table.cells(place)]
+    if name in NESTED and "" in cells:
+        return list(map(str, cells))
+    labels, codes = table.labels(place, name)
+    return [labels[code] for code in codes]
 
 
-def _own_metadata(path: Path, table: Any, sizes: Mapping[str, int]) -> dict[str, Any]:
+def _own_metadata(table: Table, sizes: Mapping[str, int]) -> dict[str, Any]:
     """What `write_scores` has put beside the columns; nothing in other tools' files."""
-    text = (table.schema.metadata or {}).get(METADATA, b"{}")
+    text = table.metadata.get(METADATA, b"{}")
     try:
         own = json.loads(text)
         sound = isinstance(own.get("meta", {}), dict) and all(
@@ -295,215 +278,68 @@ def _own_metadata(path: Path, table: Any, sizes: Mapping[str, int]) -> dict[str,
     except (ValueError, RecursionError, AttributeError):
         sound = False
     if not sound:
-        raise FormatError(path, "its steadyrank metadata are damaged: write the file again")
+        raise FormatError(table.path, "its steadyrank metadata are damaged: write the file again")
     return dict(own)
 
 
-def read_matrix(
-    path: Path, header: list[str], rows: Numbered, *, measure: str, runs_in_rows: bool
-) -> Scores:
+def _matrix(table: Table, measure: str, runs_in_rows: bool) -> Scores:
     """A matrix of scores: topics down and runs across, or the other way round."""
-    across = [name.strip() for name in header]
-    _check_shape(path, across, rows, runs_in_rows)
-    across, rows, runs_in_rows = _laid_out(path, across, rows, runs_in_rows)
-    values = np.array([[number(path, text, line) for text in row[1:]] for line, row in rows])
-    down = [fields[0].strip() for _, fields in rows]
-    meta = come_from(path)
-    if _is_line_of_scores(across, down, values):
-        raise FormatError(path, _no_header(runs_in_rows), 1)
-    held = _first_column(across, down, values, runs_in_rows)
-    if held == "either":
-        raise FormatError(path, _unclear(across[0], runs_in_rows), 1)
-    if held == "scores":
-        first = [number(path, text, line) for text, (line, _) in zip(down, rows, strict=True)]
-        values = np.column_stack([first, values])
-        down = [f"{'run' if runs_in_rows else ''}{k}" for k in range(1, len(rows) + 1)]
-        what = "runs" if runs_in_rows else "topics"
-        warn(_numbered(path, across[0], down, what), stacklevel=5)
-        meta["numbered"] = what
-    else:
-        across = across[1:]
-        if "" in down:
-            line = rows[down.index("")][0]
-            raise FormatError(path, "expected a name in the first column, got an empty cell", line)
-    across, down = as_meant([across, down])
-    numbered = sum(map(str.isdecimal, down))
-    if not runs_in_rows and all(map(str.isdecimal, across)) and numbered < len(down) / 2:
-        warn(
-            f"{path}: the columns are numbers, as topics are, and most rows are not: if runs stand "
-            "in rows, give runs_in_rows=",
-            stacklevel=5,
-        )
-    runs, topics = (down, across) if runs_in_rows else (across, down)
+    naming, across = _places(table, runs_in_rows)
+    runs_in_rows = runs_in_rows or names_rows(table.header[naming]) == "runs"
+    if not len(table):
+        raise FormatError(table.path, "empty: a header but no scores")
+    down = _distinct(table, naming, "run" if runs_in_rows else "topic")
+    values = np.stack([table.numbers(place, "value") for place in across])
+    names = as_meant([[table.header[place] for place in across], down])
+    runs, topics = reversed(names) if runs_in_rows else names
+    values = (values.T if runs_in_rows else values)[np.newaxis]
+    meta = {"source": str(table.path)}
     try:
-        return Scores(
-            measures=(measure,),
-            runs=tuple(runs),
-            topics=tuple(topics),
-            values=(values if runs_in_rows else values.T)[np.newaxis],
-            meta=meta,
-        )
+        return Scores(measures=(measure,), runs=runs, topics=topics, values=values, meta=meta)
     except InputError as error:
-        raise FormatError(path, str(error)) from None
+        raise FormatError(table.path, str(error)) from None
 
 
-def _laid_out(
-    path: Path, header: list[str], rows: Numbered, runs_in_rows: bool
-) -> tuple[list[str], Numbered, bool]:
-    """The table with its column of names in front, and whether runs stand in rows."""
-    named = {
-        kind: [k for k, text in enumerate(header) if names_rows(text) == kind]
-        for kind in ("topics", "runs")
-    }
-    # A run may be called run, but then there are numbers below.
-    texts = [
-        k
-        for k in named["runs"]
-        if k == 0 or not any(plain_value(row[k].strip()) for _, row in rows)
-    ]
-    naming = texts if 0 in texts else named["topics"] or texts
-    header, rows = names_in_front(path, header, rows, naming)
-    held = names_rows(header[0])
-    if held == "topics" and runs_in_rows:
-        message = f"the first column, {header[0]!r}, names topics: omit runs_in_rows, or rename it"
-        raise FormatError(path, message, 1)
-    if held == "runs" and not runs_in_rows:
-        tell(path, f"the first column, {header[0]!r}, names runs: read as with runs_in_rows")
-    return header, rows, runs_in_rows or held == "runs"
+def _distinct(table: Table, place: int, what: str) -> list[str]:
+    names, codes = table.labels(place, what)
+    return [names[code] for code in codes]
 
 
-def _check_shape(path: Path, header: list[str], rows: Numbered, runs_in_rows: bool) -> None:
+def _places(table: Table, runs_in_rows: bool) -> tuple[int, list[int]]:
+    """Which column names the rows, and which hold scores; an error where no heading says so."""
+    header = table.header
     if len(header) < 2:
         what = "topics" if runs_in_rows else "runs"
-        got = f"{', '.join(header)[:200]!r}"
-        raise FormatError(path, f"expected a header of {what}, got {got}", 1)
-    if not all(header[1:]):
+        message = f"expected a header of {what}, got {', '.join(header)[:200]!r}"
+        raise FormatError(table.path, message, 1)
+    if "" in header[1:]:
         column = header.index("", 1) + 1
-        raise FormatError(path, f"column {column} has no name: name or remove it", 1)
-    check_widths(path, header, rows)
-    if not rows:
-        raise FormatError(path, "empty: a header but no scores")
-
-
-def _first_column(
-    header: Sequence[str], cells: Sequence[str], others: np.ndarray, runs_in_rows: bool
-) -> Held:
-    """Whether the first column holds names, or scores as the other columns do.
-
-    Names are whatever has a known heading, is not a number, or does not lie where the scores lie,
-    as 301 does not among scores from 0 to 1. Where it does, fractions and repeated numbers are
-    scores, and whole numbers in order, or among fractions, are names.
-    """
-    column = None if is_heading(header[0]) else _numbers(cells)
-    if column is None or not _lie_among(column, others):
-        return "names"
-    is_whole, is_distinct = _is_whole(column), len(np.unique(column)) == len(column)
-    if runs_in_rows and is_distinct and not is_whole:
-        # Runs may be named by a parameter: 0.1, 0.2, 0.5 under a word, beside numbers of topics.
-        if _numbers(header[:1]) is None and _numbers(header[1:]) is not None:
-            return "names"
-        return "either" if _rises(column) else "scores"
-    if _in_unit(others):
-        plain = all(text.strip().isdigit() for text in cells)
-        return "names" if is_whole and is_distinct and plain else "scores"
-    if is_whole and is_distinct:
-        fractions = not _is_whole(_known(others))
-        return "names" if fractions or _are_in_order(cells, column) else "either"
-    if len(column) > 1 and np.ptp(column) == 0:
-        return "scores"
-    # Sorted, fractions may be names such as 31.1, 31.2, and whole numbers names with one twice.
-    return "either" if (np.diff(column) >= 0).all() else "scores"
-
-
-def _is_line_of_scores(header: Sequence[str], cells: Sequence[str], others: np.ndarray) -> bool:
-    """Whether the first line is no header but scores.
-
-    Names can be numbers too: whole ones of topics, and fractions of runs that are named by a
-    parameter, which rise under a word that is not one of the names below it.
-    """
-    line = None if is_heading(header[0]) else _numbers(header[1:])
-    if line is None or not _lie_among(line, others):
-        return False
-    corner = _numbers(header[:1])
-    if _is_whole(line) and len(np.unique(line)) == len(line):
-        counts = not _in_unit(others) and _is_whole(_known(others))
-        return (
-            corner is not None
-            and counts
-            and not _are_in_order(header, np.concatenate([corner, line]))
+        raise FormatError(table.path, f"column {column} has no name: name or remove it", 1)
+    kinds = [names_rows(heading) for heading in header]
+    naming = 1 if is_blank(header[0]) and kinds[1] else 0
+    if naming:
+        tell_of_index(table.path, header[0], header[1])
+    kind = kinds[naming]
+    if kind == "topics" and runs_in_rows:
+        message = f"column {header[naming]!r} names topics: omit runs_in_rows, or rename it"
+        raise FormatError(table.path, message, 1)
+    is_number = plain_value(header[naming]) is not None
+    if not (kind or is_blank(header[naming]) or (runs_in_rows and not is_number)):
+        raise FormatError(
+            table.path,
+            f"the first heading, {header[0]!r}, does not say what the rows are: name it 'topic', "
+            "or 'run' where each row is a run (or give runs_in_rows=); if it is a run itself, put "
+            "a column of topics before it",
+            1,
         )
-    return corner is not None or (_numbers(cells) is None and not _rises(line))
-
-
-def _are_in_order(texts: Sequence[str], values: np.ndarray) -> bool:
-    """Whether whole numbers come as names do: upwards, sorted as text, or one after another."""
-    as_text = all(a < b for a, b in pairwise(texts))
-    return _rises(values) or as_text or np.ptp(values) + 1 == len(values)
-
-
-def _numbers(cells: Sequence[str]) -> np.ndarray | None:
-    """Those of the cells that are not missing, or None if some are no numbers or all missing."""
-    texts = [cell.strip() for cell in cells if cell.strip().lower() not in MISSING]
-    values = [plain_value(text) for text in texts]
-    if any(value is None for value in values):
-        return None
-    known = _known(np.array(values, np.float64))
-    return known if len(known) else None
-
-
-def _known(values: np.ndarray) -> np.ndarray:
-    return np.asarray(values[~np.isnan(values)])
-
-
-def _is_whole(values: np.ndarray) -> bool:
-    return bool((values == np.round(values)).all())
-
-
-def _rises(values: np.ndarray) -> bool:
-    return bool((np.diff(values) > 0).all())
-
-
-def _in_unit(scores: np.ndarray) -> bool:
-    """Whether the scores are of a measure from 0 to 1, as nearly all are."""
-    known = _known(scores)
-    return bool(len(known) and known.min() >= 0 and known.max() <= 1)
-
-
-def _lie_among(values: np.ndarray, scores: np.ndarray) -> bool:
-    """Whether the values could be scores of the same measure."""
-    known = _known(scores)
-    if not len(known):
-        return False
-    low, high = (0.0, 1.0) if _in_unit(scores) else (known.min(), known.max())
-    # One system may do better or worse than all others, but on no other scale.
-    room = 0.0 if _in_unit(scores) else high - low
-    return bool(values.min() >= low - room and values.max() <= high + room)
-
-
-def _numbered(path: Path, heading: str, names: Sequence[str], what: str) -> str:
-    one = what[:-1]
-    return (
-        f"{path}: the first column, {heading!r}, holds scores, so no column names the {what}: "
-        f"they are numbered {names[0]} to {names[-1]}; if it holds {what}, name it {one!r}"
-    )
-
-
-def _unclear(heading: str, runs_in_rows: bool) -> str:
-    one = "run" if runs_in_rows else "topic"
-    return (
-        f"the first column, {heading!r}, may hold {one}s or scores: name it {one!r} if it holds "
-        f"{one}s, or put a column of {one}s before it"
-    )
-
-
-def _no_header(runs_in_rows: bool) -> str:
-    down, across = ("run", "topics") if runs_in_rows else ("topic", "runs")
-    return (
-        f"the first line holds scores, not the names of {across}: add a header above it, or, "
-        f"if these are names, name the first column {down!r}"
-    )
-
-
-def come_from(path: Path) -> dict[str, Any]:
-    """What is known of scores that a file does not say more about."""
-    return {"source": str(path)}
+    twins = [k for k, own in enumerate(kinds) if k > naming and own == kind == "topics"]
+    if kind == "runs":
+        twins = [k for k, own in enumerate(kinds) if k > naming and own]
+    for twin in twins:
+        if kinds[twin] != kind or table.cells(twin) != table.cells(naming):
+            pair = f"columns {header[naming]!r} and {header[twin]!r}"
+            message = f"{pair} name one thing, and differ: remove one"
+            if kinds[twin] != kind:
+                message = f"{pair} name runs and topics: call the column of scores 'value'"
+            raise FormatError(table.path, message, 1)
+    return naming, [k for k in range(naming + 1, len(header)) if k not in twins]

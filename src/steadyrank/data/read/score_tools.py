@@ -12,20 +12,18 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from steadyrank.data.facets import FACETS
-from steadyrank.data.interop.tables import one_column, twin_columns
 from steadyrank.data.read.columns import check_name
 from steadyrank.data.read.csv_files import is_missing, number
 from steadyrank.data.read.json_files import as_text, describe, json_rows, key_lines, value_of
 from steadyrank.data.read.limits import BOM
-from steadyrank.data.read.sources import base_name, data_lines
+from steadyrank.data.read.sources import base_name, data_lines, head_of
 from steadyrank.data.scores import CellError, Scores, plain_value, scores_from_cells
-from steadyrank.data.table_rules import is_heading, tell
+from steadyrank.data.table_rules import tell
 from steadyrank.errors import FormatError
 from steadyrank.words import counted, listed
 
@@ -41,7 +39,13 @@ _TREC_EVAL_NAME = re.compile(
     r"|R?ndcg|ndcg_(rel|cut_\d+)|success_\d+|set_\w+|rbp(_resid)?|unj_\d+|yaap|prefs_\w+"
 )
 
-_MEASURE_NAME = re.compile(r"[A-Za-z]\w*(\(.*\))?(@[\d.]+)?")
+_MEASURE_NAME = re.compile(
+    r"(P|R|AP|RR|MAP|MRR|Rprec|Bpref|infAP|IPrec|n?DCG|s?DCG|n?ERR|ERR_IA|nERR_IA|RBP|n?RBP|NRBP"
+    r"|nNRBP|INST|INSQ|BPM|SDCG|NERR\d+|Accuracy|Compat|Judged|Success|Set[PRF]|SetAP|SetRelP"
+    r"|Num(Q|Ret|Rel|RelRet)|alpha_n?DCG|α_n?DCG|[AP]P?_IA|STREC)(\(.*\))?(@[\d.]+)?",
+    re.IGNORECASE,
+)
+"""The measures of ir_measures."""
 
 _NTCIR_NAMES = {"Q-measure": "Q", "P-plus": "Pplus", "Hit": "Success"}
 """What NTCIREVAL calls the measures that have another name here."""
@@ -53,13 +57,6 @@ _SAMPLES = re.compile(r"samples_(.+?)(?:_\d{4}-\d\d-\d\dT[\d.:-]+)?\.\w+")
 """The name of a file of lm-eval-harness, which holds the task."""
 
 _LOG = re.compile(rb'\s*\{\s*"(?:metric_score|version|status)"\s*:')
-
-LONG_ROLES: Mapping[str, tuple[str, ...]] = {
-    "measure": ("measure", "metric"),
-    "run": ("run", "name", "system"),
-    "topic": ("topic", "qid", "query_id", "q_id"),
-    "value": ("value", "score"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +129,6 @@ def printed_by(stream: BinaryIO) -> Tool | None:
         return "trec_eval"
     if is_number and other == SUMMARY:
         return "trec_eval"
-    if is_heading(name):  # as in a table of two runs, the second of which has a number for a name
-        return None
     if is_number and _MEASURE_NAME.fullmatch(other) and not is_missing(other):
         return "ir_measures"
     return None
@@ -234,12 +229,25 @@ def _nested(path: Path, text: str, value: dict[str, Any]) -> Iterator[Cell]:
     inner = next((row for row in value.values() if isinstance(row, dict) and row), {})
     by_run = any(isinstance(cells, dict) for cells in inner.values())
     runs = value if by_run else {"": value}
+    for topics in runs.values():
+        if isinstance(topics, dict):
+            _check_measures(path, topics)
     lines = iter(key_lines(text, 3 if by_run else 2))
     for run, topics in runs.items():
         for topic, cells in _objects(path, topics, f"run {run!r}" if run else "the file"):
             for measure, cell in _measures(path, cells, topic):
                 line = next(lines, None)
                 yield Cell(measure, run, topic, cell_value(path, cell, line), line)
+
+
+def _check_measures(path: Path, topics: dict[str, Any]) -> None:
+    """Refuse documents in the place of measures, which every topic has by the same names."""
+    rows = [row for row in topics.values() if isinstance(row, dict)]
+    names = [name for row in rows for name in row]
+    known = any(_TREC_EVAL_NAME.fullmatch(n) or _MEASURE_NAME.fullmatch(n) for n in names)
+    if not known and any(row.keys() != rows[0].keys() for row in rows):
+        message = "topics hold different names, as documents of a run do: is this a run? Of scores"
+        raise FormatError(path, f"{message}, give every topic the same measures, null if missing")
 
 
 def _objects(path: Path, value: Any, where: str) -> Iterator[tuple[str, Any]]:
@@ -335,56 +343,21 @@ def _verdicts(scorer: str, verdict: Any) -> Iterator[tuple[str, Any]]:
         yield measure, _GRADES.get(value, value) if isinstance(value, str) else value
 
 
-def read_json_line_scores(path: Path, stream: BinaryIO) -> Scores:
-    """The scores of an opened file of JSON lines: ir_measures, lm-eval-harness, or a long table."""
-    cells: list[Cell] = []
-    samples = False
-    columns: dict[str, str | None] = {}
-    known: Set[str] | None = None
-    for line, row in json_rows(path, stream):
-        samples = samples or ("doc_id" in row and "measure" not in row)
-        if samples:
-            cells += _sample(path, row, line)
-            continue
-        if row.keys() != known:
-            columns = _long_columns(path, row, line)
-            twins = any(len(twin_columns(row, names)) > 1 for names in LONG_ROLES.values())
-            known = None if twins else row.keys()
-        cells.append(_long_row(path, row, columns, line))
+def holds_samples(stream: BinaryIO) -> bool:
+    """Whether an opened file of JSON lines begins with a sample of lm-eval-harness."""
+    first = head_of(stream).partition(b"\n")[0]
+    return b'"doc_id"' in first and b'"metrics"' in first and b'"measure"' not in first
+
+
+def read_samples(path: Path, stream: BinaryIO) -> Scores:
+    """The scores of an opened file of lm-eval-harness's samples."""
+    cells = [cell for line, row in json_rows(path, stream) for cell in _sample(path, row, line)]
     # lm-eval-harness says which model it was by the folder alone.
-    named = _SAMPLES.fullmatch(base_name(path)) if samples else None
+    named = _SAMPLES.fullmatch(base_name(path))
     run = path.absolute().parent.name if named else base_name(path)
-    if samples:
-        cells = _answers(cells)  # a document that was answered several times has as many lines
-    else:
-        cells = [cell for cell in cells if cell.topic != SUMMARY]
-    tool = "lm-eval-harness" if samples else "ir_measures"
-    return scores_of_cells(path, cells, run=run, tool=tool, task=named[1] if named else "")
-
-
-def _long_columns(path: Path, row: dict[str, Any], line: int) -> dict[str, str | None]:
-    columns = {
-        role: one_column(path, row, names, row.get, line) for role, names in LONG_ROLES.items()
-    }
-    for role in ("measure", "topic", "value"):
-        if columns[role] is None:
-            got = ", ".join(row)[:200]
-            raise FormatError(path, f"expected a column {role!r}, got {got}", line)
-    return columns
-
-
-def _long_row(
-    path: Path, row: dict[str, Any], columns: Mapping[str, str | None], line: int
-) -> Cell:
-    named = {role: row[str(columns[role])] for role in ("measure", "topic")}
-    run = row[columns["run"]] if columns["run"] is not None else ""
-    for role, name in (*named.items(), *((("run", run),) if run != "" else ())):
-        check_name(path, role, name, line)
-    value = cell_value(path, row[str(columns["value"])], line)
-    facets = {name: str(row[name]) for name in FACETS if row.get(name) is not None}
-    if "judge" in facets:
-        check_name(path, "judge", row["judge"], line)
-    return Cell(str(named["measure"]), str(run), str(named["topic"]), value, line, facets)
+    cells = _answers(cells)  # a document that was answered several times has as many lines
+    task = named[1] if named else ""
+    return scores_of_cells(path, cells, run=run, tool="lm-eval-harness", task=task)
 
 
 def _sample(path: Path, row: dict[str, Any], line: int) -> list[Cell]:

@@ -15,13 +15,15 @@ import contextlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 from steadyrank.data.ids import PADDING, Ids
 from steadyrank.data.interop.tables import DOCUMENT_NAMES, TOPIC_NAMES, VALUE_NAMES, plain_column
-from steadyrank.data.qrels import LARGEST_GRADE
+from steadyrank.data.qrels import NOT_A_GRADE, are_grades
 from steadyrank.data.read import lines
 from steadyrank.data.read.columns import Columns, number_in
 from steadyrank.data.read.limits import BOM, inner_mark
@@ -142,20 +144,23 @@ def scores_of_short_run(
 ) -> np.ndarray:
     """The third column of a run as scores: MS MARCO's runs have ranks there, others scores.
 
-    A header says which. Without one, numbers that are not all whole, or never rise within a
-    topic, are scores; whole numbers that count up from 0 or 1 are ranks; the rest is refused.
+    A header says which. Without one, numbers that count 1, 2, 3 in every topic are ranks, and
+    fractions, or whole numbers that never rise within a topic, are scores; the rest is refused.
     """
     if opening.header:
         return -values if opening.header[2].lower() == "rank" else values
     if (values != np.floor(values)).any():
         return values
-    new = [k == 0 or topics[k] != topics[k - 1] for k in range(len(topics))]
-    starts = np.zeros(len(values), bool)
-    starts[[row for row, is_new in zip(firsts, new, strict=True) if is_new]] = True
-    steps = np.diff(values)[~starts[1:]]
-    if (steps > 0).all() and np.isin(values[starts], (0, 1)).all():
+    seen: dict[str, int] = {}
+    ranks, starts = np.empty(len(values)), np.zeros(len(values), bool)
+    for k, (first, end) in enumerate(pairwise([*firsts, len(values)])):
+        before = seen.get(topics[k], 0)
+        ranks[first:end] = np.arange(before + 1, before + 1 + end - first)
+        starts[first] = k == 0 or topics[k] != topics[k - 1]
+        seen[topics[k]] = before + end - first
+    if (values == ranks).all():
         return -values
-    if (steps <= 0).all():
+    if (np.diff(values)[~starts[1:]] <= 0).all():
         return values
     raise FormatError(
         path,
@@ -166,7 +171,7 @@ def scores_of_short_run(
 
 
 @dataclass(slots=True)
-class Table:
+class Lines:
     """The columns of one file of lines, rows in the file's order."""
 
     topics: list[str] = field(default_factory=list)
@@ -199,7 +204,7 @@ class Table:
             self.hard = np.empty((rows, 3), np.int64)
         return self.segments, self.hard
 
-    def columns(self) -> Columns:
+    def columns(self, path: Path) -> Columns:
         """The rows, in the table's own memory."""
         n = self.n_rows
         ids = self.ids[: int(self.id_offsets[n]) + PADDING]
@@ -211,8 +216,8 @@ class Table:
             self.tag,
             self.oddities,
             self.info,
-            self.n_headers,
             self._steps(),
+            partial(_line_of, path, self.n_headers),
         )
 
     def _steps(self) -> tuple[int, int]:
@@ -249,17 +254,21 @@ class Table:
             self.oddities[what] = self.oddities.get(what, 0) + number
 
 
+def _line_of(path: Path, n_headers: int, row: int) -> int:
+    return line_of_row(path, row + n_headers)
+
+
 def _filled(larger: np.ndarray, column: np.ndarray, used: int) -> np.ndarray:
     larger[:used] = column[:used]
     return larger
 
 
 LARGEST_SPARE = 1 << 26
-_SPARE: list[Table] = []
+_SPARE: list[Lines] = []
 
 
 @contextlib.contextmanager
-def spare_table() -> Iterator[Table]:
+def spare_table() -> Iterator[Lines]:
     """A table whose memory serves one file after another.
 
     For callers that are done with the columns when they leave: memory that a process
@@ -268,18 +277,18 @@ def spare_table() -> Iterator[Table]:
     try:
         table = _SPARE.pop()
     except IndexError:
-        table = Table()
+        table = Lines()
     table.clear()
     yield table
     if len(table.ids) + 24 * len(table.values) <= LARGEST_SPARE:
         _SPARE.append(table)
 
 
-def read_table(
-    path: Path, stream: BoundedFile, *, is_run: bool, into: Table | None = None
-) -> Table:
+def read_lines(
+    path: Path, stream: BoundedFile, *, is_run: bool, into: Lines | None = None
+) -> Lines:
     """Read the columns of an opened file of lines; raises FormatError at the first defect."""
-    table = Table() if into is None else into
+    table = Lines() if into is None else into
     opening = read_opening(stream, is_run=is_run)
     layout = opening.layout
     if not is_run and is_of_run(opening.first):
@@ -315,7 +324,7 @@ def read_table(
 
 
 def _read_chunk(
-    table: Table, path: Path, buffer: bytearray, end: int, consumed: int, layout: Layout
+    table: Lines, path: Path, buffer: bytearray, end: int, consumed: int, layout: Layout
 ) -> None:
     state = np.zeros(lines.STATE_SIZE, np.int64)
     state[lines.ROWS] = table.n_rows
@@ -356,7 +365,7 @@ def _read_chunk(
         _note_tag(table, buffer, state)
 
 
-def _note_tag(table: Table, buffer: bytearray, state: np.ndarray) -> None:
+def _note_tag(table: Lines, buffer: bytearray, state: np.ndarray) -> None:
     start, stop = int(state[lines.TAG_START]), int(state[lines.TAG_END])
     if stop <= start:
         return
@@ -378,7 +387,7 @@ def _defect(status: int, fields: int, layout: Layout) -> str:
     return "a control character: this is not TREC text"
 
 
-def _exact_number(table: Table, path: Path, text: bytes, offset: int, is_run: bool) -> float:
+def _exact_number(table: Lines, path: Path, text: bytes, offset: int, is_run: bool) -> float:
     """The value of a number that the kernel left: very long, very large, inf or nan."""
     what = "score" if is_run else "grade"
     value = number_in(text.decode("utf-8", "backslashreplace"), whole=not is_run)
@@ -395,9 +404,9 @@ def _exact_number(table: Table, path: Path, text: bytes, offset: int, is_run: bo
 
 
 def _check_grades(path: Path, grades: np.ndarray, first_row: int) -> None:
-    bad = np.flatnonzero((grades != np.floor(grades)) | (np.abs(grades) > LARGEST_GRADE))
+    bad = np.flatnonzero(~are_grades(grades))
     if len(bad):
-        message = f"expected a whole number as grade, at most {LARGEST_GRADE}, got {grades[bad[0]]}"
+        message = f"{NOT_A_GRADE}, got {grades[bad[0]]}: is this a run?"
         raise FormatError(path, message, line_of_row(path, first_row + int(bad[0])))
 
 

@@ -14,23 +14,12 @@ from steadyrank.data.facets import averaged_facets, averaged_together, facets_of
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.provenance import SETTINGS, check_alike, file_hashes, with_hashes
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.csv_files import names_documents
-from steadyrank.data.read.parquet import column_names
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.run_info import describe_topics
 from steadyrank.data.read.run_names import chosen_names, read_names, runs_with_files
 from steadyrank.data.read.runs import ReadingOptions, read_runs, split_name
-from steadyrank.data.read.score_files import read_scores
-from steadyrank.data.read.score_tools import is_log, printed_by
-from steadyrank.data.read.sources import (
-    PathLike,
-    base_name,
-    find_files,
-    head_of,
-    kind_of,
-    open_bytes,
-)
-from steadyrank.data.read.streams import is_readable
+from steadyrank.data.read.score_files import holds_scores, read_scores
+from steadyrank.data.read.sources import PathLike, base_name, find_files
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores, join_scores, mean_of_present
 from steadyrank.errors import InputError
@@ -199,13 +188,13 @@ def _side(source: Any, reading: ReadingOptions, has_qrels: bool) -> _Side:
         return _Side(name=_system_name(source), scores=source)
     is_path = isinstance(source, (str, os.PathLike))
     called, file = split_name(source) if isinstance(source, str) else (None, source)
-    if is_path and _holds_scores(Path(file), has_qrels):
+    if is_path and holds_scores(Path(file), has_qrels):
         scores = read_scores(file)
         return _Side(name=called or _system_name(scores), scores=scores)
     if is_path and Path(source).is_dir():
         reading = {**reading, "name_from": "file"}
         files = find_files(source)
-        if all(_holds_scores(path, has_qrels) for path in files):
+        if all(holds_scores(path, has_qrels) for path in files):
             return _Side(name=Path(source).resolve().name, scores=_of_files(files))
     runs = tuple(read_runs(source, **reading))
     is_system = isinstance(source, (list, tuple)) or (is_path and Path(source).is_dir())
@@ -246,41 +235,6 @@ def _of_files(files: Sequence[Path]) -> Scores:
 def _mean_run(scores: Scores, name: str) -> Scores:
     means = mean_of_present(np.moveaxis(scores.values, 1, -1))
     return replace(scores, runs=(name,), values=means[:, None], run_info={})
-
-
-def _holds_scores(path: Path, has_qrels: bool) -> bool:
-    """Whether a file has a score per measure, run and topic, and not a ranking.
-
-    Of JSON objects by topic only judgments tell: without any, they hold scores.
-    """
-    if not is_readable(path) or path.is_dir():
-        return False
-    with open_bytes(path) as stream:
-        kind = kind_of(stream)
-        if kind == "parquet":
-            return "measure" in column_names(path, stream)
-        if kind == "text" and names_documents(stream):
-            return False
-        head, tool = head_of(stream), printed_by(stream) if kind == "text" else None
-    if has_qrels and tool == "ir_measures" and not _names_measure(head):
-        return False  # a run of three columns: topic, document, score
-    if tool is not None or is_log(head):
-        return True
-    if kind == "json lines" and (b'"measure"' in head or b'"metrics"' in head):
-        return True
-    is_ranking = kind == "text" and len(head.split(b"\n")[0].split()) == 6
-    return base_name(path).endswith(".csv") or not (has_qrels or is_ranking)
-
-
-def _names_measure(head: bytes) -> bool:
-    """Whether the second column of a file is a measure, by its first line."""
-    lines = (line.split() for line in head.splitlines() if not line.startswith(b"#"))
-    name = next((fields[1] for fields in lines if len(fields) > 1), b"").decode("utf-8", "replace")
-    try:
-        parse_measures(name)
-    except InputError:
-        return False
-    return True
 
 
 def _only_measure(given: Sequence[_Side]) -> str:
