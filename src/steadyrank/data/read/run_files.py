@@ -180,12 +180,14 @@ def _run_of(table: Table) -> tuple[str, int]:
     column = table.find(RUN_NAMES)
     if column is None:
         return "", 0
-    named = [(row, name) for row, name in enumerate(table.cells(column)) if name not in (None, "")]
-    if not named:
+    names, codes = table.distinct(column)
+    known = [code for code, name in enumerate(names) if name not in (None, "")]
+    if not known:
         return "", 0
-    first, name = named[0]
+    first = int(np.argmax(np.isin(codes, known)))
+    name = names[codes[first]]
     check_name(Path(table.path), "run", name, table.lines[first])
-    return str(name), sum(other != name for _, other in named)
+    return str(name), int((np.isin(codes, known) & (codes != codes[first])).sum())
 
 
 def _with_lines(error: RepeatedDocument, path: Path, rows: Columns) -> FormatError:

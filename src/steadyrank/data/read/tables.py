@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NoReturn
 
@@ -112,6 +112,16 @@ class Table:
         if not self.is_csv:
             return list(values)
         return [cell.decode("utf-8", "surrogateescape") for cell in values]
+
+    def distinct(self, place: int) -> tuple[list[Any], np.ndarray]:
+        """The values of a column in their order of appearance, and which of them each row has."""
+        column = self.columns[place]
+        if isinstance(column, list):
+            places = {cell: code for code, cell in enumerate(dict.fromkeys(column))}
+            return [*places], np.array([places[cell] for cell in column], np.intp)
+        coded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+        kept = replace(self, columns=[coded.dictionary])
+        return kept.cells(0), coded.indices.to_numpy(zero_copy_only=False)
 
     def names(self, place: int, what: str) -> Any:
         """A column of names as Arrow's bytes; `what` they name is said where one is wrong."""
@@ -219,7 +229,8 @@ def _plain_csv(content: bytes, n_columns: int, delimiter: bytes) -> Any:
     if b'"' in body or (returns and body.count(b"\r\n") != returns):
         return None
     ends = [b"\n", b"\r", delimiter]
-    blanks = [blank.encode() for blank in _BLANKS if blank.encode() != delimiter]
+    known = filter(str.isascii, _BLANKS) if body.isascii() else _BLANKS
+    blanks = [blank.encode() for blank in known if blank.encode() != delimiter]
     there = [blank for blank in blanks if blank in body]
     odd = [pair for blank in there for end in ends for pair in (blank + end, end + blank)]
     odd += [b"\n\n", b"\n\r", b"\n" + BOM, b"\n" + delimiter * (n_columns - 1) + b"\n"]
