@@ -111,6 +111,10 @@ REMOVED = {
         [f"simulate --plot-kind {kind}" for kind in ("means", "tau", "significance")],
         "use --plot-kind ranks, or --json, which has the numbers",
     ),
+    **dict.fromkeys(
+        [f"instances --plot-kind {k}" for k in ("contradictions", "pools", "sorted", "agreement")],
+        "use reproduce jayasinghe2015, or steadyrank.papers, whose frames have the numbers",
+    ),
     "compare --plot-kind heatmap": "use --plot-kind differences or intervals",
 }
 """Options of a command, or values of them, that were removed, and what to use."""
