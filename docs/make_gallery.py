@@ -239,33 +239,12 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         'sr.plot(agreement, pair=("AP", "P@10"))',
         f"Figure 1 of {FERRO}",
     ),
-    ("AgreeResult", "topics"): Entry(
-        "And as topics are added?",
-        "One panel per number of systems: the bands, which hold 95 % of the single samples, "
-        "are far wider than the means move.",
-        'sr.plot(agreement, kind="topics", pair=("AP", "P@10"))',
-        f"Figure 1 of {FERRO}, the other way round",
-    ),
     ("AgreeResult", "pairs"): Entry(
         "Do tau and tau_AP see the same agreement?",
         "Pairs of measures by their mean correlation, centred: where the two curves coincide,"
         " both coefficients see the same agreement.",
         'sr.plot(agreement, kind="pairs")',
         f"Figure 2, right, of {FERRO}",
-    ),
-    ("AgreeResult", "ranks"): Entry(
-        "Do tau and tau_AP rank pairs of measures alike?",
-        "Horizontal lines are pairs of measures that have the same rank by both coefficients;"
-        " crossing lines would be swaps.",
-        'sr.plot(agreement, kind="ranks")',
-        f"Figure 2, left, of {FERRO}",
-    ),
-    ("AgreeResult", "effects"): Entry(
-        "What drives the correlation: measures, topics or systems?",
-        "The longest bar is the factor that explains most of the variance of a correlation, "
-        "with its interval.",
-        'sr.plot(agreement, kind="effects")',
-        f"Tables 1 and 2 of {FERRO}",
     ),
     ("AgreeResult", "measures"): Entry(
         "Which measures say the same?",
