@@ -9,7 +9,7 @@ _HOME = "steadyrank_lab.papers"
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):  # Python's own questions
+    if name.startswith("__") and name != "__all__":  # Python's own questions
         raise AttributeError(name)
     return getattr(import_module(_HOME), name)
 
