@@ -72,6 +72,9 @@ def test_what_is_drawn_is_what_was_found():
     for curve, test in zip(curves, found, strict=True):
         assert (np.diff(curve.get_ydata()) <= 0).all()
         np.testing.assert_array_equal(np.sort(curve.get_ydata()), np.sort(found[test]))
+    plan = sr.plan(variance=0.04, minimum_difference=0.1, systems=5)
+    line = next(axes.lines[0] for axes in sr.plot(plan).axes if axes.lines)
+    np.testing.assert_array_equal(line.get_ydata(), plan.curve(plan.curves[0]).topics[0])
 
 
 @pytest.mark.parametrize("level", [0.1, 0.05])
