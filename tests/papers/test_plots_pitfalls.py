@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import steadyrank as sr
 from steadyrank import papers
 from steadyrank.present.plot_style import COLOURS
 from steadyrank.present.svg import svg_text
