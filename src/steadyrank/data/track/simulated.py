@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -44,7 +44,7 @@ _SYSTEMS, _TOPICS = 0, 1
 
 # Increasing functions, so that the scale of the scores never changes a ranking, and their decimals:
 # four leave the ties that term-weighting systems have on real tracks.
-_FAMILIES = (
+_FAMILIES: tuple[tuple[int, Callable[[np.ndarray], np.ndarray]], ...] = (
     (4, lambda latent: 6 * np.exp(0.35 * latent)),  # term weighting
     (6, lambda latent: 1 / (1 + np.exp(-0.4 - 0.15 * latent))),  # cosine
     (6, lambda latent: 2 * latent - 9),  # logit
