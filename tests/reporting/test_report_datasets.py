@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from steadyrank.studies.datasets.view import verdict
 
 import steadyrank as sr
-from steadyrank.studies.datasets.part import verdict
 from steadyrank.studies.datasets.view import VIEW
 
 
