@@ -117,6 +117,14 @@ REMOVED = {
         [f"compare --plot-kind {kind}" for kind in ("heatmap", "differences", "asl")],
         "use --plot-kind intervals, or --format json, which has the p-values",
     ),
+    **dict.fromkeys(
+        [f"instances --plot-kind {k}" for k in ("contradictions", "pools", "sorted", "agreement")],
+        "use reproduce jayasinghe2015, or steadyrank.papers, whose frames have the numbers",
+    ),
+    **dict.fromkeys(
+        [f"agree --figure {kind}" for kind in ("topics", "ranks", "effects")],
+        "use --figure sizes or pairs, or --json, which has the numbers",
+    ),
 }
 """Options of a command, or values of them, that were removed, and what to use."""
 
