@@ -239,33 +239,12 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         'sr.plot(agreement, pair=("AP", "P@10"))',
         f"Figure 1 of {FERRO}",
     ),
-    ("AgreeResult", "topics"): Entry(
-        "And as topics are added?",
-        "One panel per number of systems: the bands, which hold 95 % of the single samples, "
-        "are far wider than the means move.",
-        'sr.plot(agreement, kind="topics", pair=("AP", "P@10"))',
-        f"Figure 1 of {FERRO}, the other way round",
-    ),
     ("AgreeResult", "pairs"): Entry(
         "Do tau and tau_AP see the same agreement?",
         "Pairs of measures by their mean correlation, centred: where the two curves coincide,"
         " both coefficients see the same agreement.",
         'sr.plot(agreement, kind="pairs")',
         f"Figure 2, right, of {FERRO}",
-    ),
-    ("AgreeResult", "ranks"): Entry(
-        "Do tau and tau_AP rank pairs of measures alike?",
-        "Horizontal lines are pairs of measures that have the same rank by both coefficients;"
-        " crossing lines would be swaps.",
-        'sr.plot(agreement, kind="ranks")',
-        f"Figure 2, left, of {FERRO}",
-    ),
-    ("AgreeResult", "effects"): Entry(
-        "What drives the correlation: measures, topics or systems?",
-        "The longest bar is the factor that explains most of the variance of a correlation, "
-        "with its interval.",
-        'sr.plot(agreement, kind="effects")',
-        f"Tables 1 and 2 of {FERRO}",
     ),
     ("AgreeResult", "measures"): Entry(
         "Which measures say the same?",
@@ -308,34 +287,6 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         'sr.plot(sweep, kind="topics", system="rate=0.5")',
         f"Figure 8 of {JAYASINGHE}",
     ),
-    ("InstancesTable", "contradictions"): Entry(
-        "What would each instance alone have said?",
-        "Instances of rate=1 contradict each other: two are significantly worse than the single "
-        "run and three significantly better, each taken alone.",
-        'sr.plot(sweep, kind="contradictions")',
-        f"Figure 7 of {JAYASINGHE}",
-    ),
-    ("InstancesTable", "pools"): Entry(
-        "How many instances make a p-value settle?",
-        "Boxes are p-values of random pools of instances: they narrow towards the dashed p-value "
-        "of all instances for rate=0.5, and hardly for rate=1.",
-        'sr.plot(sweep, kind="pools")',
-        f"Figure 9 of {JAYASINGHE}",
-    ),
-    ("InstancesTable", "sorted"): Entry(
-        "Which test finds more on the same pools?",
-        "Lines are p-values of the same pools, sorted for each test: the mixed model lies "
-        "highest among small p-values, and so finds the fewest differences.",
-        'sr.plot(sweep, kind="sorted")',
-        f"Figure 10 of {JAYASINGHE}",
-    ),
-    ("InstancesTable", "agreement"): Entry(
-        "Do two tests say the same?",
-        "Dots near the diagonal are pools on which Algorithm 2 and the paper's mixed model give "
-        "nearly the same p-value.",
-        'sr.plot(sweep, kind="agreement")',
-        f"Figure 11 of {JAYASINGHE}",
-    ),
     ("InstancesResult", "margin"): Entry(
         "Is one system no worse than another?",
         "The interval of the difference reaches below the dashed margin, so non-inferiority "
@@ -356,34 +307,6 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "all of them.",
         'sr.plot(pair, kind="topics")',
         f"Figure 8 of {JAYASINGHE}",
-    ),
-    ("InstancesResult", "contradictions"): Entry(
-        "What would each instance alone have said?",
-        "Eight instances alone are significantly worse than the single run and seven "
-        "significantly better: which one was drawn decides the conclusion.",
-        'sr.plot(pair, kind="contradictions")',
-        f"Figure 7 of {JAYASINGHE}",
-    ),
-    ("InstancesResult", "pools"): Entry(
-        "How many instances make a p-value settle?",
-        "Even with 20 instances in a pool, boxes of p-values span half the axis around the "
-        "dashed p-value of all instances.",
-        'sr.plot(pair, kind="pools")',
-        f"Figure 9 of {JAYASINGHE}",
-    ),
-    ("InstancesResult", "sorted"): Entry(
-        "Which test finds more on the same pools?",
-        "Tests of a single instance find far more small p-values than tests of whole pools, and "
-        "the mixed model finds the fewest.",
-        'sr.plot(pair, kind="sorted")',
-        f"Figure 10 of {JAYASINGHE}",
-    ),
-    ("InstancesResult", "agreement"): Entry(
-        "Do two tests say the same?",
-        "One dot per pool: the bootstrap's p-value is slightly above the paper's mixed model "
-        "where both are small.",
-        'sr.plot(pair, kind="agreement")',
-        f"Figure 11 of {JAYASINGHE}",
     ),
     ("HolesResult", "bounds"): Entry(
         "How far could scores move with complete judgments?",

@@ -111,6 +111,14 @@ REMOVED = {
         [f"simulate --plot-kind {kind}" for kind in ("means", "tau", "significance")],
         "use --plot-kind ranks, or --json, which has the numbers",
     ),
+    **dict.fromkeys(
+        [f"instances --plot-kind {k}" for k in ("contradictions", "pools", "sorted", "agreement")],
+        "use reproduce jayasinghe2015, or steadyrank.papers, whose frames have the numbers",
+    ),
+    **dict.fromkeys(
+        [f"agree --figure {kind}" for kind in ("topics", "ranks", "effects")],
+        "use --figure sizes or pairs, or --json, which has the numbers",
+    ),
     "compare --plot-kind heatmap": "use --plot-kind differences or intervals",
 }
 """Options of a command, or values of them, that were removed, and what to use."""

@@ -221,57 +221,23 @@ def test_two_models_of_one_run_have_a_legend(known):
 # agree, components
 
 
-def test_topics_are_sizes_the_other_way_round(known):
+def test_sizes_have_bands_of_the_samples(known):
     result = known["agreement"]
-    figure = sr.plot(result, kind="topics", pair=("AP", "RR"))
-    panels = figure.axes[1:]
+    panels = sr.plot(result, kind="sizes", pair=("AP", "RR")).axes[1:]
     pair = result.pair("AP", "RR")
-    assert [ax.get_title() for ax in panels] == [f"{n} systems" for n in result.system_sizes]
-    for s, ax in enumerate(panels):
-        for container, samples in zip(ax.containers, (result.tau, result.tau_ap), strict=True):
-            drawn = points(container)
-            assert drawn[:, 0].tolist() == list(result.topic_sizes)
-            np.testing.assert_allclose(drawn[:, 1], samples[pair, :, s].mean(axis=-1))
+    for t, ax in enumerate(panels):
         # The first band is tau's: the middle 95 % of the samples at each size.
         corners = ax.collections[0].get_paths()[0].vertices
-        low, high = np.quantile(result.tau[pair, :, s], [0.025, 0.975], axis=-1)
-        for size, bottom, top in zip(result.topic_sizes, low, high, strict=True):
+        low, high = np.quantile(result.tau[pair, t], [0.025, 0.975], axis=-1)
+        for size, bottom, top in zip(result.system_sizes, low, high, strict=True):
             at = corners[corners[:, 0] == size, 1]
             assert (at.min(), at.max()) == pytest.approx((bottom, top))
-        assert ax.get_xlabel() == "topics"
-
-
-def test_crossing_lines_are_swaps(known):
-    result = known["agreement"]
-    tau, tau_ap = result.tau.copy(), result.tau_ap.copy()
-    first, second = (result.pair(r["measure_a"], r["measure_b"]) for r in result.ranking()[:2])
-    tau_ap[[first, second]] = tau_ap[[second, first]]
-    swapped = replace(result, tau=tau, tau_ap=tau_ap)
-    ax = only(sr.plot(swapped, kind="ranks"))
-    rows = swapped.ranking()
-    assert len(swapped.swaps) == 1
-    assert [list(line.get_ydata()) for line in ax.lines] == [
-        [row["rank_tau"], row["rank_tau_ap"]] for row in rows
-    ]
-    colours = [line.get_color() for line in ax.lines]
-    assert colours == [COLOURS[1]] * 2 + [COLOURS[0]] * (len(rows) - 2)
-    assert names(ax)[0] == f"{rows[0]['measure_a']} – {rows[0]['measure_b']}  1"
-    assert "1 swaps" in ax.get_xlabel()
 
 
 def test_effects_are_omega_squared(known):
-    for result, tables in (
-        (known["agreement"], list(known["agreement"].anovas.values())),
-        (known["components"], [known["components"].anova]),
-    ):
-        ax = only(sr.plot(result, kind="effects"))
-        for bars, table in zip(ax.containers, tables, strict=True):
-            kept = [s for s in table.sources if not np.isnan(s.omega_squared)]
-            assert [bar.get_width() for bar in bars] == [s.omega_squared for s in kept]
-        assert ax.get_xlabel() == "share of variance explained (partial omega squared)"
-    one = replace(known["agreement"], anovas={"tau": None, "tau_ap": None})
-    with pytest.raises(sr.InputError, match="no analysis of variance to draw"):
-        sr.plot(one, kind="effects")
+    ax = only(sr.plot(known["components"], kind="effects"))
+    kept = [s for s in known["components"].anova.sources if not np.isnan(s.omega_squared)]
+    assert [bar.get_width() for bar in ax.containers[0]] == [s.omega_squared for s in kept]
 
 
 # Names
