@@ -17,6 +17,7 @@ from scipy import optimize, special
 from steadyrank.errors import InputError
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
+from steadyrank.stats.student import t_intervals
 
 SMALLEST_VARIANCE = 1e-10
 """Share of the largest variance that a dataset's own has at least: no dataset decides alone."""
@@ -128,8 +129,7 @@ def _variances(d: np.ndarray, s: np.ndarray) -> np.ndarray:
 def _around(mean: float, error: float, df: int, confidence: float) -> Interval:
     if df < 1:
         return Interval(math.nan, math.nan)
-    half = float(special.stdtrit(df, 0.5 + 0.5 * confidence)) * error
-    return Interval(mean - half, mean + half)
+    return Interval(*t_intervals(mean, error, df, confidence).tolist())
 
 
 def _reml(d: np.ndarray, v: np.ndarray) -> float:
