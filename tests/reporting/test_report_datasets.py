@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from steadyrank.studies.datasets.view import verdict
 
 import steadyrank as sr
-from steadyrank.studies.datasets.view import VIEW
+from steadyrank.studies.datasets.view import VIEW, verdict
 
 
 def frame(n_runs=30, n_datasets=12):
