@@ -83,7 +83,7 @@ def draw_shares(result: FacetsResult, ax: Axes) -> None:
     for place, part in enumerate(SHARES):
         share = float(np.nan_to_num(result.difference_shares[part]))
         if share > 0.0:
-            bar = {"color": COLOURS[place], "height": 0.6}
+            bar: dict[str, Any] = {"color": COLOURS[place], "height": 0.6}
             ax.barh([result.measure], share, left=left, label=part, **bar)
         if share >= 0.06:
             words: dict[str, Any] = {"ha": "center", "va": "center", "color": "white"}
