@@ -22,13 +22,7 @@ import click
 from steadyrank.cli.output import tell
 from steadyrank.compute.files import is_special, source_date
 from steadyrank.compute.memory import check_address_space
-from steadyrank.errors import (
-    FormatError,
-    InputError,
-    Message,
-    SteadyrankError,
-    SteadyrankWarning,
-)
+from steadyrank.errors import FormatError, InputError, Message, SteadyrankError, SteadyrankWarning
 from steadyrank.guesses import OPTIONS, WITHOUT_OPTION, in_our_words, removed
 
 HelpRecord = tuple[str, str]

@@ -388,7 +388,7 @@ def _check(settings: Settings, budget: Budget, n_samples: Any) -> float:
     check_open_unit("alpha", settings.alpha)
     check_delta(settings.delta)
     check_positive("minimum difference", settings.minimum_difference)
-    check_counts("pool depth", settings.pool_depth, lowest=1)
+    check_counts("pool_depth", settings.pool_depth, lowest=1)
     check_counts("top", settings.top, lowest=1)
     if n_samples is not None:
         check_counts("n_samples", n_samples, lowest=2)

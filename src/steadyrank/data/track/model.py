@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steadyrank.compute.random import Rng, seed_from
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, arg, bad_value
 from steadyrank.notebook import Exhibit, shown_by
 
 if TYPE_CHECKING:
@@ -80,8 +80,8 @@ class TrackModel:
             _check_parameter(field.name, getattr(self, field.name))
         if self.system_noise < 0:
             raise InputError(
-                "common_noise, team_noise and instance_noise add up to "
-                f"{1 - self.system_noise:.6g}: they are shares of one variance, at most 1"
+                f"{arg('common_noise')}, {arg('team_noise')} and {arg('instance_noise')} add up "
+                f"to {1 - self.system_noise:.6g}: they are shares of one variance, at most 1"
             )
 
     @property
@@ -102,13 +102,13 @@ class TrackModel:
 
 def _check_parameter(name: str, value: float) -> None:
     if not (isinstance(value, (int, float, np.number)) and math.isfinite(value)):
-        raise InputError(f"{name} must be a finite number, got {value!r}")
+        raise bad_value(name, "be a finite number", value)
     if name in _VARIANCES and value < 0:
         raise InputError(f"{name} is a variance: it must be at least 0, got {value!r}")
     if name in _SHARES and not 0 <= value <= 1:
         raise InputError(f"{name} is a share: it must lie between 0 and 1, got {value!r}")
     if name in _POSITIVE and value <= 0:
-        raise InputError(f"{name} must be above 0, got {value!r}")
+        raise bad_value(name, "be above 0", value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,9 +131,10 @@ class TrackDesign:
         self._check_limit("depth", "n_candidates")
         self._check_limit("pooled_per_team", "runs_per_team")
         if not _FEWEST_CANDIDATES <= self.n_candidates <= COLLECTION_SIZE:
-            raise InputError(
-                f"n_candidates must lie between {_FEWEST_CANDIDATES} and {COLLECTION_SIZE}, "
-                f"got {self.n_candidates}"
+            raise bad_value(
+                "n_candidates",
+                f"lie between {_FEWEST_CANDIDATES} and {COLLECTION_SIZE}",
+                self.n_candidates,
             )
 
     def _check_limit(self, small: str, large: str) -> None:
@@ -164,9 +165,9 @@ def _whole(name: str, value: Any) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise InputError(f"{name} must be a whole number, got {value!r}") from None
+        raise bad_value(name, "be a whole number", value) from None
     if number < 1:
-        raise InputError(f"{name} must be at least 1, got {number}")
+        raise bad_value(name, "be at least 1", number)
     return number
 
 
@@ -390,7 +391,7 @@ def true_means(truth: TrackTruth, *, n_topics: int = 2000, rng: Rng = 0) -> True
     seed = seed_from(rng)
     count, generator = _whole("n_topics", n_topics), track_stream(seed)
     if count < 2:
-        raise InputError(f"n_topics must be at least 2, got {count}")
+        raise bad_value("n_topics", "be at least 2", count)
     columns = [_average_precisions(truth, generator) for _ in range(count)]
     return TrueMeans(systems=truth.systems, values=np.stack(columns, axis=1), seed=seed)
 
@@ -398,7 +399,7 @@ def true_means(truth: TrackTruth, *, n_topics: int = 2000, rng: Rng = 0) -> True
 def track_stream(seed: int) -> np.random.Generator:
     """The generator of a seed; numpy's own takes none below 0."""
     if seed < 0:
-        raise InputError(f"rng must be a seed of at least 0 for a simulated track, got {seed}")
+        raise bad_value("rng", "be a seed of at least 0 for a simulated track", seed)
     return np.random.default_rng(seed)
 
 

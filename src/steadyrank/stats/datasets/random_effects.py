@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from scipy import optimize, special
 
 from steadyrank.compute.random import block_stream, blocks_of
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, bad_value
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.interval import Interval
 
@@ -214,7 +214,7 @@ def bayesian_signed_rank(
     if d.ndim != 1 or not len(d) or not np.isfinite(d).all():
         raise InputError("the signed-rank test requires one or more finite differences")
     if not (np.isfinite(rope) and rope >= 0.0):
-        raise InputError(f"rope must be a number of at least 0, got {rope!r}")
+        raise bad_value("rope", "be a number of at least 0", rope)
     with_prior = np.append(0.0, d)
     total = with_prior[:, None] + with_prior
     above, below = (total > 2.0 * rope).astype(float), (total < -2.0 * rope).astype(float)
