@@ -16,6 +16,7 @@ conflict        two parameters exclude each other
 required        a parameter is missing
 unknown-name    no such measure, run, topic or choice
 format          a file has other content
+place           a folder, a file or an address cannot be worked with
 input           anything else that the caller can mend
 machine         disk, memory, a missing package
 warning         any warning
@@ -115,20 +116,29 @@ class FormatError(InputError):
 
     code = "format"
 
-    def __init__(self, path: str | os.PathLike[str], message: str, line: int | None = None):
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        message: str,
+        line: int | None = None,
+        *,
+        code: str | None = None,
+    ):
         self.path = os.fspath(path)
         self.line = line
         place = self.path if line is None else f"{self.path}:{line}"
-        super().__init__(f"{place}: {message}")
+        super().__init__(f"{place}: {message}", code=code)
 
     def __reduce__(self) -> tuple[object, ...]:
         # Exceptions cross process and cluster borders by pickling, which would
         # otherwise call __init__ with the finished message alone.
-        return (_restore_format_error, (self.path, self.args, self.line))
+        return (_restore_format_error, (self.path, self.args, self.line, self.code))
 
 
-def _restore_format_error(path: str, args: tuple[str, ...], line: int | None) -> FormatError:
-    error = FormatError(path, "", line)
+def _restore_format_error(
+    path: str, args: tuple[str, ...], line: int | None, code: str
+) -> FormatError:
+    error = FormatError(path, "", line, code=code)
     error.args = args
     return error
 

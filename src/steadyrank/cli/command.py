@@ -259,7 +259,7 @@ def in_options(told: Message, command: click.Command) -> str:
 def of_scores(error: SteadyrankError, command: click.Command) -> str | None:
     """What to say where a file that was read as a run or as judgments holds scores; else None."""
     scores = [option for option in command.params if "--scores" in option.opts]
-    if not isinstance(error, FormatError) or not scores:
+    if not isinstance(error, FormatError) or error.code != "format" or not scores:
         return None
     from steadyrank.data.read.score_files import read_scores
 

@@ -160,9 +160,9 @@ def check_demands(
 def _check_aim(method: str, minimum_difference: Any, width: Any, topics: Any) -> None:
     """A difference or a width, above 0; neither is needed where the topics are given."""
     if topics is not None:
-        check_whole("topics", topics)
+        check_whole("n_topics", topics)
     if minimum_difference is not None:
-        check_positive("minimum difference", minimum_difference)
+        check_positive("minimum_difference", minimum_difference)
     if width is not None:
         check_positive("width", width)
     if topics is not None:

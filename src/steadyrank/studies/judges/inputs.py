@@ -43,7 +43,7 @@ class AuditSettings:
         check_open_unit("alpha", self.alpha)
         check_open_unit("power", self.power)
         check_positive("width", self.width)
-        check_positive("minimum difference", self.minimum_difference)
+        check_positive("minimum_difference", self.minimum_difference)
 
     @property
     def confidence(self) -> float:

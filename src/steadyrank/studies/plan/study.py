@@ -265,7 +265,7 @@ def _check_sources(
                 "scores"
             )
     elif difference_variance not in (None, "twice"):
-        check_positive("difference variance", difference_variance)
+        check_positive("difference_variance", difference_variance)
     elif scores is None and variance is None:
         raise InputError(
             f"give a variance, or pilot data to estimate it: {arg('variance=')}, scores, or runs "
@@ -560,7 +560,7 @@ def documents_to_judge(
         )
     if given is None:
         return {}
-    check_positive("minutes per document", minutes_per_document)
+    check_positive("minutes_per_document", minutes_per_document)
     by_measure = given if isinstance(given, Mapping) else dict.fromkeys(measures, given)
     for name in by_measure:
         position(str(name), tuple(measures), "measure")
