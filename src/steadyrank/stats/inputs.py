@@ -27,6 +27,12 @@ def check_scores(scores: ArrayLike) -> np.ndarray:
     return matrix
 
 
+def complete_topics(matrix: np.ndarray) -> tuple[np.ndarray, int]:
+    """Scores [run, topic] on the topics that all runs have, and how many others there are."""
+    complete = ~np.isnan(matrix).any(axis=0)
+    return matrix[:, complete], int((~complete).sum())
+
+
 def check_pairs(pairs: ArrayLike, n_runs: int) -> np.ndarray:
     """The pairs as an integer array [pair, 2] of rows of the scores."""
     array = np.asarray(pairs)

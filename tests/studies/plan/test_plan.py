@@ -11,8 +11,9 @@ from scipy.stats import chi2
 
 import steadyrank as sr
 from steadyrank.cli import run
+from steadyrank.stats.anova.gstudy import variance_components
 from steadyrank.stats.planning import design
-from steadyrank.stats.planning.variance import pilot_variance, pooled_variance, variance_components
+from steadyrank.stats.planning.variance import pilot_variance, pooled_variance
 from steadyrank.studies.plan.view import VIEW
 
 PAPER = {"nG@1": 0.114, "P+": 0.094, "nERR@10": 0.087, "nDCG@10": 0.034, "Q@10": 0.029}

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from steadyrank.errors import InputError, bad_value, check_number
 from steadyrank.stats.facets.components import GradedComponents, Sizes
 from steadyrank.stats.interval import Interval
+from steadyrank.stats.planning.sizes import whole_size
 
 PARTS = {"system:topic": "topics", "answer": "answers", "system:judge": "judges"}
 """Whose share of a difference a component is; the rest falls with everything."""
@@ -83,7 +84,7 @@ def topics_for(g: GradedComponents, at: Sizes, target: float) -> float:
     room = target**2 - limit
     if room <= 0.0:
         return math.inf
-    return max(1, math.ceil((once - limit) / room * (1.0 - 1e-12)))
+    return int(whole_size((once - limit) / room))
 
 
 def allocation(

@@ -15,6 +15,7 @@ from scipy import special
 
 from steadyrank.errors import bad_value, check_number
 from steadyrank.stats.interval import Interval
+from steadyrank.stats.student import t_intervals
 
 Verdict = Literal["better", "not worse", "worse", "undecided"]
 
@@ -88,10 +89,7 @@ def check_alpha(alpha: float) -> float:
 
 def t_limits(estimate: float, standard_error: float, df: float, confidence: float) -> Interval:
     """estimate ± t(df) standard errors; the estimate itself without spread."""
-    if standard_error == 0.0:
-        return Interval(estimate, estimate)
-    half = float(special.stdtrit(df, 0.5 + 0.5 * confidence)) * standard_error
-    return Interval(estimate - half, estimate + half)
+    return Interval(*t_intervals(estimate, standard_error, df, confidence).tolist())
 
 
 def verdict_of(interval: Interval, delta: float) -> Verdict:

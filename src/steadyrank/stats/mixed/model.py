@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from steadyrank.errors import InputError, arg, bad_value, check_choice
 from steadyrank.stats.mixed.balanced import LayoutStrata, strata_of
 from steadyrank.stats.mixed.general import ModelRows, RowTables, tables_of
-from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
+from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, tiny_of
 
 RESIDUAL = "residual"
 """The name of the error term among the variances."""
@@ -95,7 +95,7 @@ def scale_of(model: MixedModel) -> ResponseScale:
         off = values - np.where(rows.first, *means)
     n, p = values.size, means.size
     spread = float(np.sqrt((off * off).sum() / max(n - p, 1)))
-    tiny = CONSTANT * max(1.0, float(np.abs(values).max(initial=0.0)))
+    tiny = tiny_of(values)
     flag = ""
     if n <= p:
         flag = TOO_FEW

@@ -34,12 +34,7 @@ from steadyrank.stats.datasets.aggregates import (
     type_correlation,
     type_weights,
 )
-from steadyrank.stats.datasets.random_effects import (
-    RandomEffects,
-    bayesian_signed_rank,
-    next_dataset,
-    random_effects,
-)
+from steadyrank.stats.datasets.random_effects import RandomEffects, next_dataset, random_effects
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs import decisions
@@ -101,7 +96,6 @@ def datasets(
     subsets: Sequence[str] = (),
     a: str | None = None,
     b: str | None = None,
-    rope: float | None = None,
     alpha: float = 0.05,
     n_samples: int = 10_000,
     jobs: int | None = None,
@@ -140,9 +134,6 @@ def datasets(
         model has.
     a, b : str, optional
         Two runs to look at in depth; the two best unless given.
-    rope : float, optional
-        Half-width of their region of practical equivalence: one point (0.01, or 1 for scores in
-        percent) unless given.
     alpha : float
         Error rate of the whole family.
     n_samples : int
@@ -219,9 +210,7 @@ def datasets(
         significant=lambda i, j: bool(wins[i, j] or wins[j, i]),
         comparison_alpha=0.0 if drawn == "topics" else level,
         n_pairs=len(pairs),
-        rope=rope,
         alpha=alpha,
-        seed=seed,
     )
     has_gaps = bool(np.isnan(given.values).any())
     return DatasetsResult(
@@ -532,18 +521,6 @@ def _values_of(
     return np.asarray(values @ type_weights([used.types[k] for k in kept], len(kept)))
 
 
-ROPE = 0.01
-"""Half-width of the region of practical equivalence unless given: one point of a hundred."""
-
-PERCENT = 1.5
-"""Scores above are on a scale of 100."""
-
-
-def default_rope(scores: np.ndarray) -> float:
-    """One point: 0.01, or 1 for scores in percent."""
-    return ROPE * (100.0 if np.nanmax(np.abs(scores)) > PERCENT else 1.0)
-
-
 def pair_in_depth(
     table: Leaderboard,
     a: str,
@@ -552,9 +529,7 @@ def pair_in_depth(
     significant: Callable[[int, int], bool],
     comparison_alpha: float,
     n_pairs: int,
-    rope: float | None,
     alpha: float,
-    seed: int,
 ) -> DatasetPair:
     """What the datasets that both have say of two runs."""
     first, second = (position(name, table.runs, "run") for name in (a, b))
@@ -590,9 +565,6 @@ def pair_in_depth(
         prediction_interval=prediction,
         effects=effects,
         leave_one_out=_leave_one_out(names, d, error, 1 - alpha),
-        posterior=bayesian_signed_rank(
-            d, rope=default_rope(table.values) if rope is None else rope, seed=seed
-        ),
         significant=significant(first, second),
         datasets_needed=float(needed.topics) if math.isfinite(high) else math.inf,
         datasets_needed_interval=Interval(low, high),

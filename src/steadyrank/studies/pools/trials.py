@@ -31,10 +31,11 @@ from steadyrank.errors import InputError, arg, check_choice, check_count, warn
 from steadyrank.measures.evaluate import Missing, NoRelevant, report_missing, report_unknown
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scoring import Recipe, find_judged_documents, prepare, score_recipe
+from steadyrank.stats.anova.gstudy import variance_components
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import means_and_errors, moments
-from steadyrank.stats.planning.variance import pooled_variance, variance_components
+from steadyrank.stats.planning.variance import pooled_variance
 from steadyrank.words import counted
 
 NO_TEAMS = (
@@ -426,7 +427,7 @@ def paired_variance_or_nan(scores: np.ndarray) -> float:
     complete = scores[:, ~np.isnan(scores).any(axis=0)]
     if min(complete.shape) < 2:
         return math.nan
-    return variance_components(complete).variance["residual"]
+    return float(variance_components(complete).variance["residual"])
 
 
 def difference_variance(scores: np.ndarray) -> float:

@@ -1,8 +1,8 @@
 """What single instances, and pools of them, say about a system that varies.
 
-For the figures of `instances` after Figures 7 and 9 to 11 of Jayasinghe et al. (2015,
-doi:10.1016/j.ipm.2015.06.005), on anyone's scores: each instance tested alone, p-values of pools of
-instances, and several tests on the same pools. A frame's `attrs` have the settings and the seed
+Behind Figures 7 and 9 to 11 of Jayasinghe et al. (2015, doi:10.1016/j.ipm.2015.06.005), on anyone's
+scores: each instance tested alone, p-values of pools of instances, and several tests on the same
+pools. A frame's `attrs` have the settings and the seed
 behind it. That the paper's two tests agree follows from the statistic that they share, and says
 nothing about their level.
 """
