@@ -24,6 +24,8 @@ from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores, of_some_weight, position
 from steadyrank.errors import (
     InputError,
+    arg,
+    bad_value,
     check_choice,
     check_count,
     check_number,
@@ -318,7 +320,7 @@ def _check(scores: Scores, names: tuple[str, ...], settings: CompareSettings) ->
         if value not in choices:
             raise unknown_name(what, str(value), [choice for choice in choices if choice])
     if not 0 < check_number("alpha", settings.alpha) < 1:
-        raise InputError(f"alpha must be a number between 0 and 1, got {settings.alpha!r}")
+        raise bad_value("alpha", "be a number between 0 and 1", settings.alpha)
     check_count("n_samples", settings.n_samples)
     _check_test(settings)
     if len(names) < 2:
@@ -348,8 +350,8 @@ def _check_clustered(settings: CompareSettings, *, is_by_system: bool, has_gaps:
     what = "clustered or weighted topics"
     if is_by_system:
         raise InputError(
-            f"systems with several runs or judges are compared by a mixed model, which has no "
-            f'{what}: compare run by run with by="run", or with fixed judges'
+            "systems with several runs or judges are compared by a mixed model, which has no "
+            f"{what}: compare run by run with {arg('by', 'run')}, or with fixed judges"
         )
     if settings.test not in CLUSTERED_TESTS:
         raise InputError(
@@ -361,5 +363,5 @@ def _check_clustered(settings: CompareSettings, *, is_by_system: bool, has_gaps:
         which = "correction maxt" if settings.test == "t" else f"test {settings.test}"
         raise InputError(
             f"{which} of {what} requires a score of every run on every topic: use test t with "
-            'correction holm, or missing="zero"'
+            f"correction holm, or {arg('missing', 'zero')}"
         )

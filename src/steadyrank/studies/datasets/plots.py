@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import stdtrit
 
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, arg
 from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
 from steadyrank.studies.datasets.result import AGGREGATES, DatasetPair, DatasetsResult
@@ -55,7 +55,10 @@ def draw_ranks(result: DatasetsResult, ax: Axes, *, top: int = TOP) -> None:
 
 def _pair_of(result: DatasetsResult) -> DatasetPair:
     if result.pair is None:
-        raise InputError("the two best runs share too few datasets: name two runs with a= and b=")
+        raise InputError(
+            f"the two best runs share too few datasets: name two runs with {arg('a=')} and "
+            f"{arg('b=')}"
+        )
     return result.pair
 
 

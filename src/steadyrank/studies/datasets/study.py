@@ -20,7 +20,7 @@ from steadyrank.data.leaderboard import Leaderboard
 from steadyrank.data.read.leaderboards import read_leaderboard
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import position
-from steadyrank.errors import InputError, check_choice, warn
+from steadyrank.errors import InputError, arg, check_choice, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.stats.datasets.aggregates import (
     Aggregate,
@@ -316,7 +316,7 @@ def _check(
     check_open_unit("alpha", alpha)
     check_samples(n_samples)
     if (a is None) != (b is None):
-        raise InputError("a pair has two runs: name both a= and b=")
+        raise InputError(f"a pair has two runs: name both {arg('a=')} and {arg('b=')}")
 
 
 def _used(given: Leaderboard, gaps: Gaps, aggregate: Aggregate, drawn: Drawn) -> Leaderboard:
@@ -327,12 +327,13 @@ def _used(given: Leaderboard, gaps: Gaps, aggregate: Aggregate, drawn: Drawn) ->
         type_weights(used.types, len(used.datasets))
     if drawn in ("topics", "both") and not used.has_topics:
         raise InputError(
-            f'drawn="{drawn}" requires scores per topic: give a column topic, or collections'
+            f"{arg('drawn', drawn)} requires scores per topic: give a column topic, or collections"
         )
     if drawn == "topics" and aggregate in ("borda", "wins"):
         raise InputError(
-            f'drawn="topics" takes aggregate="mean" or aggregate="mean-of-types": points by '
-            f"{aggregate} are ranks of means, which topics do not add up to"
+            f"{arg('drawn', 'topics')} takes {arg('aggregate', 'mean')} or "
+            f"{arg('aggregate', 'mean-of-types')}: points by {aggregate} are ranks of means, "
+            "which topics do not add up to"
         )
     if drawn != "topics" and len(used.datasets) < 2:
         raise InputError(f"resampling datasets requires at least two, got {len(used.datasets)}")
@@ -344,8 +345,9 @@ def _used(given: Leaderboard, gaps: Gaps, aggregate: Aggregate, drawn: Drawn) ->
         and (drawn in ("types", "topics") or aggregate == "mean-of-types")
     ):
         raise InputError(
-            'gaps="pairwise" compares every two runs on the datasets that both have, with '
-            'equal weights: use gaps="complete" or gaps="zero" for types or topics'
+            f"{arg('gaps', 'pairwise')} compares every two runs on the datasets that both have, "
+            f"with equal weights: use {arg('gaps', 'complete')} or {arg('gaps', 'zero')} for "
+            "types or topics"
         )
     if used is not given:
         _warn_of_left_out(given, used)
@@ -486,9 +488,9 @@ def complete_datasets(table: Leaderboard) -> Leaderboard:
         best = next((row for row in rows if row.kept_without >= FEWEST), rows[-1])
         names = [row.run for row in rows[: rows.index(best) + 1]]
         raise InputError(
-            f"{counted(int(whole.sum()), 'dataset has', 'datasets have')} a score of every run, of "
-            f'{len(table.datasets)}: give gaps="pairwise" or gaps="zero", or omit '
-            f"{some(names)}, without which {best.kept_without} would remain"
+            f"{counted(int(whole.sum()), 'dataset has', 'datasets have')} a score of every run, "
+            f"of {len(table.datasets)}: give {arg('gaps', 'pairwise')} or {arg('gaps', 'zero')}, "
+            f"or omit {some(names)}, without which {best.kept_without} would remain"
         )
     return table.take(datasets=np.flatnonzero(whole).tolist())
 
