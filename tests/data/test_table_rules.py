@@ -536,7 +536,7 @@ def test_tasks_of_one_model_stay_apart(tmp_path, tool):
     assert len(scores.runs) == 1
     assert len(scores.topics) == 18
     assert "law/8" in scores.topics
-    tasks = np.array(scores.topic_info["task"])
+    tasks = np.array(scores.topic_info["dataset"])
     means = {task: scores.values[0, 0, tasks == task].mean() for task in correct}
     assert means == {"physics": 7 / 9, "law": 5 / 9}
 

@@ -11,7 +11,7 @@ import pytest
 from golden_cases import golden
 
 import steadyrank as sr
-from steadyrank.stats.planning.variance import variance_components
+from steadyrank.stats.anova.gstudy import variance_components
 from steadyrank.studies.stability.view import VIEW
 
 stability_json, stability_text = VIEW.json, VIEW.text
@@ -86,9 +86,9 @@ def test_nonsense_is_refused(reference, options, message):
 
 
 def test_data_that_cannot_be_split_are_refused():
-    with pytest.raises(sr.InputError, match="at least 2 runs and 2 topics"):
+    with pytest.raises(sr.InputError, match="at least 2 systems, 2 topics"):
         sr.stability(scores_of([[0.1, 0.2, 0.3]]))
-    with pytest.raises(sr.InputError, match="at least 2 runs and 2 topics"):
+    with pytest.raises(sr.InputError, match="at least 2 systems, 2 topics"):
         sr.stability(scores_of([[0.1], [0.2]]))
     with pytest.raises(sr.InputError, match="every score is the same"):
         sr.stability(scores_of(np.full((3, 4), 0.3)))
@@ -142,7 +142,7 @@ def test_one_broken_run_carries_the_coefficient():
     left, group = result.leave_one_out, result.leading_group
     assert result.e_rho2 > 0.9
     assert left.system == "run20"
-    assert left.is_carried
+    assert left.carried
     assert left.e_rho2_without == left.e_rho2[0] < 0.5
     assert len(group.systems) == 11
     assert group.e_rho2 < 0.5
@@ -156,7 +156,7 @@ def test_one_broken_run_carries_the_coefficient():
     assert shown["leading_group"]["e_rho2"] == group.e_rho2
     # Without it no run stands out: nothing carries what is left.
     rest = sr.stability(scores_of(0.02 * np.arange(20)[:, None] + runs[:20]))
-    assert not rest.leave_one_out.is_carried
+    assert not rest.leave_one_out.carried
     assert "rests on one system" not in stability_text([rest], "table")
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from steadyrank.compute.memory import in_bytes
 from steadyrank.data.read.limits import largest_input
 from steadyrank.data.read.sources import open_bytes
-from steadyrank.errors import FormatError
+from steadyrank.errors import FormatError, arg
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,7 +104,7 @@ def _too_large(path: Path, size: float) -> FormatError:
     return FormatError(
         path,
         f"unfolds to {in_bytes(size)}, and at most {in_bytes(largest_input())} are read into "
-        "memory: split it, or raise max_input",
+        f"memory: split it, or raise {arg('max_input')}",
     )
 
 

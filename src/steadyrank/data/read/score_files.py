@@ -16,18 +16,17 @@ from typing import Any
 import numpy as np
 
 from steadyrank.data.facets import FACETS, NESTED, facets_of
+from steadyrank.data.forms.reading import read_forms
 from steadyrank.data.interop.objects import NO_MEASURE
 from steadyrank.data.interop.tables import DOCUMENT_NAMES, LONG_ROLES, pick_column
 from steadyrank.data.read.csv_files import as_meant, header_of, names_documents
 from steadyrank.data.read.parquet import column_names
 from steadyrank.data.read.score_tools import (
     SUMMARY,
-    holds_samples,
     is_log,
     printed_by,
     read_json_scores,
     read_printed,
-    read_samples,
 )
 from steadyrank.data.read.sources import PathLike, base_name, head_of, kind_of, open_bytes
 from steadyrank.data.read.streams import is_readable
@@ -44,7 +43,7 @@ from steadyrank.data.scores import (
 )
 from steadyrank.data.table_rules import is_blank, names_rows, tell_of_index, tidy_scores
 from steadyrank.data.write.files import INFO, METADATA
-from steadyrank.errors import FormatError, InputError, warn
+from steadyrank.errors import FormatError, InputError, arg, warn
 from steadyrank.visible import restored
 from steadyrank.words import counted
 
@@ -54,6 +53,7 @@ def read_scores(
     *,
     measure: str | None = None,
     runs_in_rows: bool = False,
+    form: str | None = None,
 ) -> Scores:
     """Read scores that another tool, or steadyrank itself, has written.
 
@@ -65,13 +65,16 @@ def read_scores(
         A file is long (columns measure, run, topic, value; PyTerrier's name, qid, measure, value),
         as CSV, Parquet or JSON lines; or wide CSV: topics down, runs across, one measure; or what a
         tool printed: `trec_eval -q`, `ir_measures --by_query`, NTCIREVAL, pytrec_eval's dictionary
-        as JSON, Elasticsearch's `_rank_eval`, samples of lm-eval-harness, logs of Inspect. Packed
-        or not. Several wide files make a cube: `{"AP": "ap.csv", "RR": "rr.csv"}`; a list of files
-        is joined (`join_scores`).
+        as JSON, Elasticsearch's `_rank_eval`; or a file, folder or glob of an evaluation tool
+        such as Inspect or lm-eval-harness. Packed or not. Several wide files make a cube:
+        `{"AP": "ap.csv", "RR": "rr.csv"}`; a list of files is joined (`join_scores`).
     measure : str, optional
         Names the measure of a wide file.
     runs_in_rows : bool
         Whether a wide file has runs down and topics across.
+    form : str, optional
+        The form of an evaluation tool's files, such as "inspect", where their content does not
+        say it.
 
     Returns
     -------
@@ -94,6 +97,10 @@ def read_scores(
     """
     if isinstance(source, (Mapping, list, tuple)) and not source:
         raise InputError("no score files were named")
+    if not isinstance(source, Mapping):
+        paths: Any = source if isinstance(source, (list, tuple)) else [source]
+        if (found := read_forms(paths, form=form, measure=measure)) is not None:
+            return found.scores
     if isinstance(source, Mapping):
         return _joined(
             [_read_file(Path(path), str(name), runs_in_rows) for name, path in source.items()]
@@ -165,8 +172,6 @@ def _read_any(path: Path, measure: str | None, runs_in_rows: bool) -> Scores:
         kind = kind_of(stream)
         if kind == "json" or is_log(head_of(stream)):
             return read_json_scores(path, stream, measure)
-        if kind == "json lines" and holds_samples(stream):
-            return read_samples(path, stream)
         if kind == "text" and (tool := printed_by(stream)) is not None:
             return read_printed(path, stream, tool)
         make = {"parquet": parquet_table, "json lines": json_table, "text": csv_table}
@@ -253,7 +258,7 @@ def _long_scores(table: Table, measure: str | None) -> Scores:
         more = {name: _facet(table, name, place) for name, place in facets.items()}
         return scores_from_cells(axes[0], axes[1], axes[2], values, facets=more, meta=meta)
     except CellError as error:
-        raise table.error(error.row, str(error)) from None
+        raise table.error(error.row, error.args[0]) from None
 
 
 def _facet(table: Table, name: str, place: int) -> list[str]:
@@ -297,7 +302,7 @@ def _matrix(table: Table, measure: str, runs_in_rows: bool) -> Scores:
     try:
         return Scores(measures=(measure,), runs=runs, topics=topics, values=values, meta=meta)
     except InputError as error:
-        raise FormatError(table.path, str(error)) from None
+        raise FormatError(table.path, error.args[0]) from None
 
 
 def _distinct(table: Table, place: int, what: str) -> list[str]:
@@ -321,15 +326,16 @@ def _places(table: Table, runs_in_rows: bool) -> tuple[int, list[int]]:
         tell_of_index(table.path, header[0], header[1])
     kind = kinds[naming]
     if kind == "topics" and runs_in_rows:
-        message = f"column {header[naming]!r} names topics: omit runs_in_rows, or rename it"
+        omit = f"omit {arg('runs_in_rows')}, or rename it"
+        message = f"column {header[naming]!r} names topics: {omit}"
         raise FormatError(table.path, message, 1)
     is_number = plain_value(header[naming]) is not None
     if not (kind or is_blank(header[naming]) or (runs_in_rows and not is_number)):
         raise FormatError(
             table.path,
             f"the first heading, {header[0]!r}, does not say what the rows are: name it 'topic', "
-            "or 'run' where each row is a run (or give runs_in_rows=); if it is a run itself, put "
-            "a column of topics before it",
+            f"or 'run' where each row is a run (or give {arg('runs_in_rows=')}); if it is a run "
+            "itself, put a column of topics before it",
             1,
         )
     twins = [k for k, own in enumerate(kinds) if k > naming and own == kind == "topics"]

@@ -2,26 +2,24 @@
 
 trec_eval -q prints measure, topic and value, and names its run in a line `runid`; ir_measures
 --by_query prints topic, measure and value, and so does NTCIREVAL, with an equals sign behind the
-measure. Lines of the topic `all` hold summaries, which are left out. JSON comes from pytrec_eval,
-ir_measures, Elasticsearch's _rank_eval, and from logs of evaluations of language models, where a
-sample is a topic (lm-eval-harness, Inspect).
+measure. Lines of the topic `all` hold summaries, which are left out. JSON comes from pytrec_eval
+and Elasticsearch's _rank_eval.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from steadyrank.data.read.columns import check_name
 from steadyrank.data.read.csv_files import is_missing, number
-from steadyrank.data.read.json_files import as_text, describe, json_rows, key_lines, value_of
+from steadyrank.data.read.json_files import as_text, describe, key_lines, value_of
 from steadyrank.data.read.limits import BOM
-from steadyrank.data.read.sources import base_name, data_lines, head_of
+from steadyrank.data.read.sources import base_name, data_lines
 from steadyrank.data.scores import CellError, Scores, plain_value, scores_from_cells
 from steadyrank.data.table_rules import tell
 from steadyrank.errors import FormatError
@@ -50,13 +48,7 @@ _MEASURE_NAME = re.compile(
 _NTCIR_NAMES = {"Q-measure": "Q", "P-plus": "Pplus", "Hit": "Success"}
 """What NTCIREVAL calls the measures that have another name here."""
 
-_GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
-"""Inspect's verdicts: correct, partial, incorrect, no answer; the values are Inspect's own."""
-
-_SAMPLES = re.compile(r"samples_(.+?)(?:_\d{4}-\d\d-\d\dT[\d.:-]+)?\.\w+")
-"""The name of a file of lm-eval-harness, which holds the task."""
-
-_LOG = re.compile(rb'\s*\{\s*"(?:metric_score|version|status)"\s*:')
+_LOG = re.compile(rb'\s*\{\s*"metric_score"\s*:')
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,35 +60,22 @@ class Cell:
     topic: str
     value: float
     line: int | None
-    facets: Mapping[str, str] = field(default_factory=dict)
-    """Of data.facets: which answer it is, who judged it."""
 
 
-def scores_of_cells(
-    path: Path, cells: Sequence[Cell], *, run: str, tool: str, task: str = ""
-) -> Scores:
-    """The cube of the cells; those that name no run belong to `run`.
-
-    The items of several tasks may have the same numbers: a `task` is part of their names.
-    """
+def scores_of_cells(path: Path, cells: Sequence[Cell], *, run: str, tool: str) -> Scores:
+    """The cube of the cells; those that name no run belong to `run`."""
     if not cells:
         raise FormatError(path, "empty: no scores of single topics")
-    there = dict.fromkeys(name for cell in cells for name in cell.facets)
-    lacking = [cell.line for cell in cells if "judge" not in cell.facets]
-    if lacking and "judge" in there:
-        raise FormatError(path, "expected the name of a judge, as other lines have it", lacking[0])
     try:
-        scores = scores_from_cells(
+        return scores_from_cells(
             [cell.measure for cell in cells],
             [cell.run or run for cell in cells],
-            [f"{task}/{cell.topic}" if task else cell.topic for cell in cells],
+            [cell.topic for cell in cells],
             [cell.value for cell in cells],
-            facets={name: [cell.facets.get(name, "") for cell in cells] for name in there},
             meta={"source": str(path), "tool": tool},
         )
     except CellError as error:
-        raise FormatError(path, str(error), cells[error.row].line) from None
-    return scores.with_topic_info(task=[task] * len(scores.topics)) if task else scores
+        raise FormatError(path, error.args[0], cells[error.row].line) from None
 
 
 def cell_value(
@@ -201,7 +180,7 @@ def _lines(stream: BinaryIO) -> Iterator[tuple[int, list[str]]]:
 
 
 def is_log(head: bytes) -> bool:
-    """Whether a file begins as _rank_eval's answers and Inspect's logs do, be it on one line."""
+    """Whether a file begins as _rank_eval's answers do, be it on one line."""
     return _LOG.match(head) is not None
 
 
@@ -212,16 +191,12 @@ def read_json_scores(path: Path, stream: BinaryIO, measure: str | None) -> Score
     if not isinstance(value, dict):
         expected = "one JSON object, {topic: {measure: value}}"
         raise FormatError(path, f"expected {expected}, got {describe(value)}", 1)
-    task: Any = ""
     if isinstance(value.get("details"), dict) and "metric_score" in value:
         cells, tool = _rank_eval(path, value["details"], measure), "_rank_eval"
         _tell_of_failures(path, value["details"], value.get("failures"))
-    elif isinstance(value.get("eval"), dict) and "version" in value:
-        cells, tool, task = _inspect(path, value), "Inspect", value["eval"].get("task")
     else:
         cells, tool = _nested(path, as_text(content), value), "pytrec_eval"
-    task = task if isinstance(task, str) else ""
-    return scores_of_cells(path, list(cells), run=base_name(path), tool=tool, task=task)
+    return scores_of_cells(path, list(cells), run=base_name(path), tool=tool)
 
 
 def _nested(path: Path, text: str, value: dict[str, Any]) -> Iterator[Cell]:
@@ -285,97 +260,3 @@ def _tell_of_failures(path: Path, details: dict[str, Any], failures: Any) -> Non
         there = counted(len(details.keys() | failures.keys()), "request")
         first = next(iter(failures))
         tell(path, f"{len(failures)} of {there} failed (first {first!r}): send them again")
-
-
-def _inspect(path: Path, log: dict[str, Any]) -> Iterator[Cell]:
-    """A topic per sample, a measure per scorer; epochs of a sample are answers."""
-    samples = log.get("samples")
-    if not isinstance(samples, list) or not samples:
-        raise FormatError(
-            path, "a log without samples: log the samples, or give the log that holds them"
-        )
-    model = log["eval"].get("model")
-    cells: list[Cell] = []
-    run = model if isinstance(model, str) else ""
-    failed = 0
-    for place, sample in enumerate(samples, start=1):
-        where = f" in sample {place}"
-        if not isinstance(sample, dict) or "id" not in sample:
-            raise FormatError(path, f"expected an object with an id{where}, got {describe(sample)}")
-        check_name(path, "sample", sample["id"], None)
-        failed += bool(sample.get("error"))
-        scores = None if sample.get("error") else sample.get("scores")
-        for scorer, score in (scores if isinstance(scores, dict) else {}).items():
-            verdict = score.get("value") if isinstance(score, dict) else None
-            for measure, value in _verdicts(scorer, verdict):
-                number = cell_value(path, value, None, where)
-                epoch = {"answer": str(sample.get("epoch", ""))}
-                cells.append(Cell(measure, run, str(sample["id"]), number, None, epoch))
-    if failed:
-        tell(
-            path, f"{failed} of {counted(len(samples), 'sample')} ended in an error: retry the log"
-        )
-    if log.get("status", "success") != "success":
-        ended = f"ended with status {log['status']!r} after {counted(len(samples), 'sample')}"
-        tell(path, f"the evaluation {ended}: retry the log")
-    yield from _answers(cells)
-
-
-def _answers(cells: Sequence[Cell]) -> list[Cell]:
-    """Cells of one measure and topic told apart as answers, in their order; single ones as such."""
-    seen: dict[tuple[str, str, str], list[str]] = {}
-    numbered = []
-    for cell in cells:
-        given = seen.setdefault((cell.measure, cell.run, cell.topic), [])
-        label = cell.facets.get("answer", "")
-        given.append(label if label and label not in given else str(len(given) + 1))
-        numbered.append(replace(cell, facets={"answer": given[-1]}))
-    if all(len(given) == 1 for given in seen.values()):
-        return [replace(cell, facets={}) for cell in cells]
-    return numbered
-
-
-def _verdicts(scorer: str, verdict: Any) -> Iterator[tuple[str, Any]]:
-    """The measures of one scorer: itself, or one per member of what it found."""
-    members = verdict.items() if isinstance(verdict, dict) else [("", verdict)]
-    for name, value in members:
-        measure = f"{scorer}/{name}" if name else scorer
-        yield measure, _GRADES.get(value, value) if isinstance(value, str) else value
-
-
-def holds_samples(stream: BinaryIO) -> bool:
-    """Whether an opened file of JSON lines begins with a sample of lm-eval-harness."""
-    first = head_of(stream).partition(b"\n")[0]
-    return b'"doc_id"' in first and b'"metrics"' in first and b'"measure"' not in first
-
-
-def read_samples(path: Path, stream: BinaryIO) -> Scores:
-    """The scores of an opened file of lm-eval-harness's samples."""
-    cells = [cell for line, row in json_rows(path, stream) for cell in _sample(path, row, line)]
-    # lm-eval-harness says which model it was by the folder alone.
-    named = _SAMPLES.fullmatch(base_name(path))
-    run = path.absolute().parent.name if named else base_name(path)
-    cells = _answers(cells)  # a document that was answered several times has as many lines
-    task = named[1] if named else ""
-    return scores_of_cells(path, cells, run=run, tool="lm-eval-harness", task=task)
-
-
-def _sample(path: Path, row: dict[str, Any], line: int) -> list[Cell]:
-    """The metrics of one of lm-eval-harness's samples, those of a filter under its name."""
-    if "doc_id" not in row:
-        raise FormatError(path, f"expected a column 'doc_id', got {', '.join(row)[:200]}", line)
-    check_name(path, "sample", row["doc_id"], line)
-    named = row.get("metrics")
-    metrics = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
-    filtered = row.get("filter", "none")
-    suffix = "" if filtered in ("none", None) else f",{filtered}"
-    numbers = [(name, row.get(name)) for name in metrics]
-    cells = [
-        Cell(f"{name}{suffix}", "", str(row["doc_id"]), cell_value(path, value, line), line)
-        for name, value in numbers
-        if isinstance(value, (bool, int, float))
-    ]
-    if not cells:
-        got = json.dumps(named)[:80]
-        raise FormatError(path, f"expected metrics with a number for this sample, got {got}", line)
-    return cells

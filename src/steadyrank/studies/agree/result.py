@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from steadyrank._version import __version__
 from steadyrank.data.scores import mean_of_present
@@ -16,6 +15,7 @@ from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.anova.balanced import Anova
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.student import t_intervals
 from steadyrank.studies.agree.correlations import (
     Coefficient,
     MeasureLikeness,
@@ -24,7 +24,6 @@ from steadyrank.studies.agree.correlations import (
     Strata,
 )
 from steadyrank.studies.agree.within import ComponentAgreement
-from steadyrank.words import counted
 
 COEFFICIENTS: Mapping[str, str] = {"tau": "Kendall's tau", "tau_ap": "AP correlation tau_AP"}
 
@@ -234,13 +233,6 @@ class AgreeResult(Framed):
         """Those of `cells`."""
         return self.cells()
 
-    def __repr__(self) -> str:
-        return (
-            f"<AgreeResult: {self.coefficient} of {counted(len(self.pairs), 'pair')} of measures "
-            f"at {len(self.topic_sizes)} topic and {len(self.system_sizes)} system sizes, "
-            f"{self.n_samples} samples; mean {mean_of_present(self.samples.ravel()):.3f}>"
-        )
-
 
 def _first_and_last(sizes: tuple[int, ...]) -> str:
     shown = [*sizes[:2], "…", sizes[-1]] if len(sizes) > 4 else sizes
@@ -254,5 +246,4 @@ def _intervals(samples: np.ndarray, confidence: float) -> np.ndarray:
     square = np.nansum((samples - mean[..., None]) ** 2, axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         error = np.sqrt(square / (n - 1) / n)
-        half = special.stdtrit(n - 1.0, 0.5 + 0.5 * confidence) * error
-    return np.stack([mean - half, mean + half], axis=-1)
+        return t_intervals(mean, error, n - 1.0, confidence)

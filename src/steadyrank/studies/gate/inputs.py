@@ -22,7 +22,7 @@ from steadyrank.data.read.score_files import holds_scores, read_scores
 from steadyrank.data.read.sources import PathLike, base_name, find_files
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores, join_scores, mean_of_present
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, arg
 from steadyrank.measures.evaluate import Missing, evaluate, with_missing
 from steadyrank.measures.names import parse_measures
 from steadyrank.measures.scoring import find_judged_documents
@@ -245,7 +245,7 @@ def _only_measure(given: Sequence[_Side]) -> str:
         return DEFAULT if DEFAULT in common else common[0]
     what = f"both hold {counted(len(common), 'measure')}" if common else "they share no measure"
     names = some(common or [*known[0], *known[-1]], 4)
-    raise InputError(f"{what} ({names}): name those that must pass with measures=")
+    raise InputError(f"{what} ({names}): name those that must pass with {arg('measures=')}")
 
 
 def _evaluated(
@@ -350,7 +350,7 @@ def _check_complete(baseline: Scores, candidate: Scores) -> None:
             topic = baseline.topics[int(np.argmax(topics))]
             raise InputError(
                 f"the {role} lacks scores on {counted(int(topics.sum()), 'topic')} ({topic!r}): "
-                'complete it, or choose missing="zero" or missing="skip"'
+                f"complete it, or choose {arg('missing', 'zero')} or {arg('missing', 'skip')}"
             )
 
 
