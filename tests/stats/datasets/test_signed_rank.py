@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from golden_cases import golden_case
+from plain_tables import refused
 
-from steadyrank import InputError
 from steadyrank.stats.datasets.random_effects import bayesian_signed_rank
 
 INPUTS, EXPECTED, TOLERANCE = golden_case("bayesian_signed_rank")
@@ -39,5 +39,4 @@ def test_no_difference_is_equivalent_and_without_a_rope_even():
 
 
 def test_a_negative_rope_is_refused():
-    with pytest.raises(InputError, match="rope"):
-        bayesian_signed_rank(np.ones(3), rope=-0.1)
+    refused("rope", bayesian_signed_rank, np.ones(3), rope=-0.1)
