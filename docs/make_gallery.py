@@ -22,7 +22,6 @@ PICTURES = Path("images") / "gallery"
 DATA = """\
 import numpy as np
 import steadyrank as sr
-from steadyrank.studies.stability.study import StabilityTable
 
 track = sr.simulated_track(n_teams=5, runs_per_team=2, n_topics=24, depth=80, pool_depth=40)
 scores = sr.evaluate(track.runs, track.qrels, ["AP", "nDCG@10", "P@10", "RR"], no_relevant="skip")
@@ -106,7 +105,6 @@ RESULTS = {
     "planned": "sr.plan(few, minimum_difference=0.1, systems=10)",
     "judged": 'sr.judges(wide.runs, people, {"model": model}, kin="^team1-", n_samples=1000)',
     "stable": 'sr.stability(scores, measure="AP")',
-    "stable_early": 'sr.stability(scores, measure="P@10")',
     "graded": "sr.stability(sr.simulated_facets(n_answers=3, rng=2))",
 }
 """What is drawn more than once, in the order in which it is made."""
@@ -136,31 +134,11 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "overlap widely, which says nothing yet about their difference.",
         "sr.plot(scores)",
     ),
-    ("Scores", "heatmap"): Entry(
-        "Which topics are hard, and for whom?",
-        "One row per run and one column per topic, best and easiest first: bright columns are"
-        " topics on which all runs do well, a bright cell in a dark column is a topic that "
-        "one run solves.",
-        'sr.plot(scores, kind="heatmap")',
-    ),
     ("CompareResult", "intervals"): Entry(
         "By how much does the best run lead, and how surely?",
         "Each line is the interval of a run's difference to the best run; orange ones exclude"
         " 0, simultaneously for all pairs.",
         "sr.plot(compared)",
-    ),
-    ("CompareResult", "differences"): Entry(
-        "From which difference on is one significant?",
-        "Each mark is a pair of runs: larger differences have smaller p-values, and right of "
-        "the dotted line a difference is detected with power 0.8.",
-        'sr.plot(compared, kind="differences")',
-    ),
-    ("CompareResult", "asl"): Entry(
-        "How many pairs differ significantly, at which level?",
-        "p-values from the largest down: where a curve falls below the dotted line, the "
-        "remaining pairs differ significantly, fewer of them after correction.",
-        'sr.plot(compared, kind="asl")',
-        "the curves of Sakai, SIGIR 2006, and Figure 10 of Jayasinghe et al., for pairs of runs",
     ),
     ("CompareResult", "ranks"): Entry(
         "Where would each run stand with other topics?",
@@ -314,11 +292,6 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "which lie close together within bars that are wide.",
         "sr.plot(holed)",
     ),
-    ("HolesResult", "decided"): Entry(
-        "Which pairs does no judgment turn?",
-        "Coloured cells are pairs whose order no judgment can change; grey ones are undecided.",
-        'sr.plot(holed, kind="decided")',
-    ),
     ("PoolsResult", "variance"): Entry(
         "How many teams does a pilot need?",
         "One panel per measure; vertical lines are the range of the trials, so a pilot of few"
@@ -331,30 +304,6 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "Three lines per run: people alone, the judge corrected by people, and the judge "
         "alone, whose ranks are only right if it judges as people do.",
         "sr.plot(judged)",
-    ),
-    ("JudgesResult", "means"): Entry(
-        "Does the judge rank runs as people do?",
-        "Runs on the solid line have the same mean by both; runs above the dashed line are "
-        "those that the judge favours over the others.",
-        'sr.plot(judged, kind="means")',
-    ),
-    ("JudgesResult", "confusion"): Entry(
-        "Which grades does the judge give?",
-        "The diagonal holds documents with the same grade by both; above it the judge is more"
-        " generous than people.",
-        'sr.plot(judged, kind="confusion")',
-    ),
-    ("JudgesResult", "bias"): Entry(
-        "Whom does the judge favour?",
-        "Runs whose whole interval lies right of the dashed mean are favoured by the judge; those "
-        "of its kin are orange.",
-        'sr.plot(judged, kind="bias")',
-    ),
-    ("JudgesResult", "topics"): Entry(
-        "How many topics does the judge save people?",
-        "Where the orange curve lies below the blue one, the judge narrows intervals; they "
-        "meet where people have judged as many topics as the judge.",
-        'sr.plot(judged, kind="topics")',
     ),
     ("DatasetsResult", "ranks"): Entry(
         "Which ranks may each run have on other datasets?",
@@ -369,19 +318,6 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "next dataset's difference is expected.",
         'sr.plot(boards, kind="forest")',
         "the forest plot of meta-analyses",
-    ),
-    ("DatasetsResult", "critical_difference"): Entry(
-        "What do average ranks say?",
-        "Runs whose lines do not overlap that of the best differ by more than the critical "
-        "difference; right of the dashed line they are worse.",
-        'sr.plot(boards, kind="critical_difference")',
-        "the critical-difference diagram of Demšar, JMLR 2006, one row per run",
-    ),
-    ("DatasetsResult", "influence"): Entry(
-        "Which datasets carry the ranking?",
-        "A dataset without which the ranking changes lies further left, and one without which "
-        "another run leads has another colour; here no single dataset matters.",
-        'sr.plot(boards, kind="influence")',
     ),
     ("GateResult", "gate"): Entry(
         "May this change ship?",
@@ -412,12 +348,6 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "The dot is this collection; where the curve crosses a dashed level, so many topics "
         "would be stable enough, and the band says how sure that is.",
         "sr.plot(stable)",
-        GENERALIZABILITY,
-    ),
-    ("StabilityTable", "coefficients"): Entry(
-        "By which measure is the collection most stable?",
-        "One row of panels per measure: the measure whose curves rise faster takes fewer topics.",
-        "sr.plot(StabilityTable(results=(stable, stable_early)))",
         GENERALIZABILITY,
     ),
 }

@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
+from steadyrank.present.pair_panel import PairPanel
+from steadyrank.studies.compare.findings import first
 from steadyrank.studies.compare.leaderboard import PART as LEADERBOARD
 from steadyrank.studies.compare.leaderboard import measures
-from steadyrank.studies.compare.view import first
 from steadyrank.studies.instances.view import VIEW as INSTANCES
 from steadyrank.studies.material import Material, Settings
 from steadyrank.studies.part import Findings
-from steadyrank.studies.simulate.result import documents_share
 from steadyrank.studies.simulate.view import PART as SIMULATE
-from steadyrank.studies.two_runs import TwoRuns
 from steadyrank.words import chance, counted, roughly, some
 
 
@@ -81,8 +80,8 @@ def simulated(share, measure="AP"):
 
 
 def panel_of(scores):
-    return TwoRuns(
-        order=list(scores.runs),
+    return PairPanel(
+        names=scores.runs,
         measure="AP",
         topics=scores.topics,
         scores=scores.values[0],
@@ -104,17 +103,14 @@ def test_chances_say_of_what_they_are():
         SIMULATE.of_two(panel, simulated(0.97, measure), findings_of(scores))
         (row,) = panel.rows
         assert row.about == f"In other documents (by {measure})"
-        assert panel.panel().text(row.template, 0, 1) == (
+        assert panel.text(row.template, 0, 1) == (
             "A is above B with probability 97% in a second document collection"
         )
 
 
 def test_a_chance_in_other_documents_has_a_direction():
-    result = simulated(0.75)
-    assert documents_share(result, "A", "B") == 0.75
-    assert documents_share(result, "B", "A") == 0.25
-    assert documents_share(result, "A", "C") is None
-    assert documents_share(simulated(np.nan), "A", "B") is None
+    np.testing.assert_array_equal(simulated(0.75).above[[0, 1], [1, 0]], [0.75, 0.25])
+    assert np.isnan(simulated(np.nan).above[0, 1])
 
 
 def row_of(topics, a, b):

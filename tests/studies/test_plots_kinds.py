@@ -12,7 +12,6 @@ import pytest
 from scipy import stats
 
 import steadyrank as sr
-from steadyrank.present.plot_style import COLOURS
 from steadyrank.present.svg import svg_text
 from steadyrank.stats.run_means import adjusted_means, expected_means
 from steadyrank.studies.registry import all_plots
@@ -92,28 +91,6 @@ def test_missing_scores_are_left_out_of_means_and_blank_in_the_heat_map(known):
     np.testing.assert_allclose(bar[:, 0], moved + mean - left.mean())
     assert ax.get_xlabel().startswith("least-squares mean AP")
     assert names(ax)[-1] == scores.runs[4]
-    figure = sr.plot(scores, kind="heatmap")
-    shown = figure.axes[0].collections[0].get_array()
-    assert shown.mask.sum() == 1 + len(scores.topics)
-    text = svg_text(figure)
-    assert text.count("<title>") == shown.size - shown.mask.sum()
-    assert "nan" not in text
-
-
-def test_the_heat_map_has_good_runs_on_top_and_easy_topics_left(known):
-    scores = known["scores"]
-    figure = sr.plot(scores, kind="heatmap", measure="nDCG@10")
-    ax, bar = figure.axes
-    cells = np.asarray(ax.collections[0].get_array())
-    matrix = scores.matrix("nDCG@10")
-    assert names(ax)[0] == scores.runs[int(matrix.mean(axis=1).argmax())]
-    assert names(ax, "x")[0] == scores.topics[int(matrix.mean(axis=0).argmax())]
-    runs = [scores.runs.index(name) for name in names(ax)]
-    topics = [scores.topics.index(name) for name in names(ax, "x")]
-    np.testing.assert_array_equal(cells, matrix[np.ix_(runs, topics)])
-    assert ax.get_ylim() == (len(runs) - 0.5, -0.5)
-    assert bar.get_ylabel() == "nDCG@10"
-    assert ax.get_xlabel() == "topics, highest mean first"
 
 
 # compare
@@ -155,34 +132,6 @@ def test_intervals_keep_to_the_baseline(known):
     with pytest.raises(sr.UnknownNameError, match="did you mean 'team1-s1'"):
         sr.plot(known["compared"], run="team1-s11")
     assert len(only(sr.plot(result, kind="ranks")).get_yticks()) == len(result.runs)
-
-
-def test_differences_stand_against_their_p(known):
-    result = known["compared"]
-    ax = only(sr.plot(result, kind="differences"))
-    drawn = np.concatenate([np.column_stack(line.get_data()) for line in ax.lines[:2]])
-    order = np.argsort(result.significant, kind="stable")
-    np.testing.assert_array_equal(drawn[:, 0], np.abs(result.difference[order]))
-    np.testing.assert_array_equal(drawn[:, 1], result.pvalue_adjusted[order])
-    assert ax.get_xlabel() == "difference of mean AP"
-    assert ax.get_ylabel() == "p (t test, max-t)"
-    assert words(ax)[1] == f"significant: {result.significant.sum()}"
-
-
-def test_achieved_levels_fall_and_corrected_ones_lie_above(known):
-    result = known["compared"]
-    ax = only(sr.plot(result, kind="asl"))
-    plain, adjusted = ax.lines[:2]
-    assert plain.get_xdata().tolist() == list(range(1, len(result.pairs) + 1))
-    np.testing.assert_array_equal(plain.get_ydata(), np.sort(result.pvalue)[::-1])
-    np.testing.assert_array_equal(adjusted.get_ydata(), np.sort(result.pvalue_adjusted)[::-1])
-    assert ax.get_ylabel() == "achieved significance level (p)"
-    assert words(ax) == ["AP, t test", "corrected (maxt)", "alpha 0.05"]
-    other = sr.compare(known["scores"], measure="RR", correction="none")
-    both = only(sr.plot([result, other], kind="asl"))
-    solid = [line for line in both.lines if line.get_linestyle() == "-"]
-    assert [line.get_color() for line in solid] == list(COLOURS[:2])
-    assert solid[1].get_label() == "RR, t test"
 
 
 def test_ranks_carry_letters(known):

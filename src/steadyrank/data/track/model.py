@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from steadyrank.compute.random import Rng, seed_from
-from steadyrank.errors import InputError, check_count
+from steadyrank.errors import InputError, arg, bad_value, check_count
 from steadyrank.notebook import Exhibit, shown_by
 
 if TYPE_CHECKING:
@@ -95,11 +95,11 @@ class TrackModel:
                 value = getattr(self, name)
                 is_number = isinstance(value, (int, float, np.number)) and math.isfinite(value)
                 if not is_number or not low <= value <= high:
-                    raise InputError(f"{name} must be a {kind}, got {value!r}")
+                    raise bad_value(name, f"be a {kind}", value)
         if self.system_noise < 0:
             raise InputError(
-                "common_noise, team_noise and instance_noise add up to "
-                f"{1 - self.system_noise:.6g}: they are shares of one variance, at most 1"
+                f"{arg('common_noise')}, {arg('team_noise')} and {arg('instance_noise')} add up "
+                f"to {1 - self.system_noise:.6g}: they are shares of one variance, at most 1"
             )
 
     @property
@@ -140,9 +140,10 @@ class TrackDesign:
             if own > most:
                 raise InputError(f"{small} must be at most {large}, {most}, got {own}")
         if not _FEWEST_CANDIDATES <= self.n_candidates <= COLLECTION_SIZE:
-            raise InputError(
-                f"n_candidates must lie between {_FEWEST_CANDIDATES} and {COLLECTION_SIZE}, "
-                f"got {self.n_candidates}"
+            raise bad_value(
+                "n_candidates",
+                f"lie between {_FEWEST_CANDIDATES} and {COLLECTION_SIZE}",
+                self.n_candidates,
             )
 
     @property
@@ -382,7 +383,7 @@ def true_means(truth: TrackTruth, *, n_topics: int = 2000, rng: Rng = 0) -> True
 def track_stream(seed: int) -> np.random.Generator:
     """The generator of a seed; numpy's own takes none below 0."""
     if seed < 0:
-        raise InputError(f"rng must be a seed of at least 0 for a simulated track, got {seed}")
+        raise bad_value("rng", "be a seed of at least 0 for a simulated track", seed)
     return np.random.default_rng(seed)
 
 

@@ -35,7 +35,7 @@ from steadyrank.data.track.model import (
     track_stream,
 )
 from steadyrank.data.write.files import write_qrels, write_track
-from steadyrank.errors import InputError
+from steadyrank.errors import bad_value
 
 _DIGITS = len(str(COLLECTION_SIZE - 1))
 _FIRST_TOPIC = 301
@@ -167,7 +167,7 @@ def simulated_track(
     )
     population = TrackModel() if model is None else model
     if not isinstance(population, TrackModel):
-        raise InputError(f"model must be a TrackModel, got {model!r}")
+        raise bad_value("model", "be a TrackModel", model)
     if design.n_instances == 1:
         population = population.deterministic()
     return _draw_track(population, design, seed)

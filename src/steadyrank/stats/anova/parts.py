@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, arg
 
 Axes = frozenset[int]
 """A term of the model: the axes of its factors."""
@@ -74,7 +74,7 @@ def _check_balance(levels: Mapping[str, tuple[str, ...]], counts: Counter[Any]) 
         f"unbalanced: {short} of {n_cells} combinations of {', '.join(levels)} occur less often "
         f"than others (first: {named}, {counts[odd]} instead of {most}); {DEPENDS}: omit levels "
         "until every combination occurs equally often, or use type III sums of squares, which do "
-        'not (unbalanced="type3")'
+        f"not ({arg('unbalanced', 'type3')})"
     )
 
 

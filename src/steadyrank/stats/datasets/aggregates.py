@@ -19,7 +19,7 @@ import numpy as np
 import scipy
 from scipy import special
 
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, arg
 from steadyrank.stats.inputs import check_open_unit, complete_topics
 from steadyrank.stats.pairs.topic_design import TopicDesign, Units, cluster_sums, units_in_strata
 from steadyrank.stats.run_means import SAME_MEAN, average_ranks, ranks_of
@@ -75,7 +75,8 @@ def type_weights(types: Sequence[str], n_datasets: int) -> np.ndarray:
     """
     if len(types) != n_datasets:
         raise InputError(
-            "a mean of types requires the type of every dataset: add a column type, or give types="
+            "a mean of types requires the type of every dataset: add a column type, or give "
+            f"{arg('types=')}"
         )
     _, code, size = np.unique(list(types), return_inverse=True, return_counts=True)
     return np.asarray(1.0 / (len(size) * size[code]))

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from steadyrank.errors import InputError, check_number
+from steadyrank.errors import InputError, bad_value, check_number
 from steadyrank.stats.facets.components import GradedComponents, Sizes
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.sizes import whole_size
@@ -97,7 +97,7 @@ def allocation(
     """
     own, known = g.sizes, None if costs is None else _checked_costs(costs)
     if target is not None and not check_number("target", target) > 0.0:
-        raise InputError(f"target must be a standard error above 0, got {target!r}")
+        raise bad_value("target", "be a standard error above 0", target)
     # Of other numbers of answers and judges only data with several of them say something.
     judges = range(1, MOST_JUDGES + 1) if "system:judge" in g.variance else ()
     answers = range(1, MOST_ANSWERS + 1) if own.answers > 1 else ()

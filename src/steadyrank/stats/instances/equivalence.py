@@ -13,7 +13,7 @@ from typing import Literal
 
 from scipy import special
 
-from steadyrank.errors import InputError, check_number
+from steadyrank.errors import bad_value, check_number
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.student import t_intervals
 
@@ -76,16 +76,14 @@ def equivalence_test(
 def check_delta(delta: float) -> float:
     """A margin: a finite number above 0."""
     if not 0.0 < check_number("delta", delta) < math.inf:
-        raise InputError(
-            f"delta must be above 0, got {delta}: it is the smallest difference that matters"
-        )
+        raise bad_value("delta", "be above 0", delta, "it is the smallest difference that matters")
     return float(delta)
 
 
 def check_alpha(alpha: float) -> float:
     """The level of a one-sided test: below .5, so that there is a 1 - 2 alpha interval."""
     if not 0.0 < check_number("alpha", alpha) < 0.5:
-        raise InputError(f"alpha must lie strictly between 0 and 0.5, got {alpha}")
+        raise bad_value("alpha", "lie strictly between 0 and 0.5", alpha)
     return float(alpha)
 
 

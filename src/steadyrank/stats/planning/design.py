@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, arg, bad_value
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.pairs.corrected_t import adverse, corrected_reach
 from steadyrank.stats.planning.sizes import fewest, whole_size
@@ -411,8 +411,8 @@ def nagata_noncentrality(systems: int, *, alpha: float = 0.05, beta: float = 0.2
             return c0 + c1 * math.sqrt(systems - 1)
     pairs = ", ".join(f"{a:g}/{b:g}" for a, b in NAGATA)
     raise InputError(
-        f"nagata has no published coefficients for alpha {alpha:g} and beta {beta:g} "
-        f'(only for {pairs}): use formula="exact", which holds for any'
+        f"nagata has no published coefficients for alpha {alpha:g} and beta {beta:g} (only for "
+        f"{pairs}): use {arg('formula', 'exact')}, which holds for any"
     )
 
 
@@ -518,9 +518,9 @@ def check_rates(alpha: float, beta: float) -> None:
     check_open_unit("alpha", alpha)
     check_open_unit("beta", beta)
     if beta < SMALLEST_BETA:
-        raise InputError(f"beta must be at least {SMALLEST_BETA}, got {beta!r}")
+        raise bad_value("beta", f"be at least {SMALLEST_BETA}", beta)
     if 1.0 - beta <= alpha:
         raise InputError(
-            f"beta {beta:g} means a power of {1.0 - beta:g}, no more than alpha {alpha:g}: "
-            "give a smaller beta, such as 0.2"
+            f"{arg('beta')} {beta:g} means a power of {1.0 - beta:g}, no more "
+            f"than alpha {alpha:g}: give a smaller beta, such as 0.2"
         )

@@ -16,6 +16,7 @@ import numpy as np
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError
 from steadyrank.present.json import picked
+from steadyrank.present.pair_panel import PairPanel
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
 from steadyrank.stats.instances.systems import systems_of
 from steadyrank.stats.mixed.two_way import FEW_INSTANCES
@@ -25,7 +26,6 @@ from steadyrank.studies.instances.result import InstancesResult, InstancesTable
 from steadyrank.studies.instances.study import instances
 from steadyrank.studies.material import Material, named_systems
 from steadyrank.studies.part import Findings, Front, Job, Samples, part_of
-from steadyrank.studies.two_runs import TwoRuns
 from steadyrank.words import (
     MISSING,
     counted,
@@ -393,10 +393,6 @@ def _caption(subject: Subject) -> str:
     return f"{measures}{results[0].caption().removeprefix(results[0].measure)}"
 
 
-def _exact_rows(subject: Subject) -> list[dict[str, Any]]:
-    return [row for result in _each(subject) for row in result.rows()]
-
-
 def _pair_rows(subject: Subject, rows: Any) -> list[dict[str, Any]]:
     shown = []
     for one in _comparisons(subject):
@@ -485,7 +481,7 @@ COMPONENTS = TableSpec(
 )
 PAIRS = TableSpec(
     id="instance-pairs",
-    rows=_exact_rows,
+    rows=lambda subject: [row for result in _each(subject) for row in result.rows()],
     shown=_pair_rows,
     when=lambda subject: not _is_pair(subject),
     columns=_pair_columns,
@@ -586,20 +582,9 @@ def compared_systems(scores: Scores) -> list[str]:
 
 def _run(job: Job) -> InstancesTable:
     material, settings = job.material, job.material.settings
-    systems = compared_systems(material.scores)
-    of_run = [
-        system or run
-        for run, system in zip(
-            material.scores.runs, material.scores.run_info["system"], strict=True
-        )
-    ]
-    runs = [
-        run
-        for name in systems
-        for run, own in zip(material.scores.runs, of_run, strict=True)
-        if own == name
-    ]
-    scores = material.scores.select(runs=runs)
+    groups = systems_of(material.scores)
+    places = [place for name in compared_systems(material.scores) for place in groups[name]]
+    scores = material.scores.select(runs=[material.scores.runs[place] for place in places])
     result = instances(
         scores,
         measure=material.measure,
@@ -659,7 +644,7 @@ def _contradicted(a: np.ndarray, b: np.ndarray) -> float:
     return float(0.5 - 0.5 * again / n)
 
 
-def _of_two(panel: TwoRuns, result: InstancesTable, findings: Findings) -> None:
+def _of_two(panel: PairPanel, result: InstancesTable, findings: Findings) -> None:
     """What is known of the systems that the two are instances of."""
     scores = findings.material.scores
     system = dict(zip(scores.runs, scores.run_info.get("system", scores.runs), strict=True))
@@ -674,7 +659,7 @@ def _of_two(panel: TwoRuns, result: InstancesTable, findings: Findings) -> None:
             "both are instances of one system"
             if system[a] == system[b] != ""
             else words.get(frozenset((system[a], system[b])), MISSING)
-            for a, b in panel.names
+            for a, b in panel.pairs
         ],
     )
 

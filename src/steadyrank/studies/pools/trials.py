@@ -27,7 +27,7 @@ from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.runs import ReadingOptions, header_of, read_runs
 from steadyrank.data.run import Run
 from steadyrank.data.scores import mean_of_present
-from steadyrank.errors import InputError, check_choice, check_count, warn
+from steadyrank.errors import InputError, arg, check_choice, check_count, warn
 from steadyrank.measures.evaluate import Missing, NoRelevant, report_missing, report_unknown
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scoring import Recipe, find_judged_documents, prepare, score_recipe
@@ -39,8 +39,9 @@ from steadyrank.stats.planning.variance import pooled_variance
 from steadyrank.words import counted
 
 NO_TEAMS = (
-    "no run has a team: give run information with the columns run and team (run_info=), or "
-    "a regular expression whose first group is the team in a run's name (team_from=)"
+    "no run has a team: give run information with the columns run and team "
+    f"({arg('run_info=')}), or a regular expression whose first group is the team in a run's name "
+    f"({arg('team_from=')})"
 )
 
 
@@ -91,10 +92,6 @@ class Pool:
     def orphans(self) -> np.ndarray:
         """[judgment]: whether nobody contributed it."""
         return np.asarray(~self.contributors.any(axis=0))
-
-    def runs_without(self, left_out: Sequence[int]) -> np.ndarray:
-        """Places of the runs whose teams are not left out."""
-        return np.flatnonzero(~np.isin(self.team_of, np.asarray(left_out, np.int64)))
 
 
 def kept_judgments(pool: Pool, left_out: Sequence[int]) -> np.ndarray:
@@ -256,7 +253,7 @@ def _teams(names: Sequence[str], known: Sequence[str]) -> tuple[tuple[str, ...],
 
 
 def _check(depth: int, missing: str, no_relevant: str) -> None:
-    check_count("pool depth", depth)
+    check_count("pool_depth", depth)
     check_choice("way to treat missing topics", missing, get_args(Missing))
     check_choice(
         "way to treat topics without relevant documents", no_relevant, get_args(NoRelevant)
@@ -389,7 +386,8 @@ def _block(pool: Pool, task: tuple[Sequence[Trial], tuple[int, ...]]) -> np.ndar
 
 def _one_trial(pool: Pool, trial: Trial, sizes: Sequence[int]) -> np.ndarray:
     kept = kept_judgments(pool, trial.left_out)
-    scores = score_runs(pool, kept, pool.runs_without(trial.left_out))
+    runs = np.flatnonzero(~np.isin(pool.team_of, np.array(trial.left_out, np.int64)))
+    scores = score_runs(pool, kept, runs)
     estimates = np.full((4, len(scores), len(sizes)), np.nan)
     for m, matrix in enumerate(scores):
         for s, topics in enumerate(pilot_subsets(matrix, trial.topic_order, sizes)):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from steadyrank._version import __version__
-from steadyrank.errors import InputError
+from steadyrank.errors import bad_value
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.pairs.difference_bins import difference_variances
 from steadyrank.stats.pairs.result import all_pairs
@@ -176,15 +175,6 @@ class SimulateResult(Framed):
             return np.full(len(self.runs), np.nan)
         return np.asarray(self.simulated.std(axis=0, ddof=1))
 
-    def __repr__(self) -> str:
-        tau = self.tau
-        return (
-            f"<SimulateResult: {self.measure} of {len(self.runs)} runs on {len(self.topics)} "
-            f"topics in {self.n_samples:,} simulated collections; tau {tau.mean:.3f} "
-            f"[{tau.interval[0]:.3f}, {tau.interval[1]:.3f}], error rate "
-            f"{self.error_rate.overall:.3f}>"
-        )
-
     @property
     def tau(self) -> CollectionCorrelation:
         """Of the observed ranking with that of a second collection, or of the samples."""
@@ -266,9 +256,7 @@ class SimulateResult(Framed):
     def top_probability(self, k: int) -> np.ndarray:
         """[run]: probability to be among the top k, by `rank_share`."""
         if not 1 <= k <= len(self.runs):
-            raise InputError(
-                f"k must lie between 1 and {len(self.runs)}, the number of runs, got {k}"
-            )
+            raise bad_value("k", f"lie between 1 and {len(self.runs)}, the number of runs", k)
         return np.asarray(self.rank_share[:, :k].sum(axis=1))
 
     def model_name(self, of_width: str = "") -> str:
@@ -330,14 +318,6 @@ def grades_words(result: SimulateResult) -> list[str]:
     if order.is_same_leader:
         return [said]
     return [said, f"{order.binary_leader} is first here, {order.leader} by {order.measure}"]
-
-
-def documents_share(result: SimulateResult, a: str, b: str) -> float | None:
-    """Probability that a is above b in a second collection; None where it is not known."""
-    if a not in result.runs or b not in result.runs:
-        return None
-    share = float(result.above[result.runs.index(a), result.runs.index(b)])
-    return None if math.isnan(share) else share
 
 
 def _leaders(mean: np.ndarray) -> set[int]:

@@ -16,7 +16,7 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.facets import averaged_facets, facets_of
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, measure_of
-from steadyrank.errors import InputError, check_number, warn
+from steadyrank.errors import InputError, arg, bad_value, check_number, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.scored import scores_of
 from steadyrank.notebook import Framed, shown_by
@@ -178,13 +178,6 @@ class StabilityResult(Framed):
         return [{"measure": self.measure, **own.row()} for own in self.coefficients]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StabilityTable:
-    """What `stability` found on several measures, to draw it together."""
-
-    results: tuple[StabilityResult | FacetsResult, ...]
-
-
 def facet_words(k: float, facet: str) -> str:
     """A number of a facet's levels, in words.
 
@@ -314,7 +307,7 @@ def stability(
     chosen = _chosen_facets(scores, facet) if facets is None else tuple(facets)
     if chosen:
         if judges:
-            raise InputError("these scores have judges or answers already: omit judges=")
+            raise InputError(f"these scores have judges or answers already: omit {arg('judges=')}")
         others = {
             f"n_{what}": [_check_size(what, size) for size in given]
             for what, given in (("topics", n_topics), ("answers", n_answers), ("judges", n_judges))
@@ -369,7 +362,7 @@ def _chosen_facets(scores: Scores, facet: str) -> tuple[str, ...]:
 
 def _check_size(what: str, size: Any) -> int:
     if not check_number(what, size) >= 1 or size % 1 != 0:
-        raise InputError(f"{what} must be whole numbers of at least 1, got {size!r}")
+        raise bad_value(what, "be whole numbers of at least 1", size)
     return int(size)
 
 
@@ -388,8 +381,8 @@ def _numbers(g: GStudy, asked: Sequence[int] | None) -> list[Any]:
         return list(dict.fromkeys([g.n_instances, *(INSTANCES if asked is None else asked)]))
     if asked:
         raise InputError(
-            "numbers of instances require systems with several runs each: give run "
-            "information with a column system (run_info=), or system_from="
+            "numbers of instances require systems with several runs each: give run information "
+            f"with a column system ({arg('run_info=')}), or {arg('system_from=')}"
         )
     return [None]
 

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from steadyrank.data.scores import Scores, mean_of_present
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, arg
 from steadyrank.present import plot_style as style
 from steadyrank.present.page import PageFigure
 from steadyrank.present.table import Table
@@ -151,7 +151,7 @@ def _varied(scores: Scores) -> Groups:
         raise InputError(
             "no system has two runs or more, apart from one that is deterministic: this paper is "
             "about systems that answer differently every time; say which runs are instances of "
-            "one system with run_info= or system_from="
+            f"one system with {arg('run_info=')} or {arg('system_from=')}"
         )
     return systems
 
