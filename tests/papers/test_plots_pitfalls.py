@@ -1,4 +1,4 @@
-"""Every pitfall's figure and the plan's curves: drawn, with labelled axes and the data in them."""
+"""Every pitfall's figure: drawn, with labelled axes and the data in them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import steadyrank as sr
 from steadyrank import papers
 from steadyrank.present.plot_style import COLOURS
 from steadyrank.present.svg import svg_text
-from steadyrank.studies.instances import pool_plots
 from steadyrank_lab.papers.jayasinghe2015 import plots
 
 rng = np.random.default_rng(0)
@@ -40,13 +39,13 @@ FIGURES = {
     "shares": lambda: plots.draw_shares(shares()),
     "intervals": lambda: plots.draw_intervals(papers.equivalence_intervals([10, 20, 40])),
     "agreement": lambda: plots.drawn_by(
-        pool_plots.agreement_on, papers.method_pvalues(few_comparisons())
+        plots.agreement_on, papers.method_pvalues(few_comparisons())
     ),
     "descending": lambda: plots.drawn_by(
-        pool_plots.descending_on, papers.method_pvalues(few_comparisons())
+        plots.descending_on, papers.method_pvalues(few_comparisons())
     ),
-    "directions": lambda: plots.drawn_by(pool_plots.contradictions_on, counts(0.1)),
-    "pools": lambda: plots.drawn_by(pool_plots.pools_on, pools(), test="mixed"),
+    "directions": lambda: plots.drawn_by(plots.contradictions_on, counts(0.1)),
+    "pools": lambda: plots.drawn_by(plots.pools_on, pools(), test="mixed"),
 }
 
 
@@ -60,17 +59,17 @@ def test_every_figure_has_labelled_axes(name):
 
 def test_what_is_drawn_is_what_was_found():
     found = papers.method_pvalues(few_comparisons(), n_samples=50)
-    points = plots.drawn_by(pool_plots.agreement_on, found).axes[0].lines[-1]
+    points = plots.drawn_by(plots.agreement_on, found).axes[0].lines[-1]
     np.testing.assert_array_equal(points.get_xdata(), found["mixed_paper"])
     np.testing.assert_array_equal(points.get_ydata(), found["bootstrap"])
     points = (
-        plots.drawn_by(pool_plots.agreement_on, found, first="mixed", second="t_single")
+        plots.drawn_by(plots.agreement_on, found, first="mixed", second="t_single")
         .axes[0]
         .lines[-1]
     )
     np.testing.assert_array_equal(points.get_xdata(), found["mixed"])
     np.testing.assert_array_equal(points.get_ydata(), found["t_single"])
-    curves = plots.drawn_by(pool_plots.descending_on, found).axes[0].lines
+    curves = plots.drawn_by(plots.descending_on, found).axes[0].lines
     for curve, test in zip(curves, found, strict=True):
         assert (np.diff(curve.get_ydata()) <= 0).all()
         np.testing.assert_array_equal(np.sort(curve.get_ydata()), np.sort(found[test]))
@@ -82,7 +81,7 @@ def test_what_is_drawn_is_what_was_found():
 @pytest.mark.parametrize("level", [0.1, 0.05])
 def test_directions_count_instances(level):
     found = counts(level)
-    ax = plots.drawn_by(pool_plots.contradictions_on, found).axes[0]
+    ax = plots.drawn_by(plots.contradictions_on, found).axes[0]
     drawn = {bars.get_label(): [bar.get_width() for bar in bars] for bars in ax.containers}
     better, worse = found["better"].tolist(), (-found["worse"]).tolist()
     assert drawn == {f"better, p < {level:g}": better, f"worse, p < {level:g}": worse}
@@ -101,7 +100,7 @@ def test_shares_are_cells_of_mean_and_spread():
 
 def test_pools_are_boxes_beside_all_instances():
     found = pools()
-    ax = plots.drawn_by(pool_plots.pools_on, found, test="bootstrap").axes[0]
+    ax = plots.drawn_by(plots.pools_on, found, test="bootstrap").axes[0]
     assert [label.get_text() for label in ax.get_xticklabels()] == ["2", "4"]
     medians = [line.get_ydata()[0] for line in ax.lines if line.get_color() == COLOURS[0]]
     assert medians == found.groupby("instances")["bootstrap"].median().tolist()

@@ -13,7 +13,7 @@ import re
 import shlex
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ import click
 from steadyrank.cli.output import tell
 from steadyrank.compute.files import is_special, source_date
 from steadyrank.compute.memory import check_address_space
-from steadyrank.errors import FormatError, InputError, SteadyrankWarning
+from steadyrank.errors import FormatError, InputError, Message, SteadyrankError, SteadyrankWarning
 from steadyrank.guesses import OPTIONS, WITHOUT_OPTION, in_our_words, removed
 
 HelpRecord = tuple[str, str]
@@ -50,7 +50,24 @@ SECTIONS = ("Options", "Output and execution", "Reading")
 
 
 class Command(click.Command):
-    """A command of `steadyrank`."""
+    """A command of `steadyrank`.
+
+    `headings` moves options of a command that has many under headings of its own, which come
+    first: each heading has their Python names between blanks. `examples` end its help.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        headings: Mapping[str, str] | None = None,
+        examples: Sequence[str] = (),
+        **settings: Any,
+    ):
+        super().__init__(*args, **settings)
+        self.headings = {
+            name: title for title, names in (headings or {}).items() for name in names.split()
+        }
+        self.examples = examples
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the options; those of other tools are understood, or answered with ours."""
@@ -90,9 +107,8 @@ class Command(click.Command):
             except click.exceptions.Exit:
                 _tell_notes(ctx)
                 raise
-            except InputError as error:
-                message = in_options(str(error), self)
-                error.args = (of_scores(error, self) or message,)
+            except SteadyrankError as error:
+                error.args = (of_scores(error, self) or in_options(error, self),)
                 raise
 
     def _check_standard_input(self, ctx: click.Context) -> None:
@@ -133,14 +149,27 @@ class Command(click.Command):
             with formatter.section(title):
                 formatter.write_dl(records)
 
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples."""
+        if self.examples:
+            with formatter.section("Examples"):
+                for example in self.examples:
+                    formatter.write(f"{'':{formatter.current_indent}}{example}\n")
+
     def help_sections(self, ctx: click.Context) -> dict[str, list[HelpRecord]]:
         """Options and what they do, by the sections that have any."""
-        sections: dict[str, list[HelpRecord]] = {title: [] for title in SECTIONS}
-        for parameter in self.get_params(ctx):
+        titles = (*self.headings.values(), *SECTIONS)
+        sections: dict[str, list[HelpRecord]] = {title: [] for title in titles}
+        places = [*self.headings]
+        for parameter in sorted(
+            self.get_params(ctx),
+            key=lambda one: places.index(one.name) if one.name in places else len(places),
+        ):
             # Newer versions of Click have records of arguments, too; these stand in the usage.
             record = parameter.get_help_record(ctx)
             if record is not None and isinstance(parameter, click.Option):
-                sections[_section_of(parameter)].append(record)
+                title = self.headings.get(parameter.name or "") or _section_of(parameter)
+                sections[title].append(record)
         return {title: records for title, records in sections.items() if records}
 
 
@@ -232,20 +261,13 @@ def _spelled(parameter: click.Parameter, value: Any) -> list[str]:
     return [option, str(value)]
 
 
-# With a quoted value or none: anything else may be a factor and its level.
-KEYWORD = re.compile(r'\b([a-z]\w*)=("[^"]*"|(?=[\s,;:.)]|$))')
-# Names with an underscore are no English; in paths and quotations they are the user's own.
-PARAMETER = re.compile(r"(?<![\w/.'\"`-])[a-z]+(?:_[a-z]+)+(?![\w/'\"`-]|\.\w)")
-# Other names may be plain words, but not where something must hold of them.
-SUBJECT = re.compile(r"^[a-z]+(?= must\b|: expected\b)")
-
-
-def in_options(message: str, command: click.Command) -> str:
-    """The message with the parameters of a command as its options.
+def in_options(told: Message, command: click.Command) -> str:
+    """The message of an error or a warning with the parameters of a command as its options.
 
     >>> from steadyrank.cli.evaluate import command
-    >>> in_options('name them with name_from="file", or give run_info=', command)
-    'name them with --name-from file, or give --run-info FILE'
+    >>> from steadyrank.errors import arg
+    >>> in_options(InputError(f"use {arg('name_from', 'file')}, or {arg('run_info=')}"), command)
+    'use --name-from file, or --run-info FILE'
     """
     options = {
         parameter.name: parameter
@@ -253,23 +275,21 @@ def in_options(message: str, command: click.Command) -> str:
         if isinstance(parameter, click.Option)
     }
 
-    def keyword(match: re.Match[str]) -> str:
-        option = options.get(match[1])
+    def shown(parameter: str) -> str:
+        name, given, value = parameter.partition("=")
+        option = options.get(name)
         if option is None:
-            return match[0]
-        value = match[2].strip('"') or option.metavar or ""
-        return f"{_flag(option)} {value}".strip()
+            return parameter
+        what = value.strip('"') or option.metavar or ""
+        return f"{_flag(option)} {what}".strip() if given else _flag(option)
 
-    def name(match: re.Match[str]) -> str:
-        return _flag(options[match[0]]) if match[0] in options else match[0]
-
-    return SUBJECT.sub(name, PARAMETER.sub(name, KEYWORD.sub(keyword, message)))
+    return told.shown(shown)
 
 
-def of_scores(error: InputError, command: click.Command) -> str | None:
+def of_scores(error: SteadyrankError, command: click.Command) -> str | None:
     """What to say where a file that was read as a run or as judgments holds scores; else None."""
     scores = [option for option in command.params if "--scores" in option.opts]
-    if not isinstance(error, FormatError) or not scores:
+    if not isinstance(error, FormatError) or error.code != "format" or not scores:
         return None
     from steadyrank.data.read.score_files import read_scores
 
@@ -309,7 +329,8 @@ def told_on_stderr(quiet: bool, command: click.Command) -> Iterator[None]:
     """Warnings as single lines on stderr, in the words of a command, or none at all."""
 
     def show(message: Warning | str, *rest: Any, **more: Any) -> None:
-        tell(f"warning: {in_options(str(message), command)}")
+        said = in_options(message, command) if isinstance(message, Message) else message
+        tell(f"warning: {said}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -345,9 +345,9 @@ def report(
         results=findings.results,
         left_out=findings.why_not,
         n_samples={
-            name: study.n_samples
-            for name, study in planned.studies.items()
-            if study.n_samples and name in findings.results
+            name: number
+            for name, number in planned.n_samples.items()
+            if number and name in findings.results
         },
         seed=seed,
     )
@@ -387,8 +387,8 @@ def _check(settings: Settings, budget: Budget, n_samples: Any) -> float:
     """Refuse at once what a study would refuse after an hour; return the budget in seconds."""
     check_open_unit("alpha", settings.alpha)
     check_delta(settings.delta)
-    check_positive("minimum difference", settings.minimum_difference)
-    check_counts("pool depth", settings.pool_depth, lowest=1)
+    check_positive("minimum_difference", settings.minimum_difference)
+    check_counts("pool_depth", settings.pool_depth, lowest=1)
     check_counts("top", settings.top, lowest=1)
     if n_samples is not None:
         check_counts("n_samples", n_samples, lowest=2)
@@ -452,16 +452,17 @@ def run_studies(
     decided: Decided | None = None
     for study in studies_by_turn():
         name, part = study.name, study.part
-        if not planned.runs(name):
+        if name not in planned.n_samples:
             continue
         machine.progress(name)
-        n_samples = planned.samples(name)
+        n_samples = planned.n_samples[name]
         job = Job(material=material, machine=machine, n_samples=n_samples, decided=decided)
         with kept_warnings() as raised:
             try:
                 result = part.run(job)
             except InputError as error:
-                if part.is_required or _is_of_the_user(error, machine):
+                # A folder or a scheduler that cannot be used stops them all.
+                if part.is_required or error.code == "place":
                     raise
                 reasons[name] = str(error)
                 continue
@@ -471,9 +472,3 @@ def run_studies(
         about, odd = (odd, ()) if part.is_required else ((), odd)
         warned[name] = (*about, *(warning for warning in raised if warning not in known))
     return Findings(material=material, results=results, why_not=reasons, warnings=warned)
-
-
-def _is_of_the_user(error: InputError, machine: Machine) -> bool:
-    """Whether it is about where to work, not about the data."""
-    places = [str(place) for place in (machine.store, machine.scheduler) if place is not None]
-    return any(place in str(error) for place in places)

@@ -22,7 +22,6 @@ from steadyrank.stats.instances.power import Design
 from steadyrank.stats.mixed.fit import fit
 from steadyrank.stats.mixed.model import MixedModel
 from steadyrank.stats.mixed.two_way import two_way_difference
-from steadyrank.studies.instances.pools import method_pvalues
 from steadyrank_lab.papers.data import PaperData
 from steadyrank_lab.papers.jayasinghe2015 import case_study
 from steadyrank_lab.papers.jayasinghe2015.case_study import (
@@ -42,6 +41,7 @@ from steadyrank_lab.papers.jayasinghe2015.pitfalls import (
     single_instance_shares,
 )
 from steadyrank_lab.papers.jayasinghe2015.plots import draw_intervals, draw_shares
+from steadyrank_lab.papers.jayasinghe2015.pools import method_pvalues
 from steadyrank_lab.papers.model import (
     Claim,
     Exhibit,
