@@ -1,16 +1,16 @@
-"""Every pitfall's figure and the plan's curves: drawn, with labelled axes and the data in them."""
+"""Every pitfall's figure: drawn, with labelled axes and the data in them."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-import steadyrank as sr
 from steadyrank import papers
 from steadyrank.present.plot_style import COLOURS
 from steadyrank.present.svg import svg_text
 from steadyrank.studies.instances import pool_plots
-from steadyrank_lab.papers.jayasinghe2015 import plots
+from steadyrank_lab.papers.jayasinghe2015.exhibits import draw_intervals, draw_shares
+from steadyrank_lab.papers.model import blank_figure
 
 rng = np.random.default_rng(0)
 SCORES = rng.normal(0.3, 0.1, (6, 20)) + rng.normal(0, 0.05, (6, 1))
@@ -36,22 +36,23 @@ def pools():
     return papers.pool_pvalues(SCORES, BASELINE, sizes=[2, 4], n_pools=5)
 
 
+def drawn(draw, frame, **options):
+    figure, ax = blank_figure(5.6, 4.0)
+    draw(ax, frame, **options)
+    return figure
+
+
+def methods(**options):
+    return papers.method_pvalues(few_comparisons(), **options)
+
+
 FIGURES = {
-    "shares": lambda: plots.draw_shares(shares()),
-    "intervals": lambda: plots.draw_intervals(papers.equivalence_intervals([10, 20, 40])),
-    "agreement": lambda: plots.drawn_by(
-        pool_plots.agreement_on, papers.method_pvalues(few_comparisons())
-    ),
-    "descending": lambda: plots.drawn_by(
-        pool_plots.descending_on, papers.method_pvalues(few_comparisons())
-    ),
-    "directions": lambda: plots.drawn_by(pool_plots.contradictions_on, counts(0.1)),
-    "pools": lambda: plots.drawn_by(pool_plots.pools_on, pools(), test="mixed"),
-    "plan": lambda: sr.plot(
-        sr.plan(variance={"AP": 0.04, "P@10": 0.06}, minimum_difference=0.1, systems=5).curve(
-            "minimum_difference", [0.05, 0.1, 0.2]
-        )
-    ),
+    "shares": lambda: drawn(draw_shares, shares()),
+    "intervals": lambda: drawn(draw_intervals, papers.equivalence_intervals([10, 20, 40])),
+    "agreement": lambda: drawn(pool_plots.agreement_on, methods()),
+    "descending": lambda: drawn(pool_plots.descending_on, methods()),
+    "directions": lambda: drawn(pool_plots.contradictions_on, counts(0.1)),
+    "pools": lambda: drawn(pool_plots.pools_on, pools(), test="mixed"),
 }
 
 
@@ -64,38 +65,30 @@ def test_every_figure_has_labelled_axes(name):
 
 
 def test_what_is_drawn_is_what_was_found():
-    found = papers.method_pvalues(few_comparisons(), n_samples=50)
-    points = plots.drawn_by(pool_plots.agreement_on, found).axes[0].lines[-1]
-    np.testing.assert_array_equal(points.get_xdata(), found["mixed_paper"])
-    np.testing.assert_array_equal(points.get_ydata(), found["bootstrap"])
-    points = (
-        plots.drawn_by(pool_plots.agreement_on, found, first="mixed", second="t_single")
-        .axes[0]
-        .lines[-1]
-    )
-    np.testing.assert_array_equal(points.get_xdata(), found["mixed"])
-    np.testing.assert_array_equal(points.get_ydata(), found["t_single"])
-    curves = plots.drawn_by(pool_plots.descending_on, found).axes[0].lines
+    found = methods(n_samples=50)
+    for names in ({}, {"first": "mixed", "second": "t_single"}):
+        points = drawn(pool_plots.agreement_on, found, **names).axes[0].lines[-1]
+        first, second = names.values() or ("mixed_paper", "bootstrap")
+        np.testing.assert_array_equal(points.get_xdata(), found[first])
+        np.testing.assert_array_equal(points.get_ydata(), found[second])
+    curves = drawn(pool_plots.descending_on, found).axes[0].lines
     for curve, test in zip(curves, found, strict=True):
         assert (np.diff(curve.get_ydata()) <= 0).all()
         np.testing.assert_array_equal(np.sort(curve.get_ydata()), np.sort(found[test]))
-    curve = sr.plan(variance=0.04, minimum_difference=0.1, systems=5).curve("systems", [2, 5, 10])
-    line = sr.plot(curve).axes[0].lines[0]
-    np.testing.assert_array_equal(line.get_ydata(), curve.topics[0])
 
 
 @pytest.mark.parametrize("level", [0.1, 0.05])
 def test_directions_count_instances(level):
     found = counts(level)
-    ax = plots.drawn_by(pool_plots.contradictions_on, found).axes[0]
-    drawn = {bars.get_label(): [bar.get_width() for bar in bars] for bars in ax.containers}
+    ax = drawn(pool_plots.contradictions_on, found).axes[0]
+    bars_of = {bars.get_label(): [bar.get_width() for bar in bars] for bars in ax.containers}
     better, worse = found["better"].tolist(), (-found["worse"]).tolist()
-    assert drawn == {f"better, p < {level:g}": better, f"worse, p < {level:g}": worse}
+    assert bars_of == {f"better, p < {level:g}": better, f"worse, p < {level:g}": worse}
 
 
 def test_shares_are_cells_of_mean_and_spread():
     found = shares()
-    figure = plots.draw_shares(found.sample(frac=1, random_state=1))
+    figure = drawn(draw_shares, found.sample(frac=1, random_state=1))
     cells = np.asarray(figure.axes[0].collections[0].get_array())
     np.testing.assert_array_equal(cells.ravel(), found["share"])
     row = found.iloc[3]
@@ -106,7 +99,7 @@ def test_shares_are_cells_of_mean_and_spread():
 
 def test_pools_are_boxes_beside_all_instances():
     found = pools()
-    ax = plots.drawn_by(pool_plots.pools_on, found, test="bootstrap").axes[0]
+    ax = drawn(pool_plots.pools_on, found, test="bootstrap").axes[0]
     assert [label.get_text() for label in ax.get_xticklabels()] == ["2", "4"]
     medians = [line.get_ydata()[0] for line in ax.lines if line.get_color() == COLOURS[0]]
     assert medians == found.groupby("instances")["bootstrap"].median().tolist()
