@@ -136,31 +136,11 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "overlap widely, which says nothing yet about their difference.",
         "sr.plot(scores)",
     ),
-    ("Scores", "heatmap"): Entry(
-        "Which topics are hard, and for whom?",
-        "One row per run and one column per topic, best and easiest first: bright columns are"
-        " topics on which all runs do well, a bright cell in a dark column is a topic that "
-        "one run solves.",
-        'sr.plot(scores, kind="heatmap")',
-    ),
     ("CompareResult", "intervals"): Entry(
         "By how much does the best run lead, and how surely?",
         "Each line is the interval of a run's difference to the best run; orange ones exclude"
         " 0, simultaneously for all pairs.",
         "sr.plot(compared)",
-    ),
-    ("CompareResult", "differences"): Entry(
-        "From which difference on is one significant?",
-        "Each mark is a pair of runs: larger differences have smaller p-values, and right of "
-        "the dotted line a difference is detected with power 0.8.",
-        'sr.plot(compared, kind="differences")',
-    ),
-    ("CompareResult", "asl"): Entry(
-        "How many pairs differ significantly, at which level?",
-        "p-values from the largest down: where a curve falls below the dotted line, the "
-        "remaining pairs differ significantly, fewer of them after correction.",
-        'sr.plot(compared, kind="asl")',
-        "the curves of Sakai, SIGIR 2006, and Figure 10 of Jayasinghe et al., for pairs of runs",
     ),
     ("CompareResult", "ranks"): Entry(
         "Where would each run stand with other topics?",
@@ -239,33 +219,12 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         'sr.plot(agreement, pair=("AP", "P@10"))',
         f"Figure 1 of {FERRO}",
     ),
-    ("AgreeResult", "topics"): Entry(
-        "And as topics are added?",
-        "One panel per number of systems: the bands, which hold 95 % of the single samples, "
-        "are far wider than the means move.",
-        'sr.plot(agreement, kind="topics", pair=("AP", "P@10"))',
-        f"Figure 1 of {FERRO}, the other way round",
-    ),
     ("AgreeResult", "pairs"): Entry(
         "Do tau and tau_AP see the same agreement?",
         "Pairs of measures by their mean correlation, centred: where the two curves coincide,"
         " both coefficients see the same agreement.",
         'sr.plot(agreement, kind="pairs")',
         f"Figure 2, right, of {FERRO}",
-    ),
-    ("AgreeResult", "ranks"): Entry(
-        "Do tau and tau_AP rank pairs of measures alike?",
-        "Horizontal lines are pairs of measures that have the same rank by both coefficients;"
-        " crossing lines would be swaps.",
-        'sr.plot(agreement, kind="ranks")',
-        f"Figure 2, left, of {FERRO}",
-    ),
-    ("AgreeResult", "effects"): Entry(
-        "What drives the correlation: measures, topics or systems?",
-        "The longest bar is the factor that explains most of the variance of a correlation, "
-        "with its interval.",
-        'sr.plot(agreement, kind="effects")',
-        f"Tables 1 and 2 of {FERRO}",
     ),
     ("AgreeResult", "measures"): Entry(
         "Which measures say the same?",
@@ -308,34 +267,6 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         'sr.plot(sweep, kind="topics", system="rate=0.5")',
         f"Figure 8 of {JAYASINGHE}",
     ),
-    ("InstancesTable", "contradictions"): Entry(
-        "What would each instance alone have said?",
-        "Instances of rate=1 contradict each other: two are significantly worse than the single "
-        "run and three significantly better, each taken alone.",
-        'sr.plot(sweep, kind="contradictions")',
-        f"Figure 7 of {JAYASINGHE}",
-    ),
-    ("InstancesTable", "pools"): Entry(
-        "How many instances make a p-value settle?",
-        "Boxes are p-values of random pools of instances: they narrow towards the dashed p-value "
-        "of all instances for rate=0.5, and hardly for rate=1.",
-        'sr.plot(sweep, kind="pools")',
-        f"Figure 9 of {JAYASINGHE}",
-    ),
-    ("InstancesTable", "sorted"): Entry(
-        "Which test finds more on the same pools?",
-        "Lines are p-values of the same pools, sorted for each test: the mixed model lies "
-        "highest among small p-values, and so finds the fewest differences.",
-        'sr.plot(sweep, kind="sorted")',
-        f"Figure 10 of {JAYASINGHE}",
-    ),
-    ("InstancesTable", "agreement"): Entry(
-        "Do two tests say the same?",
-        "Dots near the diagonal are pools on which Algorithm 2 and the paper's mixed model give "
-        "nearly the same p-value.",
-        'sr.plot(sweep, kind="agreement")',
-        f"Figure 11 of {JAYASINGHE}",
-    ),
     ("InstancesResult", "margin"): Entry(
         "Is one system no worse than another?",
         "The interval of the difference reaches below the dashed margin, so non-inferiority "
@@ -357,44 +288,11 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         'sr.plot(pair, kind="topics")',
         f"Figure 8 of {JAYASINGHE}",
     ),
-    ("InstancesResult", "contradictions"): Entry(
-        "What would each instance alone have said?",
-        "Eight instances alone are significantly worse than the single run and seven "
-        "significantly better: which one was drawn decides the conclusion.",
-        'sr.plot(pair, kind="contradictions")',
-        f"Figure 7 of {JAYASINGHE}",
-    ),
-    ("InstancesResult", "pools"): Entry(
-        "How many instances make a p-value settle?",
-        "Even with 20 instances in a pool, boxes of p-values span half the axis around the "
-        "dashed p-value of all instances.",
-        'sr.plot(pair, kind="pools")',
-        f"Figure 9 of {JAYASINGHE}",
-    ),
-    ("InstancesResult", "sorted"): Entry(
-        "Which test finds more on the same pools?",
-        "Tests of a single instance find far more small p-values than tests of whole pools, and "
-        "the mixed model finds the fewest.",
-        'sr.plot(pair, kind="sorted")',
-        f"Figure 10 of {JAYASINGHE}",
-    ),
-    ("InstancesResult", "agreement"): Entry(
-        "Do two tests say the same?",
-        "One dot per pool: the bootstrap's p-value is slightly above the paper's mixed model "
-        "where both are small.",
-        'sr.plot(pair, kind="agreement")',
-        f"Figure 11 of {JAYASINGHE}",
-    ),
     ("HolesResult", "bounds"): Entry(
         "How far could scores move with complete judgments?",
         "Grey bars span all completions of the judgments; marks are three ways to score now, "
         "which lie close together within bars that are wide.",
         "sr.plot(holed)",
-    ),
-    ("HolesResult", "decided"): Entry(
-        "Which pairs does no judgment turn?",
-        "Coloured cells are pairs whose order no judgment can change; grey ones are undecided.",
-        'sr.plot(holed, kind="decided")',
     ),
     ("PoolsResult", "variance"): Entry(
         "How many teams does a pilot need?",
@@ -409,30 +307,6 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "alone, whose ranks are only right if it judges as people do.",
         "sr.plot(judged)",
     ),
-    ("JudgesResult", "means"): Entry(
-        "Does the judge rank runs as people do?",
-        "Runs on the solid line have the same mean by both; runs above the dashed line are "
-        "those that the judge favours over the others.",
-        'sr.plot(judged, kind="means")',
-    ),
-    ("JudgesResult", "confusion"): Entry(
-        "Which grades does the judge give?",
-        "The diagonal holds documents with the same grade by both; above it the judge is more"
-        " generous than people.",
-        'sr.plot(judged, kind="confusion")',
-    ),
-    ("JudgesResult", "bias"): Entry(
-        "Whom does the judge favour?",
-        "Runs whose whole interval lies right of the dashed mean are favoured by the judge; those "
-        "of its kin are orange.",
-        'sr.plot(judged, kind="bias")',
-    ),
-    ("JudgesResult", "topics"): Entry(
-        "How many topics does the judge save people?",
-        "Where the orange curve lies below the blue one, the judge narrows intervals; they "
-        "meet where people have judged as many topics as the judge.",
-        'sr.plot(judged, kind="topics")',
-    ),
     ("DatasetsResult", "ranks"): Entry(
         "Which ranks may each run have on other datasets?",
         "The dot is a run's rank, the line the ranks that other datasets of this kind leave "
@@ -446,19 +320,6 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "next dataset's difference is expected.",
         'sr.plot(boards, kind="forest")',
         "the forest plot of meta-analyses",
-    ),
-    ("DatasetsResult", "critical_difference"): Entry(
-        "What do average ranks say?",
-        "Runs whose lines do not overlap that of the best differ by more than the critical "
-        "difference; right of the dashed line they are worse.",
-        'sr.plot(boards, kind="critical_difference")',
-        "the critical-difference diagram of Demšar, JMLR 2006, one row per run",
-    ),
-    ("DatasetsResult", "influence"): Entry(
-        "Which datasets carry the ranking?",
-        "A dataset without which the ranking changes lies further left, and one without which "
-        "another run leads has another colour; here no single dataset matters.",
-        'sr.plot(boards, kind="influence")',
     ),
     ("GateResult", "gate"): Entry(
         "May this change ship?",

@@ -19,13 +19,14 @@ from bench.coverage.worlds import (
     nested_components_of,
     scores_of,
 )
-from steadyrank.stats.facets.components import (
-    FacetComponents,
+from steadyrank.stats.anova.gstudy import (
+    GStudy,
     crossed_components,
     nested_components,
     pivotal_draws,
+    topics_for,
 )
-from steadyrank.stats.planning.variance import pilot_variance, topics_for
+from steadyrank.stats.planning.variance import pilot_variance
 from steadyrank.studies.pools.trials import mean_and_interval
 
 DEMANDS = {"minimum_difference": 0.1, "systems": 10}
@@ -153,7 +154,7 @@ def _facet_truth(parts: dict[str, float], setting: Setting, design: str) -> dict
 
 
 def _facet_ends(
-    found: FacetComponents, setting: Setting, truth: dict[str, float], rng: np.random.Generator
+    found: GStudy, setting: Setting, truth: dict[str, float], rng: np.random.Generator
 ) -> Ends:
     draws = pivotal_draws(found, n_draws=2000, rng=seed_of(rng))
     n, k = setting.topics, setting.instances

@@ -337,7 +337,7 @@ CASES: dict[str, Case] = {
     "compare, several measures": Case(
         study="compare",
         told=lambda table: {result.measure: _compare_json(result) for result in table.results},
-        call=functools.partial(_compare, measure=None, family="all"),
+        call=functools.partial(_compare, measure=None),
         cuts=PAIRS,
     ),
     "compare, systems": _case(

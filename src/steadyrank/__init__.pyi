@@ -1,6 +1,7 @@
 """Public names, and where they live: `__init__.py` imports each from here when it is first used."""
 
 from steadyrank._version import __version__ as __version__
+from steadyrank.data.battles import Battles as Battles
 from steadyrank.data.interop.objects import as_qrels as as_qrels
 from steadyrank.data.interop.objects import as_run as as_run
 from steadyrank.data.interop.objects import as_scores as as_scores

@@ -7,6 +7,19 @@ SteadyrankError
 └── MachineError          disk, memory, a missing extra: exit code 1
 
 SteadyrankWarning         counted oddities that do not stop the work
+
+A message marks the parameters that it names with `arg`: `str` shows their Python names, a command
+shows its options. `code` names the family of a message, for programs that handle it:
+
+value           a parameter cannot have this value
+conflict        two parameters exclude each other
+required        a parameter is missing
+unknown-name    no such measure, run, topic or choice
+format          a file has other content
+place           a folder, a file or an address cannot be worked with
+input           anything else that the caller can mend
+machine         disk, memory, a missing package
+warning         any warning
 """
 
 from __future__ import annotations
@@ -15,12 +28,55 @@ import difflib
 import os
 import sys
 import warnings
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from numbers import Integral, Real
 
+MARK = "\x1f"
+"""Encloses a parameter in a message; a control character, so that names rarely contain it."""
 
-class SteadyrankError(Exception):
+
+def arg(name: str, value: str | None = None) -> str:
+    """Mark a parameter in a message: its name, `name=` where it should be given, or with a value.
+
+    >>> print(InputError(f"{arg('n_samples')} is too small: give {arg('mode', 'paper')}"))
+    n_samples is too small: give mode="paper"
+    """
+    return f"{MARK}{name}{MARK}" if value is None else f'{MARK}{name}="{value}"{MARK}'
+
+
+class Message(BaseException):
+    """A message that marks parameters, with a code: the base of errors and of warnings."""
+
+    code = "error"
+
+    def __init__(self, message: str = "", *, code: str | None = None):
+        super().__init__(message)
+        if code is not None:
+            self.code = code
+
+    @property
+    def parameter(self) -> str | None:
+        """The parameter that the message names first, or None."""
+        _, mark, rest = str(self.args[0]).partition(MARK)
+        return rest.partition(MARK)[0].partition("=")[0] if mark else None
+
+    def shown(self, parameter: Callable[[str], str] = str) -> str:
+        """Return the message with every marked parameter as a function shows it."""
+        parts = str(self.args[0]).split(MARK)
+        parts[1::2] = map(parameter, parts[1::2])
+        return "".join(parts)
+
+    def __str__(self) -> str:
+        return self.shown()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.shown()!r})"
+
+
+class SteadyrankError(Message, Exception):
     """Base of every error that steadyrank raises on purpose.
+
+    `code` names the family of the message, `parameter` the first parameter that it names.
 
     Examples
     --------
@@ -45,6 +101,8 @@ class InputError(SteadyrankError):
     steadyrank.errors.InputError: ...
     """
 
+    code = "input"
+
 
 class FormatError(InputError):
     """A file does not hold what it should; printed as ``file:line: what, got, remedy``.
@@ -56,21 +114,32 @@ class FormatError(InputError):
     a.run:7: expected 6 fields, got 5
     """
 
-    def __init__(self, path: str | os.PathLike[str], message: str, line: int | None = None):
+    code = "format"
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        message: str,
+        line: int | None = None,
+        *,
+        code: str | None = None,
+    ):
         self.path = os.fspath(path)
         self.line = line
         place = self.path if line is None else f"{self.path}:{line}"
-        super().__init__(f"{place}: {message}")
+        super().__init__(f"{place}: {message}", code=code)
 
     def __reduce__(self) -> tuple[object, ...]:
         # Exceptions cross process and cluster borders by pickling, which would
         # otherwise call __init__ with the finished message alone.
-        return (_restore_format_error, (self.path, str(self), self.line))
+        return (_restore_format_error, (self.path, self.args, self.line, self.code))
 
 
-def _restore_format_error(path: str, text: str, line: int | None) -> FormatError:
-    error = FormatError(path, "", line)
-    error.args = (text,)
+def _restore_format_error(
+    path: str, args: tuple[str, ...], line: int | None, code: str
+) -> FormatError:
+    error = FormatError(path, "", line, code=code)
+    error.args = args
     return error
 
 
@@ -86,6 +155,8 @@ class UnknownNameError(InputError):
     steadyrank.errors.UnknownNameError: unknown measure 'nDGC': did you mean 'nDCG'?
     """
 
+    code = "unknown-name"
+
 
 class MachineError(SteadyrankError):
     """The machine failed: disk, memory, or a package that is not installed.
@@ -97,8 +168,10 @@ class MachineError(SteadyrankError):
     (True, False)
     """
 
+    code = "machine"
 
-class SteadyrankWarning(UserWarning):
+
+class SteadyrankWarning(Message, UserWarning):
     """Something odd was counted; the results are valid, but read the message.
 
     Examples
@@ -109,6 +182,8 @@ class SteadyrankWarning(UserWarning):
     ...     warnings.simplefilter("ignore", sr.SteadyrankWarning)
     ...     runs = sr.run_from_dict({"1": {"d1": 1.0}}, name="a")
     """
+
+    code = "warning"
 
 
 def unknown_name(
@@ -174,7 +249,18 @@ def warn(message: str, *, stacklevel: int = 4) -> None:
         level < stacklevel or str(frame.f_globals.get("__name__")).startswith("steadyrank.")
     ):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, SteadyrankWarning, stacklevel=level)
+    warnings.warn(SteadyrankWarning(message), stacklevel=level)
+
+
+def bad_value(name: str, rule: str, got: object, remedy: str = "") -> InputError:
+    """An error for a parameter that has another value than it must.
+
+    >>> print(bad_value("alpha", "lie between 0 and 1", 5, "give a level such as 0.05"))
+    alpha must lie between 0 and 1, got 5: give a level such as 0.05
+    """
+    shown = repr(got) if isinstance(got, str) else str(got)
+    end = f": {remedy}" if remedy else ""
+    return InputError(f"{arg(name)} must {rule}, got {shown}{end}", code="value")
 
 
 def check_number(name: str, value: object) -> float:
@@ -184,7 +270,7 @@ def check_number(name: str, value: object) -> float:
     0.05
     """
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise InputError(f"{name} must be a number, got {value!r}: give a number such as 0.05")
+        raise bad_value(name, "be a number", value, "give a number such as 0.05")
     return float(value)
 
 
@@ -195,7 +281,7 @@ def check_count(name: str, value: object, least: int = 1) -> int:
     2
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise InputError(f"{name} must be a whole number of at least {least}, got {value!r}")
+        raise bad_value(name, f"be a whole number of at least {least}", value)
     return int(value)
 
 

@@ -107,11 +107,24 @@ REMOVED = {
     "compare --discriminative-power": "give several measures: the last table has the share of "
     "significant pairs of each",
     "compare --interval": "each test has its own interval",
+    "datasets --rope": "the interval and wins of the pair (--a, --b) say how large a difference is",
+    "compare --family": "each measure is a family: for k measures divide --alpha by k",
     **dict.fromkeys(
         [f"simulate --plot-kind {kind}" for kind in ("means", "tau", "significance")],
         "use --plot-kind ranks, or --json, which has the numbers",
     ),
-    "compare --plot-kind heatmap": "use --plot-kind differences or intervals",
+    **dict.fromkeys(
+        [f"compare --plot-kind {kind}" for kind in ("heatmap", "differences", "asl")],
+        "use --plot-kind intervals, or --format json, which has the p-values",
+    ),
+    **dict.fromkeys(
+        [f"instances --plot-kind {k}" for k in ("contradictions", "pools", "sorted", "agreement")],
+        "use reproduce jayasinghe2015, or steadyrank.papers, whose frames have the numbers",
+    ),
+    **dict.fromkeys(
+        [f"agree --figure {kind}" for kind in ("topics", "ranks", "effects")],
+        "use --figure sizes or pairs, or --json, which has the numbers",
+    ),
 }
 """Options of a command, or values of them, that were removed, and what to use."""
 

@@ -51,7 +51,7 @@ def test_types_pairs_and_a_figure(capsys, table, tmp_path):
     code, out, err = call(
         capsys,
         *("datasets", table, "--datasets", info, "--drawn", "types", "--a", "m0", "--b", "m2"),
-        *("--plot", picture, "--rope", "0.05"),
+        *("--plot", picture),
     )
     assert (code, err) == (0, "")
     assert "m0 − m2" in out

@@ -8,7 +8,6 @@ import json
 
 import numpy as np
 import pytest
-import scipy.stats
 from commanding import call
 
 import steadyrank as sr
@@ -366,41 +365,3 @@ def test_the_result_goes_whole_into_a_file(called, tmp_path):
     code, out, _ = called(*PAIR, "-o", path, "--no-posterior")
     assert (code, out) == (0, "")
     assert json.loads(path.read_text("utf-8"))["a"] == "rerank"
-
-
-@pytest.mark.parametrize("kind", ["contradictions", "pools", "sorted", "agreement"])
-def test_figures_of_single_instances_and_pools(called, tmp_path, kind):
-    picture = tmp_path / f"{kind}.svg"
-    options = ("--no-posterior", "--plot", picture, "--plot-kind", kind)
-    code, _, err = called("--b", "bm25", *options)
-    assert (code, err) == (0, "")
-    words = {
-        "contradictions": "instances significantly worse",
-        "pools": "instances in a pool",
-        "sorted": "comparisons, by p",
-        "agreement": "p, bootstrap",
-    }
-    assert words[kind] in picture.read_text("utf-8")
-    code, _, err = called("--a", "dense", "--b", "rerank", *options)
-    assert code == 2
-    assert "single run" in err
-
-
-def test_what_each_instance_says_alone_is_the_t_test_of_each(systems):
-    """Bars count instances; scipy counts them, too."""
-    matrix = np.concatenate(list(systems.values()))
-    labels = [name for name, rows in systems.items() for _ in rows]
-    scores = sr.Scores(
-        measures=["AP"],
-        runs=[str(i) for i in range(11)],
-        topics=[str(t) for t in range(25)],
-        values=matrix[None],
-        run_info={"system": labels},
-    )
-    table = sr.instances(scores, b="bm25", posterior=False, n_samples=10)
-    bars = sr.plot(table, kind="contradictions").axes[0].containers
-    for place, name in enumerate(("rerank", "dense")):
-        tests = scipy.stats.ttest_rel(systems[name], systems["bm25"], axis=1)
-        for sign, side in zip((1, -1), bars, strict=True):
-            found = int(((tests.pvalue < 0.05) & (sign * tests.statistic > 0)).sum())
-            assert side[place].get_width() == sign * found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import click
 import pytest
 from commanding import call
@@ -9,6 +11,7 @@ from commanding import call
 import steadyrank as sr
 from steadyrank.cli import COMMANDS, group
 from steadyrank.cli.command import in_options
+from steadyrank.errors import arg
 
 LINE = "1 Q0 {document} 1 {score} twin\n"
 
@@ -65,37 +68,36 @@ def test_a_warning_is_told_the_option(capsys, folder):
 
 
 @pytest.mark.parametrize(
-    ("command", "message", "told"),
+    ("command", "marked", "python", "option"),
     [
-        ("pools", "alpha must lie below 1", "--alpha must lie below 1"),
-        ("pools", "n_trials: expected whole numbers", "--trials: expected whole numbers"),
-        ("pools", "ks: expected whole numbers", "--ks: expected whole numbers"),
-        ("agree", "n_samples must be 2 or more", "--samples must be 2 or more"),
-        ("shard", "cannot search 9 shards: lower top_shards.", "cannot search 9 shards: lower "),
-        ("compare", 'take mode="paper".', "take --mode paper."),
-        ("compare", "give run_info=, or run_info= again", "give --run-info FILE, or --run-info "),
+        ("pools", arg("alpha"), "alpha", "--alpha"),
+        ("pools", arg("n_trials"), "n_trials", "--trials"),
+        ("compare", arg("mode", "paper"), 'mode="paper"', "--mode paper"),
+        ("compare", arg("run_info="), "run_info=", "--run-info FILE"),
+        ("compare", arg("top_shards="), "top_shards=", "top_shards="),
+        ("compare", "run_info= of a run", "run_info= of a run", "run_info= of a run"),
     ],
 )
-def test_parameters_become_options(command, message, told):
-    words = in_options(message, command_of(command))
-    assert words.startswith(told)
-    assert "_" not in words
+def test_marked_parameters_become_options(command, marked, python, option):
+    for kind in (sr.InputError, sr.MachineError, sr.SteadyrankWarning):
+        told = pickle.loads(pickle.dumps(kind(f"set {marked}!", code="value")))
+        assert (str(told), told.code) == (f"set {python}!", "value")
+        assert in_options(told, command_of(command)) == f"set {option}!"
+        assert "\x1f" not in repr(told)
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        "run_info.csv: no column run",
-        "data/run_info: no such file",
-        "unknown run 'run_info'",
-        "topics 1 and 2 have no scores",
-        "first: mode=fast, level=2 instead of 3",
-        "unknown measure 'AP(rel=2)'",
-    ],
-)
-@pytest.mark.parametrize("name", ["components", "instances", "report"])
-def test_what_the_user_named_stays(name, message):
-    assert in_options(message, command_of(name)) == message
+def test_an_error_says_which_parameter_it_is_about():
+    track = sr.simulated_track(n_teams=2, runs_per_team=1, n_topics=5, depth=10, pool_depth=5)
+    with pytest.raises(sr.InputError) as caught:
+        sr.simulate(track.runs, track.qrels, n_samples=0)
+    assert (caught.value.code, caught.value.parameter) == ("value", "n_samples")
+    with pytest.raises(sr.UnknownNameError) as unknown:
+        sr.parse_measure("nDGC")
+    assert (unknown.value.code, unknown.value.parameter) == ("unknown-name", None)
+    error = sr.FormatError("a.run", f"give {arg('name=')}", line=3)
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.path, again.line, again.parameter, again.code) == ("a.run", 3, "name", "format")
+    assert str(again) == "a.run:3: give name="
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -28,7 +28,7 @@ from steadyrank_lab.papers.model import Claim, Exhibit
 NASTY = "<script>alert('run')</script>"
 FACTOR = f"{NASTY}model"
 
-WITHOUT_TABLE = {"Qrels", "Run"}
+WITHOUT_TABLE = {"Battles", "Qrels", "Run"}
 """Data, not results: a notebook shows them by their `repr`."""
 
 
@@ -217,7 +217,16 @@ def test_an_interval_has_two_ends_and_is_a_list_in_json(results):
     assert {type(each) for each in intervals} == {sr.Interval}
 
 
-DATA = {"Run", "Runs", "Qrels", "Measure", "BuiltinCollection", "SimulatedTrack", "Leaderboard"}
+DATA = {
+    "Run",
+    "Runs",
+    "Qrels",
+    "Measure",
+    "BuiltinCollection",
+    "SimulatedTrack",
+    "Leaderboard",
+    "Battles",
+}
 """Not results: one line says what they are."""
 
 

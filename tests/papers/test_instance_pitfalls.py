@@ -20,7 +20,6 @@ from steadyrank.stats.mixed.two_way import (
     two_way_pvalues,
     welch_pvalues,
 )
-from steadyrank.studies.instances.pools import METHODS, contradictions, method_pvalues, pool_pvalues
 from steadyrank_lab.papers.jayasinghe2015.instance_tests import TESTS, error_rates
 from steadyrank_lab.papers.jayasinghe2015.pitfalls import (
     equivalence_intervals,
@@ -29,6 +28,12 @@ from steadyrank_lab.papers.jayasinghe2015.pitfalls import (
     paper_scores,
     single_instance_shares,
     topic_spread,
+)
+from steadyrank_lab.papers.jayasinghe2015.pools import (
+    METHODS,
+    contradictions,
+    method_pvalues,
+    pool_pvalues,
 )
 
 BUDGET = int(os.environ.get("STEADYRANK_CELLS", "1"))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import steadyrank as sr
 from steadyrank import papers
 from steadyrank.present.plot_style import COLOURS
 from steadyrank.present.svg import svg_text
-from steadyrank.studies.instances import pool_plots
-from steadyrank_lab.papers.jayasinghe2015.exhibits import draw_intervals, draw_shares
+from steadyrank_lab.papers.jayasinghe2015 import plots
 from steadyrank_lab.papers.model import blank_figure
 
 rng = np.random.default_rng(0)
@@ -47,12 +47,12 @@ def methods(**options):
 
 
 FIGURES = {
-    "shares": lambda: drawn(draw_shares, shares()),
-    "intervals": lambda: drawn(draw_intervals, papers.equivalence_intervals([10, 20, 40])),
-    "agreement": lambda: drawn(pool_plots.agreement_on, methods()),
-    "descending": lambda: drawn(pool_plots.descending_on, methods()),
-    "directions": lambda: drawn(pool_plots.contradictions_on, counts(0.1)),
-    "pools": lambda: drawn(pool_plots.pools_on, pools(), test="mixed"),
+    "shares": lambda: drawn(plots.shares_on, shares()),
+    "intervals": lambda: drawn(plots.intervals_on, papers.equivalence_intervals([10, 20, 40])),
+    "agreement": lambda: drawn(plots.agreement_on, methods()),
+    "descending": lambda: drawn(plots.descending_on, methods()),
+    "directions": lambda: drawn(plots.contradictions_on, counts(0.1)),
+    "pools": lambda: drawn(plots.pools_on, pools(), test="mixed"),
 }
 
 
@@ -67,20 +67,23 @@ def test_every_figure_has_labelled_axes(name):
 def test_what_is_drawn_is_what_was_found():
     found = methods(n_samples=50)
     for names in ({}, {"first": "mixed", "second": "t_single"}):
-        points = drawn(pool_plots.agreement_on, found, **names).axes[0].lines[-1]
+        points = drawn(plots.agreement_on, found, **names).axes[0].lines[-1]
         first, second = names.values() or ("mixed_paper", "bootstrap")
         np.testing.assert_array_equal(points.get_xdata(), found[first])
         np.testing.assert_array_equal(points.get_ydata(), found[second])
-    curves = drawn(pool_plots.descending_on, found).axes[0].lines
+    curves = drawn(plots.descending_on, found).axes[0].lines
     for curve, test in zip(curves, found, strict=True):
         assert (np.diff(curve.get_ydata()) <= 0).all()
         np.testing.assert_array_equal(np.sort(curve.get_ydata()), np.sort(found[test]))
+    plan = sr.plan(variance=0.04, minimum_difference=0.1, systems=5)
+    line = next(axes.lines[0] for axes in sr.plot(plan).axes if axes.lines)
+    np.testing.assert_array_equal(line.get_ydata(), plan.curve(plan.curves[0]).topics[0])
 
 
 @pytest.mark.parametrize("level", [0.1, 0.05])
 def test_directions_count_instances(level):
     found = counts(level)
-    ax = drawn(pool_plots.contradictions_on, found).axes[0]
+    ax = drawn(plots.contradictions_on, found).axes[0]
     bars_of = {bars.get_label(): [bar.get_width() for bar in bars] for bars in ax.containers}
     better, worse = found["better"].tolist(), (-found["worse"]).tolist()
     assert bars_of == {f"better, p < {level:g}": better, f"worse, p < {level:g}": worse}
@@ -88,7 +91,7 @@ def test_directions_count_instances(level):
 
 def test_shares_are_cells_of_mean_and_spread():
     found = shares()
-    figure = drawn(draw_shares, found.sample(frac=1, random_state=1))
+    figure = drawn(plots.shares_on, found.sample(frac=1, random_state=1))
     cells = np.asarray(figure.axes[0].collections[0].get_array())
     np.testing.assert_array_equal(cells.ravel(), found["share"])
     row = found.iloc[3]
@@ -99,7 +102,7 @@ def test_shares_are_cells_of_mean_and_spread():
 
 def test_pools_are_boxes_beside_all_instances():
     found = pools()
-    ax = drawn(pool_plots.pools_on, found, test="bootstrap").axes[0]
+    ax = drawn(plots.pools_on, found, test="bootstrap").axes[0]
     assert [label.get_text() for label in ax.get_xticklabels()] == ["2", "4"]
     medians = [line.get_ydata()[0] for line in ax.lines if line.get_color() == COLOURS[0]]
     assert medians == found.groupby("instances")["bootstrap"].median().tolist()

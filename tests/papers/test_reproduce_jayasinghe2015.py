@@ -10,7 +10,6 @@ from exhibiting import check_explained, check_verdicts, exhibit, values
 
 import steadyrank as sr
 from steadyrank.errors import InputError
-from steadyrank.studies.instances.pools import resampled_pools
 from steadyrank_lab.papers.data import SIMULATED_RATES, PaperData, builtin_data, simulated_sweep
 from steadyrank_lab.papers.jayasinghe2015 import case_study
 from steadyrank_lab.papers.jayasinghe2015.case_study import EFFECTS, instance_data, size_word
@@ -24,6 +23,7 @@ from steadyrank_lab.papers.jayasinghe2015.exhibits import (
     expected_score,
     jayasinghe2015,
 )
+from steadyrank_lab.papers.jayasinghe2015.pools import resampled_pools
 from steadyrank_lab.papers.model import Work
 from steadyrank_lab.papers.output import reproduction_files
 

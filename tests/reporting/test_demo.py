@@ -8,7 +8,7 @@ import pytest
 import steadyrank as sr
 from steadyrank.cli import run
 from steadyrank.errors import InputError
-from steadyrank.reporting import demo as demo_module
+from steadyrank_lab import demo as demo_module
 from steadyrank_lab.demo import demo
 
 

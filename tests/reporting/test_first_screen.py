@@ -17,7 +17,7 @@ from steadyrank.reporting.page import first_screen, fronts_of, said_first
 from steadyrank.stats.run_means import SAME_MEAN
 from steadyrank.studies.agree.view import swap_share as swapped_by_measures
 from steadyrank.studies.check.view import PART as CHECK
-from steadyrank.studies.compare.front import lead, verdict
+from steadyrank.studies.compare.findings import lead, verdict
 from steadyrank.studies.holes.view import PART as HOLES
 from steadyrank.studies.holes.view import reversed_by_judgments
 from steadyrank.studies.instances.view import reversed_by_instances

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 import steadyrank as sr
-from steadyrank.studies.datasets.part import verdict
-from steadyrank.studies.datasets.view import VIEW
+from steadyrank.studies.datasets.view import VIEW, verdict
 
 
 def frame(n_runs=30, n_datasets=12):

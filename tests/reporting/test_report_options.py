@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.studies.compare.front import lead
+from steadyrank.studies.compare.findings import lead
 
 
 def scores_of(*means, noise=0.05, n_topics=30, seed=0):

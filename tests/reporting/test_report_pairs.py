@@ -16,7 +16,7 @@ import steadyrank as sr
 from steadyrank.present.packing import packed_numbers
 from steadyrank.present.pair_panel import PairPanel, packed
 from steadyrank.reporting.page import two_runs
-from steadyrank.studies.compare.two_runs import MOST_PICKED
+from steadyrank.studies.compare.front import MOST_PICKED
 from steadyrank.studies.material import Material, Settings
 from steadyrank.studies.part import Findings
 from steadyrank.studies.simulate.result import documents_share

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
+from steadyrank.studies.compare.findings import first
 from steadyrank.studies.compare.leaderboard import PART as LEADERBOARD
 from steadyrank.studies.compare.leaderboard import measures
-from steadyrank.studies.compare.view import first
 from steadyrank.studies.instances.view import VIEW as INSTANCES
 from steadyrank.studies.material import Material, Settings
 from steadyrank.studies.part import Findings

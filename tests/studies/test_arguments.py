@@ -103,7 +103,7 @@ def test_runs_that_share_no_topic_are_two_runs():
 
 
 def test_of_identical_runs_no_detectable_difference_is_named():
-    from steadyrank.studies.compare.view import findings
+    from steadyrank.studies.compare.findings import findings
 
     values = np.tile(np.linspace(0.1, 0.9, 12), (1, 2, 1))
     scores = sr.Scores(

@@ -21,8 +21,7 @@ from bench.coverage.claims import Claim, Experiment, Setting, Tally, measure
 from bench.coverage.registry import EXPERIMENTS, NO_CLAIM, NO_FIELDS, claims, interval_fields
 from bench.coverage.worlds import components_of, flat_bank, fresh_collection, nested_components_of
 from steadyrank.cli import COMMANDS, run
-from steadyrank.stats.facets.components import crossed_components
-from steadyrank.stats.planning.variance import variance_components
+from steadyrank.stats.anova.gstudy import crossed_components, variance_components
 
 BUDGET = int(os.environ.get("STEADYRANK_CELLS", "1"))
 """Multiplies the trials of the slow tests."""

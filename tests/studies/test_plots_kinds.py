@@ -12,7 +12,6 @@ import pytest
 from scipy import stats
 
 import steadyrank as sr
-from steadyrank.present.plot_style import COLOURS
 from steadyrank.present.svg import svg_text
 from steadyrank.stats.run_means import adjusted_means, expected_means
 from steadyrank.studies.registry import all_plots
@@ -92,28 +91,6 @@ def test_missing_scores_are_left_out_of_means_and_blank_in_the_heat_map(known):
     np.testing.assert_allclose(bar[:, 0], moved + mean - left.mean())
     assert ax.get_xlabel().startswith("least-squares mean AP")
     assert names(ax)[-1] == scores.runs[4]
-    figure = sr.plot(scores, kind="heatmap")
-    shown = figure.axes[0].collections[0].get_array()
-    assert shown.mask.sum() == 1 + len(scores.topics)
-    text = svg_text(figure)
-    assert text.count("<title>") == shown.size - shown.mask.sum()
-    assert "nan" not in text
-
-
-def test_the_heat_map_has_good_runs_on_top_and_easy_topics_left(known):
-    scores = known["scores"]
-    figure = sr.plot(scores, kind="heatmap", measure="nDCG@10")
-    ax, bar = figure.axes
-    cells = np.asarray(ax.collections[0].get_array())
-    matrix = scores.matrix("nDCG@10")
-    assert names(ax)[0] == scores.runs[int(matrix.mean(axis=1).argmax())]
-    assert names(ax, "x")[0] == scores.topics[int(matrix.mean(axis=0).argmax())]
-    runs = [scores.runs.index(name) for name in names(ax)]
-    topics = [scores.topics.index(name) for name in names(ax, "x")]
-    np.testing.assert_array_equal(cells, matrix[np.ix_(runs, topics)])
-    assert ax.get_ylim() == (len(runs) - 0.5, -0.5)
-    assert bar.get_ylabel() == "nDCG@10"
-    assert ax.get_xlabel() == "topics, highest mean first"
 
 
 # compare
@@ -157,34 +134,6 @@ def test_intervals_keep_to_the_baseline(known):
     assert len(only(sr.plot(result, kind="ranks")).get_yticks()) == len(result.runs)
 
 
-def test_differences_stand_against_their_p(known):
-    result = known["compared"]
-    ax = only(sr.plot(result, kind="differences"))
-    drawn = np.concatenate([np.column_stack(line.get_data()) for line in ax.lines[:2]])
-    order = np.argsort(result.significant, kind="stable")
-    np.testing.assert_array_equal(drawn[:, 0], np.abs(result.difference[order]))
-    np.testing.assert_array_equal(drawn[:, 1], result.pvalue_adjusted[order])
-    assert ax.get_xlabel() == "difference of mean AP"
-    assert ax.get_ylabel() == "p (t test, max-t)"
-    assert words(ax)[1] == f"significant: {result.significant.sum()}"
-
-
-def test_achieved_levels_fall_and_corrected_ones_lie_above(known):
-    result = known["compared"]
-    ax = only(sr.plot(result, kind="asl"))
-    plain, adjusted = ax.lines[:2]
-    assert plain.get_xdata().tolist() == list(range(1, len(result.pairs) + 1))
-    np.testing.assert_array_equal(plain.get_ydata(), np.sort(result.pvalue)[::-1])
-    np.testing.assert_array_equal(adjusted.get_ydata(), np.sort(result.pvalue_adjusted)[::-1])
-    assert ax.get_ylabel() == "achieved significance level (p)"
-    assert words(ax) == ["AP, t test", "corrected (maxt)", "alpha 0.05"]
-    other = sr.compare(known["scores"], measure="RR", correction="none")
-    both = only(sr.plot([result, other], kind="asl"))
-    solid = [line for line in both.lines if line.get_linestyle() == "-"]
-    assert [line.get_color() for line in solid] == list(COLOURS[:2])
-    assert solid[1].get_label() == "RR, t test"
-
-
 def test_ranks_carry_letters(known):
     result = known["compared"]
     ax = only(sr.plot(result, kind="ranks"))
@@ -221,57 +170,23 @@ def test_two_models_of_one_run_have_a_legend(known):
 # agree, components
 
 
-def test_topics_are_sizes_the_other_way_round(known):
+def test_sizes_have_bands_of_the_samples(known):
     result = known["agreement"]
-    figure = sr.plot(result, kind="topics", pair=("AP", "RR"))
-    panels = figure.axes[1:]
+    panels = sr.plot(result, kind="sizes", pair=("AP", "RR")).axes[1:]
     pair = result.pair("AP", "RR")
-    assert [ax.get_title() for ax in panels] == [f"{n} systems" for n in result.system_sizes]
-    for s, ax in enumerate(panels):
-        for container, samples in zip(ax.containers, (result.tau, result.tau_ap), strict=True):
-            drawn = points(container)
-            assert drawn[:, 0].tolist() == list(result.topic_sizes)
-            np.testing.assert_allclose(drawn[:, 1], samples[pair, :, s].mean(axis=-1))
+    for t, ax in enumerate(panels):
         # The first band is tau's: the middle 95 % of the samples at each size.
         corners = ax.collections[0].get_paths()[0].vertices
-        low, high = np.quantile(result.tau[pair, :, s], [0.025, 0.975], axis=-1)
-        for size, bottom, top in zip(result.topic_sizes, low, high, strict=True):
+        low, high = np.quantile(result.tau[pair, t], [0.025, 0.975], axis=-1)
+        for size, bottom, top in zip(result.system_sizes, low, high, strict=True):
             at = corners[corners[:, 0] == size, 1]
             assert (at.min(), at.max()) == pytest.approx((bottom, top))
-        assert ax.get_xlabel() == "topics"
-
-
-def test_crossing_lines_are_swaps(known):
-    result = known["agreement"]
-    tau, tau_ap = result.tau.copy(), result.tau_ap.copy()
-    first, second = (result.pair(r["measure_a"], r["measure_b"]) for r in result.ranking()[:2])
-    tau_ap[[first, second]] = tau_ap[[second, first]]
-    swapped = replace(result, tau=tau, tau_ap=tau_ap)
-    ax = only(sr.plot(swapped, kind="ranks"))
-    rows = swapped.ranking()
-    assert len(swapped.swaps) == 1
-    assert [list(line.get_ydata()) for line in ax.lines] == [
-        [row["rank_tau"], row["rank_tau_ap"]] for row in rows
-    ]
-    colours = [line.get_color() for line in ax.lines]
-    assert colours == [COLOURS[1]] * 2 + [COLOURS[0]] * (len(rows) - 2)
-    assert names(ax)[0] == f"{rows[0]['measure_a']} – {rows[0]['measure_b']}  1"
-    assert "1 swaps" in ax.get_xlabel()
 
 
 def test_effects_are_omega_squared(known):
-    for result, tables in (
-        (known["agreement"], list(known["agreement"].anovas.values())),
-        (known["components"], [known["components"].anova]),
-    ):
-        ax = only(sr.plot(result, kind="effects"))
-        for bars, table in zip(ax.containers, tables, strict=True):
-            kept = [s for s in table.sources if not np.isnan(s.omega_squared)]
-            assert [bar.get_width() for bar in bars] == [s.omega_squared for s in kept]
-        assert ax.get_xlabel() == "share of variance explained (partial omega squared)"
-    one = replace(known["agreement"], anovas={"tau": None, "tau_ap": None})
-    with pytest.raises(sr.InputError, match="no analysis of variance to draw"):
-        sr.plot(one, kind="effects")
+    ax = only(sr.plot(known["components"], kind="effects"))
+    kept = [s for s in known["components"].anova.sources if not np.isnan(s.omega_squared)]
+    assert [bar.get_width() for bar in ax.containers[0]] == [s.omega_squared for s in kept]
 
 
 # Names

@@ -42,9 +42,8 @@ showing_options = opt.together(
     opt.plot_option(),
     opt.output_options_of(
         {
-            "--figure drawing [sizes|topics|pairs|ranks|effects|measures] = sizes": "Draw one pair "
-            "by numbers of systems or of topics, all pairs by correlation or by rank, what drives "
-            "agreement, or the measures by their similarity.",
+            "--figure drawing [sizes|pairs|measures] = sizes": "Draw one pair by numbers of "
+            "systems and topics, all pairs by correlation, or the measures by their similarity.",
             "--pair": (
                 "Draw this pair of measures [default: the first].",
                 {"nargs": 2, "metavar": "M M"},

@@ -22,7 +22,7 @@ import click
 from steadyrank.cli.output import tell
 from steadyrank.compute.files import is_special, source_date
 from steadyrank.compute.memory import check_address_space
-from steadyrank.errors import FormatError, InputError, SteadyrankWarning
+from steadyrank.errors import FormatError, InputError, Message, SteadyrankError, SteadyrankWarning
 from steadyrank.guesses import OPTIONS, WITHOUT_OPTION, in_our_words, removed
 
 HelpRecord = tuple[str, str]
@@ -90,9 +90,8 @@ class Command(click.Command):
             except click.exceptions.Exit:
                 _tell_notes(ctx)
                 raise
-            except InputError as error:
-                message = in_options(str(error), self)
-                error.args = (of_scores(error, self) or message,)
+            except SteadyrankError as error:
+                error.args = (of_scores(error, self) or in_options(error, self),)
                 raise
 
     def _check_standard_input(self, ctx: click.Context) -> None:
@@ -232,20 +231,13 @@ def _spelled(parameter: click.Parameter, value: Any) -> list[str]:
     return [option, str(value)]
 
 
-# With a quoted value or none: anything else may be a factor and its level.
-KEYWORD = re.compile(r'\b([a-z]\w*)=("[^"]*"|(?=[\s,;:.)]|$))')
-# Names with an underscore are no English; in paths and quotations they are the user's own.
-PARAMETER = re.compile(r"(?<![\w/.'\"`-])[a-z]+(?:_[a-z]+)+(?![\w/'\"`-]|\.\w)")
-# Other names may be plain words, but not where something must hold of them.
-SUBJECT = re.compile(r"^[a-z]+(?= must\b|: expected\b)")
-
-
-def in_options(message: str, command: click.Command) -> str:
-    """The message with the parameters of a command as its options.
+def in_options(told: Message, command: click.Command) -> str:
+    """The message of an error or a warning with the parameters of a command as its options.
 
     >>> from steadyrank.cli.evaluate import command
-    >>> in_options('name them with name_from="file", or give run_info=', command)
-    'name them with --name-from file, or give --run-info FILE'
+    >>> from steadyrank.errors import arg
+    >>> in_options(InputError(f"use {arg('name_from', 'file')}, or {arg('run_info=')}"), command)
+    'use --name-from file, or --run-info FILE'
     """
     options = {
         parameter.name: parameter
@@ -253,23 +245,21 @@ def in_options(message: str, command: click.Command) -> str:
         if isinstance(parameter, click.Option)
     }
 
-    def keyword(match: re.Match[str]) -> str:
-        option = options.get(match[1])
+    def shown(parameter: str) -> str:
+        name, given, value = parameter.partition("=")
+        option = options.get(name)
         if option is None:
-            return match[0]
-        value = match[2].strip('"') or option.metavar or ""
-        return f"{_flag(option)} {value}".strip()
+            return parameter
+        what = value.strip('"') or option.metavar or ""
+        return f"{_flag(option)} {what}".strip() if given else _flag(option)
 
-    def name(match: re.Match[str]) -> str:
-        return _flag(options[match[0]]) if match[0] in options else match[0]
-
-    return SUBJECT.sub(name, PARAMETER.sub(name, KEYWORD.sub(keyword, message)))
+    return told.shown(shown)
 
 
-def of_scores(error: InputError, command: click.Command) -> str | None:
+def of_scores(error: SteadyrankError, command: click.Command) -> str | None:
     """What to say where a file that was read as a run or as judgments holds scores; else None."""
     scores = [option for option in command.params if "--scores" in option.opts]
-    if not isinstance(error, FormatError) or not scores:
+    if not isinstance(error, FormatError) or error.code != "format" or not scores:
         return None
     from steadyrank.data.read.score_files import read_scores
 
@@ -309,7 +299,8 @@ def told_on_stderr(quiet: bool, command: click.Command) -> Iterator[None]:
     """Warnings as single lines on stderr, in the words of a command, or none at all."""
 
     def show(message: Warning | str, *rest: Any, **more: Any) -> None:
-        tell(f"warning: {in_options(str(message), command)}")
+        said = in_options(message, command) if isinstance(message, Message) else message
+        tell(f"warning: {said}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

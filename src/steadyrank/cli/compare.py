@@ -38,8 +38,6 @@ test_options = opt.options(
         "systems with several runs by a mixed model; welch for runs on different topics.",
         f"--correction [{'|'.join(CORRECTIONS)}]": "Correct for multiple comparisons [default: "
         "maxt for t tests; none for the Tukey tests; otherwise holm].",
-        "--family [measure|all] = measure": "Correct the comparisons of each measure together, or "
-        "those of all measures.",
         **opt.ALPHA,
         "--baseline RUN": "Compare every run with this one only.",
         "--by run|system|COLUMN": "Show one row per run, or per system with its runs as instances "
@@ -75,9 +73,8 @@ showing_options = opt.together(
     opt.plot_option("the differences, or what --plot-kind names,"),
     opt.output_options_of(
         {
-            "--plot-kind [intervals|topics|differences|ranks|asl|segments]": "Draw "
-            "differences with intervals, differences by topic, p-values against differences, "
-            "ranks, sorted p-values, or differences in segments [default: intervals; segments "
+            "--plot-kind [intervals|topics|ranks|segments]": "Draw differences with intervals, "
+            "differences by topic, ranks, or differences in segments [default: intervals; segments "
             "with --by COLUMN]."
         }
     ),
@@ -85,7 +82,7 @@ showing_options = opt.together(
     opt.digits_option,
 )
 
-OWN_OPTIONS = ("family", "by", "fixed", "topic_info", "cluster_from")
+OWN_OPTIONS = ("by", "fixed", "topic_info", "cluster_from")
 """Those of comparisons that the audit has none of."""
 
 
@@ -166,13 +163,13 @@ def _audit(scores: Scores, output: Output, options: dict[str, Any]) -> None:
     """Which tests hold their level."""
     from steadyrank.data.facets import averaged_facets
     from steadyrank.studies.compare.audit import audit_tests
-    from steadyrank.studies.compare.audit_view import audit_text
     from steadyrank.studies.compare.study import compare
+    from steadyrank.studies.compare.view import audit_text
 
     note_judges(scores)
     scores = averaged_facets(scores)
     for name in OWN_OPTIONS:
-        if options[name] not in (None, "measure"):
+        if options[name] is not None:
             option = name.replace("_", "-")
             raise InputError(f"--audit is about all pairs of runs: omit --{option}")
     taken = {name: options[name] for name in ("alpha", "correction", "baseline", "rng", "jobs")}

@@ -42,8 +42,6 @@ study_options = opt.options(
         "compare pairs on those that both have, or count a missing score as 0.",
         "--a RUN": "Examine this run in depth [default: the best].",
         "--b RUN": "Compare it with this one [default: the second].",
-        "--rope X float": "Treat differences up to X as practically equivalent [default: 0.01, or "
-        "1 for scores in percent].",
         **opt.ALPHA,
         "--samples n_samples 1.. = 10000": "Draw this many sign patterns.",
     }

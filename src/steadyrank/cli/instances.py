@@ -41,12 +41,8 @@ showing_options = opt.together(
     opt.plot_option(),
     opt.output_options_of(
         {
-            "--plot-kind [margin|means|topics|contradictions|pools|sorted|agreement] = margin": (
-                "Draw differences and margin, means of instances, spread by topic; or, against a "
-                "single run, what each instance says alone, p-values by number of instances, "
-                "sorted p-values, or those of two tests against each other.",
-                {},
-            )
+            "--plot-kind [margin|means|topics] = margin": "Draw differences and margin, means of "
+            "instances, or spread by topic."
         }
     ),
     opt.describe_option,

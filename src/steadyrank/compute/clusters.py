@@ -200,7 +200,7 @@ def _client_of(scheduler: str) -> Any:
         return _distributed().Client(scheduler, timeout=PATIENCE, set_as_default=False)
     except Exception as error:  # of whatever kind: certificates, another protocol, another Dask
         raise InputError(
-            f"no Dask scheduler answers at {scheduler!r}: {_in_words(error)}"
+            f"no Dask scheduler answers at {scheduler!r}: {_in_words(error)}", code="place"
         ) from None
 
 
@@ -222,7 +222,8 @@ def _in_time(scheduler: str, ask: Callable[[], Any]) -> Any:
             raise
         raise InputError(
             f"the Dask cluster at {scheduler!r} does not answer after {LONGEST} seconds: is this "
-            "the port of a scheduler, does it run, and do its workers?"
+            "the port of a scheduler, does it run, and do its workers?",
+            code="place",
         ) from None
 
 

@@ -16,7 +16,7 @@ from typing import Any, TypedDict, TypeVar
 
 from steadyrank.compute.blas import one_blas_thread
 from steadyrank.compute.clusters import Cluster, connected, over_client_of
-from steadyrank.errors import InputError, check_count
+from steadyrank.errors import arg, bad_value, check_count
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -39,9 +39,11 @@ def workers(
     """The caller's executor, a Dask cluster's at `scheduler`, or `jobs` threads of this process."""
     if executor is not None:
         if not hasattr(executor, "submit"):
-            raise InputError(
-                f"executor must be a concurrent.futures.Executor, got {executor!r}: for threads "
-                "give jobs="
+            raise bad_value(
+                "executor",
+                "be a concurrent.futures.Executor",
+                executor,
+                f"for threads give {arg('jobs=')}",
             )
         yield over_client_of(executor)
         return

@@ -11,7 +11,7 @@ import secrets
 
 import numpy as np
 
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, bad_value
 
 Rng = int | np.integer | np.random.Generator | None
 """What functions take as `rng`: a seed, a generator to draw one from, or None for a fresh one."""
@@ -39,9 +39,12 @@ def seed_from(rng: Rng) -> int:
     # Python counts True as an integer, but whoever gives it as a seed means something else.
     if isinstance(rng, (int, np.integer)) and not isinstance(rng, bool):
         return int(rng)
-    raise InputError(
-        f"rng must be an integer seed, a numpy.random.Generator or None, got {rng!r}: give a whole "
-        "number such as rng=1, numpy.random.default_rng(...), or None for a fresh seed"
+    raise bad_value(
+        "rng",
+        "be an integer seed, a numpy.random.Generator or None",
+        rng,
+        "give a whole number such as rng=1, numpy.random.default_rng(...), or None for a fresh "
+        "seed",
     )
 
 

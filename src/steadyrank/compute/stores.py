@@ -13,17 +13,20 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from steadyrank.compute.files import check_still_there, is_unfinished, sweep, write_whole
-from steadyrank.errors import InputError
+from steadyrank.errors import FormatError
 
 FORMAT = "steadyrank store 2"
 SETTINGS = "settings.json"
 _DIGEST = 32
+
+_refused = partial(FormatError, code="place")
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -61,16 +64,17 @@ class Store:
             return None
         data = content[_DIGEST:]
         if self._checksum(name, data) != content[:_DIGEST]:
-            raise InputError(
-                f"{path}: its checksum does not match: the file was damaged, changed or "
-                "written by another study; delete it, and the block is computed again"
+            raise _refused(
+                path,
+                "its checksum does not match: the file was damaged, changed or "
+                "written by another study; delete it, and the block is computed again",
             )
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as block:
                 return {key: block[key] for key in block.files}
         except ValueError:  # The checksum is no signature: whoever can write here can forge one.
-            raise InputError(
-                f"{path}: holds something other than arrays: do not use this store"
+            raise _refused(
+                path, "holds something other than arrays: do not use this store"
             ) from None
 
     def _checksum(self, name: str, data: bytes) -> bytes:
@@ -89,7 +93,7 @@ def open_store(folder: str | os.PathLike[str], settings: Mapping[str, Any]) -> S
     try:
         path.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
-        raise InputError(f"{path}: a store must be a folder, and this is a file") from None
+        raise _refused(path, "a store must be a folder, and this is a file") from None
     sweep(path)
     ours = {"format": FORMAT, **json.loads(json.dumps(dict(settings)))}
     text = json.dumps(ours, indent=1, sort_keys=True) + "\n"
@@ -101,8 +105,8 @@ def open_store(folder: str | os.PathLike[str], settings: Mapping[str, Any]) -> S
     try:
         theirs = json.loads(place.read_text("utf-8"))
     except (ValueError, RecursionError):  # not UTF-8, not JSON, or nested without end
-        raise InputError(
-            f"{place}: does not hold the settings of a store: name another folder"
+        raise _refused(
+            place, "does not hold the settings of a store: name another folder"
         ) from None
     _check_same(path, ours, theirs)
     return Store(path, hashlib.blake2b(text.encode(), digest_size=_DIGEST).digest())
@@ -112,19 +116,18 @@ def _check_empty(path: Path) -> None:
     """Refuse a folder in which something lies, unless it has just become a store."""
     others = [entry.name for entry in path.iterdir() if not is_unfinished(entry.name)]
     if others and not (path / SETTINGS).exists():
-        raise InputError(f"{path}: the folder is neither empty nor a store: name a new one")
+        raise _refused(path, "the folder is neither empty nor a store: name a new one")
 
 
 def _check_same(path: Path, ours: dict[str, Any], theirs: Any) -> None:
     if not isinstance(theirs, dict) or theirs.get("format") != FORMAT:
-        raise InputError(
-            f"{path}: is not a store of this version of steadyrank: name another folder"
-        )
+        raise _refused(path, "is not a store of this version of steadyrank: name another folder")
     for key in [*ours, *theirs]:
         if ours.get(key) != theirs.get(key):
-            raise InputError(
-                f"{path}: was made with different settings ({key}: {_short(theirs.get(key))} "
-                f"there, {_short(ours.get(key))} here): name another folder"
+            raise _refused(
+                path,
+                f"was made with different settings ({key}: {_short(theirs.get(key))} "
+                f"there, {_short(ours.get(key))} here): name another folder",
             )
 
 

@@ -16,7 +16,7 @@ from steadyrank.data.scores import (
     mean_of_present,
     own_numbers,
 )
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError, arg, unknown_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -155,6 +155,6 @@ def _system_names(collection: str, scores: Scores) -> tuple[str, ...]:
         twice = Counter(names).most_common(1)[0][0]
         raise InputError(
             f"two runs of {collection} are system {twice!r}: match runs by another part of their "
-            "names with system_from="
+            f"names with {arg('system_from=')}"
         )
     return tuple(names)

@@ -11,7 +11,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, arg
 
 if TYPE_CHECKING:
     from steadyrank.data.scores import Scores
@@ -54,8 +54,8 @@ def check_alike(
         old, new = (_values(scores, key) for scores in (first, second))
         if old and new and not old & new:
             raise InputError(
-                f'{names[0]} was evaluated with {key}="{min(old)}", {names[1]} with '
-                f'{key}="{min(new)}": evaluate both with the same settings'
+                f"{names[0]} was evaluated with {arg(key, min(old))}, {names[1]} with "
+                f"{arg(key, min(new))}: evaluate both with the same settings"
             )
     before, now = (_judgments(scores) for scores in (first, second))
     if before and now and not before.keys() & now.keys():

@@ -11,7 +11,7 @@ import numpy as np
 
 from steadyrank.data.ids import Ids, make_ids
 from steadyrank.data.order import group_by_topic, rank_blocks, repeated_rows
-from steadyrank.errors import InputError, check_choice, unknown_name
+from steadyrank.errors import InputError, arg, check_choice, unknown_name
 from steadyrank.words import counted
 
 if TYPE_CHECKING:
@@ -193,7 +193,8 @@ def _settle_duplicates(
         raise RepeatedDocument(
             f"run {name!r}",
             f"document {documents[row]!r} occurs twice in topic {topic!r}",
-            'remove one, or keep the first (duplicates="first") or the best (duplicates="best")',
+            f"remove one, or keep the first ({arg('duplicates', 'first')}) or the best "
+            f"({arg('duplicates', 'best')})",
             (int(rows[firsts[row]]), int(rows[row])),
         )
     if duplicates == "first":

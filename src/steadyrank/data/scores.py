@@ -15,6 +15,7 @@ from steadyrank.data.provenance import check_joined
 from steadyrank.errors import (
     InputError,
     MachineError,
+    arg,
     check_choice,
     unknown_column,
     unknown_name,
@@ -78,8 +79,8 @@ def _converted(values: Any) -> np.ndarray:
         return np.array(values, np.float64, order="C")
     except (TypeError, ValueError, OverflowError):
         raise InputError(
-            "values must be numbers, in rows of one length: convert text, and leave NaN or None "
-            "where a score is missing"
+            f"{arg('values')} must be numbers, in rows of one length: convert text, and leave NaN "
+            "or None where a score is missing"
         ) from None
 
 
@@ -256,7 +257,7 @@ def check_factors(scores: Scores, factors: str | Sequence[str]) -> tuple[str, ..
     if not scores.run_info:
         raise InputError(
             "there is no information about the runs: give a table of their components with "
-            "run_info=, or add columns with scores.with_run_info"
+            f"{arg('run_info=')}, or add columns with scores.with_run_info"
         )
     for name in names:
         check_choice("factor", name, scores.run_info)
@@ -504,8 +505,8 @@ def topic_column(scores: Scores, name: str) -> tuple[str, ...]:
     if name not in scores.topic_info:
         if not scores.topic_info:
             raise InputError(
-                f"{name!r} requires information about the topics: give a table with a column topic "
-                "(topic_info=)"
+                f"{name!r} requires information about the topics: give a table with a column "
+                f"topic ({arg('topic_info=')})"
             )
         raise unknown_column(name, "topic information", scores.topic_info)
     column = scores.topic_info[name]

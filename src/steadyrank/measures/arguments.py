@@ -26,7 +26,7 @@ from steadyrank.data.read.sources import data_lines, kind_of, open_bytes
 from steadyrank.data.read.streams import is_stream
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, arg
 from steadyrank.guesses import keyword_answer
 from steadyrank.measures.names import Measure, is_foreign, parse_measure
 
@@ -78,7 +78,7 @@ def _take_measures(
     """Move what names measures to the one argument for them, however it was given."""
     named = [name for name in ("measure", "measures") if given.get(name) is not None]
     if len(named) == 2:
-        raise InputError("give either measure= or measures=, not both")
+        raise InputError(f"give either {arg('measure=')} or {arg('measures=')}, not both")
     if not named and data and names_measures(given.get(data[-1]), given.get(data[0])):
         given[word] = given.pop(data[-1])
     elif named and named[0] not in known:

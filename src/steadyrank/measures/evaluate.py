@@ -24,7 +24,7 @@ from steadyrank.data.read.runs import ReadingOptions, header_of, read_runs
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, check_choice, warn
+from steadyrank.errors import InputError, arg, check_choice, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.names import Measure, at_level, is_binary, parse_measures, says_level
 from steadyrank.measures.scoring import (
@@ -224,7 +224,7 @@ def _warn_of_grades(qrels: Qrels, measures: Sequence[Measure]) -> None:
         who = f"{some(list(map(str, binary)), 3)} {by_number(len(binary), 'counts', 'count')}"
         warn(
             f"grades go up to {qrels.max_grade}, and {who} grade 1 as relevant: for grade 2 write "
-            f"{binary[0](rel=2)}, or give rel= for all",
+            f"{binary[0](rel=2)}, or give {arg('rel=')} for all",
             stacklevel=3,
         )
 
@@ -337,7 +337,8 @@ def report_missing(
     who = counted(len(short), *verbs)
     first = f"{short[0][0]!r} lacks {short[0][1]} of {n_topics}"
     if missing == "error":
-        remedies = 'missing="zero" or missing="skip"' if may_skip else 'missing="zero"'
+        choices = ("zero", "skip") if may_skip else ("zero",)
+        remedies = " or ".join(arg("missing", choice) for choice in choices)
         remedy = remedy or f"complete {by_number(len(short), 'it', 'them')}, or choose {remedies}"
         raise InputError(f"{who} {what} ({first}): {remedy}")
     zero = by_number(len(short), "it scores", "they score") + " 0 there"

@@ -18,7 +18,7 @@ import numpy as np
 from steadyrank.compute.kernels import kernel, part, specialised
 from steadyrank.data.qrels import JudgedRun, Qrels
 from steadyrank.data.run import Run
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, arg
 from steadyrank.measures import tie_kernels as expected
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scoring import KERNELS, Recipe, find_judged_documents, score_topics
@@ -236,7 +236,7 @@ def check_expectations(recipes: Sequence[Recipe]) -> None:
         if not has_expectation(recipe.measure):
             raise InputError(
                 f"{recipe.measure} has no known expectation over the orders of tied documents: "
-                'omit it, or use ties="trec_eval"'
+                f"omit it, or use {arg('ties', 'trec_eval')}"
             )
 
 

@@ -363,11 +363,3 @@ def whole_numbers(ax: Axes, most: int = 10) -> None:
     from matplotlib.ticker import MaxNLocator
 
     ax.xaxis.set_major_locator(MaxNLocator(most, integer=True))
-
-
-def pvalue_axis(ax: Axes) -> None:
-    """p from 0 to 1 on the vertical axis, by its cube root: small ones have room, 0 its place."""
-    ax.set_yscale("function", functions=(np.cbrt, lambda root: root**3))
-    ticks = [0, 0.001, 0.01, 0.05, 0.2, 0.5, 1]
-    ax.set_yticks(ticks, labels=[f"{p:g}" for p in ticks])
-    ax.set_ylim(0, 1)

@@ -387,8 +387,8 @@ def _check(settings: Settings, budget: Budget, n_samples: Any) -> float:
     """Refuse at once what a study would refuse after an hour; return the budget in seconds."""
     check_open_unit("alpha", settings.alpha)
     check_delta(settings.delta)
-    check_positive("minimum difference", settings.minimum_difference)
-    check_counts("pool depth", settings.pool_depth, lowest=1)
+    check_positive("minimum_difference", settings.minimum_difference)
+    check_counts("pool_depth", settings.pool_depth, lowest=1)
     check_counts("top", settings.top, lowest=1)
     if n_samples is not None:
         check_counts("n_samples", n_samples, lowest=2)
@@ -461,7 +461,8 @@ def run_studies(
             try:
                 result = part.run(job)
             except InputError as error:
-                if part.is_required or _is_of_the_user(error, machine):
+                # A folder or a scheduler that cannot be used stops them all.
+                if part.is_required or error.code == "place":
                     raise
                 reasons[name] = str(error)
                 continue
@@ -471,9 +472,3 @@ def run_studies(
         about, odd = (odd, ()) if part.is_required else ((), odd)
         warned[name] = (*about, *(warning for warning in raised if warning not in known))
     return Findings(material=material, results=results, why_not=reasons, warnings=warned)
-
-
-def _is_of_the_user(error: InputError, machine: Machine) -> bool:
-    """Whether it is about where to work, not about the data."""
-    places = [str(place) for place in (machine.store, machine.scheduler) if place is not None]
-    return any(place in str(error) for place in places)

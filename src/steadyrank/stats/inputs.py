@@ -12,17 +12,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steadyrank.errors import InputError, check_count, check_number
+from steadyrank.errors import InputError, arg, bad_value, check_count, check_number
 
 
 def check_scores(scores: ArrayLike) -> np.ndarray:
     """The scores as a float64 matrix [run, topic] without infinities."""
     matrix = np.asarray(scores, dtype=np.float64)
     if matrix.ndim != 2:
-        raise InputError(f"scores must be a matrix [run, topic], got {matrix.ndim} dimensions")
+        raise InputError(
+            f"{arg('scores')} must be a matrix [run, topic], got {matrix.ndim} dimensions"
+        )
     if np.isinf(matrix).any():
         raise InputError("scores hold an infinite value: mark missing scores as NaN")
     return matrix
+
+
+def complete_topics(matrix: np.ndarray) -> tuple[np.ndarray, int]:
+    """Scores [run, topic] on the topics that all runs have, and how many others there are."""
+    complete = ~np.isnan(matrix).any(axis=0)
+    return matrix[:, complete], int((~complete).sum())
 
 
 def check_pairs(pairs: ArrayLike, n_runs: int) -> np.ndarray:
@@ -32,7 +40,7 @@ def check_pairs(pairs: ArrayLike, n_runs: int) -> np.ndarray:
         return np.zeros((0, 2), np.int64)
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
         raise InputError(
-            f"pairs must be integers [pair, 2], got {array.dtype} of shape {array.shape}"
+            f"{arg('pairs')} must be integers [pair, 2], got {array.dtype} of shape {array.shape}"
         )
     if array.min() < 0 or array.max() >= n_runs:
         outside = array.min() if array.min() < 0 else array.max()
@@ -49,7 +57,7 @@ def checked(scores: ArrayLike, pairs: ArrayLike) -> tuple[np.ndarray, np.ndarray
 def check_open_unit(name: str, value: float) -> float:
     """A level, an error rate or a power: strictly between 0 and 1."""
     if not 0.0 < check_number(name, value) < 1.0:
-        raise InputError(f"{name} must lie strictly between 0 and 1, got {value}")
+        raise bad_value(name, "lie strictly between 0 and 1", value)
     return float(value)
 
 
@@ -76,7 +84,7 @@ def check_counts(name: str, values: Any, *, lowest: int) -> tuple[int, ...]:
     for count in counts:
         whole = isinstance(count, (int, np.integer)) and not isinstance(count, bool)
         if not whole or count < lowest:
-            raise InputError(f"{name}: expected whole numbers of at least {lowest}, got {count!r}")
+            raise bad_value(name, f"be whole numbers of at least {lowest}", count)
     if not counts or len(set(counts)) < len(counts):
-        raise InputError(f"{name}: name at least one, and none twice")
+        raise InputError(f"{arg(name)}: name at least one, and none twice", code="value")
     return tuple(int(count) for count in counts)

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from steadyrank.data.order import order_by_name
 from steadyrank.data.scores import mean_of_present
 from steadyrank.stats.inputs import check_scores
+from steadyrank.stats.student import t_intervals
 
 SAME_MEAN = 1e-12
 """Means closer than this are equal: sums of the same scores in another order differ by as much."""
@@ -118,9 +118,8 @@ def mean_intervals(scores: np.ndarray, confidence: float) -> np.ndarray:
     own, n = mean_of_present(scores), (~np.isnan(scores)).sum(axis=1)
     squares = np.nansum((scores - own[:, None]) ** 2, axis=1)
     df = np.where(n > 1, n - 1.0, np.nan)
-    half = special.stdtrit(df, 0.5 + 0.5 * confidence) * np.sqrt(squares / df / np.maximum(n, 1))
-    mean = adjusted_means(scores)
-    return np.stack([mean - half, mean + half], axis=1)
+    error = np.sqrt(squares / df / np.maximum(n, 1))
+    return t_intervals(adjusted_means(scores), error, df, confidence)
 
 
 def best_first(means: np.ndarray) -> np.ndarray:

@@ -49,8 +49,9 @@ def warned_of(judge: str) -> Iterator[None]:
         warnings.simplefilter("always")
         yield
     for warning in raised:
-        text = f"judge {judge}: {warning.message}"
-        warnings.warn(text, warning.category, stacklevel=4)
+        message = warning.message
+        text = message if isinstance(message, str) else message.args[0]
+        warnings.warn(f"judge {judge}: {text}", warning.category, stacklevel=4)
 
 
 def check_judgments(judge: str, people: Qrels, judged: Qrels) -> None:

@@ -52,10 +52,7 @@ class Study:
         """Its part of a report."""
         section, _, name = self.section.partition(":")
         home = "steadyrank.studies" if "." in section else self.home
-        # Studies whose part still has a module of its own.
-        is_apart = self.section == "view" and find_spec(f"{home}.part")
-        module = import_module(f"{home}.{'part' if is_apart else section}")
-        part: Part = getattr(module, name or "PART")
+        part: Part = getattr(import_module(f"{home}.{section}"), name or "PART")
         return part
 
     @property
@@ -71,7 +68,7 @@ STUDIES: tuple[Study, ...] = (
         "which system leads, over its runs?",
         turn=4,
         folder="steadyrank.studies.compare",
-        section="systems",
+        section="leaderboard:SYSTEMS_PART",
         is_command=False,
     ),
     Study("evaluate", "scores of every run on every topic", turn=1, section="compare.leaderboard"),

@@ -23,8 +23,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'steadyrank.papers' has no attribute {name!r}")
-    from steadyrank.studies.instances import pools
-    from steadyrank_lab.papers.jayasinghe2015 import instance_tests, pitfalls
+    from steadyrank_lab.papers.jayasinghe2015 import instance_tests, pitfalls, pools
 
     homes = (pools, pitfalls, instance_tests)
     return next(getattr(home, name) for home in homes if hasattr(home, name))
@@ -35,11 +34,15 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
-    from steadyrank.studies.instances.pools import contradictions, method_pvalues, pool_pvalues
     from steadyrank_lab.papers.jayasinghe2015.instance_tests import error_rates
     from steadyrank_lab.papers.jayasinghe2015.pitfalls import (
         equivalence_intervals,
         instance_spread,
         paper_comparisons,
         single_instance_shares,
+    )
+    from steadyrank_lab.papers.jayasinghe2015.pools import (
+        contradictions,
+        method_pvalues,
+        pool_pvalues,
     )

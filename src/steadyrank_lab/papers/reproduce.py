@@ -19,7 +19,7 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.read.runs import ReadingOptions
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, SteadyrankWarning, check_choice, warn
+from steadyrank.errors import SteadyrankWarning, bad_value, check_choice, warn
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.present.figures import own_style
 from steadyrank_lab.papers.data import Kind, PaperData, builtin_data, paper_data, with_measures
@@ -111,7 +111,7 @@ def reproduce(
     _check(n_samples, budget)
     check_choice("score source", score_source, ("score", "rank"))
     if score_source == "rank" and paper != "yang2018":
-        raise InputError(f"score_source is about the simulation of yang2018, not about {paper}")
+        raise bad_value("score_source", f"be left out for {paper}", score_source)
     from steadyrank_lab.papers.output import (
         check_folder,
         digest_of,
@@ -171,4 +171,4 @@ def _check(n_samples: Any, budget: Any) -> None:
     check_choice("budget", budget, ("small", "full"))
     whole = isinstance(n_samples, int) and not isinstance(n_samples, bool)
     if n_samples is not None and not (whole and n_samples >= 2):
-        raise InputError(f"samples must be a whole number of at least 2, got {n_samples!r}")
+        raise bad_value("samples", "be a whole number of at least 2", n_samples)

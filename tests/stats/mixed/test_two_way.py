@@ -221,5 +221,5 @@ def test_wrong_input_is_explained():
         two_way_difference([0.1, 0.2, 0.3])
     with pytest.raises(InputError, match="fit a mixed model"):
         two_way_difference([[0.1, np.nan], [0.2, 0.3]])
-    with pytest.raises(InputError, match=r"\(2, 3\) and \(1, 3\)"):
-        nested_difference(np.ones((2, 3)), np.ones((1, 3)))
+    with pytest.raises(InputError, match=r"\(2, 3\) and \(2, 4\)"):
+        nested_difference(np.ones((2, 3)), np.ones((2, 4)))

@@ -15,13 +15,9 @@ from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 
 from steadyrank.errors import InputError
+from steadyrank.stats.anova.gstudy import GStudy, variance_components
 from steadyrank.stats.planning import variance
-from steadyrank.stats.planning.variance import (
-    VarianceComponents,
-    pooled_variance,
-    topics_for,
-    variance_components,
-)
+from steadyrank.stats.planning.variance import pooled_variance
 
 
 def rows(scores):
@@ -191,14 +187,12 @@ def from_coefficients(e_rho2, phi, *, n_systems, n_topics):
     topic = n_topics * system * (1 - phi) / phi - 1
     parts = {"system": system, "topic": topic, "residual": 1.0}
     squares = {"system": 1 + n_topics * system, "topic": 1 + n_systems * topic, "residual": 1.0}
-    return VarianceComponents(
-        mean_squares=squares,
-        raw=parts,
-        variance=parts,
-        n_systems=n_systems,
-        n_topics=n_topics,
-        n_dropped=0,
-    )
+    return study(squares, parts, n_systems, n_topics)
+
+
+def study(squares, parts, n_systems, n_topics):
+    sizes = {"n_systems": n_systems, "n_runs": n_systems, "n_topics": n_topics, "n_dropped": 0}
+    return GStudy(mean_squares=squares, df={}, raw=parts, variance=parts, **sizes)
 
 
 def test_intervals_of_gt4ireval():
@@ -209,10 +203,8 @@ def test_intervals_of_gt4ireval():
     assert g.e_rho2(100) == pytest.approx(0.96515, abs=1e-5)
     assert g.interval("phi", 200) == pytest.approx((0.88654, 0.96715), abs=1.5e-5)
     assert (g.topics_for_e_rho2(0.95), g.topics_for_phi(0.95)) == (69, 259)
-    low, high = g.relative_ratio_interval()
-    assert (topics_for(high, 0.95), topics_for(low, 0.95)) == (37, 114)
-    low, high = g.absolute_ratio_interval()
-    assert (topics_for(high, 0.95), topics_for(low, 0.95)) == (130, 487)
+    assert g.interval("topics_for_e_rho2", 0.95) == (37, 114)
+    assert g.interval("topics_for_phi", 0.95) == (130, 487)
     assert (g.topics_for_e_rho2(0.97), g.topics_for_phi(0.9)) == (117, 123)
 
 
@@ -242,9 +234,7 @@ def test_intervals_of_coefficients_cover_them(m, n, parts):
     hits = np.zeros(2)
     for _ in range(2000):
         squares = {key: expected[key] * rng.chisquare(df) / df for key, df in dfs.items()}
-        g = VarianceComponents(
-            mean_squares=squares, raw={}, variance={}, n_systems=m, n_topics=n, n_dropped=0
-        )
+        g = study(squares, {}, m, n)
         for i, interval in enumerate((g.interval("e_rho2", n), g.interval("phi", n))):
             hits[i] += interval[0] <= truth[i] <= interval[1]
     assert abs(hits[0] / 2000 - 0.95) < 0.022
@@ -312,7 +302,7 @@ def test_topics_that_a_run_lacks_are_left_out():
     found = variance_components(holed)
     assert found.n_dropped == 2
     assert found.variance == pytest.approx(variance_components(scores).variance)
-    with pytest.raises(InputError, match="at least 2 runs and 2 topics that all runs have"):
+    with pytest.raises(InputError, match="at least 2 systems, 2 topics that all runs have"):
         variance_components(np.full((3, 5), np.nan))
-    with pytest.raises(InputError, match="got 1 and 10"):
+    with pytest.raises(InputError, match="got 1 systems and 10 topics"):
         variance_components(scores[:1])

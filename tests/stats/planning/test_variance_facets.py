@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from statsmodels.stats.anova import anova_lm
 
 from steadyrank.errors import InputError
-from steadyrank.stats.facets.components import (
-    FacetComponents,
+from steadyrank.stats.anova.gstudy import (
+    GStudy,
     crossed_components,
-    facet_terms,
     mean_square_loads,
     nested_components,
     pivotal_draws,
+    terms_of_design,
+    variance_components,
 )
-from steadyrank.stats.planning.variance import variance_components
 
 NESTED = ("system", "topic", "instance", "system_topic", "residual")
 CROSSED = (
@@ -106,7 +106,7 @@ def test_expected_mean_squares_as_tables_of_textbooks_have_them():
         [0, 0, 0, 0, 0, 0, 1],
     ]
     for design, table in (("nested", nested), ("crossed", crossed)):
-        indices = list(facet_terms(design, "instance").values())
+        indices = list(terms_of_design(design, "instance").values())
         loads = mean_square_loads(indices, {"s": m, "t": n, "i": k})
         np.testing.assert_array_equal(loads, table)
 
@@ -311,7 +311,7 @@ def test_intervals_cover_the_coefficients(design, sizes, systems, variance):
             g = nested_components(scores, codes)
         else:
             g = crossed_components(scores.reshape(m, k, n).transpose(0, 2, 1))
-        known = FacetComponents(**{**as_dict(g), "variance": truth})
+        known = GStudy(**{**as_dict(g), "variance": truth})
         draws = pivotal_draws(g, n_draws=600, rng=seed)
         for i, at in enumerate([(n, g.n_instances), (100, 1)]):
             low, high = draws.interval("e_rho2", *at)

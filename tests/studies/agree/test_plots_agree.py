@@ -93,20 +93,6 @@ def test_measures_are_a_heat_map_in_the_order_of_the_dendrogram(agreement):
     np.testing.assert_allclose(widths, 100 * agreement.likeness.discriminative_power[order])
 
 
-def test_effects_have_their_intervals(agreement):
-    """One line per effect and coefficient, from end to end; none in mode paper."""
-    (ax,) = sr.plot(agreement, kind="effects").axes
-    drawn = sorted(tuple(line.get_xdata()) for line in ax.lines)
-    expected = [
-        ends for table in agreement.omega_squared_intervals.values() for ends in table.values()
-    ]
-    assert len(expected) == 12
-    assert drawn == sorted(expected)
-    bare = replace(agreement, omega_squared_intervals={"tau": {}, "tau_ap": {}})
-    (ax,) = sr.plot(bare, kind="effects").axes
-    assert not ax.lines
-
-
 def test_levels_have_hsd_intervals(grid):
     axes = panels(sr.plot(grid))
     assert [ax.get_title() for ax in axes] == ["stemmer", "model"]
@@ -130,7 +116,7 @@ def test_panels_go_into_a_place_of_a_grid_only(agreement):
 
 
 # One of each layout: panels, rows, a grid of different panels.
-KINDS = [("AgreeResult", kind) for kind in ("sizes", "ranks", "measures")]
+KINDS = [("AgreeResult", kind) for kind in ("sizes", "pairs", "measures")]
 KINDS += [("ComponentsResult", "levels")]
 
 
@@ -149,7 +135,7 @@ def test_the_same_figure_is_the_same_bytes(agreement, grid, tmp_path, name, kind
 
 def test_names_are_text_whatever_they_hold(agreement, grid, tmp_path):
     odd = ("$x$_{1", "caf\udce9", "<b>&amp;")
-    for kind in all_plots()["AgreeResult"].keys() - {"effects"}:  # which names no measure
+    for kind in all_plots()["AgreeResult"]:
         save_figure(sr.plot(replace(agreement, measures=odd), kind=kind), tmp_path / "odd.svg")
         texts = "".join(ElementTree.parse(tmp_path / "odd.svg").getroot().itertext())
         assert "$x$_{1" in texts

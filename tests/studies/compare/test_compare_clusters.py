@@ -154,13 +154,6 @@ def test_topics_of_weight_zero_have_no_part():
     assert result.n_topics == len(scores.topics) - 1
 
 
-def test_several_measures_share_the_signs_of_clusters():
-    table = sr.compare(cluster_scores(measures=("AP", "RR")), family="all")
-    assert table.results[0].n_comparisons == 12
-    for result in table.results:
-        coherent(result)
-
-
 def test_order_of_topics_and_threads_change_no_byte():
     scores = cluster_scores()
     turned = scores.select(topics=scores.topics[::-1])

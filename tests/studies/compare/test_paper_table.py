@@ -139,43 +139,20 @@ def test_letters_name_the_runs_that_are_significantly_worse(witness):
     assert n_raised > 0
 
 
-def test_a_family_of_all_measures_is_corrected_together():
+def test_a_family_is_the_comparisons_of_a_measure():
     made = scores()
-    table = sr.compare(made, baseline="bm25", family="all", correction="holm")
-    alone = [
-        scipy.stats.ttest_rel(made.matrix(measure)[run], made.matrix(measure)[0]).pvalue
-        for measure in made.measures
-        for run in range(1, 5)
-    ]
-    together = np.concatenate([result.pvalue_adjusted for result in table.results])
-    np.testing.assert_allclose(together, multipletests(alone, method="holm")[1], rtol=1e-9)
-    assert "12 comparisons, all runs against bm25 by 3 measures" in table.to_markdown()
+    table = sr.compare(made, baseline="bm25", correction="holm")
+    for result in table.results:
+        matrix = made.matrix(result.measure)
+        alone = [scipy.stats.ttest_rel(matrix[run], matrix[0]).pvalue for run in range(1, 5)]
+        expected = multipletests(alone, method="holm")[1]
+        np.testing.assert_allclose(result.pvalue_adjusted, expected, rtol=1e-9)
     low, high = table["AP"].interval[3]
     z = made.matrix("AP")[4] - made.matrix("AP")[0]
-    expected = scipy.stats.ttest_1samp(z, 0).confidence_interval(1 - 0.05 / 12)
+    expected = scipy.stats.ttest_1samp(z, 0).confidence_interval(1 - 0.05 / 4)
     assert (low, high) == (pytest.approx(expected.low), pytest.approx(expected.high))
     each = sr.compare(made, baseline="bm25")
     assert "4 comparisons per measure, all runs against bm25" in each.to_markdown()
-
-
-def test_max_t_of_the_same_measure_twice_is_that_of_the_measure():
-    """The largest of a family and of its double are the same, whatever the signs."""
-    made = scores().select(measures="AP")
-    twice = sr.Scores(
-        measures=["AP", "AP again"],
-        runs=made.runs,
-        topics=made.topics,
-        values=np.concatenate([made.values, made.values]),
-    )
-    one = sr.compare(made, n_samples=2000)
-    both = sr.compare(twice, n_samples=2000, family="all")
-    for result in both.results:
-        np.testing.assert_array_equal(result.pvalue_adjusted, one.pvalue_adjusted)
-        np.testing.assert_allclose(result.interval, one.interval)
-    assert both.results[0].family == "20 comparisons, all pairs by 2 measures"
-    other = sr.compare(scores(), n_samples=2000, family="all")
-    assert (other["AP"].pvalue_adjusted >= one.pvalue_adjusted - 0.02).all()
-    assert (other["AP"].interval[:, 0] <= one.interval[:, 0] + 0.002).all()
 
 
 def test_systems_with_seeds_have_the_tests_of_instances():
@@ -223,8 +200,6 @@ def test_systems_with_one_run_each_are_compared_by_the_paired_t_test():
         ({"test": "wilcoxon"}, "compared by a mixed model"),
         ({"correction": "maxt"}, "have no correction maxt: take by="),
         ({"by": "run", "test": "mixed"}, "use test t"),
-        ({"by": "run", "family": "everything"}, "unknown family"),
-        ({"by": "run", "family": "all", "test": "tukey"}, "simultaneous for the pairs of one"),
         ({"measure": "AP", "measures": ["AP"]}, "either measure"),
     ],
 )
@@ -369,8 +344,6 @@ def test_json_of_several_measures_holds_one_object_each(capsys, track):
     for measure, found in zip(("AP", "RR"), several["measures"], strict=True):
         _, out, _ = call(capsys, "compare", *files, "-m", measure, *common)
         assert json.loads(out) == found
-    _, out, _ = call(capsys, "compare", *files, "-m", "AP", "-m", "RR", "--family", "all", *common)
-    assert json.loads(out)["n_comparisons"] == 8
     _, out, _ = call(capsys, "compare", *files, "-m", "AP", "-m", "RR", "--format", "csv")
     assert out.startswith("measure,a,b,n,mean_a")
     assert len(out.splitlines()) == 21
@@ -424,7 +397,7 @@ def test_other_widths_are_refused(capsys, track, tmp_path, width):
     assert len(err.splitlines()) == 1
 
 
-@pytest.mark.parametrize("kind", ["intervals", "topics", "differences", "ranks", "asl"])
+@pytest.mark.parametrize("kind", ["intervals", "topics", "ranks"])
 @pytest.mark.parametrize("figsize", [None, 3.3, (9.0, 9.0)])
 def test_every_kind_is_drawn_for_one_measure_and_for_several(kind, figsize, tmp_path):
     names = [f"a_reranker_with_a_name_of_sixty_characters_and_the_seed_{i:04}" for i in range(4)]

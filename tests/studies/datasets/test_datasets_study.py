@@ -100,8 +100,6 @@ def test_wins_are_borda_in_another_unit():
 def test_percent_scores_have_the_decisions_of_shares():
     shares, percent = sr.datasets(frame()), sr.datasets(100 * frame())
     np.testing.assert_array_equal(shares.rank_set, percent.rank_set)
-    assert (shares.pair.posterior.rope, percent.pair.posterior.rope) == (0.01, 1.0)
-    assert shares.pair.posterior.first == percent.pair.posterior.first
 
 
 # Types
@@ -309,7 +307,6 @@ def test_influence_is_the_ranking_without_each_dataset():
         ({"drawn": "documents"}, "unknown resampling 'documents'"),
         ({"gaps": "ignore"}, "unknown treatment of gaps"),
         ({"alpha": 1.5}, "alpha"),
-        ({"rope": -1.0}, "rope"),
     ],
 )
 def test_what_does_not_exist_is_refused(options, message):
@@ -392,15 +389,11 @@ def test_figures_name_the_best_and_count_the_rest():
     firsts = int(result.could_be_first.sum())
     drawn = sum(bool(result.could_be_first[i]) for i in result.order[:25])
     assert f"{firsts - drawn or 'none'} of them could be first" in ax.get_xlabel()
-    (ax,) = sr.plot(result, kind="critical_difference", top=10).axes
-    assert len(ax.get_yticklabels()) == 10
     (ax,) = sr.plot(result, kind="forest").axes
     assert [label.get_text() for label in ax.get_yticklabels()][-2:] == [
         "mean over datasets",
         "next dataset",
     ]
-    (ax,) = sr.plot(result, kind="influence").axes
-    assert len(ax.get_yticklabels()) == 12
 
 
 @pytest.mark.slow

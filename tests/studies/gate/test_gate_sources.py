@@ -11,7 +11,7 @@ from scipy import stats
 
 import steadyrank as sr
 from steadyrank.stats.instances.equivalence import t_limits
-from steadyrank.stats.mixed.two_way import nested_difference, unequal_difference
+from steadyrank.stats.mixed.two_way import nested_difference
 from steadyrank.studies.gate.view import VIEW
 
 N = 40
@@ -188,19 +188,10 @@ def test_unequal_numbers_of_runs_on_many_topics():
     (row,) = sr.gate(*sides, margin=0.05).measures
     fewer = [side.select(topics=side.topics[:500]) for side in sides]
     (reml,) = sr.gate(*fewer, margin=0.05).measures
-    fit = unequal_difference(cubes[1][:, :500], cubes[0][:, :500])
+    fit = nested_difference(cubes[1][:, :500], cubes[0][:, :500])
     limits = t_limits(fit.estimate, fit.standard_error, fit.df, 0.9)
     assert limits == pytest.approx(reml.interval, abs=2e-4), "of limits that are .04 apart"
     assert row.interval == pytest.approx(reml.interval, abs=1e-3)
-
-
-def test_equal_numbers_of_runs_are_a_case_of_unequal_ones():
-    first, second = np.random.default_rng(4).normal(0.5, 0.1, (2, 6, 30))
-    for both in ((first, second), (first[:2], second[:2])):
-        found, expected = unequal_difference(*both), nested_difference(*both)
-        for key in ("estimate", "standard_error", "df", "statistic", "pvalue"):
-            assert getattr(found, key) == pytest.approx(getattr(expected, key), rel=1e-9)
-        assert found.variances == pytest.approx(expected.variances, rel=1e-9, nan_ok=True)
 
 
 def test_runs_of_systems_that_vary(tmp_path):

@@ -11,8 +11,9 @@ from scipy.stats import chi2
 
 import steadyrank as sr
 from steadyrank.cli import run
+from steadyrank.stats.anova.gstudy import variance_components
 from steadyrank.stats.planning import design
-from steadyrank.stats.planning.variance import pilot_variance, pooled_variance, variance_components
+from steadyrank.stats.planning.variance import pilot_variance, pooled_variance
 from steadyrank.studies.plan.view import VIEW
 
 PAPER = {"nG@1": 0.114, "P+": 0.094, "nERR@10": 0.087, "nDCG@10": 0.034, "Q@10": 0.029}
@@ -250,7 +251,7 @@ def test_curves_that_a_plan_does_not_have():
     result = sr.plan(variance=0.1, minimum_difference=0.1, method="ttest")
     with pytest.raises(sr.UnknownNameError, match="unknown curve of this ttest plan 'systems'"):
         result.curve("systems")
-    with pytest.raises(sr.InputError, match="minimum difference must be a number above 0, got -1"):
+    with pytest.raises(sr.InputError, match="minimum_difference must be a number above 0, got -1"):
         result.curve("minimum_difference", [-1])
     with pytest.raises(sr.InputError, match="topics must be a whole number of at least 2, got 2.5"):
         result.curve("topics", [2.5])
@@ -286,14 +287,14 @@ REFUSED = [
     ({"variance": math.inf}, "must be a number above 0, got inf"),
     ({"variance": "0.1"}, "must be a number, got '0.1'"),
     ({"variance": {}}, "at least one measure"),
-    ({"variance": 0.1, "minimum_difference": 0}, "minimum difference must be a number above 0"),
+    ({"variance": 0.1, "minimum_difference": 0}, "minimum_difference must be a number above 0"),
     ({"variance": 0.1, "minimum_difference": None}, "give the minimum difference"),
     ({"variance": 0.1, "systems": None}, "give the number of systems"),
     ({"variance": 0.1, "systems": 1}, "systems must be a whole number of at least 2, got 1"),
     ({"variance": 0.1, "systems": 2.5}, "systems must be a whole number"),
     ({"variance": 0.1, "alpha": 0}, "alpha must lie strictly between 0 and 1"),
     ({"variance": 0.1, "beta": 0.99}, "no more than alpha"),
-    ({"variance": 0.1, "n_topics": 1}, "topics must be a whole number of at least 2"),
+    ({"variance": 0.1, "n_topics": 1}, "n_topics must be a whole number of at least 2"),
     ({"variance": 0.1, "width": 0.1}, "a width is planned by method interval"),
     ({"variance": 0.1, "paired": True}, "one-way ANOVA has no pairs"),
     ({"variance": 0.1, "difference_variance": 0.1}, "belongs to a paired design"),

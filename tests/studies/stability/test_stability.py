@@ -11,7 +11,7 @@ import pytest
 from golden_cases import golden
 
 import steadyrank as sr
-from steadyrank.stats.planning.variance import variance_components
+from steadyrank.stats.anova.gstudy import variance_components
 from steadyrank.studies.stability.view import VIEW
 
 stability_json, stability_text = VIEW.json, VIEW.text
@@ -86,9 +86,9 @@ def test_nonsense_is_refused(reference, options, message):
 
 
 def test_data_that_cannot_be_split_are_refused():
-    with pytest.raises(sr.InputError, match="at least 2 runs and 2 topics"):
+    with pytest.raises(sr.InputError, match="at least 2 systems, 2 topics"):
         sr.stability(scores_of([[0.1, 0.2, 0.3]]))
-    with pytest.raises(sr.InputError, match="at least 2 runs and 2 topics"):
+    with pytest.raises(sr.InputError, match="at least 2 systems, 2 topics"):
         sr.stability(scores_of([[0.1], [0.2]]))
     with pytest.raises(sr.InputError, match="every score is the same"):
         sr.stability(scores_of(np.full((3, 4), 0.3)))

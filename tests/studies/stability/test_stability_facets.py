@@ -13,7 +13,7 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.data.track.model import TrackModel, true_means
-from steadyrank.stats.facets.components import crossed_components, nested_components
+from steadyrank.stats.anova.gstudy import crossed_components, nested_components
 from steadyrank.studies.stability.view import VIEW
 
 stability_json, stability_text = VIEW.json, VIEW.text

@@ -438,8 +438,8 @@ def test_default_sizes_reach_half_in_five_steps_or_more():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_trials": 0}, "trials must be a whole number of at least 1, got 0"),
-        ({"n_trials": 2.5}, "trials must be a whole number"),
+        ({"n_trials": 0}, "n_trials must be a whole number of at least 1, got 0"),
+        ({"n_trials": 2.5}, "n_trials must be a whole number"),
         ({"sizes": []}, "sizes must be numbers of topics of at least 1"),
         ({"sizes": [0, 5]}, "sizes must be numbers of topics of at least 1"),
         ({"sizes": [2.5]}, "sizes must be whole numbers"),

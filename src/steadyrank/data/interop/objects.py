@@ -44,7 +44,7 @@ from steadyrank.data.run import (
 )
 from steadyrank.data.scores import Scores, scores_from_cells
 from steadyrank.data.table_rules import tidy_scores
-from steadyrank.errors import InputError, warn
+from steadyrank.errors import InputError, arg, warn
 
 NO_MEASURE = "score"
 """The measure of scores that do not say it, as of a wide table."""
@@ -359,8 +359,8 @@ def _only_name(table: Table) -> str | None:
     names, _ = distinct_names(text_column(table.column(column), where, any_object=True))
     if len(names) > 1:
         raise InputError(
-            f"{where}: names {len(names)} runs ({names[0]!r}, {names[1]!r}, …): "
-            "give one run at a time, or say name= if the column does not name runs"
+            f"{where}: names {len(names)} runs ({names[0]!r}, {names[1]!r}, …): give one run at a "
+            f"time, or say {arg('name=')} if the column does not name runs"
         )
     return names[0]
 
@@ -483,7 +483,7 @@ def _scores(
 
 def _given(name: str | None) -> str:
     if name is None:
-        raise InputError("the scores do not say which run they belong to: say name=")
+        raise InputError(f"the scores do not say which run they belong to: say {arg('name=')}")
     return name
 
 

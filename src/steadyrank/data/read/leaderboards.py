@@ -305,7 +305,7 @@ def _from_wide(where: str, header: list[str], rows: Numbered) -> Leaderboard:
             return Leaderboard(runs=tuple(across), datasets=tuple(down), values=values.T)
         return Leaderboard(runs=tuple(down), datasets=tuple(across), values=values)
     except InputError as error:
-        raise FormatError(where, str(error)) from None
+        raise FormatError(where, error.args[0]) from None
 
 
 def _number(where: str, text: str, line: int, column: str = "") -> float:

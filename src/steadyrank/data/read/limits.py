@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from pathlib import Path
 
 from steadyrank.compute.memory import in_bytes, memory_limit
-from steadyrank.errors import FormatError, InputError
+from steadyrank.errors import FormatError, arg, bad_value
 
 LONGEST_LINE = 1 << 26
 """Bytes of a line that are read before a file is taken for something else."""
@@ -83,7 +83,7 @@ def limited_by(sent: int | None) -> Iterator[None]:
 def _bytes_of(size: int | str) -> int:
     match = _SIZE.fullmatch(str(size))
     if match is None or float(match[1]) == 0:
-        raise InputError(f"max_input must be a number of bytes such as 500MB or 20GB, got {size!r}")
+        raise bad_value("max_input", "be a number of bytes such as 500MB or 20GB", size)
     unit = match[2].upper()
     scale = 2 ** (10 * list(_UNITS).index(unit)) if match[3] else _UNITS[unit]
     return int(float(match[1]) * scale)
@@ -104,8 +104,8 @@ def check_taken(path: Path, taken: int) -> None:
     if (taken > ALWAYS_READ or given_limit()) and taken > (limit := largest_input()):
         raise FormatError(
             path,
-            f"holds more than {in_bytes(limit)}, the limit of what is read into memory: split "
-            "it, or raise max_input",
+            f"holds more than {in_bytes(limit)}, the limit of what is read into memory: split it, "
+            f"or raise {arg('max_input')}",
         )
 
 

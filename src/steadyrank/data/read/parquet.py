@@ -29,7 +29,7 @@ from steadyrank.data.read.columns import Columns, check_cells, check_name, run_n
 from steadyrank.data.read.limits import largest_input
 from steadyrank.data.read.sources import open_bytes
 from steadyrank.data.run import OTHER_RUNS
-from steadyrank.errors import FormatError
+from steadyrank.errors import FormatError, arg
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,7 +118,7 @@ def _too_large(path: Path, size: float) -> FormatError:
     return FormatError(
         path,
         f"unfolds to {in_bytes(size)}, and at most {in_bytes(largest_input())} are read into "
-        "memory: split it, or raise max_input",
+        f"memory: split it, or raise {arg('max_input')}",
     )
 
 

@@ -50,7 +50,7 @@ from steadyrank.data.table_rules import (
     tidy_scores,
 )
 from steadyrank.data.write.files import INFO, METADATA
-from steadyrank.errors import FormatError, InputError, warn
+from steadyrank.errors import FormatError, InputError, arg, warn
 from steadyrank.visible import restored
 from steadyrank.words import counted
 
@@ -237,7 +237,7 @@ def _read_long(path: Path, columns: dict[str, int], rows: Numbered) -> Scores:
     try:
         return scores_from_cells(measures, runs, topics, values, facets=facets, meta=meta)
     except CellError as error:
-        raise FormatError(path, str(error), rows[error.row][0]) from None
+        raise FormatError(path, error.args[0], rows[error.row][0]) from None
 
 
 def _read_parquet(path: Path) -> Scores:
@@ -258,7 +258,7 @@ def _read_parquet(path: Path) -> Scores:
     try:
         scores = scores_from_codes(labels, codes, values, meta=own.get("meta", come_from(path)))
     except CellError as error:
-        raise FormatError(path, str(error), error.row + 1) from None
+        raise FormatError(path, error.args[0], error.row + 1) from None
     info = {key: own.get(key, {}) for key in INFO}
     return replace(scores, **info)
 
@@ -279,7 +279,7 @@ def _faceted_parquet(
             axes[0], axes[1], axes[2], values, facets=facets, meta=come_from(path)
         )
     except CellError as error:
-        raise FormatError(path, str(error), error.row + 1) from None
+        raise FormatError(path, error.args[0], error.row + 1) from None
 
 
 def _own_metadata(path: Path, table: Any, sizes: Mapping[str, int]) -> dict[str, Any]:
@@ -330,8 +330,8 @@ def read_matrix(
     numbered = sum(map(str.isdecimal, down))
     if not runs_in_rows and all(map(str.isdecimal, across)) and numbered < len(down) / 2:
         warn(
-            f"{path}: the columns are numbers, as topics are, and most rows are not: if runs stand "
-            "in rows, give runs_in_rows=",
+            f"{path}: the columns are numbers, as topics are, and most rows are not: if runs "
+            f"stand in rows, give {arg('runs_in_rows=')}",
             stacklevel=5,
         )
     runs, topics = (down, across) if runs_in_rows else (across, down)
@@ -344,7 +344,7 @@ def read_matrix(
             meta=meta,
         )
     except InputError as error:
-        raise FormatError(path, str(error)) from None
+        raise FormatError(path, error.args[0]) from None
 
 
 def _laid_out(

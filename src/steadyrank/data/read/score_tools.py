@@ -98,7 +98,7 @@ def scores_of_cells(
             meta={"source": str(path), "tool": tool},
         )
     except CellError as error:
-        raise FormatError(path, str(error), cells[error.row].line) from None
+        raise FormatError(path, error.args[0], cells[error.row].line) from None
     return scores.with_topic_info(task=[task] * len(scores.topics)) if task else scores
 
 

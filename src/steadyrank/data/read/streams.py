@@ -30,7 +30,7 @@ from steadyrank.data.read.limits import (
     inner_mark,
     largest_unfolded,
 )
-from steadyrank.errors import FormatError, MachineError
+from steadyrank.errors import FormatError, MachineError, arg
 
 STANDARD_INPUT = ("-", "/dev/stdin")
 
@@ -196,8 +196,8 @@ class Unfolding(io.RawIOBase):
         if self.unfolded > self.largest:
             raise FormatError(
                 self.path,
-                f"unfolds to more than {in_bytes(self.largest)} from {in_bytes(self.packed)}: "
-                "if you trust the file, raise max_input",
+                f"unfolds to more than {in_bytes(self.largest)} from {in_bytes(self.packed)}: if "
+                f"you trust the file, raise {arg('max_input')}",
             )
         return got
 

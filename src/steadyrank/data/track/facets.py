@@ -11,7 +11,7 @@ import numpy as np
 
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, check_count, check_number, unknown_name
+from steadyrank.errors import bad_value, check_count, check_number, unknown_name
 
 COMPONENTS: Mapping[str, tuple[float, str]] = {
     "system": (0.05, "s"),
@@ -78,7 +78,7 @@ def simulated_facets(
         if name not in COMPONENTS:
             raise unknown_name("component", name, COMPONENTS)
     if not 0.0 <= check_number("missing", missing) < 1.0:
-        raise InputError(f"missing must be a share of at least 0 and below 1, got {missing!r}")
+        raise bad_value("missing", "be a share of at least 0 and below 1", missing)
     seed = seed_from(rng)
     stream = np.random.default_rng(seed)
     truth = {name: own[0] for name, own in COMPONENTS.items()} | dict(components or {})

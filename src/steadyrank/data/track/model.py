@@ -9,15 +9,14 @@ that are not deterministic, the instance.
 from __future__ import annotations
 
 import math
-import operator
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from steadyrank.compute.random import Rng, seed_from
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, arg, bad_value, check_count
 from steadyrank.notebook import Exhibit, shown_by
 
 if TYPE_CHECKING:
@@ -28,9 +27,24 @@ _FEWEST_RELEVANT = 3
 _LARGEST_RELEVANT_SHARE = 1 / 8
 _FEWEST_CANDIDATES = math.ceil(_FEWEST_RELEVANT / _LARGEST_RELEVANT_SHARE)
 _CANDIDATES_PER_RANK = 8
-_VARIANCES = ("team", "system", "topic", "team_topic", "system_topic", "instance", "instance_topic")
-_SHARES = ("common_noise", "team_noise", "instance_noise", "highly_relevant_share")
-_POSITIVE = ("relevant_noise", "relevant_median", "relevant_log_sd")
+
+_KINDS = (
+    ("finite number", -math.inf, math.inf, "signal highly_relevant_bonus"),
+    (
+        "variance of at least 0",
+        0.0,
+        math.inf,
+        "team system topic team_topic system_topic instance instance_topic",
+    ),
+    (
+        "share between 0 and 1",
+        0.0,
+        1.0,
+        "common_noise team_noise instance_noise highly_relevant_share",
+    ),
+    ("number above 0", 5e-324, math.inf, "relevant_noise relevant_median relevant_log_sd"),
+)
+"""What the parameters of a model are: in words, by their limits, and which."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,12 +90,16 @@ class TrackModel:
     highly_relevant_bonus: float = 0.5
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            _check_parameter(field.name, getattr(self, field.name))
+        for kind, low, high, names in _KINDS:
+            for name in names.split():
+                value = getattr(self, name)
+                is_number = isinstance(value, (int, float, np.number)) and math.isfinite(value)
+                if not is_number or not low <= value <= high:
+                    raise bad_value(name, f"be a {kind}", value)
         if self.system_noise < 0:
             raise InputError(
-                "common_noise, team_noise and instance_noise add up to "
-                f"{1 - self.system_noise:.6g}: they are shares of one variance, at most 1"
+                f"{arg('common_noise')}, {arg('team_noise')} and {arg('instance_noise')} add up "
+                f"to {1 - self.system_noise:.6g}: they are shares of one variance, at most 1"
             )
 
     @property
@@ -100,17 +118,6 @@ class TrackModel:
         return replace(self, instance=0.0, instance_topic=0.0, instance_noise=0.0)
 
 
-def _check_parameter(name: str, value: float) -> None:
-    if not (isinstance(value, (int, float, np.number)) and math.isfinite(value)):
-        raise InputError(f"{name} must be a finite number, got {value!r}")
-    if name in _VARIANCES and value < 0:
-        raise InputError(f"{name} is a variance: it must be at least 0, got {value!r}")
-    if name in _SHARES and not 0 <= value <= 1:
-        raise InputError(f"{name} is a share: it must lie between 0 and 1, got {value!r}")
-    if name in _POSITIVE and value <= 0:
-        raise InputError(f"{name} must be above 0, got {value!r}")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrackDesign:
     """The sizes of a simulated track."""
@@ -125,22 +132,18 @@ class TrackDesign:
     n_candidates: int
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            object.__setattr__(self, field.name, _whole(field.name, getattr(self, field.name)))
-        self._check_limit("pool_depth", "depth")
-        self._check_limit("depth", "n_candidates")
-        self._check_limit("pooled_per_team", "runs_per_team")
+        for name in self.__dataclass_fields__:
+            object.__setattr__(self, name, check_count(name, getattr(self, name)))
+        limits = {"pool_depth": "depth", "depth": "n_candidates"}
+        for small, large in (limits | {"pooled_per_team": "runs_per_team"}).items():
+            own, most = getattr(self, small), getattr(self, large)
+            if own > most:
+                raise InputError(f"{small} must be at most {large}, {most}, got {own}")
         if not _FEWEST_CANDIDATES <= self.n_candidates <= COLLECTION_SIZE:
-            raise InputError(
-                f"n_candidates must lie between {_FEWEST_CANDIDATES} and {COLLECTION_SIZE}, "
-                f"got {self.n_candidates}"
-            )
-
-    def _check_limit(self, small: str, large: str) -> None:
-        if getattr(self, small) > getattr(self, large):
-            raise InputError(
-                f"{small} must be at most {large}, {getattr(self, large)}, "
-                f"got {getattr(self, small)}"
+            raise bad_value(
+                "n_candidates",
+                f"lie between {_FEWEST_CANDIDATES} and {COLLECTION_SIZE}",
+                self.n_candidates,
             )
 
     @property
@@ -153,21 +156,18 @@ class TrackDesign:
         """The number of runs: every instance of every system."""
         return math.prod(self.shape)
 
+    @property
+    def is_pooled(self) -> np.ndarray:
+        """[run]: whether its documents are judged."""
+        pooled = np.zeros(self.shape, bool)
+        pooled[:, : self.pooled_per_team] = True
+        return pooled.ravel()
+
 
 def default_candidates(depth: int) -> int:
     """How many documents of a topic a run of this depth chooses from, by default."""
-    wanted = _CANDIDATES_PER_RANK * _whole("depth", depth)
+    wanted = _CANDIDATES_PER_RANK * check_count("depth", depth)
     return min(max(wanted, _FEWEST_CANDIDATES), COLLECTION_SIZE)
-
-
-def _whole(name: str, value: Any) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise InputError(f"{name} must be a whole number, got {value!r}") from None
-    if number < 1:
-        raise InputError(f"{name} must be at least 1, got {number}")
-    return number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -205,31 +205,22 @@ class TrackTruth:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers, as they are written to `truth.json`."""
-        arrays = (
-            "team_effects",
-            "system_effects",
-            "effects",
-            "instance_effects",
-            "difficulties",
-            "n_relevant",
-            "n_highly_relevant",
-            "signals",
-        )
-        names = {"teams": self.teams, "systems": self.systems, "topics": self.topics}
+        design = asdict(self.design)
+        # In files the number of instances keeps the name that it has had.
+        names = ["instances" if key == "n_instances" else key for key in design]
+        lists = "teams systems topics"
+        arrays = "team_effects system_effects effects instance_effects difficulties n_relevant"
         return {
             "model": asdict(self.model),
-            "design": {
-                # In files the number of instances keeps the name that it has had.
-                "instances" if key == "n_instances" else key: value
-                for key, value in asdict(self.design).items()
-            },
-            **{name: list(values) for name, values in names.items()},
-            **{name: getattr(self, name).tolist() for name in arrays},
+            "design": dict(zip(names, design.values(), strict=True)),
+            **{name: list(getattr(self, name)) for name in lists.split()},
+            **{name: getattr(self, name).tolist() for name in arrays.split()},
+            "n_highly_relevant": self.n_highly_relevant.tolist(),
+            "signals": self.signals.tolist(),
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Topic:
+class Topic(NamedTuple):
     """A topic as the model draws it."""
 
     difficulty: float
@@ -276,31 +267,27 @@ def draw_latents(
     signals: np.ndarray,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """The value of every document to every run: [team, system, instance, document]."""
-    latents = _draw_noise(model, design, rng)
+    """The value of every document to every run: [team, system, instance, document].
+
+    Noise is standard normal, and shared as the model says.
+    """
+    n_teams, n_systems, n_instances = design.shape
+    latents = np.zeros((*design.shape, design.n_candidates))
+    for shape, share in (
+        ((n_teams, n_systems, n_instances), model.instance_noise),
+        ((n_teams, n_systems, 1), model.system_noise),
+        ((n_teams, 1, 1), model.team_noise),
+        ((1, 1, 1), model.common_noise),
+    ):
+        if share > 0:
+            part = rng.standard_normal((*shape, design.n_candidates))
+            part *= math.sqrt(share)
+            latents += part
     relevant = np.flatnonzero(grades)
     lift = signals[..., None] + threshold(len(relevant), design.n_candidates)
     bonus = np.where(grades[relevant] == 2, model.highly_relevant_bonus, 0.0)
     latents[..., relevant] = model.relevant_noise * latents[..., relevant] + lift + bonus
     return latents
-
-
-def _draw_noise(model: TrackModel, design: TrackDesign, rng: np.random.Generator) -> np.ndarray:
-    """Standard normal noise [team, system, instance, document], shared as the model says."""
-    n_teams, n_systems, n_instances = design.shape
-    levels = (
-        ((n_teams, n_systems, n_instances), model.instance_noise),
-        ((n_teams, n_systems, 1), model.system_noise),
-        ((n_teams, 1, 1), model.team_noise),
-        ((1, 1, 1), model.common_noise),
-    )
-    noise = np.zeros((*design.shape, design.n_candidates))
-    for shape, share in levels:
-        if share > 0:
-            part = rng.standard_normal((*shape, design.n_candidates))
-            part *= math.sqrt(share)
-            noise += part
-    return noise
 
 
 def threshold(n_relevant: int, n_candidates: int) -> float:
@@ -388,9 +375,7 @@ def true_means(truth: TrackTruth, *, n_topics: int = 2000, rng: Rng = 0) -> True
     True
     """
     seed = seed_from(rng)
-    count, generator = _whole("n_topics", n_topics), track_stream(seed)
-    if count < 2:
-        raise InputError(f"n_topics must be at least 2, got {count}")
+    count, generator = check_count("n_topics", n_topics, 2), track_stream(seed)
     columns = [_average_precisions(truth, generator) for _ in range(count)]
     return TrueMeans(systems=truth.systems, values=np.stack(columns, axis=1), seed=seed)
 
@@ -398,7 +383,7 @@ def true_means(truth: TrackTruth, *, n_topics: int = 2000, rng: Rng = 0) -> True
 def track_stream(seed: int) -> np.random.Generator:
     """The generator of a seed; numpy's own takes none below 0."""
     if seed < 0:
-        raise InputError(f"rng must be a seed of at least 0 for a simulated track, got {seed}")
+        raise bad_value("rng", "be a seed of at least 0 for a simulated track", seed)
     return np.random.default_rng(seed)
 
 
@@ -410,23 +395,15 @@ def _average_precisions(truth: TrackTruth, rng: np.random.Generator) -> np.ndarr
     relevant = model.relevant_noise * rng.standard_normal(topic.n_relevant)
     relevant[: topic.n_highly_relevant] += model.highly_relevant_bonus
     relevant += threshold(topic.n_relevant, design.n_candidates) + signal
-    tails = _upper_tails(np.sort(relevant)[::-1] + truth.effects[:, None])
-    above = np.searchsorted(
-        _smallest_uniforms(design.n_candidates - topic.n_relevant, design.depth, rng), tails
-    )
+    values = np.sort(relevant)[::-1] + truth.effects[:, None]
+    # The probability that a standard normal variable is above each value.
+    scaled = (values / math.sqrt(2.0)).ravel().tolist()
+    tails = 0.5 * np.fromiter(map(math.erfc, scaled), np.float64, values.size)
+    # The smallest of the other documents' probabilities, in order: uniform order statistics.
+    others = design.n_candidates - topic.n_relevant
+    sums = np.cumsum(rng.standard_exponential(min(design.depth, others)))
+    smallest = sums / (sums[-1] + rng.standard_gamma(others + 1 - len(sums)))
+    above = np.searchsorted(smallest, tails.reshape(values.shape))
     order = np.arange(1, topic.n_relevant + 1)
     precisions = np.where(above + order <= design.depth, order / (above + order), 0.0)
     return np.asarray(precisions.sum(axis=1) / topic.n_relevant)
-
-
-def _upper_tails(values: np.ndarray) -> np.ndarray:
-    """The probability that a standard normal variable is above each value."""
-    scaled = (values / math.sqrt(2.0)).ravel().tolist()
-    return 0.5 * np.fromiter(map(math.erfc, scaled), np.float64, values.size).reshape(values.shape)
-
-
-def _smallest_uniforms(size: int, count: int, rng: np.random.Generator) -> np.ndarray:
-    """The `count` smallest of `size` independent uniform variables, in order."""
-    count = min(count, size)
-    sums = np.cumsum(rng.standard_exponential(count))
-    return np.asarray(sums / (sums[-1] + rng.standard_gamma(size + 1 - count)))

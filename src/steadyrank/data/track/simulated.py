@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,28 +35,20 @@ from steadyrank.data.track.model import (
     track_stream,
 )
 from steadyrank.data.write.files import write_qrels, write_track
-from steadyrank.errors import InputError
+from steadyrank.errors import bad_value
 
 _DIGITS = len(str(COLLECTION_SIZE - 1))
 _FIRST_TOPIC = 301
 _SYSTEMS, _TOPICS = 0, 1
 
 
-@dataclass(frozen=True, slots=True)
-class _ScoreFamily:
-    """How a kind of system turns latent values into the scores it reports."""
-
-    decimals: int
-    of_latent: Callable[[np.ndarray], np.ndarray]
-
-
-# Increasing functions, so that the scale of the scores never changes a ranking. Four
-# decimals leave the ties that term-weighting systems have on real tracks.
-_FAMILIES = (
-    _ScoreFamily(4, lambda latent: 6 * np.exp(0.35 * latent)),  # term weighting
-    _ScoreFamily(6, lambda latent: 1 / (1 + np.exp(-0.4 - 0.15 * latent))),  # cosine
-    _ScoreFamily(6, lambda latent: 2 * latent - 9),  # logit
-    _ScoreFamily(6, lambda latent: -np.log1p(np.exp(1 - 0.5 * latent))),  # log-probability
+# Increasing functions, so that the scale of the scores never changes a ranking, and their decimals:
+# four leave the ties that term-weighting systems have on real tracks.
+_FAMILIES: tuple[tuple[int, Callable[[np.ndarray], np.ndarray]], ...] = (
+    (4, lambda latent: 6 * np.exp(0.35 * latent)),  # term weighting
+    (6, lambda latent: 1 / (1 + np.exp(-0.4 - 0.15 * latent))),  # cosine
+    (6, lambda latent: 2 * latent - 9),  # logit
+    (6, lambda latent: -np.log1p(np.exp(1 - 0.5 * latent))),  # log-probability
 )
 
 
@@ -174,27 +167,24 @@ def simulated_track(
     )
     population = TrackModel() if model is None else model
     if not isinstance(population, TrackModel):
-        raise InputError(f"model must be a TrackModel, got {model!r}")
+        raise bad_value("model", "be a TrackModel", model)
     if design.n_instances == 1:
         population = population.deterministic()
     return _draw_track(population, design, seed)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Systems:
-    """What a system is before any topic is asked; arrays [team, system, instance]."""
+class _Systems(NamedTuple):
+    """What a system is before any topic is asked."""
 
-    team: np.ndarray
-    system: np.ndarray
-    instance: np.ndarray
+    effects: tuple[np.ndarray, np.ndarray, np.ndarray]
+    """Of teams, systems and instances: [team, system, instance]."""
     families: np.ndarray
-    """One for each run."""
+    """[run]"""
     shifts: np.ndarray
-    """One for each run: where its scores lie on the family's scale."""
+    """[run]: where its scores lie on the family's scale."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Ranked:
+class _Ranked(NamedTuple):
     """One topic: its documents, and how every run ranked them.
 
     Documents are positions in `documents`, whose ids fall: of two documents with the same
@@ -210,7 +200,7 @@ class _Ranked:
     scores: np.ndarray
     """[run, rank]"""
     contributed: np.ndarray
-    """[document, team]"""
+    """[document, team]: which teams brought each document into the pool."""
 
 
 def _draw_track(model: TrackModel, design: TrackDesign, seed: int) -> SimulatedTrack:
@@ -222,13 +212,17 @@ def _draw_track(model: TrackModel, design: TrackDesign, seed: int) -> SimulatedT
     ]
     truth = _truth(model, design, systems, ranked)
     runs = tuple(_build_runs(truth, ranked))
+    judged = [np.flatnonzero(one.contributed.any(axis=1))[::-1] for one in ranked]
+    relevant = [np.flatnonzero(one.grades)[::-1] for one in ranked]
     return SimulatedTrack(
         runs=runs,
-        qrels=_build_qrels(truth.topics, ranked, [_judged(one) for one in ranked]),
-        complete=_build_qrels(truth.topics, ranked, [one.grades > 0 for one in ranked]),
+        qrels=_build_qrels(truth.topics, ranked, judged),
+        complete=_build_qrels(truth.topics, ranked, relevant),
         truth=truth,
-        contributors=np.concatenate([one.contributed[_judged(one)][::-1] for one in ranked]),
-        pooled=tuple(runs[r].name for r in np.flatnonzero(_is_pooled(design))),
+        contributors=np.concatenate(
+            [one.contributed[rows] for one, rows in zip(ranked, judged, strict=True)]
+        ),
+        pooled=tuple(runs[r].name for r in np.flatnonzero(design.is_pooled)),
         seed=seed,
     )
 
@@ -239,16 +233,12 @@ def _stream(words: list[int], kind: int, index: int) -> np.random.Generator:
 
 
 def _draw_systems(model: TrackModel, design: TrackDesign, rng: np.random.Generator) -> _Systems:
-    variances = (model.team, model.system, model.instance)
-    team, system, instance = draw_effects(variances, design, rng)
-    families = rng.permutation(np.arange(system.size) % len(_FAMILIES))
-    return _Systems(
-        team=team,
-        system=system,
-        instance=instance,
-        families=np.repeat(families, design.n_instances),
-        shifts=np.repeat(rng.standard_normal(system.size), design.n_instances),
-    )
+    effects = draw_effects((model.team, model.system, model.instance), design, rng)
+    n_systems = effects[1].size
+    families = rng.permutation(np.arange(n_systems) % len(_FAMILIES))
+    shifts = rng.standard_normal(n_systems)
+    n = design.n_instances
+    return _Systems(effects, np.repeat(families, n), np.repeat(shifts, n))
 
 
 def _draw_ranked(
@@ -257,33 +247,18 @@ def _draw_ranked(
     topic = draw_topic(model, design.n_candidates, rng)
     numbers = rng.choice(COLLECTION_SIZE, design.n_candidates, replace=False, shuffle=False)
     grades = draw_grades(topic, design.n_candidates, rng)
-    signals = _draw_signals(model, design, systems, topic, rng)
-    latents = draw_latents(model, design, grades, signals, rng)
-    rankings, scores = _rank(latents.reshape(design.n_runs, -1), design.depth, systems, rng)
-    return _Ranked(
-        topic=topic,
-        # Of one width, so that numbers and ids sort alike.
-        documents=make_ids(f"SIM-{n:0{_DIGITS}}" for n in sorted(numbers.tolist(), reverse=True)),
-        grades=grades,
-        signals=signals.ravel(),
-        rankings=rankings,
-        scores=scores,
-        contributed=_contributed(rankings, design),
-    )
-
-
-def _draw_signals(
-    model: TrackModel,
-    design: TrackDesign,
-    systems: _Systems,
-    topic: Topic,
-    rng: np.random.Generator,
-) -> np.ndarray:
-    """How far each run lifts the topic's relevant documents: [team, system, instance]."""
     variances = (model.team_topic, model.system_topic, model.instance_topic)
     interactions = sum(draw_effects(variances, design, rng))
-    effects = systems.team + systems.system + systems.instance
-    return np.asarray(model.signal - topic.difficulty + effects + interactions)
+    signals = np.asarray(model.signal - topic.difficulty + sum(systems.effects) + interactions)
+    latents = draw_latents(model, design, grades, signals, rng)
+    rankings, scores = _rank(latents.reshape(design.n_runs, -1), design.depth, systems, rng)
+    pooled = design.is_pooled
+    teams = np.repeat(np.arange(design.n_teams), design.n_runs // design.n_teams)
+    contributed = np.zeros((design.n_candidates, design.n_teams), bool)
+    contributed[rankings[pooled, : design.pool_depth], teams[pooled, None]] = True
+    # Of one width, so that numbers and ids sort alike.
+    ids = make_ids(f"SIM-{n:0{_DIGITS}}" for n in sorted(numbers.tolist(), reverse=True))
+    return _Ranked(topic, ids, grades, signals.ravel(), rankings, scores, contributed)
 
 
 def _rank(
@@ -305,29 +280,10 @@ def _scores(latents: np.ndarray, systems: _Systems, rng: np.random.Generator) ->
     shifts = 0.4 * (systems.shifts[:, None] + shared + own[0])
     placed = latents * np.exp(0.15 * own[1]) + shifts
     scores = np.empty_like(latents)
-    for code, family in enumerate(_FAMILIES):
+    for code, (decimals, of_latent) in enumerate(_FAMILIES):
         rows = systems.families == code
-        scores[rows] = np.round(family.of_latent(placed[rows]), family.decimals)
+        scores[rows] = np.round(of_latent(placed[rows]), decimals)
     return scores
-
-
-def _is_pooled(design: TrackDesign) -> np.ndarray:
-    pooled = np.zeros(design.shape, bool)
-    pooled[:, : design.pooled_per_team] = True
-    return pooled.ravel()
-
-
-def _contributed(rankings: np.ndarray, design: TrackDesign) -> np.ndarray:
-    """Which teams brought each document into the pool: [document, team]."""
-    contributed = np.zeros((design.n_candidates, design.n_teams), bool)
-    teams = np.repeat(np.arange(design.n_teams), design.n_runs // design.n_teams)
-    pooled = _is_pooled(design)
-    contributed[rankings[pooled, : design.pool_depth], teams[pooled, None]] = True
-    return contributed
-
-
-def _judged(ranked: _Ranked) -> np.ndarray:
-    return np.asarray(ranked.contributed.any(axis=1))
 
 
 def _truth(
@@ -335,19 +291,20 @@ def _truth(
 ) -> TrackTruth:
     width = len(str(design.n_teams))
     teams = [f"team{k:0{width}d}" for k in range(1, design.n_teams + 1)]
-    topics = [one.topic for one in ranked]
+    team, system, instance = systems.effects
+    difficulties, n_relevant, n_highly = map(np.array, zip(*(r.topic for r in ranked), strict=True))
     return TrackTruth(
         model=model,
         design=design,
         teams=tuple(teams),
         systems=tuple(f"{k}-s{j}" for k in teams for j in range(1, design.runs_per_team + 1)),
-        topics=tuple(str(_FIRST_TOPIC + t) for t in range(len(topics))),
-        team_effects=systems.team.ravel(),
-        system_effects=systems.system.ravel(),
-        instance_effects=systems.instance.reshape(-1, design.n_instances),
-        difficulties=np.array([topic.difficulty for topic in topics]),
-        n_relevant=np.array([topic.n_relevant for topic in topics]),
-        n_highly_relevant=np.array([topic.n_highly_relevant for topic in topics]),
+        topics=tuple(str(_FIRST_TOPIC + t) for t in range(len(ranked))),
+        team_effects=team.ravel(),
+        system_effects=system.ravel(),
+        instance_effects=instance.reshape(-1, design.n_instances),
+        difficulties=difficulties,
+        n_relevant=n_relevant,
+        n_highly_relevant=n_highly,
         signals=np.stack([one.signals for one in ranked], axis=1),
     )
 
@@ -355,27 +312,22 @@ def _truth(
 def _build_runs(truth: TrackTruth, ranked: list[_Ranked]) -> Iterator[Run]:
     design = truth.design
     first_rows = np.arange(design.n_topics) * design.depth
-    for r, (name, info) in enumerate(_run_names(truth)):
+    for r in range(design.n_runs):
+        s, i = divmod(r, design.n_instances)
+        system = truth.systems[s]
+        name = system if design.n_instances == 1 else f"{system}-i{i + 1}"
         documents = join_ids([one.documents.take(one.rankings[r]) for one in ranked])
         scores = np.concatenate([one.scores[r] for one in ranked])
         run = build_run(name, list(truth.topics), first_rows, documents, scores)
-        yield replace(run, info=info)
+        yield replace(run, info={"team": truth.teams[s // design.runs_per_team], "system": system})
 
 
-def _run_names(truth: TrackTruth) -> Iterator[tuple[str, dict[str, str]]]:
-    """The name of each run, and the team and system that it belongs to."""
-    n_instances = truth.design.n_instances
-    for s, system in enumerate(truth.systems):
-        info = {"team": truth.teams[s // truth.design.runs_per_team], "system": system}
-        for i in range(1, n_instances + 1):
-            yield (system if n_instances == 1 else f"{system}-i{i}"), dict(info)
-
-
-def _build_qrels(topics: tuple[str, ...], ranked: list[_Ranked], chosen: list[np.ndarray]) -> Qrels:
+def _build_qrels(
+    topics: tuple[str, ...], ranked: list[_Ranked], chosen: Sequence[np.ndarray]
+) -> Qrels:
     """Judgments of each topic's chosen documents, in the order of their ids."""
     pairs = list(zip(ranked, chosen, strict=True))
-    sizes = [int(mask.sum()) for mask in chosen]
-    documents = join_ids([one.documents.take(np.flatnonzero(mask)[::-1]) for one, mask in pairs])
-    grades = np.concatenate([one.grades[mask][::-1] for one, mask in pairs])
-    first_rows = np.cumsum([0, *sizes[:-1]])
+    documents = join_ids([one.documents.take(rows) for one, rows in pairs])
+    grades = np.concatenate([one.grades[rows] for one, rows in pairs])
+    first_rows = np.cumsum([0, *map(len, chosen[:-1])])
     return build_qrels(list(topics), first_rows, documents, grades)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, arg
 
 Axes = frozenset[int]
 """A term of the model: the axes of its factors."""
@@ -74,7 +74,7 @@ def _check_balance(levels: Mapping[str, tuple[str, ...]], counts: Counter[Any]) 
         f"unbalanced: {short} of {n_cells} combinations of {', '.join(levels)} occur less often "
         f"than others (first: {named}, {counts[odd]} instead of {most}); {DEPENDS}: omit levels "
         "until every combination occurs equally often, or use type III sums of squares, which do "
-        'not (unbalanced="type3")'
+        f"not ({arg('unbalanced', 'type3')})"
     )
 
 
@@ -180,6 +180,11 @@ class Amount:
     ss: float
     df: int
 
+    @classmethod
+    def rounded(cls, ss: float, df: int, tiny: float) -> Amount:
+        """The same, or 0 where the mean square is no more than rounding of the size `tiny`."""
+        return cls(ss if df and ss > df * tiny**2 else 0.0, df)
+
     @property
     def ms(self) -> float:
         """The mean square; NaN without degrees of freedom."""
@@ -215,10 +220,12 @@ def split_total(
         if axes not in taken:
             name = _stratum(axes, layers)
             errors[name] = Amount(errors[name].ss + ss, errors[name].df + dfs[axes])
-    errors = {name: _without_rounding(error, rounding) for name, error in errors.items()}
-    effects = {name: Amount(parts.ss[axes], dfs[axes]) for name, axes in terms.items()}
+    errors = {name: Amount.rounded(own.ss, own.df, rounding) for name, own in errors.items()}
     return Split(
-        effects={name: _without_rounding(effect, rounding) for name, effect in effects.items()},
+        effects={
+            name: Amount.rounded(parts.ss[axes], dfs[axes], rounding)
+            for name, axes in terms.items()
+        },
         home={name: _stratum(axes, layers) for name, axes in terms.items()},
         errors=errors,
         error=Amount(
@@ -232,9 +239,3 @@ def _stratum(axes: Axes, layers: Mapping[str, Axes]) -> str:
     """The error of the smallest stratum that holds a term; the first of several."""
     holding = [name for name, layer in layers.items() if axes <= layer]
     return f"error({min(holding, key=lambda name: len(layers[name]))})" if holding else "error"
-
-
-def _without_rounding(amount: Amount, rounding: float) -> Amount:
-    """Nothing, where a mean square is no more than rounding leaves behind."""
-    is_rounding = amount.df == 0 or amount.ss <= amount.df * rounding**2
-    return Amount(0.0, amount.df) if is_rounding else amount

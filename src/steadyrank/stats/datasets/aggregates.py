@@ -19,8 +19,8 @@ import numpy as np
 import scipy
 from scipy import special
 
-from steadyrank.errors import InputError
-from steadyrank.stats.inputs import check_open_unit
+from steadyrank.errors import InputError, arg
+from steadyrank.stats.inputs import check_open_unit, complete_topics
 from steadyrank.stats.pairs.topic_design import TopicDesign, Units, cluster_sums, units_in_strata
 from steadyrank.stats.run_means import SAME_MEAN, average_ranks, ranks_of
 
@@ -75,7 +75,8 @@ def type_weights(types: Sequence[str], n_datasets: int) -> np.ndarray:
     """
     if len(types) != n_datasets:
         raise InputError(
-            "a mean of types requires the type of every dataset: add a column type, or give types="
+            "a mean of types requires the type of every dataset: add a column type, or give "
+            f"{arg('types=')}"
         )
     _, code, size = np.unique(list(types), return_inverse=True, return_counts=True)
     return np.asarray(1.0 / (len(size) * size[code]))
@@ -104,13 +105,12 @@ def topic_units(topic_scores: Sequence[np.ndarray], weight: np.ndarray) -> tuple
 
     Those that all runs have, and how many were left out as some run lacks them.
     """
-    kept = [scores[:, ~np.isnan(scores).any(axis=0)] for scores in topic_scores]
+    kept, dropped = zip(*map(complete_topics, topic_scores), strict=True)
     if any(scores.shape[1] < 2 for scores in kept):
         raise InputError(
             "resampling topics requires two topics of every dataset that all runs have"
         )
-    dropped = sum(old.shape[1] - new.shape[1] for old, new in zip(topic_scores, kept, strict=True))
-    return units_in_strata(kept, weight), dropped
+    return units_in_strata(kept, weight), sum(dropped)
 
 
 def completion_values(scores: np.ndarray, weight: np.ndarray) -> np.ndarray:

@@ -2,9 +2,7 @@
 
 For anyone who compares two systems on several collections. Each dataset has a true difference of
 its own, known up to the standard error of its topics; the true differences vary with variance tau²
-between datasets. And, for anyone who needs a probability instead of a p-value, the Bayesian
-signed-rank test (Benavoli et al. 2017): is one run better on most datasets, or are the two as good
-as equal, their differences being within the region of practical equivalence, the rope?
+between datasets.
 """
 
 from __future__ import annotations
@@ -16,19 +14,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, special
 
-from steadyrank.compute.random import block_stream, blocks_of
 from steadyrank.errors import InputError
-from steadyrank.stats.inputs import check_open_unit, check_samples
+from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
+from steadyrank.stats.student import t_intervals
 
 SMALLEST_VARIANCE = 1e-10
 """Share of the largest variance that a dataset's own has at least: no dataset decides alone."""
 
 GRID = 200
 """Values of tau² between which the restricted likelihood is looked at."""
-
-PRIOR = 0.5
-"""Weight of one pseudo-observation of no difference in the signed-rank test, as in the paper."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,8 +129,7 @@ def _variances(d: np.ndarray, s: np.ndarray) -> np.ndarray:
 def _around(mean: float, error: float, df: int, confidence: float) -> Interval:
     if df < 1:
         return Interval(math.nan, math.nan)
-    half = float(special.stdtrit(df, 0.5 + 0.5 * confidence)) * error
-    return Interval(mean - half, mean + half)
+    return Interval(*t_intervals(mean, error, df, confidence).tolist())
 
 
 def _reml(d: np.ndarray, v: np.ndarray) -> float:
@@ -165,80 +159,3 @@ def _likelihood(tau2: float, d: np.ndarray, v: np.ndarray) -> float:
     w = 1.0 / (tau2 + v)
     mean = w @ d / w.sum()
     return float(np.log(w).sum() - math.log(w.sum()) - w @ np.square(d - mean))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SignedRankPosterior:
-    """Probabilities that each of the three is the most probable outcome of a pair of datasets."""
-
-    first: float
-    equivalent: float
-    """Practically: the differences lie within the rope."""
-    second: float
-    rope: float
-    n_samples: int
-
-
-def bayesian_signed_rank(
-    difference: np.ndarray, *, rope: float = 0.0, n_samples: int = 20_000, seed: int = 0
-) -> SignedRankPosterior:
-    """Posterior of Wilcoxon's parameter, P(d + d' > 2 rope) for two datasets d and d'.
-
-    The differences, and one of 0 with weight 0.5, get Dirichlet weights w; with each draw, the sums
-    of w_i w_j over pairs (also of a dataset with itself) whose mean difference lies above the rope,
-    in it, or below are compared, and the largest of the three wins; equal ones share.
-
-    Parameters
-    ----------
-    difference : one per dataset
-        First run less second.
-    rope : float
-        Half-width of the region of practical equivalence, in the unit of the scores.
-    n_samples : int
-        Draws of the posterior.
-    seed : int
-
-    Notes
-    -----
-    Assumes datasets drawn independently from one population. Do not use it to select a winner among
-    many runs: nothing corrects for their number.
-
-    Reference: Benavoli, Corani, Demšar and Zaffalon, JMLR 18, 2017,
-    https://jmlr.org/papers/v18/16-305.html.
-
-    >>> bayesian_signed_rank(np.array([0.2, 0.3, 0.1, 0.4, 0.2, 0.3]), rope=0.01).first > 0.99
-    True
-    """
-    check_samples(n_samples)
-    d = np.asarray(difference, np.float64)
-    if d.ndim != 1 or not len(d) or not np.isfinite(d).all():
-        raise InputError("the signed-rank test requires one or more finite differences")
-    if not (np.isfinite(rope) and rope >= 0.0):
-        raise InputError(f"rope must be a number of at least 0, got {rope!r}")
-    with_prior = np.append(0.0, d)
-    total = with_prior[:, None] + with_prior
-    above, below = (total > 2.0 * rope).astype(float), (total < -2.0 * rope).astype(float)
-    shape = np.append(PRIOR, np.ones(len(d)))
-    wins = np.zeros(3)
-    for block, start, stop in blocks_of(n_samples):
-        stream = block_stream(seed, "signed rank", block)
-        weight = stream.dirichlet(shape, stop - start)
-        first = np.einsum("bi,ij,bj->b", weight, above, weight, optimize=True)
-        second = np.einsum("bi,ij,bj->b", weight, below, weight, optimize=True)
-        wins += _winners(np.stack([first, 1.0 - first - second, second], axis=1), rope)
-    share = wins / n_samples
-    return SignedRankPosterior(
-        first=float(share[0]),
-        equivalent=float(share[1]),
-        second=float(share[2]),
-        rope=rope,
-        n_samples=n_samples,
-    )
-
-
-def _winners(parts: np.ndarray, rope: float) -> np.ndarray:
-    """How often each of the three is largest; without a rope ties go to both sides by half."""
-    if rope == 0.0:
-        parts = parts + parts[:, 1:2] * [0.5, -1.0, 0.5]
-    best = parts >= parts.max(axis=1, keepdims=True) - 1e-12
-    return np.asarray((best / best.sum(axis=1, keepdims=True)).sum(axis=0))

@@ -12,9 +12,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from steadyrank.errors import InputError, check_number
+from steadyrank.errors import InputError, bad_value, check_number
 from steadyrank.stats.facets.components import GradedComponents, Sizes
 from steadyrank.stats.interval import Interval
+from steadyrank.stats.planning.sizes import whole_size
 
 PARTS = {"system:topic": "topics", "answer": "answers", "system:judge": "judges"}
 """Whose share of a difference a component is; the rest falls with everything."""
@@ -83,7 +84,7 @@ def topics_for(g: GradedComponents, at: Sizes, target: float) -> float:
     room = target**2 - limit
     if room <= 0.0:
         return math.inf
-    return max(1, math.ceil((once - limit) / room * (1.0 - 1e-12)))
+    return int(whole_size((once - limit) / room))
 
 
 def allocation(
@@ -96,7 +97,7 @@ def allocation(
     """
     own, known = g.sizes, None if costs is None else _checked_costs(costs)
     if target is not None and not check_number("target", target) > 0.0:
-        raise InputError(f"target must be a standard error above 0, got {target!r}")
+        raise bad_value("target", "be a standard error above 0", target)
     # Of other numbers of answers and judges only data with several of them say something.
     judges = range(1, MOST_JUDGES + 1) if "system:judge" in g.variance else ()
     answers = range(1, MOST_ANSWERS + 1) if own.answers > 1 else ()

@@ -16,8 +16,8 @@ import numpy as np
 from scipy.special import digamma, polygamma, stdtr
 
 from steadyrank.data.levels import Levels
-from steadyrank.stats.instances.equivalence import t_limits
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, PairTests
+from steadyrank.stats.student import satterthwaite, t_intervals
 
 FEWEST_JUDGES = 3
 """That count as a sample of judges unless told otherwise: with two, any false claim was made in .05
@@ -133,11 +133,9 @@ def judge_tests(levels: Levels, pairs: np.ndarray, *, is_fixed: bool = False) ->
     else:
         added, added_df = _judges_add(levels, pairs, n, np.where(n_shared > 1, noise, 0.0))
         variance = over_topics + added
-        with np.errstate(divide="ignore", invalid="ignore"):
-            df = variance**2 / (
-                over_topics**2 / df_topics + np.where(added > 0, added**2 / added_df, 0.0)
-            )
-        df = np.where(variance > 0.0, df, df_topics)
+        # Where judges add nothing, their degrees of freedom do not count.
+        both = (df_topics, np.where(added > 0, added_df, np.inf))
+        df = satterthwaite((over_topics, added), both, without=df_topics)
     return JudgedTests(
         pairs=pairs,
         n_judges=n_shared,
@@ -234,9 +232,8 @@ def _judges_add(
     variance, weight = _moderated(rest, fit.free, levels.kept.sum(axis=1) - 1.0, free)
     a, b = pairs.T
     by_system = np.maximum(0.0, (variance[a] + variance[b] - noise) / n)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        both = variance[a] ** 2 / weight[a] + variance[b] ** 2 / weight[b]
-        own_df = np.minimum((variance[a] + variance[b]) ** 2 / both, free)
+    own_df = satterthwaite((variance[a], variance[b]), (weight[a], weight[b]))
+    own_df = np.minimum(own_df, free)
     is_own = by_system > pooled
     return np.where(is_own, by_system, pooled), np.where(is_own, own_df, free)
 
@@ -306,8 +303,4 @@ def level_intervals(levels: Levels, confidence: float, *, is_fixed: bool = False
             axis=1
         ) / several
         over_topics, df = _with_judges(over_topics, df, spread, noise, np.where(n > 1, n, np.nan))
-    limits = [
-        t_limits(*own, confidence)
-        for own in zip(levels.means, np.sqrt(over_topics), df, strict=True)
-    ]
-    return np.array(limits)
+    return t_intervals(levels.means, np.sqrt(over_topics), df, confidence)

@@ -28,6 +28,7 @@ from steadyrank.stats.pairs.result import (
     TOO_FEW,
     ZERO_VARIANCE,
     degenerate_flags,
+    tiny_of,
 )
 from steadyrank.stats.pairs.tests import in_threads, row_moments, slices
 
@@ -370,7 +371,7 @@ def _spread_flag(differences: np.ndarray, difference: float, n_topics: int) -> t
     """The flag of resampled differences, and the size below which one counts as 0."""
     if n_topics < 2 or not differences.size:
         return TOO_FEW, 0.0
-    tiny = CONSTANT * max(1.0, float(np.abs(differences).max()))
+    tiny = tiny_of(differences)
     if float(np.ptp(differences)) > tiny:
         return "", tiny
     return (NO_DIFFERENCE if abs(difference) <= tiny else ZERO_VARIANCE), tiny

@@ -13,8 +13,9 @@ from typing import Literal
 
 from scipy import special
 
-from steadyrank.errors import InputError, check_number
+from steadyrank.errors import bad_value, check_number
 from steadyrank.stats.interval import Interval
+from steadyrank.stats.student import t_intervals
 
 Verdict = Literal["better", "not worse", "worse", "undecided"]
 
@@ -75,25 +76,20 @@ def equivalence_test(
 def check_delta(delta: float) -> float:
     """A margin: a finite number above 0."""
     if not 0.0 < check_number("delta", delta) < math.inf:
-        raise InputError(
-            f"delta must be above 0, got {delta}: it is the smallest difference that matters"
-        )
+        raise bad_value("delta", "be above 0", delta, "it is the smallest difference that matters")
     return float(delta)
 
 
 def check_alpha(alpha: float) -> float:
     """The level of a one-sided test: below .5, so that there is a 1 - 2 alpha interval."""
     if not 0.0 < check_number("alpha", alpha) < 0.5:
-        raise InputError(f"alpha must lie strictly between 0 and 0.5, got {alpha}")
+        raise bad_value("alpha", "lie strictly between 0 and 0.5", alpha)
     return float(alpha)
 
 
 def t_limits(estimate: float, standard_error: float, df: float, confidence: float) -> Interval:
     """estimate ± t(df) standard errors; the estimate itself without spread."""
-    if standard_error == 0.0:
-        return Interval(estimate, estimate)
-    half = float(special.stdtrit(df, 0.5 + 0.5 * confidence)) * standard_error
-    return Interval(estimate - half, estimate + half)
+    return Interval(*t_intervals(estimate, standard_error, df, confidence).tolist())
 
 
 def verdict_of(interval: Interval, delta: float) -> Verdict:

@@ -21,7 +21,7 @@ from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstra
 from steadyrank.stats.instances.equivalence import t_limits
 from steadyrank.stats.instances.systems import Groups, System, SystemPair, pair_of, systems_of
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.mixed.fit import MixedFit, component_intervals, fit
+from steadyrank.stats.mixed.fit import MixedFit, component_intervals, difference_of, fit
 from steadyrank.stats.mixed.model import RESIDUAL, MixedModel, Term
 from steadyrank.stats.mixed.two_way import (
     ONE_INSTANCE,
@@ -31,7 +31,6 @@ from steadyrank.stats.mixed.two_way import (
     default_df_method,
     nested_difference,
     two_way_difference,
-    unequal_difference,
 )
 from steadyrank.stats.pairs.result import TOO_FEW, PairTests, model_tests
 from steadyrank.stats.run_means import mean_intervals
@@ -98,18 +97,7 @@ def mixed_difference(pair: SystemPair, model: MixedModel, factors: Sequence[str]
     if by_factor:
         own = fitted.variances.get(INSTANCE, 0.0)
         variances[INSTANCE] = sum(np.nan_to_num(list(by_factor.values())).tolist()) + own
-    return Difference(
-        estimate=float(fitted.estimates[-1]),
-        standard_error=float(fitted.standard_errors[-1]),
-        df=float(fitted.df[-1]),
-        statistic=float(fitted.statistic[-1]),
-        pvalue=float(fitted.pvalue[-1]),
-        variances=variances,
-        factor_variances=by_factor,
-        flag=fitted.flag,
-        df_method=fitted.df_method,
-        method=fitted.method,
-    )
+    return difference_of(fitted, variances=variances, factor_variances=by_factor)
 
 
 def fewest_draws(pair: SystemPair, factors: Sequence[str]) -> int:
@@ -356,7 +344,7 @@ def system_difference(pair: SystemPair) -> Difference:
     if pair.balanced:
         test: Difference = balanced_test(pair)
     elif pair.n_missing == 0 and len(pair.topics) > MANY_TOPICS:
-        test = unequal_difference(pair.a.scores, pair.b.scores)
+        test = nested_difference(pair.a.scores, pair.b.scores)
     else:
         test = mixed_difference(pair, mixed_model(pair), ())
     # Two single runs are compared by the paired t test: nothing to flag in a table of runs.
@@ -389,15 +377,4 @@ def crossed_mean(scores: np.ndarray) -> Difference | None:
         return two_way_difference(scores.T)
     topic, instance = (index.ravel() for index in np.indices(scores.shape))
     model = MixedModel(scores.ravel(), random={"instance": instance, "topic": topic})
-    fitted = fit(model, df_method=default_df_method(scores.shape[1]))
-    return Difference(
-        estimate=float(fitted.estimates[-1]),
-        standard_error=float(fitted.standard_errors[-1]),
-        df=float(fitted.df[-1]),
-        statistic=float(fitted.statistic[-1]),
-        pvalue=float(fitted.pvalue[-1]),
-        variances=fitted.variances,
-        flag=fitted.flag,
-        df_method=fitted.df_method,
-        method=fitted.method,
-    )
+    return difference_of(fit(model, df_method=default_df_method(scores.shape[1])))

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from scipy import special
 
-from steadyrank.errors import InputError, check_choice
+from steadyrank.errors import InputError, bad_value, check_choice
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.mixed.two_way import (
     DfMethod,
@@ -76,7 +76,7 @@ class InstanceTest:
         check_open_unit("alpha", self.alpha)
         check_choice("design", self.design, get_args(Design))
         if not math.isfinite(self.difference):
-            raise InputError(f"difference must be a finite number, got {self.difference}")
+            raise bad_value("difference", "be a finite number", self.difference)
 
     def power(self, topics: int, instances: int) -> float:
         """The chance that N topics and M instances, of each system that varies, show a difference.

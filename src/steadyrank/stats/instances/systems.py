@@ -16,7 +16,7 @@ import numpy as np
 
 from steadyrank.data.order import natural_key
 from steadyrank.data.scores import Scores, mean_of_present
-from steadyrank.errors import InputError, check_choice, unknown_column, warn
+from steadyrank.errors import InputError, arg, check_choice, unknown_column, warn
 from steadyrank.words import counted
 
 Groups = dict[str, list[int]]
@@ -88,9 +88,9 @@ def systems_of(scores: Scores) -> Groups:
     """The systems and their runs, these by name; a run without a system is its own."""
     if "system" not in scores.run_info:
         raise InputError(
-            "it is not known which runs are instances of which system: give run information "
-            "with a column system (run_info=), or a pattern that finds it in the runs' names "
-            "(system_from=)"
+            "it is not known which runs are instances of which system: give run information with "
+            f"a column system ({arg('run_info=')}), or a pattern that finds it in the runs' names "
+            f"({arg('system_from=')})"
         )
     groups: Groups = {}
     for place, (run, system) in enumerate(zip(scores.runs, scores.run_info["system"], strict=True)):
@@ -119,7 +119,7 @@ def check_one_system(scores: Scores, setting: str, places: Iterable[int]) -> Non
     systems = dict.fromkeys(scores.run_info["system"][place] for place in places)
     if len(systems) > 1:
         raise InputError(
-            f"{setting} has runs of several systems ({', '.join(systems)}): name one (a=)"
+            f"{setting} has runs of several systems ({', '.join(systems)}): name one ({arg('a=')})"
         )
 
 
@@ -190,7 +190,7 @@ def warn_about_structure(
     groups: Groups,
     *,
     ignored: Iterable[str] = (),
-    remedy: str = "name them, largest first (instance_factors=)",
+    remedy: str = f"name them, largest first ({arg('instance_factors=')})",
 ) -> None:
     """Warn of columns that split a system's instances into fewer groups than there are."""
     skipped = {*NOT_FACTORS, *ignored}

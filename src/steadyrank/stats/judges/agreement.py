@@ -19,12 +19,14 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtr
 
 from steadyrank.errors import InputError, check_choice
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.pairs.result import CONSTANT
+from steadyrank.stats.pairs.result import CONSTANT, tiny_of
 from steadyrank.stats.planning.design import t_power
+from steadyrank.stats.planning.sizes import fewest
+from steadyrank.stats.student import t_half_width, t_intervals
 
 Weights = Literal["none", "linear", "quadratic"]
 _POWER = {"none": 0, "linear": 1, "quadratic": 2}
@@ -161,10 +163,13 @@ def agreement_over_topics(
     if n < 2:
         return AgreementInterval(value=value, interval=Interval(np.nan, np.nan))
     left = coefficient(total - counts)
-    error = np.sqrt((n - 1.0) / n * ((left - left.mean()) ** 2).sum())
-    half = float(stdtrit(n - 1.0, 0.5 + 0.5 * confidence) * error)
-    low, high = (float(np.clip(end, -1.0, 1.0)) for end in (value - half, value + half))
-    return AgreementInterval(value=value, interval=Interval(low, high))
+    limits = t_intervals(value, _jackknife_error(left), n - 1.0, confidence)
+    return AgreementInterval(value=value, interval=Interval(*np.clip(limits, -1.0, 1.0).tolist()))
+
+
+def _jackknife_error(left: np.ndarray) -> float:
+    """From estimates without each topic."""
+    return math.sqrt((len(left) - 1.0) / len(left) * float(((left - left.mean()) ** 2).sum()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -191,13 +196,12 @@ def bias_of_runs(human: np.ndarray, judge: np.ndarray, *, confidence: float = 0.
     off = judge - human
     n_runs, n = off.shape
     by_run = off.mean(axis=1)
-    half = stdtrit(n - 1.0, 0.5 + 0.5 * confidence) * off.std(axis=1, ddof=1) / np.sqrt(n)
     # Centred over runs: what topics do to all runs alike does not spread them.
     apart = off - off.mean(axis=0)
     chance = apart.var(axis=1, ddof=1).sum() / (n_runs - 1.0) / n if n_runs > 1 else np.nan
     return Bias(
         by_run=by_run,
-        interval=np.stack([by_run - half, by_run + half], axis=1),
+        interval=t_intervals(by_run, off.std(axis=1, ddof=1) / np.sqrt(n), n - 1.0, confidence),
         mean=float(by_run.mean()),
         spread=float(by_run.std(ddof=1)) if n_runs > 1 else float("nan"),
         spread_by_chance=float(np.sqrt(chance)),
@@ -238,15 +242,13 @@ def favours_kin(
     apart = off[kin].mean(axis=0) - off[others].mean(axis=0)
     n, difference = len(apart), float(apart.mean())
     error = float(apart.std(ddof=1)) / np.sqrt(n)
-    size = CONSTANT * max(1.0, float(np.abs(apart).max()))
-    if error <= size:
-        pvalue, half = float(abs(difference) <= size), 0.0
+    if error <= tiny_of(apart):
+        pvalue, error = float(abs(difference) <= tiny_of(apart)), 0.0
     else:
         pvalue = float(2.0 * stdtr(n - 1.0, -abs(difference) / error))
-        half = float(stdtrit(n - 1.0, 0.5 + 0.5 * confidence) * error)
     return KinTest(
         difference=difference,
-        interval=Interval(difference - half, difference + half),
+        interval=Interval(*t_intervals(difference, error, n - 1.0, confidence).tolist()),
         pvalue=pvalue,
         welch_over_runs=welch_pvalue(off[kin].mean(axis=1), off[others].mean(axis=1)),
     )
@@ -260,7 +262,7 @@ def welch_pvalue(first: np.ndarray, second: np.ndarray) -> float:
     """
     if min(len(first), len(second)) < 2:
         return float("nan")
-    size = CONSTANT * max(1.0, float(np.abs(np.concatenate([first, second])).max()))
+    size = tiny_of(np.concatenate([first, second]))
     if max(np.ptp(first), np.ptp(second)) <= size:
         return float(abs(first[0] - second[0]) <= size)
     return float(scipy.stats.ttest_ind(first, second, equal_var=False).pvalue)
@@ -345,16 +347,13 @@ def _correlation(apart: list[np.ndarray], topics: np.ndarray) -> float:
 
 
 def _fisher_interval(value: float, left: np.ndarray, confidence: float) -> Interval:
-    n = len(left)
     if math.isnan(value) or np.isnan(left).any():
         return Interval(math.nan, math.nan)
     if abs(value) > 1.0 - 1e-12:
         return Interval(value, value)
     z = np.arctanh(np.clip(left, -1.0 + 1e-15, 1.0 - 1e-15))
-    error = math.sqrt((n - 1.0) / n * float(((z - z.mean()) ** 2).sum()))
-    half = float(stdtrit(n - 1.0, 0.5 + 0.5 * confidence)) * error
-    centre = math.atanh(value)
-    return Interval(math.tanh(centre - half), math.tanh(centre + half))
+    limits = t_intervals(math.atanh(value), _jackknife_error(z), len(left) - 1.0, confidence)
+    return Interval(*np.tanh(limits).tolist())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -380,7 +379,7 @@ def topics_for_width(
     """
 
     def is_enough(n: int, error: float, paid: int) -> bool:
-        return 2.0 * float(stdtrit(n - 1.0 - paid, 0.5 + 0.5 * confidence)) * error <= width
+        return 2.0 * float(t_half_width(error, n - 1.0 - paid, confidence)) <= width
 
     return _needed(worth, n_judged, is_enough)
 
@@ -415,21 +414,9 @@ def _needed(
         error /= math.sqrt(topics_factor(worth.correlation, n, n_more))
         return alone(n) or (n_more > 0 and is_enough(n, error, 1))
 
+    bounds = {"guess": 64, "least": FEWEST, "most": MOST}
     return JudgedTopicsNeeded(
-        alone=_fewest(alone),
-        with_judge=_fewest(lambda n: corrected(n, max(0, n_judged - n))),
-        with_endless=_fewest(lambda n: corrected(n, math.inf)),
+        alone=fewest(alone, **bounds),
+        with_judge=fewest(lambda n: corrected(n, max(0, n_judged - n)), **bounds),
+        with_endless=fewest(lambda n: corrected(n, math.inf), **bounds),
     )
-
-
-def _fewest(is_enough: Callable[[int], bool]) -> int | None:
-    """The smallest number of topics that is enough: more always are."""
-    if not is_enough(MOST):
-        return None
-    low, high = FEWEST - 1, FEWEST
-    while not is_enough(high):
-        low, high = high, min(2 * high, MOST)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_enough(middle) else (middle, high)
-    return high

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import stdtrit
 
-from steadyrank.stats.pairs.result import CONSTANT
+from steadyrank.stats.pairs.result import tiny_of
 from steadyrank.stats.pairs.tests import moments
+from steadyrank.stats.student import satterthwaite, t_half_width
 
 FEWEST_USED = 2
 """Further topics of the judge from which on its mean over them has a known error."""
@@ -81,7 +81,7 @@ def best_weight(scores: JudgedScores, about: About = "other") -> Weight:
     everything = scores.everything if is_other else scores.judge
     spread = _centred(everything)
     variance = float((spread**2).sum()) / (everything.shape[1] - 1)
-    if variance <= spread.size * (CONSTANT * max(1.0, float(np.abs(everything).max()))) ** 2:
+    if variance <= spread.size * tiny_of(everything) ** 2:
         return Weight(value=0.0, is_estimated=False)
     covariance = float((_centred(scores.human) * _centred(scores.judge)).sum()) / (scores.n - 1)
     best = covariance / variance
@@ -171,7 +171,7 @@ class Uncertainty:
 
     def half_width(self, confidence: float) -> np.ndarray:
         """Of intervals that hold one at a time."""
-        return np.asarray(stdtrit(self.df, 0.5 + 0.5 * confidence) * self.error)
+        return np.asarray(t_half_width(self.error, self.df, confidence))
 
 
 def mean_uncertainty(parts: CorrectedParts) -> Uncertainty:
@@ -200,11 +200,8 @@ def _uncertainty(parts: CorrectedParts, own: np.ndarray, further: np.ndarray) ->
     paid = 1 if parts.weight.is_estimated else 0
     first = further / n_more if parts.has_two else np.zeros_like(own)
     second = own / n if parts.is_finite else own / n * (n - 1.0) / (n - 1.0 - paid)
-    total = first + second
-    with np.errstate(invalid="ignore", divide="ignore"):
-        shares = first**2 / max(n_more - 1.0, 1.0) + second**2 / (n - 1.0)
-        df = np.where(total > 0.0, total**2 / shares, n - 1.0) - paid
-    return Uncertainty(error=np.sqrt(total), df=np.maximum(df, 1.0))
+    df = satterthwaite((first, second), (max(n_more - 1.0, 1.0), n - 1.0), without=n - 1.0)
+    return Uncertainty(error=np.sqrt(first + second), df=np.maximum(df - paid, 1.0))
 
 
 def _centred(rows: np.ndarray) -> np.ndarray:

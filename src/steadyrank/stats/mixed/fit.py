@@ -29,7 +29,7 @@ from steadyrank.stats.mixed.model import (
     scale_of,
 )
 from steadyrank.stats.mixed.search import Optimum, identified, maximise, search
-from steadyrank.stats.mixed.two_way import METHOD_WORDS, DfMethod
+from steadyrank.stats.mixed.two_way import METHOD_WORDS, DfMethod, Difference
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
 
 NO_RESIDUAL = "no_residual_variance"
@@ -216,6 +216,22 @@ def _fitted(
         flag=flag,
         **figures,
     )
+
+
+def difference_of(fitted: MixedFit, **changes: Any) -> Difference:
+    """The test of a fit's last coefficient, with its variances or others."""
+    figures: dict[str, Any] = {
+        "estimate": float(fitted.estimates[-1]),
+        "standard_error": float(fitted.standard_errors[-1]),
+        "df": float(fitted.df[-1]),
+        "statistic": float(fitted.statistic[-1]),
+        "pvalue": float(fitted.pvalue[-1]),
+        "variances": fitted.variances,
+        "flag": fitted.flag,
+        "df_method": fitted.df_method,
+        "method": fitted.method,
+    }
+    return Difference(**figures | changes)
 
 
 def _degenerate(

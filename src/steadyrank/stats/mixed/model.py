@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steadyrank.errors import InputError, check_choice
+from steadyrank.errors import InputError, arg, bad_value, check_choice
 from steadyrank.stats.mixed.balanced import LayoutStrata, strata_of
 from steadyrank.stats.mixed.general import ModelRows, RowTables, tables_of
-from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
+from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, tiny_of
 
 RESIDUAL = "residual"
 """The name of the error term among the variances."""
@@ -95,7 +95,7 @@ def scale_of(model: MixedModel) -> ResponseScale:
         off = values - np.where(rows.first, *means)
     n, p = values.size, means.size
     spread = float(np.sqrt((off * off).sum() / max(n - p, 1)))
-    tiny = CONSTANT * max(1.0, float(np.abs(values).max(initial=0.0)))
+    tiny = tiny_of(values)
     flag = ""
     if n <= p:
         flag = TOO_FEW
@@ -115,8 +115,8 @@ def likelihood_of(model: MixedModel, scale: ResponseScale) -> LayoutStrata | Row
 def _check_axes(model: MixedModel) -> None:
     axes = model.axes or ()
     if len(axes) != model.response.ndim or len(set(axes)) != len(axes):
-        raise InputError(
-            f"axes must name the {model.response.ndim} axes of the response, each once, got {axes}"
+        raise bad_value(
+            "axes", f"name the {model.response.ndim} axes of the response, each once", axes
         )
     axis = _fixed_axis(model)
     if axis is not None and model.response.shape[axis] != 2:
@@ -186,8 +186,8 @@ def _first(fixed: object, n: int) -> np.ndarray | None:
     first = np.asarray(fixed)
     if first.shape != (n,) or first.dtype != np.bool_:
         raise InputError(
-            f"fixed must be true or false for each of the {n} rows, true for the first system;"
-            f" got {first.dtype} of shape {first.shape}"
+            f"{arg('fixed')} must be true or false for each of the {n} rows, true for the first "
+            f"system; got {first.dtype} of shape {first.shape}"
         )
     return first
 

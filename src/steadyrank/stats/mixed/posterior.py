@@ -17,7 +17,7 @@ from scipy import special
 from steadyrank.compute.blas import one_blas_thread
 from steadyrank.compute.executors import map_in_order, workers
 from steadyrank.compute.random import block_stream
-from steadyrank.errors import InputError
+from steadyrank.errors import bad_value
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.mixed.balanced import LayoutStrata
@@ -123,7 +123,7 @@ def posterior(
     """
     check_open_unit("confidence", confidence)
     if n_draws < FEWEST_DRAWS:
-        raise InputError(f"n_draws must be at least {FEWEST_DRAWS}, got {n_draws}")
+        raise bad_value("n_draws", f"be at least {FEWEST_DRAWS}", n_draws)
     scale = scale_of(model)
     with one_blas_thread():
         sampler = scale.flag or _sampler(model, scale, seed)

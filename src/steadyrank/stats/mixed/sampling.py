@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from scipy import fft, special
 
 from steadyrank.compute.kernels import kernel, part
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError, arg, unknown_name
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.mixed.balanced import LayoutStrata
@@ -103,7 +103,9 @@ def _halves(draws: ArrayLike) -> np.ndarray:
     """Each chain cut in two; the middle draw of an odd number is left out."""
     chains = np.asarray(draws, dtype=np.float64)
     if chains.ndim != 2:
-        raise InputError(f"draws must be a matrix [chain, draw], got {chains.ndim} dimensions")
+        raise InputError(
+            f"{arg('draws')} must be a matrix [chain, draw], got {chains.ndim} dimensions"
+        )
     half = chains.shape[1] // 2
     return np.concatenate([chains[:, :half], chains[:, chains.shape[1] - half :]])
 

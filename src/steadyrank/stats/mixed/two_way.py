@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +22,8 @@ from scipy import special
 
 from steadyrank.errors import InputError
 from steadyrank.stats.anova.parts import CROSSED, Amount, Axes, sums_of_squares
-from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
+from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, tiny_of
+from steadyrank.stats.student import satterthwaite
 
 DfMethod = Literal["satterthwaite", "kenward-roger"]
 
@@ -103,80 +104,58 @@ def two_way_difference(
     (0.12693, 3.1631, 0.04292)
     """
     d = _complete("differences", differences)
-    how = "two-way random effects on differences"
-    return _test(float(d.mean()), d[None], df_method or default_df_method(len(d)), how)
+    m, n = d.shape
+    return _test(
+        float(d.mean()),
+        _squares_of(d[None]),
+        (m - 1, n - 1, (m - 1) * (n - 1)),
+        n_systems=1,
+        instances=m,
+        tiny=tiny_of(d),
+        df_method=df_method or default_df_method(m),
+        method="two-way random effects on differences",
+    )
 
 
 def nested_difference(
     first: ArrayLike, second: ArrayLike, *, df_method: DfMethod | None = None
 ) -> DifferenceTest:
-    """Test the difference of two systems, each with M instances [instance, topic] of its own.
+    """Test the difference of two systems, each with instances [instance, topic] of its own.
 
-    y[s, m, n] = system + topic[n] + (system topic)[s, n] + instance[s, m] + e: the difference of
-    means has variance 2 (MSi + MSst - MSe) / (M N), with 2 (M-1), N - 1 and 2 (M-1)(N-1) degrees
-    of freedom of the mean squares, pooled as in `two_way_difference`. The topics' own effects
-    cancel: this is REML with topics as blocks, and with random topics wherever their variance is
-    above 0. `df_method` and references as there. Assumes that both systems vary alike. For unequal
-    numbers of instances use `steadyrank.stats.mixed.fit.fit`.
+    y[s, m, n] = system + topic[n] + (system topic)[s, n] + instance[s, m] + e: with h = 1 / M1 +
+    1 / M2 the difference of means has variance h (MSi + MSd - MSe) / N, where MSd is the variance
+    of the topics' differences over h, and instances and residuals are pooled over both systems:
+    M1 + M2 - 2, N - 1 and (M1 + M2 - 2)(N - 1) degrees of freedom, pooled as in
+    `two_way_difference`. The topics' own effects cancel: with equal numbers of instances this is
+    REML with topics as blocks, and with random topics wherever their variance is above 0. With
+    unequal ones REML also takes what the topics' sums say about system × topic, which is little
+    with many topics; with few, use `steadyrank.stats.mixed.fit.fit`. `df_method` and references as
+    there. Assumes that both systems vary alike.
 
     >>> first = [[0.1, 0.6, 0.4, 0.8], [0.2, 0.7, 0.3, 0.9]]
     >>> test = nested_difference(first, [[0.1, 0.5, 0.4, 0.7], [0.1, 0.6, 0.3, 0.8]])
     >>> round(test.estimate, 4), test.dropped
     (0.0625, ('instance', 'topic'))
     """
-    a, b = _complete("first", first), _complete("second", second)
-    if a.shape != b.shape:
-        raise InputError(
-            f"both systems require the same numbers of instances and topics, got {a.shape} and "
-            f"{b.shape}; fit a mixed model instead"
-        )
-    estimate, both = float((a.mean(axis=0) - b.mean(axis=0)).mean()), np.stack([a, b])
-    how = "instances nested in two systems, topics crossed"
-    return _test(estimate, both, df_method or default_df_method(len(a)), how)
-
-
-def unequal_difference(
-    first: ArrayLike, second: ArrayLike, *, df_method: DfMethod | None = None
-) -> Difference:
-    """The same with different numbers of instances, by mean squares: for many topics.
-
-    With h = 1 / M1 + 1 / M2 the difference of means has variance h (MSi + MSd - MSe) / N, where
-    MSd is the variance of the topics' differences over h, and instances and residuals are pooled
-    over both systems. REML also takes what the topics' sums say about system × topic, which is
-    little with many topics; below, use `steadyrank.stats.mixed.fit.fit`.
-
-    >>> first = [[0.1, 0.6, 0.4, 0.8], [0.2, 0.7, 0.3, 0.9], [0.1, 0.6, 0.5, 0.7]]
-    >>> test = unequal_difference(first, [[0.1, 0.5, 0.4, 0.7], [0.1, 0.6, 0.3, 0.8]])
-    >>> round(test.estimate, 4), round(test.standard_error, 4)
-    (0.0542, 0.0312)
-    """
     both = [_complete("first", first), _complete("second", second)]
+    if both[0].shape[1] != both[1].shape[1]:
+        raise InputError(
+            f"both systems require the same topics, got {both[0].shape} and {both[1].shape}"
+        )
     n, share = both[0].shape[1], sum(1.0 / len(y) for y in both)
     d = both[0].mean(axis=0) - both[1].mean(axis=0)
-    means = [y.mean(axis=1, keepdims=True) for y in both]
-    left = [y - mean - y.mean(axis=0) + y.mean() for y, mean in zip(both, means, strict=True)]
+    within = [sums_of_squares(y - y.mean(axis=0), CROSSED[:1]) for y in both]
+    instance, error = (sum(parts) for parts in zip(*within, strict=True))
     own = sum(len(y) - 1 for y in both)
-    squares = (
-        n * sum(float(((mean - mean.mean()) ** 2).sum()) for mean in means),
-        float(((d - d.mean()) ** 2).sum()) / share,
-        sum(float((each**2).sum()) for each in left),
-    )
-    free = (own, n - 1, own * (n - 1))
-    instance, topic, rest = (Amount(ss, df) for ss, df in zip(squares, free, strict=True))
-    df_method = df_method or default_df_method(min(map(len, both)))
-    combined, df, dropped = _combined(instance, topic, rest, df_method)
-    error = float(np.sqrt(share * combined / n))
-    statistic = float(d.mean()) / error if error > 0.0 else float("nan")
-    return Difference(
-        estimate=float(d.mean()),
-        standard_error=error,
-        df=df,
-        statistic=statistic,
-        pvalue=float(2.0 * special.stdtr(df, -abs(statistic))),
-        variances=_variances(instance, topic, rest, dropped, (2.0 / share, n)),
-        flag="" if error > 0.0 else ZERO_VARIANCE if d.any() else NO_DIFFERENCE,
-        df_method=df_method,
-        method=f"instances nested in two systems, mean squares; {METHOD_WORDS[df_method]}",
+    return _test(
+        float(d.mean()),
+        (instance, np.square(d - d.mean()).sum() / share, error),
+        (own, n - 1, own * (n - 1)),
+        n_systems=2,
+        instances=2.0 / share,
+        tiny=max(map(tiny_of, both)),
+        df_method=df_method or default_df_method(min(map(len, both))),
+        method="instances nested in two systems, topics crossed",
     )
 
 
@@ -191,7 +170,7 @@ def _complete(name: str, values: ArrayLike) -> np.ndarray:
     return matrix
 
 
-Squares = tuple[np.ndarray, np.ndarray, np.ndarray]
+Squares = tuple[Any, Any, Any]
 """Sums of squares of instances, of topics (of differences, or systems × topics) and the rest."""
 
 
@@ -206,23 +185,27 @@ def _squares_of(systems: np.ndarray) -> Squares:
     return instance, topic, rest
 
 
-def _free(n_systems: int, shape: Sequence[int]) -> tuple[int, int, int]:
-    """Degrees of freedom of these sums of squares."""
-    m, n = shape
-    own = n_systems * (m - 1)
-    return own, n - 1, own * (n - 1)
+def _test(
+    estimate: float,
+    squares: Squares,
+    free: tuple[int, int, int],
+    *,
+    n_systems: int,
+    instances: float,
+    tiny: float,
+    df_method: DfMethod,
+    method: str,
+) -> DifferenceTest:
+    """From sums of squares of the systems that vary, and instances of each, or their harmonic mean.
 
-
-def _test(estimate: float, systems: np.ndarray, df_method: DfMethod, method: str) -> DifferenceTest:
-    """From what varies [system, instance, topic]; squares that are rounding count as 0."""
-    tiny = CONSTANT * max(1.0, float(np.abs(systems).max()))
-    factor, *shape = systems.shape
+    Squares that are rounding count as 0.
+    """
     instance, topic, error = (
-        Amount(float(ss) if df and ss > tiny**2 * df else 0.0, df)
-        for ss, df in zip(_squares_of(systems), _free(factor, shape), strict=True)
+        Amount.rounded(float(ss), df, tiny) for ss, df in zip(squares, free, strict=True)
     )
+    n = topic.df + 1
     combined, df, dropped = _combined(instance, topic, error, df_method)
-    standard_error = float(np.sqrt(factor * combined / (shape[0] * shape[1])))
+    standard_error = float(np.sqrt(n_systems * combined / (instances * n)))
     flag = {(True, True): TOO_FEW, (True, False): ONE_INSTANCE, (False, True): ONE_TOPIC}.get(
         (instance.df == 0, topic.df == 0), ""
     )
@@ -242,7 +225,7 @@ def _test(estimate: float, systems: np.ndarray, df_method: DfMethod, method: str
         instance=instance,
         topic=topic,
         error=error,
-        variances=_variances(instance, topic, error, dropped, shape),
+        variances=_variances(instance, topic, error, dropped, (instances, n)),
         dropped=dropped,
         flag=flag,
         df_method=df_method if error.df else "exact",
@@ -350,11 +333,9 @@ def combined_mean_squares(squares: PooledSquares, *, free: Free, df_method: DfMe
     [3.0, 9.0]
     [3.0, 5.869]
     """
-    parts = (squares.instance, squares.topic, squares.residual)
     combined = squares.instance + squares.topic - squares.residual
-    spread = sum(part**2 / df for part, df in zip(parts, free, strict=True))
-    with np.errstate(invalid="ignore"):
-        df = np.where(combined > 0.0, combined**2 / spread, sum(free))
+    parts = (squares.instance, squares.topic, -squares.residual)
+    df = satterthwaite(parts, free, without=sum(free))
     if df_method == "satterthwaite":
         one = np.where(squares.has_instance, free[0], free[1])
         several = squares.has_instance & squares.has_topic
@@ -411,16 +392,11 @@ def nested_pvalues(first: np.ndarray, second: np.ndarray, *, df: float | None = 
 def welch_pvalues(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """p of Welch's t test on the instances' means over topics: blind to other topics."""
     means = [scores.mean(axis=-1) for scores in (first, second)]
-    errors = [by_instance.var(axis=-1, ddof=1) / by_instance.shape[-1] for by_instance in means]
-    total = errors[0] + errors[1]
-    with np.errstate(invalid="ignore"):
-        parts = [
-            e**2 / (by_instance.shape[-1] - 1.0)
-            for e, by_instance in zip(errors, means, strict=True)
-        ]
-        df = np.where(total > 0.0, total**2 / (parts[0] + parts[1]), 1.0)
+    sizes = [by_instance.shape[-1] for by_instance in means]
+    errors = [x.var(axis=-1, ddof=1) / n for x, n in zip(means, sizes, strict=True)]
+    df = satterthwaite(errors, [n - 1.0 for n in sizes], without=1.0)
     size = np.maximum(np.abs(means[0]).max(axis=-1), np.abs(means[1]).max(axis=-1))
-    return _pvalues(means[0].mean(axis=-1) - means[1].mean(axis=-1), np.sqrt(total), df, size)
+    return _pvalues(means[0].mean(axis=-1) - means[1].mean(axis=-1), np.sqrt(sum(errors)), df, size)
 
 
 def _random_pvalues(
@@ -428,10 +404,11 @@ def _random_pvalues(
 ) -> np.ndarray:
     """p of a mean difference from the systems that vary, [..., system, instance, topic]."""
     n_systems, m, n = systems.shape[-3:]
-    free = _free(n_systems, (m, n))
+    own = n_systems * (m - 1)
+    free = (own, n - 1, own * (n - 1))
     size = np.abs(systems).max(axis=(-3, -2, -1))
     tiny = np.square(CONSTANT * np.maximum(1.0, size))
-    squares = [ss / own for ss, own in zip(_squares_of(systems), free, strict=True)]
+    squares = [ss / df for ss, df in zip(_squares_of(systems), free, strict=True)]
     pooled = pooled_squares(
         *(np.where(square <= tiny, 0.0, square) for square in squares), free=free
     )

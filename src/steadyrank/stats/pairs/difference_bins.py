@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from steadyrank.compute.kernels import kernel, part
-from steadyrank.errors import InputError, check_number
+from steadyrank.errors import bad_value, check_number
 
 N_BINS = 21
 WIDTH = 0.01
@@ -19,7 +19,7 @@ ROUNDED = 0.5e-9
 def check_width(name: str, width: float) -> float:
     """The width of bins: positive, and not so small that rounding decides."""
     if not 1e-9 <= check_number(name, width) < math.inf:
-        raise InputError(f"{name} must be a number above 0, at least 1e-9, got {width}")
+        raise bad_value(name, "be a number above 0, at least 1e-9", width)
     return float(width)
 
 

@@ -54,7 +54,7 @@ from steadyrank.stats.pairs.corrected_t import (
     skewness_of_mean,
     variance_floor,
 )
-from steadyrank.stats.pairs.result import CONSTANT, all_pairs
+from steadyrank.stats.pairs.result import CONSTANT, all_pairs, tiny_of
 from steadyrank.stats.pairs.sign_flips import USUAL, Flips, Taken, order_statistic, over_patterns
 from steadyrank.stats.pairs.tests import differences, moments, slices
 from steadyrank.stats.pairs.topic_design import Units
@@ -194,7 +194,7 @@ def unit_max_t(
     squares, errors, skewness = _spread_of_pairs(units, values, pairs)
     difference = value[pairs[:, 0]] - value[pairs[:, 1]]
     # A standard error that is no more than rounding.
-    least = CONSTANT * max(1.0, float(np.abs(difference).max(initial=0.0)))
+    least = tiny_of(difference)
     if is_centred:
         squares[:, errors <= least] = 0.0
     if estimate is not None:
@@ -330,7 +330,7 @@ def _corrected(
         t = difference / widened
         skewness = np.where(widened > 0.0, skewness * (error / widened) ** 3, 0.0)
     # Without any error t is infinite, and no number where there is no difference either.
-    none = np.abs(difference) <= CONSTANT * np.maximum(1.0, np.abs(difference).max(initial=0.0))
+    none = np.abs(difference) <= tiny_of(difference)
     t[(widened == 0.0) & none] = np.nan
     return {
         "difference": difference,

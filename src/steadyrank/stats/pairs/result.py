@@ -19,6 +19,11 @@ CONSTANT = 1e-12
 """A spread counts as none if it is at most this times the largest absolute difference or 1."""
 
 
+def tiny_of(values: np.ndarray) -> float:
+    """What is nothing but rounding among such values: `CONSTANT` of the largest, or of 1."""
+    return CONSTANT * max(1.0, float(np.nanmax(np.abs(values), initial=0.0)))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairTests:
     """One test on many pairs of runs: arrays with one entry a pair."""

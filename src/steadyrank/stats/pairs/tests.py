@@ -20,7 +20,7 @@ from scipy.special import bdtr, ndtr, ndtri, stdtr
 
 from steadyrank.compute.blas import one_blas_thread
 from steadyrank.compute.executors import map_in_order, workers
-from steadyrank.errors import InputError
+from steadyrank.errors import bad_value
 from steadyrank.stats.inputs import check_open_unit, checked
 from steadyrank.stats.pairs import kernels
 from steadyrank.stats.pairs.corrected_t import skewness_of_mean
@@ -105,7 +105,7 @@ def wilcoxon(scores: np.ndarray, pairs: np.ndarray, *, exact_up_to: int = 50) ->
     """
     scores, pairs = checked(scores, pairs)
     if not 0 <= exact_up_to <= LARGEST_EXACT:
-        raise InputError(f"exact_up_to must be from 0 to {LARGEST_EXACT}, got {exact_up_to}")
+        raise bad_value("exact_up_to", f"be from 0 to {LARGEST_EXACT}", exact_up_to)
     w_plus, ties = np.empty(len(pairs)), np.empty(len(pairs))
     n, pvalue = np.empty(len(pairs), np.int64), np.full(len(pairs), np.nan)
     for part, z, tolerance in differences(scores, pairs):

@@ -24,6 +24,7 @@ from steadyrank.errors import InputError
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.corrected_t import adverse, corrected_reach, inverted, skewness_of_mean
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
+from steadyrank.stats.student import satterthwaite, t_intervals
 
 MANY_CLUSTERS = 40
 """From so many (by their degrees of freedom, plus one) on, CR1 with G - 1 degrees of freedom."""
@@ -146,13 +147,9 @@ class Units:
         """
         if min(self.sizes) < 2:
             return np.full((len(self.sums), 2), np.nan)
-        parts = self.factor * self.by_stratum(np.square(self.residual))
-        variance = parts.sum(axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            df = variance**2 / (parts**2 / (np.array(self.sizes) - 1.0)).sum(axis=1)
-        df = np.where(variance > 0.0, df, 1.0)
-        half = stdtrit(df, 0.5 + 0.5 * confidence) * np.sqrt(variance)
-        return np.stack([self.value - half, self.value + half], axis=1)
+        parts = (self.factor * self.by_stratum(np.square(self.residual))).T
+        df = satterthwaite(parts, np.array(self.sizes) - 1.0, without=1.0)
+        return t_intervals(self.value, np.sqrt(parts.sum(axis=0)), df, confidence)
 
 
 def cluster_sums(scores: np.ndarray, design: TopicDesign) -> Units:
@@ -298,9 +295,8 @@ class MeanDifference:
         """Student's two-sided limits, not corrected for skewness; NaN where too few are drawn."""
         if self.flag == TOO_FEW:
             return Interval(math.nan, math.nan)
-        half = 0.0 if self.flag else float(stdtrit(self.df, 0.5 + 0.5 * confidence))
-        half *= self.standard_error
-        return Interval(self.mean - half, self.mean + half)
+        error = 0.0 if self.flag else self.standard_error
+        return Interval(*t_intervals(self.mean, error, self.df, confidence).tolist())
 
     def _pvalue(self, gap: float, sign: float) -> float:
         """By Student's law of the corrected t: as `interval`."""

@@ -16,7 +16,13 @@ from numpy.typing import ArrayLike
 from steadyrank.compute.random import block_stream, blocks_of
 from steadyrank.errors import check_choice
 from steadyrank.stats.anova.balanced import AnovaSource, anova
-from steadyrank.stats.inputs import check_open_unit, check_samples, check_scores, checked
+from steadyrank.stats.inputs import (
+    check_open_unit,
+    check_samples,
+    check_scores,
+    checked,
+    complete_topics,
+)
 from steadyrank.stats.pairs import studentized_range
 from steadyrank.stats.pairs.kernels import permuted_ranges
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, PairTests
@@ -68,7 +74,7 @@ def two_way_anova(scores: ArrayLike) -> TwoWayAnova:
     >>> anova.run.df, anova.topic.df, round(anova.run.statistic, 3), round(anova.run.pvalue, 4)
     (1, 2, 16.0, 0.0572)
     """
-    return _anova(*_complete(check_scores(scores)))
+    return _anova(*complete_topics(check_scores(scores)))
 
 
 def tukey_hsd(scores: ArrayLike, pairs: ArrayLike, *, confidence: float = 0.95) -> TukeyTests:
@@ -90,7 +96,7 @@ def tukey_hsd(scores: ArrayLike, pairs: ArrayLike, *, confidence: float = 0.95) 
     """
     matrix, chosen = checked(scores, pairs)
     check_open_unit("confidence", confidence)
-    complete, n_dropped = _complete(matrix)
+    complete, n_dropped = complete_topics(matrix)
     table = _anova(complete, n_dropped)
     difference, flag = _differences(complete, chosen, table.flag)
     statistic, pvalue = np.zeros(len(chosen)), np.ones(len(chosen))
@@ -148,7 +154,7 @@ def randomized_tukey(
     check_open_unit("confidence", confidence)
     check_samples(n_samples)
     check_choice("mode", mode, ("sound", "paper"))
-    complete, n_dropped = _complete(matrix)
+    complete, n_dropped = complete_topics(matrix)
     too_few = TOO_FEW if min(complete.shape) < 2 else ""
     difference, flag = _differences(complete, chosen, too_few)
     pvalue = np.full(len(chosen), np.nan)
@@ -181,11 +187,6 @@ def _critical_range(ranges: np.ndarray, alpha: float, mode: str) -> float:
     extreme = alpha * (n + 1) - 1.0 if mode == "sound" else alpha * n
     allowed = math.floor(extreme + 1e-9)
     return float(ranges[n - 1 - allowed]) if allowed >= 0 else math.inf
-
-
-def _complete(matrix: np.ndarray) -> tuple[np.ndarray, int]:
-    present = ~np.isnan(matrix).any(axis=0)
-    return matrix[:, present], int((~present).sum())
 
 
 def _dropped(n_dropped: int) -> str:

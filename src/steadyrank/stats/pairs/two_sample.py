@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtr
 
 from steadyrank.stats.inputs import checked
 from steadyrank.stats.pairs.effects import (
@@ -29,6 +29,7 @@ from steadyrank.stats.pairs.result import (
     degenerate_flags,
 )
 from steadyrank.stats.pairs.tests import row_moments
+from steadyrank.stats.student import satterthwaite, t_intervals
 
 
 class RunMoments(NamedTuple):
@@ -46,8 +47,7 @@ class RunMoments(NamedTuple):
 
     def intervals(self, confidence: float) -> np.ndarray:
         """Student's limits of each mean, [run, 2]."""
-        reach = stdtrit(np.maximum(self.n - 1, 1), 0.5 + 0.5 * confidence) * self.standard_error
-        return np.stack([self.mean - reach, self.mean + reach], axis=1)
+        return t_intervals(self.mean, self.standard_error, np.maximum(self.n - 1, 1), confidence)
 
 
 def run_moments(scores: np.ndarray) -> RunMoments:
@@ -73,10 +73,9 @@ def welch(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
     first, second = pairs.T
     mean = runs.mean[first] - runs.mean[second]
     variances = np.square(runs.standard_error)
+    error = np.sqrt(variances[first] + variances[second])
+    df = satterthwaite(variances[pairs.T], runs.n[pairs.T] - 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        error = np.sqrt(variances[first] + variances[second])
-        own = np.square(variances) / (runs.n - 1.0)
-        df = error**4 / (own[first] + own[second])
         t = mean / error
         flag = _flags(runs, pairs, mean)
         t[(flag == NO_DIFFERENCE) | (flag == TOO_FEW)] = np.nan

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from steadyrank.errors import InputError, check_choice, check_number, warn
+from steadyrank.errors import InputError, arg, bad_value, check_choice, check_number, warn
 from steadyrank.stats.planning import design
 
 Method = Literal["anova", "ttest", "interval"]
@@ -160,22 +160,22 @@ def check_demands(
 def _check_aim(method: str, minimum_difference: Any, width: Any, topics: Any) -> None:
     """A difference or a width, above 0; neither is needed where the topics are given."""
     if topics is not None:
-        check_whole("topics", topics)
+        check_whole("n_topics", topics)
     if minimum_difference is not None:
-        check_positive("minimum difference", minimum_difference)
+        check_positive("minimum_difference", minimum_difference)
     if width is not None:
         check_positive("width", width)
     if topics is not None:
         return
     if method == "interval" and width is None:
         raise InputError(
-            "give the width that intervals may have, as width=, such as 0.1, or n_topics= to see "
-            "how wide the intervals of a number of topics are"
+            f"give the width that intervals may have, as {arg('width=')}, such as 0.1, or "
+            f"{arg('n_topics=')} to see how wide the intervals of a number of topics are"
         )
     if method != "interval" and minimum_difference is None:
         raise InputError(
-            "give the minimum difference that topics must show, as minimum_difference=, such as "
-            "0.05, or n_topics= to see what a number of topics can detect"
+            f"give the minimum difference that topics must show, as {arg('minimum_difference=')}, "
+            f"such as 0.05, or {arg('n_topics=')} to see what a number of topics can detect"
         )
 
 
@@ -190,9 +190,8 @@ def _is_whole(value: Any) -> bool:
 def check_comparisons(comparisons: Any) -> int:
     """A number of comparisons that are corrected together."""
     if not _is_whole(comparisons) or not 1 <= comparisons <= MOST_COMPARISONS:
-        raise InputError(
-            f"comparisons must be a whole number from 1 to {MOST_COMPARISONS:,}, got "
-            f"{comparisons!r}"
+        raise bad_value(
+            "comparisons", f"be a whole number from 1 to {MOST_COMPARISONS:,}", comparisons
         )
     return int(comparisons)
 
@@ -201,8 +200,8 @@ def _check_systems(method: str, systems: Any) -> int:
     if method == "anova":
         if systems is None:
             raise InputError(
-                "give the number of systems that ANOVA will compare, as systems=, such as 10; two "
-                'systems have method="ttest"'
+                f"give the number of systems that ANOVA will compare, as {arg('systems=')}, such "
+                f"as 10; two systems have {arg('method', 'ttest')}"
             )
         return check_whole("systems", systems)
     if systems not in (None, 2):
@@ -215,12 +214,12 @@ def _check_systems(method: str, systems: Any) -> int:
 def check_positive(name: str, value: Any) -> float:
     """A finite number above 0."""
     if not 0.0 < check_number(name, value) < math.inf:
-        raise InputError(f"{name} must be a number above 0, got {value!r}")
+        raise bad_value(name, "be a number above 0", value)
     return float(value)
 
 
 def check_whole(name: str, value: Any) -> int:
     """A number of topics or systems: whole, at least 2."""
     if not _is_whole(value) or not 2 <= value <= design.MOST_TOPICS:
-        raise InputError(f"{name} must be a whole number of at least 2, got {value!r}")
+        raise bad_value(name, "be a whole number of at least 2", value)
     return int(value)

@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, arg, bad_value
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.pairs.corrected_t import adverse, corrected_reach
+from steadyrank.stats.planning.sizes import fewest, whole_size
 
 MOST_TOPICS = 10**15
 """Larger sets are refused: whole numbers beyond 2^53 are not told apart in floating point."""
@@ -387,22 +388,11 @@ def topics_for_width(
 
 
 def _smallest_size(enough: Callable[[int], bool], guess: float) -> int:
-    """The smallest n >= 2 that is enough, where every larger n is: gallop from a guess, bisect."""
-    high = int(min(max(guess, 2.0), MOST_TOPICS))
-    step = max(1, high // 64)
-    low = high
-    while not enough(high):
-        if high >= MOST_TOPICS:
-            raise _too_many()
-        low, high, step = high, min(high + step, MOST_TOPICS), 2 * step
-    while low >= high:
-        low = max(high - step, 1)
-        if low > 1 and enough(low):
-            low, high, step = low, low, 2 * step
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    """The smallest n >= 2 that is enough, where every larger n is."""
+    found = fewest(enough, guess=guess, least=2, most=MOST_TOPICS)
+    if found is None:
+        raise _too_many()
+    return found
 
 
 def nagata_noncentrality(systems: int, *, alpha: float = 0.05, beta: float = 0.2) -> float:
@@ -421,8 +411,8 @@ def nagata_noncentrality(systems: int, *, alpha: float = 0.05, beta: float = 0.2
             return c0 + c1 * math.sqrt(systems - 1)
     pairs = ", ".join(f"{a:g}/{b:g}" for a, b in NAGATA)
     raise InputError(
-        f"nagata has no published coefficients for alpha {alpha:g} and beta {beta:g} "
-        f'(only for {pairs}): use formula="exact", which holds for any'
+        f"nagata has no published coefficients for alpha {alpha:g} and beta {beta:g} (only for "
+        f"{pairs}): use {arg('formula', 'exact')}, which holds for any"
     )
 
 
@@ -506,10 +496,10 @@ def _nagata_width(width: float, variance: float, alpha: float) -> float:
 
 
 def _whole(size: float) -> int:
-    """Rounded up, at least 2; a size that only rounding put above a whole number is that number."""
+    """Rounded up, at least 2."""
     if size > MOST_TOPICS:
         raise _too_many()
-    return max(2, math.ceil(size * (1.0 - 1e-12)))
+    return int(whole_size(size, 2.0))
 
 
 def _too_many() -> InputError:
@@ -528,9 +518,9 @@ def check_rates(alpha: float, beta: float) -> None:
     check_open_unit("alpha", alpha)
     check_open_unit("beta", beta)
     if beta < SMALLEST_BETA:
-        raise InputError(f"beta must be at least {SMALLEST_BETA}, got {beta!r}")
+        raise bad_value("beta", f"be at least {SMALLEST_BETA}", beta)
     if 1.0 - beta <= alpha:
         raise InputError(
-            f"beta {beta:g} means a power of {1.0 - beta:g}, no more than alpha {alpha:g}: "
-            "give a smaller beta, such as 0.2"
+            f"{arg('beta')} {beta:g} means a power of {1.0 - beta:g}, no more "
+            f"than alpha {alpha:g}: give a smaller beta, such as 0.2"
         )

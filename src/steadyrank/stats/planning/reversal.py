@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
 from steadyrank.compute.blas import one_blas_thread
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, arg
 from steadyrank.stats.inputs import checked
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, ZERO_VARIANCE, degenerate_flags
 from steadyrank.stats.pairs.tests import differences, row_moments
@@ -273,11 +273,11 @@ def _checked(
     n, rate = np.asarray(sizes, np.float64), np.asarray(rates, np.float64)
     if rate.ndim != 2 or n.ndim != 1 or rate.shape[1] != len(n):
         raise InputError(
-            f"rates must be [series, size] with {n.size} sizes, got shape {rate.shape}"
+            f"{arg('rates')} must be [series, size] with {n.size} sizes, got shape {rate.shape}"
         )
     weight = np.ones_like(rate) if weights is None else np.asarray(weights, np.float64)
     if weight.shape != rate.shape or (weight < 0.0).any():
-        raise InputError("weights must be at least 0 and have the shape of the rates")
+        raise InputError(f"{arg('weights')} must be at least 0 and have the shape of the rates")
     there = ~np.isnan(rate) & (weight > 0.0)
     return n, np.where(there, rate, 0.0), np.where(there, weight, 0.0)
 

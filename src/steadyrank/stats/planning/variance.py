@@ -1,9 +1,7 @@
-"""What scores vary by: within systems, and split into systems, topics and the rest.
+"""What scores vary by within systems, for planning: V_E, and how well a pilot knows it.
 
-For planning, V_E of Sakai & Shang (EVIA 2016, eq. 1) with an interval that knows that runs share
-their topics, and what pilot data say about it, with warnings about pilots too small to trust. For
-stability, the G-study of the crossed systems × topics design and its D-study (Brennan 2001; Urbano,
-Marrero & Martín, SIGIR 2013): E rho² and Phi with intervals.
+V_E is that of Sakai & Shang (EVIA 2016, eq. 1), with an interval that knows that runs share their
+topics, and with warnings about pilots too small to trust.
 """
 
 from __future__ import annotations
@@ -17,10 +15,11 @@ from scipy import special
 
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError, warn
-from steadyrank.stats.anova.parts import CROSSED, sums_of_squares
-from steadyrank.stats.inputs import check_open_unit, check_scores
+from steadyrank.stats.anova.gstudy import variance_components
+from steadyrank.stats.anova.parts import Amount
+from steadyrank.stats.inputs import check_open_unit, check_scores, complete_topics
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.pairs.result import CONSTANT
+from steadyrank.stats.pairs.result import tiny_of
 
 RUN_BLOCK = 512
 """Runs whose covariances with all others are held at a time."""
@@ -76,7 +75,7 @@ def pooled_variance(scores: ArrayLike) -> PooledVariance:
     df = int((present.sum(axis=1) - 1).sum())
     if df < 1:
         raise InputError("a variance requires a run with scores on at least two topics")
-    total = not_rounding(float((centred * centred).sum()), df, matrix)
+    total = Amount.rounded(float((centred * centred).sum()), df, tiny_of(matrix)).ss
     return PooledVariance(
         value=total / df,
         df=df,
@@ -169,205 +168,6 @@ def pair_df(differences: np.ndarray) -> np.ndarray:
     return np.where(n > 1, df, np.nan)
 
 
-def not_rounding(squares: float, df: int, values: np.ndarray) -> float:
-    """The sum of squares, or 0 where it is nothing but rounding."""
-    tiny = CONSTANT * max(1.0, float(np.nanmax(np.abs(values))))
-    return squares if squares > tiny * tiny * df else 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VarianceComponents:
-    """The G-study of the crossed systems × topics design; methods are its D-study."""
-
-    mean_squares: dict[str, float]
-    """Of "system", "topic" and "residual"."""
-    raw: dict[str, float]
-    """Components as the mean squares give them; may be negative."""
-    variance: dict[str, float]
-    """Components, negative ones as 0."""
-    n_systems: int
-    n_topics: int
-    n_dropped: int
-    """Topics left out because some run lacks them."""
-
-    def e_rho2(self, n_topics: float) -> float:
-        """E rho² of n topics, relative stability: system / (system + residual / n)."""
-        return _coefficient(self._relative_ratio(), n_topics)
-
-    def phi(self, n_topics: float) -> float:
-        """Phi of n topics, absolute stability: system / (system + (topic + residual) / n)."""
-        return _coefficient(self._absolute_ratio(), n_topics)
-
-    def topics_for_e_rho2(self, level: float) -> float:
-        """The smallest number of topics with E rho² >= level; infinite where there is none."""
-        return topics_for(self._relative_ratio(), level)
-
-    def topics_for_phi(self, level: float) -> float:
-        """The smallest number of topics with Phi >= level; infinite where there is none."""
-        return topics_for(self._absolute_ratio(), level)
-
-    def interval(self, name: str, at: float, *, confidence: float = 0.95) -> Interval:
-        """Of e_rho2 or phi of `at` topics, or topics_for_e_rho2 or topics_for_phi of level `at`.
-
-        Feldt's for E rho², exact for normal effects; that of Arteaga, Jeyaratnam and Franklin for
-        Phi, approximate.
-        """
-        is_relative = name.endswith("e_rho2")
-        ratios = self.relative_ratio_interval if is_relative else self.absolute_ratio_interval
-        low, high = ratios(confidence)
-        if name.startswith("topics_for"):  # the larger the ratio of variances, the fewer topics
-            return Interval(topics_for(high, at), topics_for(low, at))
-        return Interval(_coefficient(low, at), _coefficient(high, at))
-
-    def relative_ratio_interval(self, confidence: float = 0.95) -> Interval:
-        """Interval of system / residual variance.
-
-        MS_s / MS_e times residual / (residual + n system) follows F with m - 1 and (m - 1)(n - 1)
-        degrees of freedom. Feldt, Psychometrika 30(3), 1965, pp. 357-370.
-        """
-        tail = (1.0 - check_open_unit("confidence", confidence)) / 2.0
-        return Interval(self._relative_limit(1.0 - tail), self._relative_limit(tail))
-
-    def absolute_ratio_interval(self, confidence: float = 0.95) -> Interval:
-        """Interval of system / (topic + residual) variance; never above the relative one's.
-
-        Arteaga, Jeyaratnam and Franklin, Communications in Statistics: Theory and Methods 11(15),
-        1982, pp. 1643-1658; covers 95-97 % at a nominal 95 % in simulations.
-        """
-        tail = (1.0 - check_open_unit("confidence", confidence)) / 2.0
-        low, high = self._absolute_limit(1.0 - tail), self._absolute_limit(tail)
-        largest = self._relative_limit(tail)
-        return Interval(min(low, largest), min(high, largest))
-
-    def _relative_ratio(self) -> float:
-        return _ratio(self.variance["system"], self.variance["residual"])
-
-    def _absolute_ratio(self) -> float:
-        return _ratio(self.variance["system"], self.variance["topic"] + self.variance["residual"])
-
-    def _relative_limit(self, quantile: float) -> float:
-        m, n = self.n_systems, self.n_topics
-        spread = _ratio(self.mean_squares["system"], self.mean_squares["residual"])
-        expected = float(special.fdtri(m - 1, (m - 1) * (n - 1), quantile))
-        return max(0.0, (spread / expected - 1.0) / n)
-
-    def _absolute_limit(self, quantile: float) -> float:
-        m, n = self.n_systems, self.n_topics
-        s, t, e = (self.mean_squares[name] for name in ("system", "topic", "residual"))
-        endless = float(special.gammaincinv((m - 1) / 2, quantile)) * 2.0 / (m - 1)
-        residual, topic = special.fdtri(m - 1, [(m - 1) * (n - 1), n - 1], quantile).tolist()
-        above = s * s - endless * s * e + (endless - residual) * residual * e * e
-        below = (m - 1) * endless * s * e + topic * s * t
-        return max(0.0, _ratio(above, below) * m / n)
-
-
-def variance_components(scores: ArrayLike) -> VarianceComponents:
-    """Variance components of scores [run, topic] from the mean squares of the two-way layout.
-
-    system = (MS_s - MS_e) / n, topic = (MS_t - MS_e) / m, residual = MS_e, with systems and topics
-    both random samples. A negative estimate stands for a small component and counts as 0; the raw
-    value is kept. Topics that a run lacks are left out for all. The residual mixes the
-    interaction of systems and topics with chance.
-
-    Reference: Brennan 2001, doi:10.1007/978-1-4757-3456-0; Urbano, Marrero and Martín, SIGIR
-    2013, pp. 393-402.
-
-    >>> g = variance_components([[0.2, 0.5, 0.9], [0.1, 0.5, 0.7], [0.1, 0.3, 0.7]])
-    >>> {name: round(value, 4) for name, value in g.variance.items()}
-    {'system': 0.0056, 'topic': 0.0989, 'residual': 0.0044}
-    >>> round(g.e_rho2(3), 3), round(g.phi(3), 3), g.topics_for_e_rho2(0.95)
-    (0.789, 0.139, 16)
-    """
-    matrix = check_scores(scores)
-    complete = ~np.isnan(matrix).any(axis=0)
-    x = matrix[:, complete]
-    m, n = x.shape
-    if m < 2 or n < 2:
-        raise InputError(
-            "variance components require at least 2 runs and 2 topics that all runs have, got "
-            f"{m} and {n}: omit runs that lack topics, or score missing topics as 0"
-        )
-    sums = tuple(float(ss) for ss in sums_of_squares(x - x.mean(), CROSSED))
-    return _of_sums(sums, m, n, matrix, int((~complete).sum()))
-
-
-def components_without_each(scores: ArrayLike) -> list[VarianceComponents]:
-    """`variance_components` without the first run, without the second, and so on.
-
-    On the topics that all runs have, and from sums over all runs less those of one, so that it
-    costs no more than a few G-studies. For three runs or more.
-
-    >>> scores = [[0.2, 0.5, 0.9], [0.1, 0.5, 0.7], [0.1, 0.3, 0.7]]
-    >>> [round(g.e_rho2(3), 3) for g in components_without_each(scores)]
-    [0.0, 0.96, 0.667]
-    """
-    matrix = check_scores(scores)
-    complete = ~np.isnan(matrix).any(axis=0)
-    x = matrix[:, complete]
-    m, n = x.shape[0] - 1, x.shape[1]
-    x = x - x.mean()
-    of_run, of_topic = x.sum(axis=1), x.sum(axis=0)
-    grand = -of_run
-    mean = grand**2 / (m * n)
-    total = (x * x).sum() - (x * x).sum(axis=1) - mean
-    system = ((of_run**2).sum() - of_run**2) / n - mean
-    topic = ((of_topic - x) ** 2).sum(axis=1) / m - mean
-    rest = np.maximum(total - system - topic, 0.0)
-    return [
-        _of_sums(sums, m, n, matrix, int((~complete).sum()))
-        for sums in zip(system.tolist(), topic.tolist(), rest.tolist(), strict=True)
-    ]
-
-
-def _of_sums(
-    sums: tuple[float, ...], m: int, n: int, values: np.ndarray, n_dropped: int
-) -> VarianceComponents:
-    """The G-study of m systems and n topics from sums of squares of system, topic and residual."""
-    dfs = {"system": m - 1, "topic": n - 1, "residual": (m - 1) * (n - 1)}
-    squares = {
-        name: not_rounding(ss, df, values) / df
-        for ss, (name, df) in zip(sums, dfs.items(), strict=True)
-    }
-    raw = {
-        "system": (squares["system"] - squares["residual"]) / n,
-        "topic": (squares["topic"] - squares["residual"]) / m,
-        "residual": squares["residual"],
-    }
-    return VarianceComponents(
-        mean_squares=squares,
-        raw=raw,
-        variance={name: max(0.0, value) for name, value in raw.items()},
-        n_systems=m,
-        n_topics=n,
-        n_dropped=n_dropped,
-    )
-
-
-def topics_for(ratio: float, level: float) -> float:
-    """The smallest n with n ratio / (1 + n ratio) >= level; infinite where the ratio is 0.
-
-    >>> topics_for(0.5, 0.9), topics_for(0.0, 0.9)
-    (18, inf)
-    """
-    check_open_unit("level", level)
-    if not ratio > 0.0:
-        return math.inf
-    needed = level / (1.0 - level) / ratio
-    # A size that only rounding put above a whole number is that number.
-    return max(1, math.ceil(needed * (1.0 - 1e-12)))
-
-
-def _coefficient(ratio: float, n_topics: float) -> float:
-    return 1.0 if math.isinf(ratio) else n_topics * ratio / (1.0 + n_topics * ratio)
-
-
-def _ratio(above: float, below: float) -> float:
-    """A quotient; 0 over 0 counts as 0, since systems without a difference have no stability."""
-    if below == 0.0:
-        return math.inf if above > 0.0 else 0.0
-    return above / below
-
-
 STEADY_PILOT = 25
 """Topics from which on Sakai & Shang found variance estimates quite accurate."""
 
@@ -437,8 +237,7 @@ def _components(matrix: np.ndarray, confidence: float) -> tuple[float, float, In
 
     NaN where the layout is too small for them.
     """
-    there = matrix[~np.isnan(matrix).all(axis=1)]
-    complete = there[:, ~np.isnan(there).any(axis=0)]
+    complete, _ = complete_topics(matrix[~np.isnan(matrix).all(axis=1)])
     n_runs, n_topics = complete.shape
     if n_runs < 2 or n_topics < 2:
         return math.nan, math.nan, Interval(math.nan, math.nan), math.nan

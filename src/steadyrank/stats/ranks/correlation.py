@@ -20,7 +20,7 @@ from scipy.special import ndtri
 
 from steadyrank.compute.executors import map_in_order, workers
 from steadyrank.compute.random import block_stream, blocks_of
-from steadyrank.errors import InputError, check_choice
+from steadyrank.errors import InputError, arg, bad_value, check_choice
 from steadyrank.stats.inputs import check_open_unit, check_samples, check_scores
 from steadyrank.stats.pairs.kernels import topic_weights
 from steadyrank.stats.pairs.result import CONSTANT, TOO_FEW, all_pairs
@@ -310,7 +310,9 @@ def pairwise_tau_and_tau_ap(values: ArrayLike, *, ties: str = "a") -> PairCorrel
     """
     check_choice("treatment of ties", ties, AP_TIES)
     if np.ndim(values) < 2:
-        raise InputError(f"values must be [..., measure, system], got shape {np.shape(values)}")
+        raise InputError(
+            f"{arg('values')} must be [..., measure, system], got shape {np.shape(values)}"
+        )
     array = _check_complete("values", values, np.ndim(values))
     *lead, n_measures, n = array.shape
     stack = array.reshape(prod(lead), n_measures, n)
@@ -366,7 +368,7 @@ def check_array(name: str, values: ArrayLike, ndim: int) -> np.ndarray:
     """Values as float64 of so many dimensions; NaN may be among them."""
     array = np.ascontiguousarray(values, dtype=np.float64)
     if np.ndim(values) != ndim:
-        raise InputError(f"{name}: expected {ndim} dimensions, got shape {np.shape(values)}")
+        raise InputError(f"{arg(name)}: expected {ndim} dimensions, got shape {np.shape(values)}")
     return array
 
 
@@ -500,7 +502,7 @@ def kendall_interval(tau: float, n: int, *, confidence: float = 0.95) -> TauInte
     if n < 2:
         raise InputError(f"an interval for tau requires at least 2 systems, got n = {n}")
     if not -1.0 <= tau <= 1.0:
-        raise InputError(f"tau must lie between -1 and 1, got {tau}")
+        raise bad_value("tau", "lie between -1 and 1", tau)
     half_width = float(ndtri(0.5 + 0.5 * confidence) * np.sqrt(2 * (2 * n + 5) / (9 * n * (n - 1))))
     return TauInterval(
         tau=float(tau),

@@ -24,7 +24,6 @@ from steadyrank.studies.agree.correlations import (
     Strata,
 )
 from steadyrank.studies.agree.within import ComponentAgreement
-from steadyrank.words import counted
 
 COEFFICIENTS: Mapping[str, str] = {"tau": "Kendall's tau", "tau_ap": "AP correlation tau_AP"}
 
@@ -233,13 +232,6 @@ class AgreeResult(Framed):
     def rows(self) -> list[dict[str, Any]]:
         """Those of `cells`."""
         return self.cells()
-
-    def __repr__(self) -> str:
-        return (
-            f"<AgreeResult: {self.coefficient} of {counted(len(self.pairs), 'pair')} of measures "
-            f"at {len(self.topic_sizes)} topic and {len(self.system_sizes)} system sizes, "
-            f"{self.n_samples} samples; mean {mean_of_present(self.samples.ravel()):.3f}>"
-        )
 
 
 def _first_and_last(sizes: tuple[int, ...]) -> str:

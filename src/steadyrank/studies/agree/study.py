@@ -18,7 +18,7 @@ from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, check_factors, factor_levels
-from steadyrank.errors import InputError, check_choice, check_count, warn
+from steadyrank.errors import InputError, arg, bad_value, check_choice, check_count, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.anova.balanced import Power
@@ -241,9 +241,10 @@ def agree(
 def _check_resamples(n_interval_samples: Any) -> None:
     is_whole = isinstance(n_interval_samples, (int, np.integer))
     if not is_whole or 0 != n_interval_samples < LEAST_RESAMPLES:
-        raise InputError(
-            f"n_interval_samples must be a whole number of at least {LEAST_RESAMPLES}, or 0 for no "
-            f"intervals, got {n_interval_samples!r}"
+        raise bad_value(
+            "n_interval_samples",
+            f"be a whole number of at least {LEAST_RESAMPLES}, or 0 for no intervals",
+            n_interval_samples,
         )
 
 
@@ -253,7 +254,10 @@ def _check_choices(coefficient: Any, reference: Any, mode: Any, strata: Any, pow
     check_choice("mode", mode, get_args(Mode))
     check_choice("kind of strata", strata or "none", get_args(Strata))
     if mode == "sound" and power is not None:
-        raise InputError('power restates p, which mode="sound" does not give: use mode="paper"')
+        raise InputError(
+            f"power restates p, which {arg('mode', 'sound')} does not give: use "
+            f"{arg('mode', 'paper')}"
+        )
     if mode == "sound" and strata not in (None, DEFAULT_STRATA[mode]):
         warn(f"strata {strata} choose among the F tests of mode paper; mode sound makes no tests")
 

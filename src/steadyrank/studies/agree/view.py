@@ -387,10 +387,6 @@ def _differences(scores: Scores, measure: str) -> np.ndarray:
     return np.asarray(means[a] - means[b])
 
 
-def _examine(material: Material) -> str:
-    return "-m twice" if len(material.scores.measures) < 2 else ""
-
-
 PART = part_of(
     VIEW,
     run=_run,
@@ -398,5 +394,5 @@ PART = part_of(
     samples=Samples(noun="samples of each size", fast=100, full=1000),
     front=_front,
     varies="Other measures",
-    examine=_examine,
+    examine=lambda material: "-m twice" if len(material.scores.measures) < 2 else "",
 )

@@ -61,7 +61,7 @@ class TestAudit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-@shown_by("studies.compare.audit_view:audit_text")
+@shown_by("studies.compare.view:audit_text")
 class AuditResult(Exhibit):
     """What `audit_tests` found: how often each test rejects where nothing, or something, differs.
 

@@ -1,14 +1,14 @@
 """What is corrected together: the settings of a call, tests not yet corrected, and one correction.
 
-A family are the pairs of a measure, of all measures, or of all segments. And what a family cannot
-show with these data, said before anybody reads its table.
+A family are the pairs of a measure, or of all its segments. And what a family cannot show with
+these data, said before anybody reads its table.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,24 +20,17 @@ from steadyrank.stats.facets.pairs import JudgedTests
 from steadyrank.stats.instances.systems import Groups
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.decisions import adjust
-from steadyrank.stats.pairs.max_t import MaxT, floor_of, max_t, max_t_level, unit_floor, unit_max_t
+from steadyrank.stats.pairs.max_t import MaxT, max_t, max_t_level, unit_max_t
 from steadyrank.stats.pairs.result import PairTests
 from steadyrank.stats.pairs.topic_design import PLAIN, TopicDesign, Units, cluster_sums
 from steadyrank.stats.run_means import SAME_MEAN, in_order
-from steadyrank.studies.compare.result import (
-    SIMULTANEOUS,
-    Alternative,
-    Correction,
-    Family,
-    Mode,
-    Test,
-)
+from steadyrank.studies.compare.result import SIMULTANEOUS, Alternative, Correction, Mode, Test
 from steadyrank.words import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Corrected:
-    """What the correction of a family makes of the tests of one measure."""
+    """What the correction of a family makes of the tests of one measure, or of one segment."""
 
     correction: Correction
     adjusted: np.ndarray
@@ -55,7 +48,6 @@ class Corrected:
     n_patterns: int
     exact: bool
     n_comparisons: int
-    n_measures: int
     n_segments: int
 
 
@@ -67,7 +59,7 @@ def default_correction(test: str, n_pairs: int, mode: Mode) -> Correction:
 
 
 def corrected_family(family: Sequence[Tested], settings: CompareSettings) -> list[Corrected]:
-    """The correction over all tests of a family, one part per measure."""
+    """The correction over all tests of a family: of one measure, one part per segment."""
     pvalues = np.concatenate([one.tests.pvalue for one in family])
     chosen = settings.correction or default_correction(settings.test, len(pvalues), settings.mode)
     if settings.correction is None and not all(one.is_flipped for one in family):
@@ -77,37 +69,31 @@ def corrected_family(family: Sequence[Tested], settings: CompareSettings) -> lis
     shared: dict[str, Any] = {
         "correction": chosen,
         "n_comparisons": size,
-        "n_measures": len({one.measure for one in family}),
         "n_segments": max(
             1, len({one.segment for one in family if not np.isnan(one.tests.pvalue).all()})
         ),
     }
-    corrects = _by_flips if chosen == "maxt" else _by_pvalues
-    return [Corrected(**shared, **part) for part in corrects(family, pvalues, chosen, settings)]
+    if chosen == "maxt":  # segments have no topic in common whose sign could be flipped for all
+        return [Corrected(**shared, **_by_flips(one, settings)) for one in family]
+    parts = _by_pvalues(family, pvalues, chosen, settings)
+    return [Corrected(**shared, **part) for part in parts]
 
 
-def _by_flips(
-    family: Sequence[Tested], pvalues: np.ndarray, _: str, settings: CompareSettings
-) -> Iterator[dict[str, Any]]:
-    together = _max_t(family, settings)
-    n_drawn = np.concatenate([one.n_drawn for one in family])
-    level = max_t_level(n_drawn, together.critical, settings.alpha)
-    noun = family[0].design.noun.removesuffix("s")
-    _warn_if_too_few_topics(together, counted(family[0].n_units, noun), settings.alpha)
-    ends = np.cumsum([len(one.pairs) for one in family])[:-1]
-    parts = (np.split(each, ends) for each in (together.pvalue, together.own, together.width))
-    leads = iter(together.lead_width)
-    for one, adjusted, own, width in zip(family, *parts, strict=True):
-        yield {
-            "adjusted": np.where(one.tests.n < 2, np.nan, adjusted),
-            "own": own,
-            "level": level,
-            "step_level": np.full(len(adjusted), level),
-            "width": width,
-            "lead_width": None if one.lead is None else next(leads),
-            "n_patterns": together.n_patterns,
-            "exact": together.exact,
-        }
+def _by_flips(one: Tested, settings: CompareSettings) -> dict[str, Any]:
+    together = _max_t(one, settings)
+    level = max_t_level(one.n_drawn, together.critical, settings.alpha)
+    drawn = counted(one.n_units, one.design.noun.removesuffix("s"))
+    _warn_if_too_few_topics(together, drawn, settings.alpha)
+    return {
+        "adjusted": np.where(one.tests.n < 2, np.nan, together.pvalue),
+        "own": together.own,
+        "level": level,
+        "step_level": np.full(len(one.pairs), level),
+        "width": together.width,
+        "lead_width": None if one.lead is None else together.lead_width[0],
+        "n_patterns": together.n_patterns,
+        "exact": together.exact,
+    }
 
 
 def _by_pvalues(
@@ -132,37 +118,23 @@ def _by_pvalues(
         }
 
 
-def _max_t(family: Sequence[Tested], settings: CompareSettings) -> MaxT:
-    """Of several measures together: each has rows of its own, and all share a topic's sign."""
-    n_rows, is_sound = len(family[0].rows), settings.mode == "sound"
-    starts = n_rows * np.arange(len(family))
-    pairs = np.concatenate([one.pairs + start for one, start in zip(family, starts, strict=True)])
-    leads = [(one.lead, s) for one, s in zip(family, starts, strict=True)]
+def _max_t(one: Tested, settings: CompareSettings) -> MaxT:
     drawn: Any = {
         "alpha": settings.alpha,
         **settings.resampling,
         "progress": settings.progress,
-        "leads": [(lead[0] + s, lead[1] + s) for lead, s in leads if lead is not None],
-        "careful": is_sound,
+        "leads": [] if one.lead is None else [one.lead],
+        "careful": settings.mode == "sound",
     }
-    if family[0].design.is_plain:
-        # A measure has a floor of its own, from all pairs of its runs.
-        floors = [floor_of(one.matrix) for one in family] if is_sound else []
-        drawn["floor"] = _per_pair(floors, family)
-        return max_t(np.concatenate([one.matrix for one in family]), pairs, **drawn)
-    known = [own for one in family if (own := one.units) is not None]
-    if len(known) < len(family) or family[0].n_units < 2:
+    if one.design.is_plain:
+        return max_t(one.matrix, one.pairs, **drawn)
+    units = one.units
+    if units is None or one.n_units < 2:
         raise InputError(
             "correction maxt flips the signs of whole clusters: it requires at least two, and "
             "a score of every run on every topic; use correction holm"
         )
-    drawn["floor"] = _per_pair([unit_floor(own) for own in known], family)
-    together = replace(known[0], sums=np.concatenate([own.sums for own in known]))
-    return unit_max_t(together, pairs, is_centred=False, **drawn)
-
-
-def _per_pair(floors: Sequence[float], family: Sequence[Tested]) -> np.ndarray | None:
-    return np.repeat(floors, [len(one.pairs) for one in family]) if floors else None
+    return unit_max_t(units, one.pairs, is_centred=False, **drawn)
 
 
 def _warn_if_too_few_samples(
@@ -205,7 +177,6 @@ class CompareSettings:
     baseline: str | None = None
     alternative: Alternative = "two-sided"
     mode: Mode = "sound"
-    family: Family = "measure"
     n_samples: int = 10_000
     jobs: int | None = None
     seed: int = 0

@@ -271,7 +271,7 @@ def _test_words(results: Sequence[CompareResult]) -> str:
     """Test, correction, the family that is corrected together, and alpha."""
     first = results[0]
     parts = [first.test_words()]
-    per_measure = " per measure" if len(results) > 1 and first.n_measures == 1 else ""
+    per_measure = " per measure" if len(results) > 1 else ""
     if first.n_comparisons > 1 or per_measure:
         parts.append(first.correction_words(per_measure))
     parts.append(f"alpha {first.alpha:g}")

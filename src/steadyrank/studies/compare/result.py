@@ -40,7 +40,6 @@ Test = Literal[
 ]
 Correction = Literal["none", "holm", "bh", "bonferroni", "maxt"]
 Mode = Literal["sound", "paper"]
-Family = Literal["measure", "all"]
 Alternative = Literal["two-sided", "greater"]
 
 ROWS_AT_ONCE = 10_000
@@ -190,9 +189,7 @@ class CompareResult(Framed):
     """Of each pair, the fewest topics, or clusters, without which the lead is gone; -1 without a
     lead (`carrying_topics` names them)."""
     n_comparisons: int
-    """How many were corrected together, those of other measures among them."""
-    n_measures: int = 1
-    """Over how many measures."""
+    """How many were corrected together, those of other segments among them."""
     segment: str | None = None
     """The segment that the topics are from; None where they are all."""
     n_segments: int = 1
@@ -287,8 +284,7 @@ class CompareResult(Framed):
         enough = " with enough topics" if (self.flag == TOO_FEW).any() else ""
         rows = f"all {self.row_word}s{enough} against {self.baseline}"
         kind = f"all pairs{enough}" if self.baseline is None else rows
-        over = f" by {self.n_measures} measures" if self.n_measures > 1 else ""
-        over += f" in {self.n_segments} segments" if self.n_segments > 1 else ""
+        over = f" in {self.n_segments} segments" if self.n_segments > 1 else ""
         return f"{counted(self.n_comparisons, 'comparison', form=',')}{per}, {kind}{over}"
 
     @property
@@ -584,9 +580,7 @@ class CompareTable(Framed):
     """
 
     results: tuple[CompareResult, ...]
-    """One per measure."""
-    family: Family
-    """What was corrected together: the comparisons of each "measure", or of "all"."""
+    """One per measure; the comparisons of each were corrected together."""
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -603,11 +597,10 @@ class CompareTable(Framed):
     def caption(self) -> str:
         """Test, correction, family, alpha, number of topics, version."""
         first = self.results[0]
-        per = "" if self.family == "all" else " per measure"
         return (
             f"{listed(self.measures)} of {counted(len(first.runs), first.row_word)}: "
-            f"{first.test_words()}, {first.correction_words(per)}; alpha {first.alpha:g}; "
-            f"{first.topics_words()}; steadyrank {__version__}."
+            f"{first.test_words()}, {first.correction_words(' per measure')}; "
+            f"alpha {first.alpha:g}; {first.topics_words()}; steadyrank {__version__}."
         )
 
     def rows(self) -> list[dict[str, Any]]:

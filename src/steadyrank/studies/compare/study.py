@@ -24,6 +24,8 @@ from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores, of_some_weight, position
 from steadyrank.errors import (
     InputError,
+    arg,
+    bad_value,
     check_choice,
     check_count,
     check_number,
@@ -39,12 +41,10 @@ from steadyrank.stats.instances.mixed_tests import has_instances
 from steadyrank.stats.instances.systems import Groups, systems_of, warn_about_structure
 from steadyrank.studies.compare.correcting import CompareSettings
 from steadyrank.studies.compare.result import (
-    SIMULTANEOUS,
     Alternative,
     CompareResult,
     CompareTable,
     Correction,
-    Family,
     Mode,
     Test,
 )
@@ -73,7 +73,6 @@ def compare(
     measure: str | None = None,
     test: Test = "t",
     correction: Correction | None = None,
-    family: Family = "measure",
     alpha: float = 0.05,
     baseline: str | None = None,
     by: str | None = None,
@@ -114,10 +113,8 @@ def compare(
         "maxt" (studentized sign flips of all pairs together, stepdown; for the t test), "holm",
         "bonferroni", "bh" or "none". By default "maxt" for t tests, "none" for the Tukey tests,
         which are simultaneous by themselves, else "holm".
-    family : str
-        What is corrected together: the comparisons of each "measure", or of "all" measures.
     alpha : float
-        Error rate of the whole family.
+        Error rate of each measure's family of comparisons.
     baseline : str, optional
         Compare every run with this one only.
     by : str, optional
@@ -210,7 +207,6 @@ def compare(
         baseline=run_called(baseline, scores),
         alternative=alternative,
         mode=mode,
-        family=family,
         fixed=(fixed,) if isinstance(fixed, str) else tuple(fixed),
         n_samples=n_samples,
         jobs=jobs,
@@ -219,7 +215,7 @@ def compare(
     )
     scores = describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)
     results = compare_each(scores, settings, by=by)
-    return results[0] if len(results) == 1 else CompareTable(results=results, family=family)
+    return results[0] if len(results) == 1 else CompareTable(results=results)
 
 
 def compare_each(
@@ -319,33 +315,27 @@ def _check(scores: Scores, names: tuple[str, ...], settings: CompareSettings) ->
     for what, value, choices in (
         ("test", settings.test, get_args(Test)),
         ("correction", settings.correction, (None, *get_args(Correction))),
-        ("family", settings.family, get_args(Family)),
         ("mode", settings.mode, get_args(Mode)),
     ):
         if value not in choices:
             raise unknown_name(what, str(value), [choice for choice in choices if choice])
     if not 0 < check_number("alpha", settings.alpha) < 1:
-        raise InputError(f"alpha must be a number between 0 and 1, got {settings.alpha!r}")
+        raise bad_value("alpha", "be a number between 0 and 1", settings.alpha)
     check_count("n_samples", settings.n_samples)
-    _check_test(settings, several=len(scores.measures) > 1)
+    _check_test(settings)
     if len(names) < 2:
         raise InputError("a comparison requires at least two runs")
     if settings.baseline is not None:
         position(settings.baseline, names, "run")
 
 
-def _check_test(settings: CompareSettings, *, several: bool) -> None:
+def _check_test(settings: CompareSettings) -> None:
     """Refuse what does not go with the test."""
     test = settings.test
     if settings.correction == "maxt" and test not in ("t", "mixed"):
         raise InputError(
             "correction maxt flips the signs of paired t statistics: use test t, or "
             f"correction holm with test {test}"
-        )
-    if settings.family == "all" and several and test in SIMULTANEOUS:
-        raise InputError(
-            f"test {test} is simultaneous for the pairs of one measure: for a family of all "
-            "measures use test t or randomization"
         )
     if settings.alternative != "two-sided" and (
         settings.alternative != "greater" or test != "bootstrap"
@@ -360,8 +350,8 @@ def _check_clustered(settings: CompareSettings, *, is_by_system: bool, has_gaps:
     what = "clustered or weighted topics"
     if is_by_system:
         raise InputError(
-            f"systems with several runs or judges are compared by a mixed model, which has no "
-            f'{what}: compare run by run with by="run", or with fixed judges'
+            "systems with several runs or judges are compared by a mixed model, which has no "
+            f"{what}: compare run by run with {arg('by', 'run')}, or with fixed judges"
         )
     if settings.test not in CLUSTERED_TESTS:
         raise InputError(
@@ -373,5 +363,5 @@ def _check_clustered(settings: CompareSettings, *, is_by_system: bool, has_gaps:
         which = "correction maxt" if settings.test == "t" else f"test {settings.test}"
         raise InputError(
             f"{which} of {what} requires a score of every run on every topic: use test t with "
-            'correction holm, or missing="zero"'
+            f"correction holm, or {arg('missing', 'zero')}"
         )

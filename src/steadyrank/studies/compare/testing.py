@@ -1,7 +1,7 @@
 """From scores to results: the tests of each measure, one correction per family, what follows.
 
-A family is what is corrected together: the pairs of one measure, or those of all measures, or of
-all segments of the topics. Runs are compared by paired tests; systems with several runs by a model
+A family is what is corrected together: the pairs of one measure, or those of all segments of the
+topics. Runs are compared by paired tests; systems with several runs by a model
 in which instances are random. Whether a run's lead depends on the segment is a test of its own: a
 difference that is significant in one segment and not in another shows nothing.
 """
@@ -89,12 +89,7 @@ def compared(
     names = rows_of(scores, groups)
     pairs = _pairs(names, settings.baseline)
     tested = [_tested(scores, measure, names, pairs, settings, groups) for measure in measures]
-    families = [tested] if settings.family == "all" else [[one] for one in tested]
-    return [
-        _result(one, corrected, settings)
-        for family in families
-        for one, corrected in zip(family, corrected_family(family, settings), strict=True)
-    ]
+    return [_result(one, corrected_family([one], settings)[0], settings) for one in tested]
 
 
 def rows_of(scores: Scores, groups: Groups | None) -> tuple[str, ...]:
@@ -334,7 +329,6 @@ def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> Com
         letters=_letters(wins, means) if settings.baseline is None else (),
         design=one.design,
         n_comparisons=corrected.n_comparisons,
-        n_measures=corrected.n_measures,
         segment=one.segment,
         n_segments=corrected.n_segments,
         topics=one.topics,

@@ -1,20 +1,20 @@
-"""How `compare` is shown: what it says, its tables and figures, for every output.
+"""How `compare` is shown: its tables and figures for every output, and how a report runs it.
 
 The table of a paper, runs down and measures across, is a function of its own (`paper_table`).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
 
 from steadyrank.compute.executors import Progress
-from steadyrank.present.cells import signed, signed_interval
-from steadyrank.present.json import picked
+from steadyrank.compute.random import seed_from
+from steadyrank.present.json import json_pieces, picked
 from steadyrank.present.table import Cell, Table, with_words
 from steadyrank.present.view import (
     MOST_FINDINGS,
@@ -26,31 +26,36 @@ from steadyrank.present.view import (
     View,
     Words,
 )
-from steadyrank.stats.pairs.result import TOO_FEW, ZERO_VARIANCE
-from steadyrank.stats.planning import design
+from steadyrank.stats.pairs.family_audit import FalseClaims
+from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.stats.run_means import best_first
-from steadyrank.stats.segments import FEWEST
-from steadyrank.studies.compare.assumptions import assumption
-from steadyrank.studies.compare.paper_table import BETTER, LABEL, WORSE, paper_caption, paper_table
-from steadyrank.studies.compare.result import CORRECTIONS, CompareResult, CompareTable, better_first
-from steadyrank.studies.compare.testing import Segments
-from steadyrank.studies.compare.verdict import lead, significant, verdict
-from steadyrank.words import (
-    MISSING,
-    best_words,
-    by_number,
-    counted,
-    enough_digits,
-    listed,
-    pvalue_words,
-    some,
+from steadyrank.studies.compare.audit import AuditResult, audited
+from steadyrank.studies.compare.correcting import CompareSettings
+from steadyrank.studies.compare.findings import (
+    Results,
+    assumption,
+    describe,
+    detectable,
+    findings,
+    largest_missed,
+    results_of,
+    segments,
+    units_of,
 )
-
-Results = Sequence[CompareResult]
-"""One per measure, the one that ranks the runs first."""
-
-MOST_NAMED = 2
-"""Runs that a finding names."""
+from steadyrank.studies.compare.front import beside_systems, front, two_runs
+from steadyrank.studies.compare.paper_table import BETTER, LABEL, WORSE, paper_caption, paper_table
+from steadyrank.studies.compare.result import (
+    CORRECTIONS,
+    CompareResult,
+    CompareTable,
+    Correction,
+    Test,
+    better_first,
+)
+from steadyrank.studies.compare.study import compare_each
+from steadyrank.studies.compare.testing import Segments
+from steadyrank.studies.part import Findings, Front, Job, part_of
+from steadyrank.words import MISSING, enough_digits, some
 
 LEVELS = "Rank, first, tier: own comparisons."
 """Of which family a column is; the others are of all pairs."""
@@ -62,230 +67,6 @@ MOST_PRINTED = 45
 
 MOST_PAIRS, TOP = 100, 10
 """Pairs that a page lists; of more those among the best runs, and the best run's with all."""
-
-MANY_COMPARISONS = 10
-"""From so many on, t tests of all pairs exceeded their level on real scores made equal."""
-
-
-def findings(results: Results) -> list[Finding]:
-    """What the measure that ranks the runs says."""
-    result, rests_on = results[0], assumption(results)
-    first_ones = (
-        segments(result),
-        verdict(result) if result.baseline is None else significant(result),
-        lead(result),
-        next(gaps(result), None),
-        None if rests_on is None else rests_on.finding,
-        significant(result) if result.baseline is None else None,
-    )
-    return [
-        *filter(None, first_ones),
-        *lead_of_all(result),
-        *(one for one in cautions(result) if one.id != "compare.gaps"),
-        *fragile(result),
-        *_detectable(result),
-    ]
-
-
-CITED = {
-    "maxt": "Romano and Wolf, 2005; Mogstad et al., 2024",
-    "holm": "Holm, 1979",
-    "bh": "Benjamini and Hochberg, 1995",
-}
-"""What a paper cites for a correction."""
-
-
-def describe(results: Results | CompareResult | CompareTable) -> str:
-    """The paragraph for a paper; what several measures have in common is said once."""
-    if isinstance(results, (CompareResult, CompareTable)):
-        results = results_of(results)
-    result = results[0]
-    cited = CITED.get(result.correction, "") if result.is_corrected else ""
-    per_measure = " per measure" if len(results) > 1 and result.n_measures == 1 else ""
-    method = ", ".join(filter(None, [result.test_words(), result.correction_words(per_measure)]))
-    by = listed([one.measure for one in results])
-    judges = result.by_judges or f" by {counted(len(result.judges), 'judge')}"
-    graded = f", graded{judges}" if result.judges else ""
-    said = (
-        f"We compared {counted(len(result.runs), result.row_word)} by mean {by} on "
-        f"{result.topics_words()}{graded}: {method}{f' ({cited})' if cited else ''}, "
-        f"alpha {result.alpha:g}."
-    )
-    return " ".join([said, *map(_described, results)])
-
-
-def _described(result: CompareResult) -> str:
-    leader = result.order[0]
-    found = [
-        f"{result.runs[leader]} has the highest mean {result.measure} ({result.mean[leader]:.4f}).",
-        "" if result.lead is None else _lead_words(result),
-        "" if result.baseline is not None else first(result).text,
-        significant(result).text,
-    ]
-    return " ".join(filter(None, found))
-
-
-def _lead_words(result: CompareResult) -> str:
-    """By how much the best run leads the next, in figures."""
-    assert result.lead is not None
-    second, pair = result.lead.second, result.lead.pair
-    p, d = result.pvalue_adjusted[pair], abs(result.effects.paired_d[pair])
-    ends = signed_interval(result.lead.interval.tolist(), "+z.4f").text
-    sure = f"{1 - result.alpha:.0%} interval {ends}"
-    adjusted = "adjusted " if result.is_corrected else ""
-    return (
-        f"It leads {result.runs[second]} ({result.mean[second]:.4f}) by "
-        f"{result.lead.difference:.4f} ({sure}; {adjusted}{pvalue_words(p)}, d = {d:.2f})."
-    )
-
-
-def first(result: CompareResult, most: int = MOST_NAMED) -> Finding:
-    """Which runs could be the best; at most so many are named."""
-    sure = f"With {1 - result.alpha:.0%} confidence" if result.is_familywise else "By these tests"
-    if result.by_judges:
-        sure += f",{result.by_judges},"
-    names = [result.runs[run] for run in result.order if result.could_be_first[run]]
-    text = best_words(names, len(result.runs), sure, most=most, noun=result.row_word)
-    return Finding("compare.first", text, {"runs": names})
-
-
-def lead_of_all(result: CompareResult) -> Iterator[Finding]:
-    """That all pairs together do not separate the best two, where the next's own pairs do."""
-    lead = result.lead
-    if lead is None or not lead.significant or result.significant[lead.pair]:
-        return
-    ahead, behind = result.runs[lead.first], result.runs[lead.second]
-    among = counted(result.n_comparisons, "comparison", form=",")
-    text = f"Among all {among} {ahead} and {behind} do not differ significantly."
-    yield Finding("compare.lead_of_all", text, {"a": ahead, "b": behind})
-
-
-def cautions(result: CompareResult) -> Iterator[Finding]:
-    """What makes decisions worth less than they look."""
-    yield from judged(result)
-    yield from gaps(result)
-    yield from _audited(result)
-    if constant := int(((result.flag == ZERO_VARIANCE) & result.significant).sum()):
-        differ = counted(constant, "pair differs", "pairs differ")
-        text = f"{differ} by the same amount on every topic, which is significant however small."
-        yield Finding("compare.constant", text, {"n_pairs": constant})
-    if not result.is_familywise and result.baseline is None:
-        yield Finding("compare.ranks", f"Rank sets hold {result.rank_words()}.")
-    # Max-t guards against skewness, and tests against a baseline hold without a guard.
-    is_holm = result.test == "t" and result.correction in ("holm", "bonferroni")
-    if is_holm and result.baseline is None and result.n_comparisons >= MANY_COMPARISONS:
-        text = "Skewed differences make t tests of many pairs exceed alpha: --audit counts it."
-        yield Finding("compare.skewness", text, {"n_comparisons": result.n_comparisons})
-
-
-def gaps(result: CompareResult) -> Iterator[Finding]:
-    """That scores are missing, and what that means for ranks and tests."""
-    if result.n_missing:
-        yield Finding("compare.gaps", result.gaps(), {"n_missing": result.n_missing})
-
-
-def _audited(result: CompareResult) -> Iterator[Finding]:
-    """That such tests claim more on these scores than they promise, where they do."""
-    audit = result.audit
-    if audit is None:
-        return
-    wrong, tied = audit.observed, audit.tiers_equal
-    if wrong.exceeds(result.alpha):
-        text = (
-            f"Of {counted(round(wrong.claims), 'claim', form=',')} like these, about "
-            f"{wrong.false_claims:.2f} point the wrong way."
-        )
-        yield Finding("compare.audit", text, asdict(audit))
-    elif tied is not None and tied.exceeds(result.alpha):
-        text = (
-            f"With equal runs in each tier such tests would still claim a difference within a tier "
-            f"in {tied.share:.0%} of experiments."
-        )
-        yield Finding("compare.audit", text, asdict(audit))
-
-
-def judged(result: CompareResult) -> Iterator[Finding]:
-    """Which pairs are about fewer judges than all."""
-    n = len(result.judges)
-    alone = np.flatnonzero(result.n_judges == 1)
-    if len(alone) and n > 1:
-        a, b = (result.runs[run] for run in result.pairs[alone[0]])
-        more = counted(len(alone) - 1, "other pair")
-        text = f"{a} and {b} share one judge: their difference is by {result.judge_alone} alone"
-        text += f" (so for {more})." if len(alone) > 1 else "."
-        yield Finding("compare.one_judge", text, {"pairs": len(alone)})
-    if result.judges_lacking:
-        lacking = {name: None for own in result.judges_lacking.values() for name in own}
-        who = f"{some(list(result.judges_lacking), 2)} lack grades by {some(list(lacking), 2)}"
-        text = f"{who}: their pairs are by the judges that both share."
-        yield Finding("compare.lacking_judges", text, dict(result.judges_lacking))
-
-
-def fragile(result: CompareResult) -> Iterator[Finding]:
-    """How few topics carry the first place."""
-    found = result.leader_fragility()
-    if found is not None:
-        units = _units(result)
-        total = result.n_topics if result.n_clusters is None else result.n_clusters
-        text = (
-            f"The first place rests on {found.n:,} of {total:,} {units}: without "
-            f"{by_number(found.n, 'it', 'them')} {found.rival} catches up."
-        )
-        yield Finding("compare.fragility", text, found._asdict() | {"of": total})
-
-
-def _detectable(result: CompareResult) -> Iterator[Finding]:
-    """The difference that these topics can show, and the largest that they did not."""
-    smallest, missed = detectable(result), _largest_missed(result)
-    if 0.0 < smallest < math.inf:  # 0 of runs whose difference never varies
-        which = ", mean pair" if len(result.pairs) > 1 else ""
-        more = f"; largest not significant: {missed:.3f}" if missed > 0.0 else ""
-        among = counted(result.n_comparisons, "comparison", form=",")
-        text = f"Detectable difference (power 0.8, {among}{which}): {smallest:.3f}{more}."
-        values = {"difference": smallest, "power": 0.8, "largest_missed": missed}
-        yield Finding("compare.detectable", text, values)
-
-
-def detectable(result: CompareResult) -> float:
-    """The difference that the mean pair's test detects, as `plan` has it; NaN if none is known."""
-    return design.detectable(result.smallest_difference)
-
-
-def _largest_missed(result: CompareResult) -> float:
-    missed = np.abs(result.difference[~result.significant])
-    return float(np.nanmax(missed, initial=0.0))
-
-
-def segments(result: CompareResult) -> Finding | None:
-    """Whether the runs' leads depend on the segment, and which does most."""
-    if result.segments is None:
-        return None
-    test, by, tested = result.segments.interaction, result.segments.by, result.segments.tested
-    values = {"by": by, "pvalue": test.pvalue_of_any, "segments": list(tested)}
-    how = f"(segment × run, {counted(len(tested), 'segment')}: {pvalue_words(test.pvalue_of_any)})"
-    if math.isnan(test.pvalue_of_any):
-        text = (
-            f"Whether differences depend on {by} cannot be tested: fewer than two segments have "
-            f"{FEWEST} {_units(result)}."
-        )
-    elif test.pvalue_of_any > result.alpha:
-        text = f"No dependence of the differences on {by} is shown {how}."
-    else:
-        row = min(
-            result.segments.interaction_rows(),
-            key=lambda row: (row["pvalue_adjusted"], -abs(row["statistic"])),
-        )
-        values |= {key: row[key] for key in ("run", "segment", "deviation")}
-        by_how_much = signed(row["deviation"], "+z.4f").text
-        text = (
-            f"The differences depend on {by} {how}: most for {row['run']} in {row['segment']}, "
-            f"{by_how_much}."
-        )
-    return Finding("compare.segments", text, values)
-
-
-def _units(result: CompareResult) -> str:
-    return "topics" if result.n_clusters is None else "clusters"
 
 
 def _known(row: dict[str, Any]) -> dict[str, Any]:
@@ -520,7 +301,7 @@ def _segments_caption(results: Results) -> str:
         f"Intervals: {largest.interval_kind}."
         if is_listed
         else f"CSV and JSON list all {total:,} comparisons.",
-        f"Not tested, with fewer than two {_units(result)}: {some(few, 2)}." if few else "",
+        f"Not tested, with fewer than two {units_of(result)}: {some(few, 2)}." if few else "",
     ]
     return " ".join(filter(None, sentences))
 
@@ -566,7 +347,7 @@ def _power_rows(results: Results) -> list[dict[str, Any]]:
             "measure": one.measure,
             "share": one.significant_share,
             "uncorrected": float(np.mean(np.nan_to_num(one.pvalue, nan=1.0) <= one.alpha)),
-            "missed": _largest_missed(one),
+            "missed": largest_missed(one),
             "detectable": detectable(one),
         }
         for one in sorted(results, key=lambda one: -one.significant_share)
@@ -594,7 +375,7 @@ def fields(results: Results) -> dict[str, Any]:
     if len(results) > 1:
         return {
             "measures": [VIEW.json([one]) for one in results],
-            "family": "all" if result.n_measures > 1 else "measure",
+            "family": "measure",
             **picked(result, "n_comparisons test correction alpha baseline"),
             "caption": paper_caption(results),
         }
@@ -680,11 +461,6 @@ VIEW = View(
 )
 
 
-def results_of(result: CompareResult | CompareTable) -> Results:
-    """One per measure."""
-    return (result,) if isinstance(result, CompareResult) else result.results
-
-
 def pairs_text(
     result: CompareResult | CompareTable,
     form: str,
@@ -743,3 +519,153 @@ def _paper_segments(result: CompareResult, digits: int, said: Sequence[Finding])
     more = "" if found is None or found in said else f" {found.text}"
     for table in VIEW.made([result], digits=digits, only=["segment-pairs"]):
         yield replace(table, caption=f"{table.caption}{more}", label="tab:segments")
+
+
+OBSERVED_POWER = (
+    "The power is observed power: it resamples the topics that the differences were estimated "
+    "from. It overstates the power for small true differences, understates it for large ones, and "
+    "says nothing that the p-values do not. Not for planning: use `steadyrank plan`."
+)
+
+
+def _audit_findings(result: AuditResult) -> Iterator[Finding]:
+    """How often all t tests together claim what is not so, under each truth."""
+    for name, truth in TRUTHS.items():
+        found: FalseClaims | None = getattr(result.family, name)
+        if found is not None:
+            share = f"{found.share:.1%} ± {found.standard_error:.1%} of experiments"
+            text = truth.format(share) + f" (nominal {result.family.nominal:.0%})."
+            yield Finding(f"audit.{name}", text, asdict(found))
+
+
+TRUTHS = {
+    "observed": "Means as observed: {} have a claim in the wrong direction",
+    "tiers_equal": "Equal means within tiers: {} have a claim within a tier",
+    "all_equal": "All means equal: {} have any claim",
+}
+WORLDS = {
+    "type I, exchangeable": "exchangeable",
+    "type I, equal means": "equal_means",
+    "observed power": "power",
+}
+
+
+def _audit_rows(result: AuditResult) -> list[dict[str, str]]:
+    return [
+        {"test": row.test}
+        | {title: "{:.3f} ± {:.3f}".format(*getattr(row, key)) for title, key in WORLDS.items()}
+        for row in result.tests
+    ]
+
+
+def _rate_cell(title: str, row: Row) -> Cell:
+    return Cell(row[title])
+
+
+def _family_fields(result: AuditResult) -> dict[str, Any]:
+    """The family's claims where all runs are equal, by their promised names, and all truths."""
+    equal = result.family.all_equal
+    named = (
+        {} if equal is None else {"any_claim": equal.share, "n_experiments": equal.n_experiments}
+    )
+    return {**asdict(result.family), **named}
+
+
+AUDIT = View(
+    findings=lambda result: list(_audit_findings(result)),
+    tables=(
+        TableSpec(
+            id="audit",
+            rows=_audit_rows,
+            columns=(
+                Col("test", form="name"),
+                *(Col(title, form=partial(_rate_cell, title)) for title in WORLDS),
+            ),
+            caption=lambda result: (
+                f"{result.measure}: share of {result.n_trials:,} trials with p < {result.alpha:g}, "
+                f"{result.n_topics} topics drawn from yours; seed {result.seed}. Claims: t tests, "
+                f"{CORRECTIONS[result.correction]}. Observed power is not for planning: "
+                "docs/compare.md."
+            ),
+        ),
+    ),
+    fields=lambda result: {
+        **asdict(result),
+        "audit": asdict(result) | asdict(result.family) | {"family": _family_fields(result)},
+        "notes": [OBSERVED_POWER],
+    },
+)
+"""`--audit`: each test's rejection rates with their Monte Carlo errors, and those of the family."""
+
+
+def audit_text(
+    result: AuditResult, form: str, *, compared: CompareResult | None = None, **looks: Any
+) -> str:
+    """The audit; in JSON beside the comparison, which has most of its keys itself."""
+    if form != "json" or compared is None:
+        return AUDIT.text(result, form, **looks)
+    audit, own = AUDIT.json(result), VIEW.json([compared])
+    return "".join(json_pieces({**audit, **own, "findings": audit["findings"] + own["findings"]}))
+
+
+def _run(job: Job) -> tuple[CompareResult, ...]:
+    """One result per measure, the measure that ranks the runs first."""
+    scores, progress = job.material.compared_graded, job.machine.progress("measures compared")
+    given, has_judges = job.material.settings, job.material.n_levels("judge") > 1
+    settings = CompareSettings(
+        test=cast(Test, given.test),
+        correction=cast("Correction | None", given.correction),
+        baseline=given.baseline,
+        alpha=given.alpha,
+        # The model with judges random has no clusters of topics.
+        fixed=("judge",) if has_judges and "cluster" in scores.topic_info else (),
+        jobs=job.machine.jobs,
+        seed=seed_from(given.seed),
+    )
+    results: list[CompareResult] = []
+    for measure in scores.measures:
+        # Segments are those of the measure that ranks the runs.
+        by = given.by if given.by is not None and not results else "run"
+        rows = by if job.material.graded is None or by != "run" else None
+        results += compare_each(scores.select(measures=measure), settings, by=rows)
+        if len(results) == 1:
+            results = [audited(results[0], settings)]
+        if progress is not None:
+            progress(len(results), len(scores.measures))
+    return tuple(results)
+
+
+def _front(results: Results, findings: Findings) -> Front:
+    scores = findings.material.scores
+    if "systems" in findings.results:  # the verdict is theirs
+        return beside_systems(results[0])
+    made = front(results[0], n_runs=len(scores.runs), study="compare", link="evaluate")
+    return replace(made, assumption=assumption(results))
+
+
+def _tests(results: Results, findings: Findings) -> list[Finding]:
+    result = results[0]
+    text = f"{result.tested_words()}; alpha {result.alpha:g}."
+    text = f"{text[0].upper()}{text[1:]}"
+    values = {"test": result.test, "correction": result.correction, "alpha": result.alpha}
+    return [Finding("compare.tests", text, values)]
+
+
+def _said(findings: Sequence[Finding], found: Findings) -> list[Finding]:
+    """Without the verdict and the lead of runs, where the page's verdict is about systems."""
+    left = {"compare.verdict", "compare.lead"} if "systems" in found.results else set()
+    return [one for one in findings if one.id not in left]
+
+
+PART = part_of(
+    VIEW,
+    run=_run,
+    said=_said,
+    # The runs stand in the leaderboard, with more.
+    tables=[spec.id for spec in VIEW.tables if spec is not RUNS],
+    beside=_tests,
+    is_required=True,
+    front=_front,
+    decides=lambda results: results[0],
+    two_runs=two_runs,
+)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from steadyrank.errors import unknown_name
 from steadyrank.present import plot_style as style
+from steadyrank.present.anova import source_words
 from steadyrank.present.figures import Plot
-from steadyrank.present.shared_plots import draw_omegas
+from steadyrank.present.svg import tell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +45,21 @@ def draw_levels(result: ComponentsResult, ax: Axes, *, factor: str | None = None
 
 def draw_effects(result: ComponentsResult, ax: Axes) -> None:
     """How much of the scores' variance each component and interplay explains."""
-    draw_omegas(ax, {result.measure: result.anova})
+    lines = [line for line in result.anova.sources if not math.isnan(line.omega_squared)]
+    names = [source_words(line.source) for line in lines]
+    sizes = [line.omega_squared for line in lines]
+    looks: dict[str, Any] = {"label": result.measure, "color": style.COLOURS[0]}
+    bars = ax.barh(np.arange(len(lines)), sizes, 0.8, edgecolor="white", **looks)
+    texts = [
+        f"{result.measure}, {name}: omega² {line.omega_squared:.4f}"
+        + ("" if math.isnan(line.pvalue) else f", F {line.statistic:.4g}, p {line.pvalue:.3g}")
+        for name, line in zip(names, lines, strict=True)
+    ]
+    tell(bars, texts)
+    style.name_rows(ax, names)
+    ax.set_xlim(left=0)
+    style.label(ax, x="share of variance explained (partial omega squared)")
+    style.legend(ax, loc="lower right")
 
 
 def _levels_size(result: ComponentsResult) -> tuple[float, float]:

@@ -20,7 +20,7 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, check_factors, factor_levels, measure_of
-from steadyrank.errors import InputError, check_choice, warn
+from steadyrank.errors import InputError, arg, bad_value, check_choice, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.scored import scores_of
 from steadyrank.notebook import Framed, shown_by
@@ -232,7 +232,7 @@ def _check_factors(
     if BLOCK in names:
         raise InputError(f"a factor cannot be named {BLOCK!r}, which is the block: rename it")
     if interactions is not None and interactions < 1:
-        raise InputError(f"interactions must be at least 1 (main effects only), got {interactions}")
+        raise bad_value("interactions", "be at least 1 (main effects only)", interactions)
     return names
 
 
@@ -290,7 +290,8 @@ def _analysed(
         }
     if strata != "none":
         raise InputError(
-            f'strata {strata} require a balanced grid: use strata="none" with unbalanced="type3"'
+            f"strata {strata} require a balanced grid: use {arg('strata', 'none')} with "
+            f"{arg('unbalanced', 'type3')}"
         )
     n_runs, n_topics = matrix.shape
     cells: dict[str, Any] = {name: np.repeat(own, n_topics) for name, own in columns.items()}

@@ -1,4 +1,4 @@
-"""What `datasets` found, drawn: rank sets, a pair's forest, critical differences, influence."""
+"""What `datasets` found, drawn: rank sets, and two runs dataset by dataset."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import stdtrit
 
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, arg
 from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
 from steadyrank.studies.datasets.result import AGGREGATES, DatasetPair, DatasetsResult
@@ -55,7 +55,10 @@ def draw_ranks(result: DatasetsResult, ax: Axes, *, top: int = TOP) -> None:
 
 def _pair_of(result: DatasetsResult) -> DatasetPair:
     if result.pair is None:
-        raise InputError("the two best runs share too few datasets: name two runs with a= and b=")
+        raise InputError(
+            f"the two best runs share too few datasets: name two runs with {arg('a=')} and "
+            f"{arg('b=')}"
+        )
     return result.pair
 
 
@@ -89,59 +92,6 @@ def draw_forest(result: DatasetsResult, ax: Axes) -> None:
     )
 
 
-def draw_critical_difference(result: DatasetsResult, ax: Axes, *, top: int = TOP) -> None:
-    """Average ranks with Nemenyi's critical difference: two runs differ if lines do not touch."""
-    ranks = result.friedman
-    if ranks is None:
-        raise InputError("average ranks require complete scores: use gaps='complete'")
-    order = np.argsort(ranks.average_rank, kind="stable")
-    rows = _first(order, top)
-    average = ranks.average_rank[rows]
-    arms = np.full(len(rows), ranks.critical_difference / 2)
-    texts = [f"{result.runs[i]}: average rank {ranks.average_rank[i]:.2f}" for i in rows]
-    words = f"average rank ± half of the critical difference {ranks.critical_difference:.2f}"
-    style.row_bars(ax, average, np.arange(len(rows)), arms, texts, label=words)
-    ends = average[0] + ranks.critical_difference
-    ax.axvline(ends, **style.DASHED, label="one critical difference from the best")
-    ax.set_xlim(left=0.0)
-    style.name_rows(ax, [result.runs[i] for i in rows])
-    rest = len(order) - len(rows)
-    more = [f"{rest:,} more runs below"] if rest else []
-    clauses = [
-        f"average rank over {len(result.datasets)} datasets,",
-        "two runs differ by Nemenyi's test",
-        "if their lines do not overlap",
-        *more,
-    ]
-    style.label(ax, x="\n".join(clauses))
-    style.legend_above(ax, loc="lower center", ncols=1)
-
-
-def draw_influence(result: DatasetsResult, ax: Axes, *, top: int = TOP) -> None:
-    """Kendall's tau between the rankings with and without each dataset, the lowest first."""
-    if not result.influence:
-        raise InputError("leaving out one dataset requires at least three")
-    rows = _first(result.influence, top)
-    leader = result.runs[result.order[0]]
-    for k, (same, words) in enumerate(
-        ((True, "the same run leads without it"), (False, "another run leads without it"))
-    ):
-        places = [place for place, row in enumerate(rows) if (row.leader == leader) == same]
-        if not places:
-            continue
-        texts = [
-            f"without {rows[place].dataset}: tau {rows[place].tau:.4f}, {rows[place].leader} leads"
-            for place in places
-        ]
-        taus = [rows[place].tau for place in places]
-        style.dots(ax, taus, places, texts, markersize=5, label=words, **style.look(k))
-    style.name_rows(ax, [row.dataset for row in rows])
-    rest = len(result.influence) - len(rows)
-    more = f"\n{rest} more datasets change it less" if rest else ""
-    style.label(ax, x=f"tau between the ranking with and without a dataset{more}")
-    style.legend_above(ax, loc="lower center", ncols=1)
-
-
 def _rows_size(n: Callable[[DatasetsResult], int], least: float = 1.5) -> style.Size:
     return lambda result: (6.8, style.rows_height(n(result), least=least))
 
@@ -167,18 +117,6 @@ PLOTS = {
                 "{difference:+.4f} and an interval for the next dataset.",
                 _pair_of(result),
             ),
-        ),
-        "critical_difference": Plot(
-            draw_critical_difference,
-            _runs_size,
-            "Average ranks of {n_runs:,} runs over {n_datasets} datasets with Nemenyi's critical "
-            "difference.",
-        ),
-        "influence": Plot(
-            draw_influence,
-            _rows_size(lambda result: len(_first(result.datasets, TOP))),
-            "Rank correlation of the leaderboard with itself without each of {n_datasets} "
-            "datasets, lowest first.",
         ),
     }
 }

@@ -11,7 +11,7 @@ from steadyrank._version import __version__
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import picked
 from steadyrank.stats.datasets.aggregates import Aggregate, Friedman, NextRanks
-from steadyrank.stats.datasets.random_effects import RandomEffects, SignedRankPosterior
+from steadyrank.stats.datasets.random_effects import RandomEffects
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.decisions import OwnDecisions, Placed
 from steadyrank.stats.run_means import in_order
@@ -91,7 +91,6 @@ class DatasetPair:
     effects: RandomEffects | None
     """None where topics are not known."""
     leave_one_out: tuple[LeaveOneOut, ...]
-    posterior: SignedRankPosterior
     significant: bool
     """Whether the two are among the pairs that differ significantly, all pairs taken together."""
     datasets_needed: float
@@ -112,7 +111,7 @@ class DatasetPair:
 
     def row(self) -> dict[str, Any]:
         """With the keys that the JSON output has."""
-        effects, posterior = self.effects, self.posterior
+        effects = self.effects
         return {
             "a": self.a,
             "b": self.b,
@@ -130,7 +129,6 @@ class DatasetPair:
                 picked(left, "dataset difference") | {"interval": list(left.interval)}
                 for left in self.leave_one_out
             ],
-            "posterior": picked(posterior, "a=first equivalent b=second rope"),
             "significant": self.significant,
             "datasets_needed": self.datasets_needed,
             "datasets_assured": self.datasets_assured,

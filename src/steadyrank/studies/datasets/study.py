@@ -20,7 +20,7 @@ from steadyrank.data.leaderboard import Leaderboard
 from steadyrank.data.read.leaderboards import read_leaderboard
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import position
-from steadyrank.errors import InputError, check_choice, warn
+from steadyrank.errors import InputError, arg, check_choice, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.stats.datasets.aggregates import (
     Aggregate,
@@ -34,12 +34,7 @@ from steadyrank.stats.datasets.aggregates import (
     type_correlation,
     type_weights,
 )
-from steadyrank.stats.datasets.random_effects import (
-    RandomEffects,
-    bayesian_signed_rank,
-    next_dataset,
-    random_effects,
-)
+from steadyrank.stats.datasets.random_effects import RandomEffects, next_dataset, random_effects
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs import decisions
@@ -101,7 +96,6 @@ def datasets(
     subsets: Sequence[str] = (),
     a: str | None = None,
     b: str | None = None,
-    rope: float | None = None,
     alpha: float = 0.05,
     n_samples: int = 10_000,
     jobs: int | None = None,
@@ -140,9 +134,6 @@ def datasets(
         model has.
     a, b : str, optional
         Two runs to look at in depth; the two best unless given.
-    rope : float, optional
-        Half-width of their region of practical equivalence: one point (0.01, or 1 for scores in
-        percent) unless given.
     alpha : float
         Error rate of the whole family.
     n_samples : int
@@ -219,9 +210,7 @@ def datasets(
         significant=lambda i, j: bool(wins[i, j] or wins[j, i]),
         comparison_alpha=0.0 if drawn == "topics" else level,
         n_pairs=len(pairs),
-        rope=rope,
         alpha=alpha,
-        seed=seed,
     )
     has_gaps = bool(np.isnan(given.values).any())
     return DatasetsResult(
@@ -327,7 +316,7 @@ def _check(
     check_open_unit("alpha", alpha)
     check_samples(n_samples)
     if (a is None) != (b is None):
-        raise InputError("a pair has two runs: name both a= and b=")
+        raise InputError(f"a pair has two runs: name both {arg('a=')} and {arg('b=')}")
 
 
 def _used(given: Leaderboard, gaps: Gaps, aggregate: Aggregate, drawn: Drawn) -> Leaderboard:
@@ -338,12 +327,13 @@ def _used(given: Leaderboard, gaps: Gaps, aggregate: Aggregate, drawn: Drawn) ->
         type_weights(used.types, len(used.datasets))
     if drawn in ("topics", "both") and not used.has_topics:
         raise InputError(
-            f'drawn="{drawn}" requires scores per topic: give a column topic, or collections'
+            f"{arg('drawn', drawn)} requires scores per topic: give a column topic, or collections"
         )
     if drawn == "topics" and aggregate in ("borda", "wins"):
         raise InputError(
-            f'drawn="topics" takes aggregate="mean" or aggregate="mean-of-types": points by '
-            f"{aggregate} are ranks of means, which topics do not add up to"
+            f"{arg('drawn', 'topics')} takes {arg('aggregate', 'mean')} or "
+            f"{arg('aggregate', 'mean-of-types')}: points by {aggregate} are ranks of means, "
+            "which topics do not add up to"
         )
     if drawn != "topics" and len(used.datasets) < 2:
         raise InputError(f"resampling datasets requires at least two, got {len(used.datasets)}")
@@ -355,8 +345,9 @@ def _used(given: Leaderboard, gaps: Gaps, aggregate: Aggregate, drawn: Drawn) ->
         and (drawn in ("types", "topics") or aggregate == "mean-of-types")
     ):
         raise InputError(
-            'gaps="pairwise" compares every two runs on the datasets that both have, with '
-            'equal weights: use gaps="complete" or gaps="zero" for types or topics'
+            f"{arg('gaps', 'pairwise')} compares every two runs on the datasets that both have, "
+            f"with equal weights: use {arg('gaps', 'complete')} or {arg('gaps', 'zero')} for "
+            "types or topics"
         )
     if used is not given:
         _warn_of_left_out(given, used)
@@ -497,9 +488,9 @@ def complete_datasets(table: Leaderboard) -> Leaderboard:
         best = next((row for row in rows if row.kept_without >= FEWEST), rows[-1])
         names = [row.run for row in rows[: rows.index(best) + 1]]
         raise InputError(
-            f"{counted(int(whole.sum()), 'dataset has', 'datasets have')} a score of every run, of "
-            f'{len(table.datasets)}: give gaps="pairwise" or gaps="zero", or omit '
-            f"{some(names)}, without which {best.kept_without} would remain"
+            f"{counted(int(whole.sum()), 'dataset has', 'datasets have')} a score of every run, "
+            f"of {len(table.datasets)}: give {arg('gaps', 'pairwise')} or {arg('gaps', 'zero')}, "
+            f"or omit {some(names)}, without which {best.kept_without} would remain"
         )
     return table.take(datasets=np.flatnonzero(whole).tolist())
 
@@ -530,18 +521,6 @@ def _values_of(
     return np.asarray(values @ type_weights([used.types[k] for k in kept], len(kept)))
 
 
-ROPE = 0.01
-"""Half-width of the region of practical equivalence unless given: one point of a hundred."""
-
-PERCENT = 1.5
-"""Scores above are on a scale of 100."""
-
-
-def default_rope(scores: np.ndarray) -> float:
-    """One point: 0.01, or 1 for scores in percent."""
-    return ROPE * (100.0 if np.nanmax(np.abs(scores)) > PERCENT else 1.0)
-
-
 def pair_in_depth(
     table: Leaderboard,
     a: str,
@@ -550,9 +529,7 @@ def pair_in_depth(
     significant: Callable[[int, int], bool],
     comparison_alpha: float,
     n_pairs: int,
-    rope: float | None,
     alpha: float,
-    seed: int,
 ) -> DatasetPair:
     """What the datasets that both have say of two runs."""
     first, second = (position(name, table.runs, "run") for name in (a, b))
@@ -588,9 +565,6 @@ def pair_in_depth(
         prediction_interval=prediction,
         effects=effects,
         leave_one_out=_leave_one_out(names, d, error, 1 - alpha),
-        posterior=bayesian_signed_rank(
-            d, rope=default_rope(table.values) if rope is None else rope, seed=seed
-        ),
         significant=significant(first, second),
         datasets_needed=float(needed.topics) if math.isfinite(high) else math.inf,
         datasets_needed_interval=Interval(low, high),

@@ -1,17 +1,48 @@
-"""How `datasets` is shown: what it says, its tables and figures, for every output."""
+"""How `datasets` is shown: what it says, its tables and figures, and how a report runs it."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, cast
 
+import numpy as np
+
+from steadyrank.errors import InputError
 from steadyrank.present.cells import signed_interval
 from steadyrank.present.json import picked
-from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
-from steadyrank.studies.datasets.assumptions import assumptions
-from steadyrank.studies.datasets.result import AGGREGATES, DatasetPair, DatasetsResult
-from steadyrank.studies.datasets.study import lacking_words
-from steadyrank.words import best_words, chance, counted, enough_digits, interval, some, typeset
+from steadyrank.present.page import Board, BoardRow, Tile
+from steadyrank.present.view import (
+    Assumption,
+    Col,
+    FigureSpec,
+    Finding,
+    TableSpec,
+    View,
+    Words,
+    literal,
+    weakest,
+)
+from steadyrank.stats.datasets.aggregates import Aggregate, columns_of, dataset_units
+from steadyrank.stats.planning.needed_topics import MOST_SHOWN
+from steadyrank.stats.planning.swaps import unit_swap_share
+from steadyrank.stats.run_means import share_turned
+from steadyrank.studies.datasets.result import AGGREGATES, DatasetPair, DatasetsResult, Drawn
+from steadyrank.studies.datasets.study import datasets, lacking_words
+from steadyrank.studies.material import Material
+from steadyrank.studies.part import Findings, Front, Job, part_of
+from steadyrank.words import (
+    best_words,
+    by_number,
+    count_or_share,
+    counted,
+    enough_digits,
+    interval,
+    roughly,
+    some,
+    swap_words,
+    typeset,
+)
 from steadyrank.words import size as size_words
 
 NOTICEABLE = 0.05
@@ -126,7 +157,7 @@ def _pair_findings(pair: DatasetPair | None) -> list[Finding]:
     mean, ahead = (
         typeset(interval(ends, "+.4f")) for ends in (pair.interval, pair.prediction_interval)
     )
-    both, posterior = {"a": pair.a, "b": pair.b}, pair.posterior
+    both = {"a": pair.a, "b": pair.b}
     text = (
         f"{pair.a} − {pair.b}: {typeset(f'{pair.difference:+.4f}')} {mean} on average, {ahead} on "
         f"the next dataset ({1 - pair.alpha:.0%}, pair alone)."
@@ -142,13 +173,6 @@ def _pair_findings(pair: DatasetPair | None) -> list[Finding]:
         pair, "significant datasets_needed datasets_assured datasets_needed_interval"
     )
     said.append(Finding("datasets.needed", text, values))
-    text = (
-        f"Bayesian signed ranks: {pair.a} practically better {chance(posterior.first)}, {pair.b} "
-        f"{chance(posterior.second)}, equal within ±{posterior.rope:g} "
-        f"{chance(posterior.equivalent)}."
-    )
-    values = both | picked(posterior, "first second equivalent rope")
-    said.append(Finding("datasets.posterior", text, values))
     wins, ties, losses = pair.wins
     tied = f", ties on {ties}" if ties else ""
     text = (
@@ -192,6 +216,55 @@ def _influence_findings(result: DatasetsResult) -> list[Finding]:
         text = f"{leader} no longer leads without {some(others, 3)}{alone}."
     values = {"leader": leader, "datasets": others}
     return [*said, Finding("datasets.leader", text, values)]
+
+
+BY = {
+    "mean": "mean score",
+    "mean-of-types": "the mean over types",
+    "borda": "average rank",
+    "wins": "share of wins",
+}
+"""Aggregates, in short."""
+
+ANOTHER_LEADS = 1.5
+"""Weight of an assumption by which another run would lead."""
+
+
+def _types(result: DatasetsResult) -> Assumption | None:
+    """Whole types of datasets resampled: more runs could be first."""
+    n, total = result.first_by_types, len(result.runs)
+    if n is None or n == len(result.first_names()):
+        return None
+    kinds = counted(len(set(result.types)), "type")
+    which = f"any of the {total:,} runs" if n == total else f"{counted(n, 'run', form=',')}"
+    text = f"If the {kinds} of datasets were resampled, {which} could be first."
+    finding = Finding("datasets.by_types", text, {"could_be_first": n, "n_rows": total})
+    return Assumption(finding, abs(n - len(result.first_names())) / total)
+
+
+def _aggregate(result: DatasetsResult) -> Assumption | None:
+    """Another aggregate puts another run first."""
+    leader = result.runs[result.order[0]]
+    for aggregate, name in result.leaders.items():
+        if name != leader:
+            text = f"By {BY[aggregate]} {name} leads."
+            values = {"aggregate": aggregate, "leader": name}
+            return Assumption(Finding("datasets.aggregate", text, values), ANOTHER_LEADS)
+    return None
+
+
+ASSUMPTIONS: tuple[Callable[[DatasetsResult], Assumption | None], ...] = (_aggregate, _types)
+
+
+def assumption(result: DatasetsResult) -> Assumption | None:
+    """The one that would change the verdict most."""
+    return weakest(entry(result) for entry in ASSUMPTIONS)
+
+
+def assumptions(result: DatasetsResult) -> list[Finding]:
+    """All that apply, the weightiest first."""
+    known = [one for entry in ASSUMPTIONS if (one := entry(result)) is not None]
+    return [one.finding for one in sorted(known, key=lambda one: -one.weight)]
 
 
 def _leaderboard_rows(result: DatasetsResult) -> list[dict[str, Any]]:
@@ -369,4 +442,159 @@ VIEW = View(
     tables=(LEADERBOARD, GAPS, PAIR, INFLUENCE),
     fields=fields,
     figure=_figure,
+)
+
+
+def _run(job: Job) -> DatasetsResult:
+    leaderboard = job.material.leaderboard
+    if leaderboard is None:
+        raise InputError(_why_not(job.material))
+    progress = job.machine.progress("blocks of sign patterns")
+    given = job.material.settings
+    return datasets(
+        leaderboard,
+        aggregate=cast(Aggregate, given.aggregate),
+        drawn=cast(Drawn, given.drawn),
+        alpha=given.alpha,
+        progress=progress,
+        **job.common,
+    )
+
+
+def _why_not(material: Material) -> str:
+    if material.leaderboard is None:
+        return "scores on one collection: give a table of scores on several with --datasets"
+    return ""
+
+
+ROWS = 10
+"""Rows of the board."""
+
+
+def _front(result: DatasetsResult, others: Findings) -> Front:
+    said = [f for f in findings(result) if f.id in ("datasets.gaps", "datasets.too_few")]
+    return Front(
+        verdict=verdict(result),
+        line=lead(result),
+        assumption=assumption(result),
+        board=_board(result),
+        cautions=tuple(said),
+        swap=_swap(result),
+        more_swaps=tuple(_more_swaps(result)),
+        tiles=tuple(_tiles(result)),
+    )
+
+
+def _board(result: DatasetsResult) -> Board:
+    digits = enough_digits(result.value[result.order[:ROWS]], 3)
+    return Board(
+        title="Leaderboard",
+        note=f"dot: rank; bar: ranks that it may have, {1 - result.alpha:.0%} confidence for each",
+        measure=result.aggregate_words,
+        rows=tuple(
+            BoardRow(
+                rank=int(result.rank[run]),
+                name=result.runs[run],
+                score=f"{result.value[run]:.{digits}f}",
+                low=int(result.rank_set[run, 0]),
+                high=int(result.rank_set[run, 1]),
+                group=str(result.tier[run]),
+            )
+            for run in result.order[:ROWS]
+        ),
+        n_ranks=len(result.runs),
+        group="tier",
+        link="datasets",
+        more=f"All {len(result.runs):,} runs",
+    )
+
+
+def _swap(result: DatasetsResult) -> Finding | None:
+    """The share of pairs that as many other datasets would put the other way round."""
+    if np.isnan(result.scores).any() or len(result.datasets) < 2:
+        return None
+    columns = columns_of(result.scores, result.aggregate, result.types)
+    share = unit_swap_share(dataset_units(columns))
+    n = counted(len(result.datasets), "other dataset")
+    text = f"On {n} {swap_words(share, len(result.runs), said=roughly)}."
+    return Finding("datasets.swap", text, {"share": share})
+
+
+def _more_swaps(result: DatasetsResult) -> Iterator[tuple[str, Finding]]:
+    """The same for other types of datasets, another aggregate, and without any one dataset."""
+    if np.isnan(result.scores).any() or len(result.datasets) < 3:
+        return
+    scores, m = result.scores, len(result.runs)
+    columns = columns_of(scores, result.aggregate, result.types)
+    value = columns.values @ columns.weight
+    if len(set(result.types)) > 1:
+        share = unit_swap_share(dataset_units(columns, result.types))
+        n = counted(len(set(result.types)), "other type")
+        text = f"On {n} of datasets {swap_words(share, m, said=roughly)}."
+        yield "Other types of datasets", Finding("datasets.swap_types", text, {"share": share})
+    other: Aggregate = "mean" if result.aggregate == "borda" else "borda"
+    others = columns_of(scores, other, result.types)
+    share = _turned(result.pairs, value, others.values @ others.weight)
+    text = f"By {BY[other]} {swap_words(share, m)}."
+    changed = Finding("datasets.swap_aggregate", text, {"share": share, "aggregate": other})
+    yield "Another aggregate", changed
+    left = 1.0 - columns.weight
+    without = (value[:, None] - columns.values * columns.weight) / left
+    shares = [_turned(result.pairs, value, each) for each in without.T]
+    worst = int(np.argmax(shares))
+    text = f"Without {result.datasets[worst]} {swap_words(shares[worst], m)}, the most of any."
+    values = {"share": shares[worst], "dataset": result.datasets[worst]}
+    yield "Without any one dataset", Finding("datasets.swap_without", text, values)
+
+
+def _turned(pairs: np.ndarray, here: np.ndarray, there: np.ndarray) -> float:
+    return share_turned(*(each[pairs[:, 0]] - each[pairs[:, 1]] for each in (here, there)))
+
+
+def _tiles(result: DatasetsResult) -> list[Tile]:
+    made = []
+    if len(result.runs) > 2:
+        made.append(
+            Tile(
+                id="datasets.pairs",
+                figure=count_or_share(int(result.significant.sum()), len(result.pairs)),
+                text=f"of {len(result.pairs):,} pairs differ significantly",
+                values={"told_apart_share": result.told_apart_share, "n_pairs": len(result.pairs)},
+            )
+        )
+    if result.fragility is not None:
+        carried = result.fragility
+        made.append(
+            Tile(
+                id="datasets.fragility",
+                figure=counted(carried.n, "dataset"),
+                text=f"{by_number(carried.n, 'carries', 'carry')} the first place: without "
+                f"{by_number(carried.n, 'it', 'them')} {carried.rival} catches up",
+                values=carried._asdict(),
+            )
+        )
+    pair = result.pair
+    if pair is not None and not pair.significant and pair.datasets_assured < MOST_SHOWN:
+        made.append(
+            Tile(
+                id="datasets.needed",
+                figure=size_words(pair.datasets_assured),
+                text="datasets to separate first from second (80% assurance); there are "
+                f"{len(result.datasets)}",
+                values={"datasets_assured": pair.datasets_assured},
+            )
+        )
+    return made
+
+
+PART = part_of(
+    VIEW,
+    run=_run,
+    why_not=_why_not,
+    works_on="datasets",
+    is_required=True,
+    is_open=True,
+    front=_front,
+    varies="Other datasets",
+    examine=lambda material: "report --datasets TABLE",
 )

@@ -33,7 +33,7 @@ from steadyrank.data.read.sources import (
 from steadyrank.data.read.streams import is_readable
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores, join_scores, mean_of_present
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, arg
 from steadyrank.measures.evaluate import Missing, evaluate, with_missing
 from steadyrank.measures.names import parse_measures
 from steadyrank.measures.scoring import find_judged_documents
@@ -291,7 +291,7 @@ def _only_measure(given: Sequence[_Side]) -> str:
         return DEFAULT if DEFAULT in common else common[0]
     what = f"both hold {counted(len(common), 'measure')}" if common else "they share no measure"
     names = some(common or [*known[0], *known[-1]], 4)
-    raise InputError(f"{what} ({names}): name those that must pass with measures=")
+    raise InputError(f"{what} ({names}): name those that must pass with {arg('measures=')}")
 
 
 def _evaluated(
@@ -396,7 +396,7 @@ def _check_complete(baseline: Scores, candidate: Scores) -> None:
             topic = baseline.topics[int(np.argmax(topics))]
             raise InputError(
                 f"the {role} lacks scores on {counted(int(topics.sum()), 'topic')} ({topic!r}): "
-                'complete it, or choose missing="zero" or missing="skip"'
+                f"complete it, or choose {arg('missing', 'zero')} or {arg('missing', 'skip')}"
             )
 
 

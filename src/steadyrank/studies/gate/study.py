@@ -20,7 +20,7 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.read.runs import ReadingOptions
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores, cluster_codes, plain_value
-from steadyrank.errors import InputError, check_choice, check_number
+from steadyrank.errors import InputError, arg, bad_value, check_choice, check_number
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.measures.names import Measure
@@ -200,11 +200,11 @@ def gate(
     ('pass', 0)
     """
     if not 0.0 < check_number("alpha", alpha) < 0.5:
-        raise InputError(f"alpha must lie between 0 and 0.5, got {alpha}")
+        raise bad_value("alpha", "lie between 0 and 0.5", alpha)
     check_choice("way to treat unjudged documents", unjudged, get_args(Unjudged))
     own_margins = isinstance(measures, Mapping) and any(m is not None for m in measures.values())
     if rebuild and (margin is not None or own_margins):
-        raise InputError("rebuild takes its tolerance from the builds: omit margin=")
+        raise InputError(f"rebuild takes its tolerance from the builds: omit {arg('margin=')}")
     margins = _margins(measures, 0.0 if rebuild else margin)
     seed = seed_from(rng)
     pair = read_pair(
@@ -283,9 +283,13 @@ def _margins(measures: Any, margin: float | None) -> dict[str, float]:
     for name, own in measures.items():
         value = margin if own is None else own
         if value is None:
-            raise InputError(f"no margin for {name}: state the acceptable loss with margin=")
+            raise InputError(
+                f"no margin for {name}: state the acceptable loss with {arg('margin=')}"
+            )
         if not 0.0 <= check_number("margin", value) < math.inf:
-            raise InputError(f"margin must be a number of at least 0, got {value} for {name}")
+            raise InputError(
+                f"{arg('margin')} must be a number of at least 0, got {value} for {name}"
+            )
         margins[str(name)] = float(value)
     return margins
 

@@ -1,4 +1,4 @@
-"""What `holes` found, drawn: how far scores could move, and which pairs are decided whatever."""
+"""What `holes` found, drawn: how far scores could move."""
 
 from __future__ import annotations
 
@@ -13,10 +13,7 @@ from steadyrank.present.plot_style import (
     label,
     legend_above,
     look,
-    name_columns,
     name_rows,
-    rows_height,
-    shown,
     with_rows,
 )
 from steadyrank.present.svg import tell
@@ -76,51 +73,6 @@ def _words(row: HolesRun) -> str:
     return f"{said}; imputed {row.imputed:.4f} [{low:.4f}, {high:.4f}]"
 
 
-def draw_decided(result: HolesResult, ax: Axes) -> None:
-    """A matrix of pairs: the run of the row is above, below, or either, over all completions."""
-    import matplotlib as mpl
-
-    order = sorted(range(len(result.runs)), key=lambda i: -result.runs[i].score)
-    rows = [result.runs[i] for i in order]
-    values = result.decided[np.ix_(order, order)].astype(np.float64)
-    np.fill_diagonal(values, np.nan)
-    edges = np.arange(len(rows) + 1) - 0.5
-    mesh = ax.pcolormesh(
-        edges,
-        edges,
-        np.ma.masked_invalid(values),
-        cmap=mpl.colors.ListedColormap([COLOURS[4], "#eeeeee", COLOURS[0]]),
-        vmin=-1.5,
-        vmax=1.5,
-    )
-    kinds = {1.0: "above", -1.0: "below", 0.0: "above or below"}
-    tell(
-        mesh,
-        [
-            None
-            if a is b
-            else f"{a.run} is {kinds[values[i, j]]} {b.run} in all completions"
-            if values[i, j]
-            else f"{a.run} and {b.run}: completions differ"
-            for i, a in enumerate(rows)
-            for j, b in enumerate(rows)
-        ],
-    )
-    handles = [
-        mpl.patches.Patch(color=colour, label=words)
-        for colour, words in (
-            (COLOURS[0], "row above column in every completion"),
-            (COLOURS[4], "row below column in every completion"),
-            ("#eeeeee", "undecided"),
-        )
-    ]
-    ax.grid(visible=False)
-    label(ax, x=f"runs, best mean {result.measure} first")
-    name_rows(ax, [shown(row.run) for row in rows])
-    name_columns(ax, [shown(row.run) for row in rows])
-    legend_above(ax, handles=handles, ncols=1)
-
-
 def _bars_alt(result: HolesResult) -> str:
     judged = "the score over judged documents only"
     is_imputed = any(row.imputed is not None for row in result.runs)
@@ -132,21 +84,5 @@ def _bars_alt(result: HolesResult) -> str:
     )
 
 
-def _matrix_size(result: HolesResult) -> tuple[float, float]:
-    # Names and legend take their part of a small figure too: below this, little is left of it.
-    side = rows_height(len(result.runs), least=4.4, each=0.17)
-    return side + 0.6, side
-
-
-PLOTS = {
-    "HolesResult": {
-        "bounds": Plot(draw_bars, with_rows("runs", width=7.0), _bars_alt),
-        "decided": Plot(
-            draw_decided,
-            _matrix_size,
-            "Matrix of {n_pairs} pairs of runs: {n_decided} have the same order in every "
-            "completion of the judgments.",
-        ),
-    }
-}
+PLOTS = {"HolesResult": {"bounds": Plot(draw_bars, with_rows("runs", width=7.0), _bars_alt)}}
 """Class of a result to its kinds of plot, the default first."""

@@ -20,7 +20,7 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.runs import ReadingOptions
-from steadyrank.errors import InputError, check_choice, warn
+from steadyrank.errors import InputError, arg, check_choice, check_count, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.holes.asking import Ask, documents_to_judge
 from steadyrank.measures.holes.bounds import Bounds, find_bounds
@@ -204,12 +204,12 @@ def holes(
 
 
 def _check(n_samples: int, ask: int, missing: str) -> None:
-    for what, value in (("n_samples", n_samples), ("ask", ask)):
-        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        if not whole or value < 0:
-            raise InputError(f"{what} must be a whole number of at least 0, got {value!r}")
+    check_count("n_samples", n_samples, least=0)
+    check_count("ask", ask, least=0)
     if n_samples == 1:
-        raise InputError("n_samples must be 0 or at least 2: a single completion has no spread")
+        raise InputError(
+            f"{arg('n_samples')} must be 0 or at least 2: a single completion has no spread"
+        )
     check_choice("way to treat missing topics", missing, get_args(Missing))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from steadyrank.errors import warn
+from steadyrank.errors import arg, warn
 from steadyrank.stats.instances.equivalence import equivalence_test, t_limits
 from steadyrank.stats.instances.mixed_tests import (
     INSTANCE,
@@ -146,7 +146,7 @@ def _posterior(pair: SystemPair, model: MixedModel, settings: Settings) -> Poste
     if not drawn.converged and not drawn.flag:
         warn(
             f"the posterior of {pair.a.name} − {pair.b.name} has not converged after "
-            f"{drawn.n_draws} draws: draw more (n_draws=)",
+            f"{drawn.n_draws} draws: draw more ({arg('n_draws=')})",
             stacklevel=6,
         )
     return drawn

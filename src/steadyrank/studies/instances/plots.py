@@ -7,7 +7,7 @@ data.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from steadyrank.errors import check_choice
 from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
 from steadyrank.present.svg import tell
-from steadyrank.studies.instances.pool_plots import POOL_KINDS, comparisons_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,6 +28,12 @@ LEVEL_NAMES = 6
 """Names of systems that stand level along an axis; more are tilted."""
 
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+def comparisons_of(result: Result) -> tuple[InstancesResult, ...]:
+    """Those of a table, or the one that the result is."""
+    several: tuple[InstancesResult, ...] | None = getattr(result, "comparisons", None)
+    return several or (cast("InstancesResult", result),)
 
 
 def draw_margin(result: Result, ax: Axes) -> None:
@@ -194,7 +199,6 @@ KINDS = {
             f"instances on each of {comparisons_of(result)[0].n_topics} topics, by median."
         ),
     ),
-    **POOL_KINDS,
 }
 """Kinds of plot that one comparison and a table of them share."""
 

@@ -18,7 +18,7 @@ from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.runs import Runs
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, SteadyrankWarning, check_choice
+from steadyrank.errors import InputError, SteadyrankWarning, arg, bad_value, check_choice
 from steadyrank.measures.evaluate import evaluate
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.judges.agreement import FEWEST
@@ -43,7 +43,7 @@ class AuditSettings:
         check_open_unit("alpha", self.alpha)
         check_open_unit("power", self.power)
         check_positive("width", self.width)
-        check_positive("minimum difference", self.minimum_difference)
+        check_positive("minimum_difference", self.minimum_difference)
 
     @property
     def confidence(self) -> float:
@@ -111,8 +111,8 @@ def mapped_grades(
     unknown = [grade for grade in occurring if grade not in mapping]
     if unknown:
         raise InputError(
-            f"judge {judge} gives grade {unknown[0]}, of which judge_grades says nothing: map "
-            f"every grade of {', '.join(map(str, occurring))}"
+            f"judge {judge} gives grade {unknown[0]}, of which {arg('judge_grades')} says "
+            f"nothing: map every grade of {', '.join(map(str, occurring))}"
         )
     new = np.array([mapping[grade] for grade in occurring], np.int32)
     return replace(qrels, grades=new[np.searchsorted(occurring, qrels.grades)])
@@ -144,7 +144,7 @@ def check_runs(human: Scores, judges: list[JudgeInput], settings: AuditSettings)
         )
     top = settings.top
     if top is not None and not 2 <= top <= len(human.runs):
-        raise InputError(f"top must lie between 2 and the {len(human.runs)} runs, got {top}")
+        raise bad_value("top", f"lie between 2 and the {len(human.runs)} runs", top)
 
 
 def complete_topics(human: Scores, judges: list[JudgeInput]) -> tuple[tuple[str, ...], int]:

@@ -19,7 +19,7 @@ from steadyrank.data.order import order_by_name
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, check_choice, warn
+from steadyrank.errors import InputError, arg, check_choice, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.stats.inputs import check_samples
@@ -293,7 +293,7 @@ def _population(every: list[Aligned]) -> int:
     if not n_more:
         raise InputError(
             "people judged all topics that the judges judged, so about these nothing is left to "
-            'estimate: choose about="other"'
+            f"estimate: choose {arg('about', 'other')}"
         )
     return n + n_more
 
@@ -364,7 +364,7 @@ def confusion_of(
         warn(
             f"judge {judge} grades up to {judged.max_grade}, people up to {people.max_grade}: the "
             "scales differ, so coefficients of grades are omitted; map its grades with "
-            "judge_grades=",
+            f"{arg('judge_grades=')}",
             stacklevel=5,
         )
     coefficients: dict[str, AgreementInterval | None] = {
@@ -464,8 +464,8 @@ def kin_of(scores: JudgedScores, runs: tuple[str, ...], settings: AuditSettings)
         others &= (means >= means[kin].min()) & (means <= means[kin].max())
         if not others.any():
             raise InputError(
-                "no other run has a mean within the range of those that match kin "
-                f"{pattern!r}: omit kin_near"
+                f"no other run has a mean within the range of those that match kin {pattern!r}: "
+                f"omit {arg('kin_near')}"
             )
     return Kin(
         pattern=pattern,

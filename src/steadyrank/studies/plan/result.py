@@ -234,7 +234,7 @@ class PlanResult(Framed):
         check_choice(f"curve of this {self.demands.method} plan", against, self.curves)
         x = self._default_values(against) if values is None else list(values)
         check = check_whole if against in ("systems", "topics") else check_positive
-        checked = [check(against.replace("_", " "), value) for value in x]
+        checked = [check(against, value) for value in x]
         topics = np.zeros((len(self.plans), len(checked)), np.int64)
         power = np.full(topics.shape, np.nan)
         for i, row in enumerate(self.plans):

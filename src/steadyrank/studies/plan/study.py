@@ -17,7 +17,7 @@ import numpy as np
 from steadyrank.data.interop.objects import NO_MEASURE
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, cluster_codes, mean_of_present, position, topic_weights
-from steadyrank.errors import InputError, check_choice, warn
+from steadyrank.errors import InputError, arg, check_choice, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scored import scores_of
@@ -237,7 +237,7 @@ def _method(method: Any, test: Any, systems: Any, *, paired: bool) -> Any:
     if test is not None:
         check_choice("test", test, ("t", "anova"))
         if method is not None:
-            raise InputError("give either method= or test=, not both")
+            raise InputError(f"give either {arg('method=')} or {arg('test=')}, not both")
         return "ttest" if test == "t" else "anova"
     return method or ("ttest" if paired and systems is None else "anova")
 
@@ -255,8 +255,8 @@ def _check_sources(
         raise InputError("give either a variance or pilot data to estimate it from, not both")
     if difference_variance is not None and not demands.paired:
         raise InputError(
-            "a variance of differences belongs to a paired design: give variance=, or "
-            'method="ttest"'
+            f"a variance of differences belongs to a paired design: give {arg('variance=')}, or "
+            f"{arg('method', 'ttest')}"
         )
     if difference_variance == "pilot" or _percentile(difference_variance) is not None:
         if scores is None:
@@ -265,10 +265,11 @@ def _check_sources(
                 "scores"
             )
     elif difference_variance not in (None, "twice"):
-        check_positive("difference variance", difference_variance)
+        check_positive("difference_variance", difference_variance)
     elif scores is None and variance is None:
         raise InputError(
-            "give a variance, or pilot data to estimate it: variance=, scores, or runs and qrels"
+            f"give a variance, or pilot data to estimate it: {arg('variance=')}, scores, or runs "
+            "and qrels"
         )
 
 
@@ -559,7 +560,7 @@ def documents_to_judge(
         )
     if given is None:
         return {}
-    check_positive("minutes per document", minutes_per_document)
+    check_positive("minutes_per_document", minutes_per_document)
     by_measure = given if isinstance(given, Mapping) else dict.fromkeys(measures, given)
     for name in by_measure:
         position(str(name), tuple(measures), "measure")

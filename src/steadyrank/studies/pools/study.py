@@ -178,7 +178,7 @@ def pools(
     )
     check_open_unit("confidence", confidence)
     check_choice("mode", mode, get_args(Mode))
-    check_counts("trials", n_trials, lowest=1)
+    check_counts("n_trials", n_trials, lowest=1)
     workers: Machine = {"jobs": jobs, "scheduler": scheduler, "executor": executor}
     machine: Machine = {**workers, "progress": progress}
     pool = read_pool(
@@ -238,7 +238,7 @@ def _demands(**asked: Any) -> Demands | None:
 def _ks(ks: Sequence[int] | None, n_teams: int) -> tuple[int, ...]:
     if ks is None:
         return tuple(range(1, min(n_teams - 1, MOST_TEAMS) + 1))
-    checked = check_counts("numbers of teams to leave out", ks, lowest=1)
+    checked = check_counts("ks", ks, lowest=1)
     if max(checked) >= n_teams:
         raise InputError(
             f"there are {n_teams} teams: at most {n_teams - 1} can be left out, got {max(checked)}"
@@ -251,7 +251,7 @@ def _sizes(pilot_topics: Sequence[int] | None, n_topics: int) -> tuple[int, ...]
         raise InputError("a variance over topics requires at least two, and the qrels hold one")
     if pilot_topics is None:
         return (n_topics,)
-    checked = check_counts("numbers of pilot topics", pilot_topics, lowest=2)
+    checked = check_counts("pilot_topics", pilot_topics, lowest=2)
     if max(checked) > n_topics:
         raise InputError(
             f"the qrels hold {n_topics} topics: there cannot be {max(checked)} pilot topics"

@@ -27,19 +27,21 @@ from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.runs import ReadingOptions, header_of, read_runs
 from steadyrank.data.run import Run
 from steadyrank.data.scores import mean_of_present
-from steadyrank.errors import InputError, check_choice, check_count, warn
+from steadyrank.errors import InputError, arg, check_choice, check_count, warn
 from steadyrank.measures.evaluate import Missing, NoRelevant, report_missing, report_unknown
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scoring import Recipe, find_judged_documents, prepare, score_recipe
+from steadyrank.stats.anova.gstudy import variance_components
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import means_and_errors, moments
-from steadyrank.stats.planning.variance import pooled_variance, variance_components
+from steadyrank.stats.planning.variance import pooled_variance
 from steadyrank.words import counted
 
 NO_TEAMS = (
-    "no run has a team: give run information with the columns run and team (run_info=), or "
-    "a regular expression whose first group is the team in a run's name (team_from=)"
+    "no run has a team: give run information with the columns run and team "
+    f"({arg('run_info=')}), or a regular expression whose first group is the team in a run's name "
+    f"({arg('team_from=')})"
 )
 
 
@@ -255,7 +257,7 @@ def _teams(names: Sequence[str], known: Sequence[str]) -> tuple[tuple[str, ...],
 
 
 def _check(depth: int, missing: str, no_relevant: str) -> None:
-    check_count("pool depth", depth)
+    check_count("pool_depth", depth)
     check_choice("way to treat missing topics", missing, get_args(Missing))
     check_choice(
         "way to treat topics without relevant documents", no_relevant, get_args(NoRelevant)
@@ -425,7 +427,7 @@ def paired_variance_or_nan(scores: np.ndarray) -> float:
     complete = scores[:, ~np.isnan(scores).any(axis=0)]
     if min(complete.shape) < 2:
         return math.nan
-    return variance_components(complete).variance["residual"]
+    return float(variance_components(complete).variance["residual"])
 
 
 def difference_variance(scores: np.ndarray) -> float:

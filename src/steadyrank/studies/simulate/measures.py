@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from steadyrank.data.qrels import Qrels
-from steadyrank.errors import InputError, check_choice
+from steadyrank.errors import InputError, arg, check_choice
 from steadyrank.measures.names import Measure, check_parameter, parse_measure, split_parameter
 from steadyrank.studies.simulate.sampler_kernels import JUDGED, POISSON, SAMPLED, Cells, Gain
 
@@ -92,7 +92,7 @@ def parse_shared(measure: str | Measure, rel: int | None = None) -> Measure:
     if "rel" not in parsed.kind.parameters:
         raise InputError(
             f"{parsed} takes no rel: shared documents keep their grades; "
-            'documents="independent" simulates its binary version'
+            f"{arg('documents', 'independent')} simulates its binary version"
         )
     return parsed(rel=level)
 

@@ -18,7 +18,7 @@ from steadyrank.data.order import order_by_name, places_by_name
 from steadyrank.data.qrels import JudgedRun, Qrels
 from steadyrank.data.read.runs import header_of, read_runs
 from steadyrank.data.run import Run
-from steadyrank.errors import InputError, check_choice
+from steadyrank.errors import InputError, bad_value, check_choice
 from steadyrank.measures.check import is_rank_like
 from steadyrank.measures.scoring import Recipe, find_judged_documents, score_topics
 from steadyrank.studies.simulate import profile_kernels
@@ -250,8 +250,8 @@ def check_drawing(
         raise InputError(f"a bandwidth must be a number of at least 0, got {bandwidth}")
     whole = isinstance(depth, int) and not isinstance(depth, bool)
     if depth != "retrieved" and not (whole and 1 <= int(depth) <= LARGEST_DEPTH):
-        raise InputError(
-            f"depth must be 'retrieved' or a whole number from 1 to {LARGEST_DEPTH}, got {depth!r}"
+        raise bad_value(
+            "depth", f"be 'retrieved' or a whole number from 1 to {LARGEST_DEPTH}", depth
         )
 
 

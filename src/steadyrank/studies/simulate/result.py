@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from steadyrank._version import __version__
-from steadyrank.errors import InputError
+from steadyrank.errors import bad_value
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.pairs.difference_bins import difference_variances
 from steadyrank.stats.pairs.result import all_pairs
@@ -266,9 +266,7 @@ class SimulateResult(Framed):
     def top_probability(self, k: int) -> np.ndarray:
         """[run]: probability to be among the top k, by `rank_share`."""
         if not 1 <= k <= len(self.runs):
-            raise InputError(
-                f"k must lie between 1 and {len(self.runs)}, the number of runs, got {k}"
-            )
+            raise bad_value("k", f"lie between 1 and {len(self.runs)}, the number of runs", k)
         return np.asarray(self.rank_share[:, :k].sum(axis=1))
 
     def model_name(self, of_width: str = "") -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, bad_value
 from steadyrank.stats.inputs import named_quantiles
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs import difference_bins as collection_kernels
@@ -163,7 +163,7 @@ def significance_rates(
     n_samples, n_runs = simulated.shape
     pairs = all_pairs(n_runs)
     if errors.shape != (len(pairs), n_samples):
-        raise InputError(f"errors must be [pair, sample], got {errors.shape}")
+        raise bad_value("errors", "be [pair, sample]", errors.shape)
     critical = float(stdtrit(n_topics - 1, 1 - alpha / 2)) if n_topics > 1 else float("nan")
     place = max(1, round(n_samples * alpha))
     means = np.ascontiguousarray(simulated.T)

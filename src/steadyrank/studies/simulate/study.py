@@ -23,7 +23,7 @@ from steadyrank.compute.stores import open_store
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.runs import ReadingOptions, read_runs
-from steadyrank.errors import InputError, check_choice, check_count, warn
+from steadyrank.errors import InputError, arg, bad_value, check_choice, check_count, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.evaluate import NoRelevant, report_missing
 from steadyrank.measures.names import Measure
@@ -331,7 +331,7 @@ def check_part(part: Any, store: Any) -> None:
         return
     is_pair = isinstance(part, (tuple, list)) and len(part) == 2
     if not is_pair or not all(type(number) is int for number in part):
-        raise InputError(f"part must be two whole numbers, such as (3, 20), got {part!r}")
+        raise bad_value("part", "be two whole numbers, such as (3, 20)", part)
     if not 1 <= part[0] <= part[1]:
         raise InputError(f"part {part[0]} of {part[1]}: number parts from 1 to {part[1]}")
     if store is None:
@@ -351,12 +351,12 @@ def _documents(
     if model != "bootstrap":
         raise InputError(
             f"model {model} draws the scores of a single run, which shared documents do not "
-            'allow: choose model="bootstrap" or documents="independent"'
+            f"allow: choose {arg('model', 'bootstrap')} or {arg('documents', 'independent')}"
         )
     if denominator is not None:
         raise InputError(
             "with shared documents the recall base is the relevant documents of each collection: "
-            'omit denominator, or choose documents="independent"'
+            f"omit denominator, or choose {arg('documents', 'independent')}"
         )
     return documents
 
@@ -365,7 +365,7 @@ def _check(
     n_samples: int, alpha: float, missing: str, no_relevant: str, device: str, mode: str
 ) -> None:
     if not isinstance(n_samples, (int, np.integer)) or not 1 <= n_samples < 2**31:
-        raise InputError(f"n_samples must be a whole number of at least 1, got {n_samples!r}")
+        raise bad_value("n_samples", "be a whole number of at least 1", n_samples)
     check_open_unit("alpha", alpha)
     check_choice("way to treat missing topics", missing, get_args(Missing))
     check_choice(
@@ -377,7 +377,7 @@ def _check(
 
 def _check_bins(n_bins: int, bin_width: float) -> None:
     if not 2 <= check_count("n_bins", n_bins) <= MOST_BINS:
-        raise InputError(f"n_bins must lie between 2 and {MOST_BINS}, got {n_bins}")
+        raise bad_value("n_bins", f"lie between 2 and {MOST_BINS}", n_bins)
     check_width("bin_width", bin_width)
 
 
@@ -409,15 +409,15 @@ def _report(notes: RunNotes, topics: Sequence[str], missing: Missing) -> None:
     if notes.constant:
         warn(
             f"{counted(len(notes.constant), 'run gives', 'runs give')} all documents of a topic "
-            f"the same score (first {notes.constant[0]!r}): their order is random here; "
-            'use ranks in place of scores with score_source="rank"'
+            f"the same score (first {notes.constant[0]!r}): their order is random here; use ranks "
+            f"in place of scores with {arg('score_source', 'rank')}"
         )
     if notes.rank_like:
         have = counted(len(notes.rank_like), "run has", "runs have")
         warn(
             f"{have} scores that are merely ranks ({_some(notes.rank_like)}), which carry the "
             "order of documents and nothing else: use ranks in place of scores with "
-            'score_source="rank", or omit these runs'
+            f"{arg('score_source', 'rank')}, or omit these runs"
         )
 
 

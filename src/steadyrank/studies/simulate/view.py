@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, bad_value
 from steadyrank.present.cells import name, number
 from steadyrank.present.json import picked
 from steadyrank.present.table import Cell
@@ -44,7 +44,7 @@ def top_columns(top: int | None, n_runs: int) -> list[int]:
     if top is None:
         return [1, TOP] if n_runs > TOP else [1]
     if not 1 <= top <= n_runs:
-        raise InputError(f"top must lie between 1 and {n_runs}, the number of runs, got {top}")
+        raise bad_value("top", f"lie between 1 and {n_runs}, the number of runs", top)
     return sorted({1, top})
 
 

@@ -18,25 +18,21 @@ import numpy as np
 
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError, unknown_name
-from steadyrank.stats.facets.components import (
-    FacetComponents,
+from steadyrank.stats.anova.gstudy import (
+    GStudy,
+    components_without_each,
     crossed_components,
     nested_components,
-)
-from steadyrank.stats.instances.systems import Groups, systems_of
-from steadyrank.stats.planning.variance import (
-    VarianceComponents,
-    components_without_each,
     variance_components,
 )
+from steadyrank.stats.inputs import complete_topics
+from steadyrank.stats.instances.systems import Groups, systems_of
 
 COMPONENT_NAMES = ("system", "topic", "residual")
 """What no third facet can be called."""
 
-Components = VarianceComponents | FacetComponents
 
-
-def study_components(scores: Scores, measure: str, facet: str) -> Components:
+def study_components(scores: Scores, measure: str, facet: str) -> GStudy:
     """The G-study that the runs' systems and the facet require.
 
     `facet`: "auto", instances nested in systems where a system has several runs, and else systems
@@ -160,7 +156,7 @@ class LeadingGroup:
 
 
 def leave_one_out(
-    scores: Scores, measure: str, facet: str, whole: Components, half_width: float
+    scores: Scores, measure: str, facet: str, whole: GStudy, half_width: float
 ) -> LeaveOneOut | None:
     """The coefficients without each system; None of fewer than four systems.
 
@@ -169,8 +165,8 @@ def leave_one_out(
     names, places = _systems(scores, whole)
     if len(names) <= FEWEST:
         return None
-    if isinstance(whole, VarianceComponents):
-        left: list[Components | None] = list(components_without_each(scores.matrix(measure)))
+    if not whole.facet:
+        left: list[GStudy | None] = list(components_without_each(scores.matrix(measure)))
     else:
         left = [
             _components(scores, measure, facet, [p for q in places if q is not own for p in q])
@@ -192,9 +188,7 @@ def leave_one_out(
     )
 
 
-def leading_group(
-    scores: Scores, measure: str, facet: str, whole: Components
-) -> LeadingGroup | None:
+def leading_group(scores: Scores, measure: str, facet: str, whole: GStudy) -> LeadingGroup | None:
     """The coefficients of the better half; None where that is fewer than three systems."""
     names, places = _systems(scores, whole)
     size = min(LEADING, math.ceil(len(names) / 2))
@@ -205,9 +199,9 @@ def leading_group(
     order = sorted(range(len(names)), key=lambda system: -np.nan_to_num(means[system], nan=-np.inf))
     best = order[:size]
     rows = sorted(place for system in best for place in places[system])
-    g: Components | None
-    if isinstance(whole, VarianceComponents):
-        g = variance_components(matrix[rows][:, ~np.isnan(matrix).any(axis=0)])
+    g: GStudy | None
+    if not whole.facet:
+        g = variance_components(complete_topics(matrix)[0][rows])
     else:
         g = _components(scores, measure, facet, rows)
     e_rho2, phi = _coefficients(g, whole)
@@ -216,16 +210,14 @@ def leading_group(
     return LeadingGroup(systems=tuple(names[system] for system in best), e_rho2=e_rho2, phi=phi)
 
 
-def _systems(scores: Scores, whole: Components) -> tuple[list[str], list[list[int]]]:
-    if isinstance(whole, VarianceComponents):
+def _systems(scores: Scores, whole: GStudy) -> tuple[list[str], list[list[int]]]:
+    if not whole.facet:
         return list(scores.runs), [[place] for place in range(len(scores.runs))]
     groups = systems_of(scores)
     return list(groups), [list(places) for places in groups.values()]
 
 
-def _components(
-    scores: Scores, measure: str, facet: str, places: Sequence[int]
-) -> Components | None:
+def _components(scores: Scores, measure: str, facet: str, places: Sequence[int]) -> GStudy | None:
     """The G-study of some runs; None where they have none of the same facets."""
     try:
         return study_components(
@@ -235,11 +227,9 @@ def _components(
         return None
 
 
-def _coefficients(g: Components | None, whole: Components) -> tuple[float, float]:
+def _coefficients(g: GStudy | None, whole: GStudy) -> tuple[float, float]:
     """E rho² and Phi for the numbers of topics and instances of the whole; NaN of none."""
-    if g is None or isinstance(g, VarianceComponents) != isinstance(whole, VarianceComponents):
+    if g is None or bool(g.facet) != bool(whole.facet):
         return math.nan, math.nan
-    if isinstance(g, VarianceComponents):
-        return g.e_rho2(whole.n_topics), g.phi(whole.n_topics)
-    own = getattr(whole, "n_instances", 1)
-    return g.e_rho2(whole.n_topics, own), g.phi(whole.n_topics, own)
+    at = (whole.n_topics, whole.n_instances)
+    return g.e_rho2(*at), g.phi(*at)

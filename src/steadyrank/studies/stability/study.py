@@ -16,17 +16,15 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.facets import averaged_facets, facets_of
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, measure_of
-from steadyrank.errors import InputError, check_number, warn
+from steadyrank.errors import InputError, arg, bad_value, check_number, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.scored import scores_of
 from steadyrank.notebook import Framed, shown_by
-from steadyrank.stats.facets.components import N_DRAWS, FacetComponents, PivotalDraws, pivotal_draws
+from steadyrank.stats.anova.gstudy import N_DRAWS, GStudy, PivotalDraws, pivotal_draws
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.decisions import Decided
-from steadyrank.stats.planning.variance import VarianceComponents
 from steadyrank.studies.stability.components import (
-    Components,
     LeadingGroup,
     LeaveOneOut,
     leading_group,
@@ -103,7 +101,7 @@ class StabilityResult(Framed):
     """
 
     measure: str
-    components: Components
+    components: GStudy
     """The G-study."""
     confidence: float
     coefficients: tuple[Coefficients, ...]
@@ -164,7 +162,7 @@ class StabilityResult(Framed):
         dropped = f" ({g.n_dropped} dropped)" if g.n_dropped else ""
         sizes = f"{self.measure}, {g.n_systems} systems × {g.n_topics} topics{dropped}"
         sure = f"{self.confidence:.0%} intervals"
-        if isinstance(g, VarianceComponents):
+        if not g.facet:
             return (
                 f"{sizes}, both random; {sure}, by Feldt for E rho² and by Arteaga et al. for Phi; "
                 f"steadyrank {__version__}."
@@ -316,7 +314,7 @@ def stability(
     chosen = _chosen_facets(scores, facet) if facets is None else tuple(facets)
     if chosen:
         if judges:
-            raise InputError("these scores have judges or answers already: omit judges=")
+            raise InputError(f"these scores have judges or answers already: omit {arg('judges=')}")
         others = {
             f"n_{what}": [_check_size(what, size) for size in given]
             for what, given in (("topics", n_topics), ("answers", n_answers), ("judges", n_judges))
@@ -353,7 +351,7 @@ def stability(
         leave_one_out=leave_one_out(scores, name, str(facet), g, half_width),
         leading_group=leading_group(scores, name, str(facet), g),
         separation=None
-        if alpha is None or isinstance(g, FacetComponents)
+        if alpha is None or g.facet
         else separation(
             decided or decide(scores.runs, scores.matrix(name), alpha, seed), len(scores.topics)
         ),
@@ -371,11 +369,11 @@ def _chosen_facets(scores: Scores, facet: str) -> tuple[str, ...]:
 
 def _check_size(what: str, size: Any) -> int:
     if not check_number(what, size) >= 1 or size % 1 != 0:
-        raise InputError(f"{what} must be whole numbers of at least 1, got {size!r}")
+        raise bad_value(what, "be whole numbers of at least 1", size)
     return int(size)
 
 
-def _warn_of_negative(measure: str, g: Components) -> None:
+def _warn_of_negative(measure: str, g: GStudy) -> None:
     below = [f"{name} (−{-value:.3g})" for name, value in g.raw.items() if value < 0.0]
     if below:
         warn(
@@ -384,29 +382,25 @@ def _warn_of_negative(measure: str, g: Components) -> None:
         )
 
 
-def _numbers(g: Components, asked: Sequence[int] | None) -> list[Any]:
+def _numbers(g: GStudy, asked: Sequence[int] | None) -> list[Any]:
     """Numbers of instances to look at, the systems' own first; None alone without a facet."""
-    if isinstance(g, FacetComponents):
+    if g.facet:
         return list(dict.fromkeys([g.n_instances, *(INSTANCES if asked is None else asked)]))
     if asked:
         raise InputError(
-            "numbers of instances require systems with several runs each: give run "
-            "information with a column system (run_info=), or system_from="
+            "numbers of instances require systems with several runs each: give run information "
+            f"with a column system ({arg('run_info=')}), or {arg('system_from=')}"
         )
     return [None]
 
 
-def _interval_source(g: Components, seed: int) -> VarianceComponents | PivotalDraws:
+def _interval_source(g: GStudy, seed: int) -> GStudy | PivotalDraws:
     """What knows intervals: mean squares in closed form, or draws."""
-    return pivotal_draws(g, rng=seed) if isinstance(g, FacetComponents) else g
+    return pivotal_draws(g, rng=seed) if g.facet else g
 
 
 def _both(
-    known: VarianceComponents | PivotalDraws,
-    prefix: str,
-    first: float,
-    n_instances: Any,
-    confidence: float,
+    known: GStudy | PivotalDraws, prefix: str, first: float, n_instances: Any, confidence: float
 ) -> dict[str, Any]:
     """Both coefficients of so many topics, or the topics they need for a level, with intervals."""
     g = known.components if isinstance(known, PivotalDraws) else known

@@ -11,7 +11,6 @@ from steadyrank.measures.names import parse_measure
 from steadyrank.measures.tie_orders import has_expectation
 from steadyrank.present.json import picked
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words
-from steadyrank.stats.facets.components import FacetComponents
 from steadyrank.studies.part import Job, part_of
 from steadyrank.studies.stability.separation import POWER
 from steadyrank.studies.stability.study import StabilityResult, facet_words, stability
@@ -30,7 +29,7 @@ def findings(results: Results) -> list[Finding]:
     own, g, said = result.coefficients[0], result.components, []
     e_rho2, phi = (interval(ends, ".2f") for ends in (own.e_rho2_interval, own.phi_interval))
     with_instances = ""
-    if own.instances is not None and isinstance(g, FacetComponents):
+    if own.instances is not None and g.facet:
         with_instances = f" × {facet_words(own.instances, g.facet)}"
     said.append(
         Finding(
@@ -43,7 +42,7 @@ def findings(results: Results) -> list[Finding]:
     if g.variance["system"] == 0.0:
         text = "No number of topics separates systems that do not differ."
         said.append(Finding("stability.no_systems", text))
-    elif isinstance(g, FacetComponents):
+    elif g.facet:
         most = {k: g.e_rho2(math.inf, k) for k in dict.fromkeys((1, g.n_instances))}
         reached = " and ".join(f"{most[k]:.2f} with {facet_words(k, g.facet)}" for k in most)
         text = f"Infinitely many topics would reach E rho² {reached}."
@@ -209,7 +208,7 @@ def fields(results: Results) -> dict[str, Any]:
         return {"studies": [VIEW.json([result]) for result in results]}
     result = results[0]
     g, found = result.components, result.separation
-    facets = "facet design n_instances n_runs df" if isinstance(g, FacetComponents) else ""
+    facets = "facet design n_instances n_runs df" if g.facet else ""
     return {
         "variance": g.variance,
         **picked(result, "e_rho2 phi"),

@@ -35,7 +35,15 @@ from steadyrank.data.scores import (
     position,
     topic_weights,
 )
-from steadyrank.errors import InputError, check_choice, check_count, check_number, warn
+from steadyrank.errors import (
+    InputError,
+    arg,
+    bad_value,
+    check_choice,
+    check_count,
+    check_number,
+    warn,
+)
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.names import counts_documents
 from steadyrank.measures.scored import scores_of
@@ -187,9 +195,7 @@ def topics(
     width = check_width("level_width", level_width)
     check_rates(check_number("alpha", alpha), check_number("beta", beta))
     if not 0.0 < check_number("target", target) < 0.5:
-        raise InputError(
-            f"target must lie strictly between 0 and 0.5 (the rate of a coin), got {target}"
-        )
+        raise bad_value("target", "lie strictly between 0 and 0.5 (the rate of a coin)", target)
     scores = scores_in_order(scores)
     drawn = drawn_topics(scores, name)
     matrix, clusters = drawn.matrix, drawn.design.clusters
@@ -308,7 +314,7 @@ def default_sizes(n_topics: int) -> tuple[int, ...]:
 
 def _check(scores: Scores, measure: Any, n_trials: Any, baseline: str | None, binning: Any) -> str:
     """Validate what comes without numbers; return the measure's name."""
-    check_count("trials", n_trials)
+    check_count("n_trials", n_trials)
     check_choice("binning", binning, get_args(Binning))
     if len(scores.runs) < 2:
         raise InputError("topics compares runs: at least two are required")
@@ -324,9 +330,9 @@ def _check_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
     try:
         whole = [operator.index(size) for size in sizes]
     except TypeError:
-        raise InputError(f"sizes must be whole numbers of topics, got {sizes!r}") from None
+        raise bad_value("sizes", "be whole numbers of topics", sizes) from None
     if not whole or min(whole) < 1:
-        raise InputError(f"sizes must be numbers of topics of at least 1, got {sizes!r}")
+        raise bad_value("sizes", "be numbers of topics of at least 1", sizes)
     return tuple(sorted(set(whole)))
 
 
@@ -350,7 +356,7 @@ def _warn_of_counts(measure: str, width: float) -> None:
     if counts_documents(measure) and width == WIDTH:
         warn(
             f"{measure} counts documents: the levels of the difference are bins of 0.01 up to "
-            "0.20, made for scores up to 1: set level_width, to 1 for instance"
+            f"0.20, made for scores up to 1: set {arg('level_width')}, to 1 for instance"
         )
 
 

@@ -17,27 +17,27 @@ import pandas as pd
 
 from steadyrank.compute.random import block_stream
 from steadyrank.data.scores import Scores, mean_of_present
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, arg
 from steadyrank.present import plot_style as style
 from steadyrank.present.table import Table
 from steadyrank.stats.instances.systems import Groups, setting_number, systems_of
-from steadyrank.studies.instances.pool_plots import (
+from steadyrank.studies.instances.result import InstancesResult, InstancesTable
+from steadyrank.studies.instances.study import instances
+from steadyrank_lab.papers.data import INSTANCE_MEASURES, SWEEP, PaperData, quietly
+from steadyrank_lab.papers.jayasinghe2015.pitfalls import instance_spread, topic_spread
+from steadyrank_lab.papers.jayasinghe2015.plots import (
     agreement_on,
     contradictions_on,
     descending_on,
     pools_on,
 )
-from steadyrank.studies.instances.pools import (
+from steadyrank_lab.papers.jayasinghe2015.pools import (
     METHODS,
     contradictions,
     method_pvalues,
     pool_pvalues,
     resampled_pools,
 )
-from steadyrank.studies.instances.result import InstancesResult, InstancesTable
-from steadyrank.studies.instances.study import instances
-from steadyrank_lab.papers.data import INSTANCE_MEASURES, SWEEP, PaperData, quietly
-from steadyrank_lab.papers.jayasinghe2015.pitfalls import instance_spread, topic_spread
 from steadyrank_lab.papers.model import (
     Claim,
     Part,
@@ -150,7 +150,7 @@ def _varied(scores: Scores) -> Groups:
         raise InputError(
             "no system has two runs or more, apart from one that is deterministic: this paper is "
             "about systems that answer differently every time; say which runs are instances of "
-            "one system with run_info= or system_from="
+            f"one system with {arg('run_info=')} or {arg('system_from=')}"
         )
     return systems
 

@@ -10,21 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy import integrate, optimize, special
 
 from steadyrank.compute.random import block_stream
-from steadyrank.present import plot_style as style
-from steadyrank.present.svg import tell
 from steadyrank.present.table import Table
 from steadyrank.stats.instances.power import Design
 from steadyrank.stats.mixed.fit import fit
 from steadyrank.stats.mixed.model import MixedModel
 from steadyrank.stats.mixed.two_way import two_way_difference
-from steadyrank.studies.instances.pools import method_pvalues
 from steadyrank_lab.papers.data import PaperData
 from steadyrank_lab.papers.jayasinghe2015 import case_study
 from steadyrank_lab.papers.jayasinghe2015.case_study import (
@@ -42,6 +39,8 @@ from steadyrank_lab.papers.jayasinghe2015.pitfalls import (
     paper_comparison,
     single_instance_shares,
 )
+from steadyrank_lab.papers.jayasinghe2015.plots import intervals_on, shares_on
+from steadyrank_lab.papers.jayasinghe2015.pools import method_pvalues
 from steadyrank_lab.papers.model import (
     Claim,
     Exhibit,
@@ -54,9 +53,6 @@ from steadyrank_lab.papers.model import (
     rate_interval,
     simulated,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 DELTA = 0.01
 """The paper's margin."""
@@ -199,7 +195,7 @@ def figure_2(*, repetitions: int, step: int, seed: int, jobs: int | None) -> Ite
     for effects, reading in READINGS.items():
         shares = single_instance_shares(**options, effects=effects, rng=seed, jobs=jobs)
         caption = f"Significant instances, {reading}"
-        yield frame_figure(f"figure-2-{effects}", caption, draw_shares, shares, (5.6, 4.4))
+        yield frame_figure(f"figure-2-{effects}", caption, shares_on, shares, (5.6, 4.4))
         grid = grids[effects] = shares.pivot(index="mean", columns="spread", values="share")
         yield _shares_table(effects, grid)
         wide = shares[shares["mean"].between(0, 0.5, "neither") & (shares["spread"] >= 0.5)]
@@ -210,23 +206,6 @@ def figure_2(*, repetitions: int, step: int, seed: int, jobs: int | None) -> Ite
         )
         yield SHEET.claim("figure-2.wide", (part < 0.5).mean() > 0.9, told, reading=reading)
     yield from _grid_claims(grids["cell"])
-
-
-def draw_shares(ax: Axes, shares: pd.DataFrame) -> None:
-    """Share of significant instances over mean and spread of the instance effect: Figure 2."""
-    import matplotlib as mpl
-
-    shades = mpl.colormaps["cividis"].resampled(style.SHADES)
-    looks: dict[str, Any] = {"cmap": shades, "vmin": 0, "vmax": 1, "shading": "nearest"}
-    grid = shares.pivot(index="mean", columns="spread", values="share")
-    heat = ax.pcolormesh(grid.columns, grid.index, grid, **looks)
-    words = "mean {:g}, sd {:g}: {:.1%} ± {:.1%} of the instances"
-    rows = shares.sort_values(["mean", "spread"])
-    tell(heat, [words.format(*row) for row in rows.itertuples(index=False)])
-    ax.grid(visible=False)
-    label = f"instances significant at {shares.attrs['alpha']:g}"
-    ax.figure.colorbar(heat, ax=ax, label=label)
-    style.label(ax, x="standard deviation of the instance effect", y="mean of the instance effect")
 
 
 def _shares_table(effects: Effects, grid: pd.DataFrame) -> Table:
@@ -267,7 +246,7 @@ def figure_3(seed: int) -> Iterator[Part]:
     sizes, inside = found["topics"].to_numpy(), found["inside"].to_numpy()
     widths, sd = (found["high"] - found["low"]).to_numpy(), found.attrs["sd"]
     caption = f"95% intervals and the margin ±{DELTA:g}"
-    yield frame_figure("figure-3", caption, draw_intervals, found, (5.6, 3.6))
+    yield frame_figure("figure-3", caption, intervals_on, found, (5.6, 3.6))
     told = (
         f"mean width {widths[:10].mean():.3f} for {sizes[0]} to {sizes[9]} topics, "
         f"{widths[-10:].mean():.4f} for {sizes[-10]} to {sizes[-1]}"
@@ -277,19 +256,6 @@ def figure_3(seed: int) -> Iterator[Part]:
     told = f"first at {sizes[inside][0]} topics; the width alone allows it from {needed} on"
     fit = inside[-10:].any() and not inside[:20].any()
     yield SHEET.claim("figure-3.fit", fit, told if inside.any() else "none does")
-
-
-def draw_intervals(ax: Axes, intervals: pd.DataFrame) -> None:
-    """Intervals of a difference that is 0 against topics, with the margin: Figure 3."""
-    delta, confidence = intervals.attrs["delta"], intervals.attrs["confidence"]
-    low, high = intervals["low"], intervals["high"]
-    ax.fill_between(intervals["topics"], low, high, color=style.COLOURS[0], alpha=0.3, lw=0)
-    for margin in (-delta, delta):
-        words = f"margin ±{delta:g}" if margin > 0 else None
-        ax.axhline(margin, color=style.COLOURS[1], linestyle="--", lw=1, label=words)
-    ax.axhline(0, color=style.QUIET, lw=0.8)
-    style.label(ax, x="topics", y=f"{100 * confidence:g}% interval of the difference")
-    style.legend(ax)
 
 
 @SHEET.exhibit("table-1")

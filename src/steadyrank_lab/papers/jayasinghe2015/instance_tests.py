@@ -23,7 +23,7 @@ from steadyrank.errors import InputError, check_choice
 from steadyrank.stats.inputs import check_samples
 from steadyrank.stats.instances.power import Design, InstanceTest, InstanceVariances
 from steadyrank.stats.pairs.tests import in_threads
-from steadyrank.studies.instances.pools import frame_with, pvalues_of
+from steadyrank_lab.papers.jayasinghe2015.pools import frame_with, pvalues_of
 
 Shape = Literal["normal", "skewed"]
 """Of the effects that `error_rates` draws."""

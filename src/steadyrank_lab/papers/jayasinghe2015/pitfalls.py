@@ -24,7 +24,7 @@ from steadyrank.notebook import made_frame
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.mixed.two_way import means_and_errors
 from steadyrank.stats.pairs.tests import in_threads
-from steadyrank.studies.instances.pools import frame_with
+from steadyrank_lab.papers.jayasinghe2015.pools import frame_with
 
 Effects = Literal["instance", "cell"]
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from steadyrank.compute.kernels import inlined, kernel
 from steadyrank.compute.random import block_stream
-from steadyrank.errors import InputError, check_choice, check_count
+from steadyrank.errors import InputError, arg, bad_value, check_choice, check_count
 from steadyrank.words import counted
 from steadyrank_lab.retrieval.engine.word_counts import WordCounts
 
@@ -64,22 +64,23 @@ class ShardDesign:
             check_count(what, getattr(self, what))
         if self.top_shards > self.shards:
             raise InputError(
-                f"cannot search {self.top_shards} of {self.shards} shards: lower top_shards"
+                f"cannot search {self.top_shards} of {self.shards} shards: lower "
+                f"{arg('top_shards')}"
             )
         self._check_shares()
         check_choice("kind of statistics", self.statistics, get_args(Statistics))
         check_choice("distance", self.distance, get_args(Distance))
         check_choice("selection of shards", self.selection, get_args(Selection))
         if not 1.0 < self.decay < math.inf:
-            raise InputError(f"decay must be a number above 1, got {self.decay!r}")
+            raise bad_value("decay", "be a number above 1", self.decay)
 
     def _check_shares(self) -> None:
         rates = self.sample_rate
         for what, share in (*(("sample_rate", r) for r in rates), ("sample", self.cluster_share)):
             if not 0.0 < share <= 1.0:
-                raise InputError(f"{what} must be above 0 and at most 1, got {share!r}")
+                raise bad_value(what, "be above 0 and at most 1", share)
         if not rates or len(set(rates)) < len(rates):
-            raise InputError("name at least one sample_rate, and each once")
+            raise InputError(f"name at least one {arg('sample_rate')}, and each once")
 
     @property
     def system(self) -> str:
@@ -216,8 +217,7 @@ def check_sample(n_documents: int, design: ShardDesign) -> None:
         raise InputError(
             f"a sample of {counted(size, 'document')} ({design.cluster_share:g} of {n_documents}) "
             f"cannot make {design.shards} shards: cluster at least {need:g} of them "
-            "(cluster_share=), "
-            "or make fewer shards"
+            f"({arg('cluster_share=')}), or make fewer shards"
         )
 
 

@@ -23,7 +23,7 @@ from steadyrank.data.read import datasets
 from steadyrank.data.read.datasets import is_dataset
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.sources import PathLike, find_files, open_bytes
-from steadyrank.errors import FormatError, InputError, check_choice
+from steadyrank.errors import FormatError, InputError, arg, check_choice
 from steadyrank.measures.evaluate import Missing, NoRelevant, check_treatment, report_no_relevant
 from steadyrank.measures.names import Measure, parse_measures
 from steadyrank.measures.scoring import Recipe, prepare, score_topics
@@ -36,7 +36,10 @@ _AT_HOME = {
     "topics": ("topics.tsv", "topics.txt"),
     "judgments": ("qrels.txt", "qrels.tsv"),
 }
-_LACKING = {"topics": "(topics=): no file topics.tsv", "judgments": "(qrels=): no qrels.txt"}
+_LACKING = {
+    "topics": f"({arg('topics=')}): no file topics.tsv",
+    "judgments": f"({arg('qrels=')}): no qrels.txt",
+}
 
 
 def _is_named(corpus: Any) -> bool:

@@ -23,7 +23,7 @@ from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
 from steadyrank.data.write.csv import csv_line
 from steadyrank.data.write.files import run_text
-from steadyrank.errors import InputError, check_count
+from steadyrank.errors import InputError, arg, check_count
 from steadyrank.measures.evaluate import Missing, NoRelevant, report_missing
 from steadyrank.measures.names import Measure
 from steadyrank.notebook import Framed, shown_by
@@ -245,7 +245,8 @@ def score_made_runs(
         len(evaluation.qrels.topics),
         missing,
         verbs=("run finds nothing for", "runs find nothing for"),
-        remedy='choose missing="zero" or missing="skip", or remove these topics from the qrels',
+        remedy=f"choose {arg('missing', 'zero')} or {arg('missing', 'skip')}, or remove these "
+        "topics from the qrels",
     )
     columns = dict.fromkeys(key for row in making.info for key in row)
     return Scores(

@@ -1,8 +1,8 @@
 """What single instances, and pools of them, say about a system that varies.
 
-For the figures of `instances` after Figures 7 and 9 to 11 of Jayasinghe et al. (2015,
-doi:10.1016/j.ipm.2015.06.005), on anyone's scores: each instance tested alone, p-values of pools of
-instances, and several tests on the same pools. A frame's `attrs` have the settings and the seed
+Behind Figures 7 and 9 to 11 of Jayasinghe et al. (2015, doi:10.1016/j.ipm.2015.06.005), on anyone's
+scores: each instance tested alone, p-values of pools of instances, and several tests on the same
+pools. A frame's `attrs` have the settings and the seed
 behind it. That the paper's two tests agree follows from the statistic that they share, and says
 nothing about their level.
 """
@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from steadyrank.compute.random import Rng, block_stream, seed_from
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, arg
 from steadyrank.notebook import made_frame
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
@@ -321,8 +321,8 @@ def _shared_topics(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray
     first, second = np.asarray(a, dtype=np.float64), np.atleast_2d(np.asarray(b, np.float64))
     if first.ndim != 2 or second.shape[-1] != first.shape[-1]:
         raise InputError(
-            f"scores must be [instance, topic] and [topic] on the same topics, got {first.shape} "
-            f"and {np.shape(b)}"
+            f"{arg('scores')} must be [instance, topic] and [topic] on the same topics, got "
+            f"{first.shape} and {np.shape(b)}"
         )
     whole = ~(np.isnan(first).any(axis=0) | np.isnan(second).any(axis=0))
     if whole.sum() < 2:

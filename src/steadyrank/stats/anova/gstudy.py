@@ -1,0 +1,484 @@
+"""How stably topics order systems: variance components of balanced layouts, and what they imply.
+
+The G-study splits scores of systems on topics, and of instances of systems or a facet that all
+systems cross, by the equations of expected mean squares; its D-study has E rho² and Phi of any
+numbers of topics and instances, with intervals (Brennan 2001, doi:10.1007/978-1-4757-3456-0;
+Urbano, Marrero and Martín, SIGIR 2013, pp. 393-402).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from steadyrank.compute.random import Rng, block_stream, seed_from
+from steadyrank.errors import InputError
+from steadyrank.stats.anova.parts import CROSSED, Amount, sums_of_squares
+from steadyrank.stats.inputs import check_open_unit, check_scores, complete_topics
+from steadyrank.stats.interval import Interval
+from steadyrank.stats.pairs.result import tiny_of
+from steadyrank.stats.planning.sizes import whole_size
+
+N_DRAWS = 20_000
+"""Pivotal draws: an end of a 95 % interval then stands at 2.5 ± .1 % of its law."""
+
+Design = Literal["topics", "nested", "crossed"]
+"""Systems × topics alone; with instances of each system, or with a facet that all systems cross."""
+
+
+class Stability(ABC):
+    """How well numbers of topics and levels order systems (E rho²) and measure them (Phi).
+
+    `variance` are components, or draws of them, and `indices` what the effects of each have; what
+    all systems share, without "s", moves their means, and not their differences.
+    """
+
+    __slots__ = ()
+    variance: dict[str, Any]
+
+    @property
+    @abstractmethod
+    def indices(self) -> Mapping[str, str]:
+        """Component to the indices of its effects."""
+
+    @abstractmethod
+    def numbers(self, *at: Any) -> dict[str, float]:
+        """How many levels of each index there are."""
+
+    def e_rho2(self, *at: Any) -> Any:
+        """Relative stability: system / (system + what may change the order)."""
+        return self._coefficient(self._error(self.numbers(*at), is_relative=True))
+
+    def phi(self, *at: Any) -> Any:
+        """Absolute stability: system / (system + all that may change a mean score)."""
+        return self._coefficient(self._error(self.numbers(*at), is_relative=False))
+
+    def topics_for_e_rho2(self, level: float, *at: Any) -> Any:
+        """The smallest number of topics with E rho² >= level; infinite where there is none."""
+        return self._topics_for(level, self.numbers(1, *at), is_relative=True)
+
+    def topics_for_phi(self, level: float, *at: Any) -> Any:
+        """The smallest number of topics with Phi >= level; infinite where there is none."""
+        return self._topics_for(level, self.numbers(1, *at), is_relative=False)
+
+    def _error(self, numbers: Mapping[str, float], *, is_relative: bool) -> Any:
+        return sum(
+            self.variance[name] / math.prod(numbers[index] for index in own)
+            for name, own in self.indices.items()
+            if name != "system" and ("s" in own or not is_relative)
+        )
+
+    def _coefficient(self, error: Any) -> Any:
+        """system / (system + error); 0 over 0 counts as 0, and sums below 0 as 0."""
+        signal = np.maximum(self.variance.get("system", np.nan), 0.0)
+        total = signal + np.maximum(error, 0.0)
+        found = np.where(total > 0.0, signal / np.where(total > 0.0, total, 1.0), 0.0)
+        return found if found.ndim else float(found)
+
+    def _topics_for(self, level: float, numbers: dict[str, float], *, is_relative: bool) -> Any:
+        odds = (1.0 - check_open_unit("level", level)) / level
+        once, limit = (
+            self._error(numbers | {"t": n}, is_relative=is_relative) for n in (1.0, math.inf)
+        )
+        room = odds * np.maximum(self.variance.get("system", np.nan), 0.0) - limit
+        enough = room > 0.0
+        found = np.where(enough, whole_size((once - limit) / np.where(enough, room, 1.0)), np.inf)
+        if found.ndim:
+            return found
+        return int(found) if np.isfinite(found) else math.inf
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GStudy(Stability):
+    """The G-study of systems × topics, and of instances where there are; methods its D-study.
+
+    Coefficients are of a number of topics, and of one of instances.
+    """
+
+    design: Design = "topics"
+    facet: str = ""
+    """What instances are called: `instance`, `assessor`, …; "" of systems × topics alone."""
+    mean_squares: dict[str, float]
+    df: dict[str, int]
+    raw: dict[str, float]
+    """Components as the mean squares give them; may be negative."""
+    variance: dict[str, Any]
+    """Components, negative ones as 0."""
+    n_systems: int
+    n_topics: int
+    n_instances: float = 1
+    """Of each system; their harmonic mean where systems have different numbers."""
+    n_runs: int
+    n_dropped: int
+    """Topics left out because some run lacks them."""
+
+    @property
+    def indices(self) -> Mapping[str, str]:
+        """Component to its indices; one system's instances are told by both."""
+        return terms_of_design(self.design, self.facet)
+
+    def numbers(self, *at: Any) -> dict[str, float]:
+        """Of n_topics, and of n_instances if there are any."""
+        return dict(zip("sti", (1.0, *at), strict=False))
+
+    def interval(self, name: str, at: float, *, confidence: float = 0.95) -> Interval:
+        """Of e_rho2 or phi of `at` topics, or topics_for_e_rho2 or topics_for_phi of level `at`.
+
+        Of systems × topics alone; with instances see `pivotal_draws`. For E rho² exact for normal
+        effects (Feldt, Psychometrika 30(3), 1965); for Phi approximate (Arteaga, Jeyaratnam and
+        Franklin, Communications in Statistics: Theory and Methods 11(15), 1982): covers 95-97 % at
+        a nominal 95 % in simulations, and its ends are at most those of E rho².
+        """
+        tail = (1.0 - check_open_unit("confidence", confidence)) / 2.0
+        most = self._relative_limit(tail)
+        if name.endswith("e_rho2"):
+            low, high = self._relative_limit(1.0 - tail), most
+        else:
+            low, high = (min(self._absolute_limit(p), most) for p in (1.0 - tail, tail))
+        if name.startswith("topics_for"):  # the larger the ratio of variances, the fewer topics
+            return Interval(topics_for(high, at), topics_for(low, at))
+        return Interval(
+            *(1.0 if math.isinf(end) else at * end / (1.0 + at * end) for end in (low, high))
+        )
+
+    def _relative_limit(self, quantile: float) -> float:
+        """Of system / residual variance.
+
+        MS_s / MS_e times residual / (residual + n system) follows F with m - 1 and (m - 1)(n - 1)
+        degrees of freedom.
+        """
+        m, n = self.n_systems, self.n_topics
+        spread = _ratio(self.mean_squares["system"], self.mean_squares["residual"])
+        expected = float(special.fdtri(m - 1, (m - 1) * (n - 1), quantile))
+        return max(0.0, (spread / expected - 1.0) / n)
+
+    def _absolute_limit(self, quantile: float) -> float:
+        """Of system / (topic + residual) variance."""
+        m, n = self.n_systems, self.n_topics
+        s, t, e = (self.mean_squares[name] for name in ("system", "topic", "residual"))
+        endless = float(special.gammaincinv((m - 1) / 2, quantile)) * 2.0 / (m - 1)
+        residual, topic = special.fdtri(m - 1, [(m - 1) * (n - 1), n - 1], quantile).tolist()
+        above = s * s - endless * s * e + (endless - residual) * residual * e * e
+        below = (m - 1) * endless * s * e + topic * s * t
+        return max(0.0, _ratio(above, below) * m / n)
+
+
+def _ratio(above: float, below: float) -> float:
+    """A quotient; 0 over 0 counts as 0, since systems without a difference have no stability."""
+    if below == 0.0:
+        return math.inf if above > 0.0 else 0.0
+    return above / below
+
+
+def topics_for(ratio: float, level: float) -> float:
+    """The smallest n with n ratio / (1 + n ratio) >= level; infinite where the ratio is 0.
+
+    >>> topics_for(0.5, 0.9), topics_for(0.0, 0.9)
+    (18, inf)
+    """
+    check_open_unit("level", level)
+    return int(whole_size(level / (1.0 - level) / ratio)) if ratio > 0.0 else math.inf
+
+
+def terms_of_design(design: Design, facet: str) -> dict[str, str]:
+    """Component to its indices: instances nested in systems, crossed with them, or none."""
+    if design == "topics":
+        return {"system": "s", "topic": "t", "residual": "st"}
+    if design == "nested":
+        return {"system": "s", "topic": "t", facet: "si", "system_topic": "st", "residual": "sti"}
+    shared = {"system": "s", "topic": "t", facet: "i", "system_topic": "st"}
+    return shared | {f"system_{facet}": "si", f"topic_{facet}": "ti", "residual": "sti"}
+
+
+def variance_components(scores: ArrayLike) -> GStudy:
+    """Variance components of scores [run, topic] from the mean squares of the two-way layout.
+
+    system = (MS_s - MS_e) / n, topic = (MS_t - MS_e) / m, residual = MS_e, with systems and topics
+    both random samples. A negative estimate stands for a small component and counts as 0; the raw
+    value is kept. Topics that a run lacks are left out for all. The residual mixes the
+    interaction of systems and topics with chance.
+
+    >>> g = variance_components([[0.2, 0.5, 0.9], [0.1, 0.5, 0.7], [0.1, 0.3, 0.7]])
+    >>> {name: round(value, 4) for name, value in g.variance.items()}
+    {'system': 0.0056, 'topic': 0.0989, 'residual': 0.0044}
+    >>> round(g.e_rho2(3), 3), round(g.phi(3), 3), g.topics_for_e_rho2(0.95)
+    (0.789, 0.139, 16)
+    """
+    matrix, n_dropped = complete_topics(check_scores(scores))
+    _check_sizes(*matrix.shape)
+    return _of_sums(
+        sums_of_squares(matrix - matrix.mean(), CROSSED), matrix.shape, matrix, n_dropped=n_dropped
+    )
+
+
+def components_without_each(scores: ArrayLike) -> list[GStudy]:
+    """`variance_components` without the first run, without the second, and so on.
+
+    On the topics that all runs have, and from sums over all runs less those of one, so that it
+    costs no more than a few G-studies. For three runs or more.
+
+    >>> scores = [[0.2, 0.5, 0.9], [0.1, 0.5, 0.7], [0.1, 0.3, 0.7]]
+    >>> [round(g.e_rho2(3), 3) for g in components_without_each(scores)]
+    [0.0, 0.96, 0.667]
+    """
+    matrix, n_dropped = complete_topics(check_scores(scores))
+    x = matrix - matrix.mean()
+    m, n = x.shape[0] - 1, x.shape[1]
+    of_run, of_topic = x.sum(axis=1), x.sum(axis=0)
+    mean = of_run**2 / (m * n)
+    total = (x * x).sum() - (x * x).sum(axis=1) - mean
+    system = ((of_run**2).sum() - of_run**2) / n - mean
+    topic = ((of_topic - x) ** 2).sum(axis=1) / m - mean
+    sums = np.stack([system, topic, np.maximum(total - system - topic, 0.0)])
+    return [_of_sums(each, (m, n), matrix, n_dropped=n_dropped) for each in sums.T]
+
+
+def nested_components(
+    scores: ArrayLike, systems: Sequence[Any], *, facet: str = "instance"
+) -> GStudy:
+    """Components of scores [run, topic] where the runs of a system are its own instances.
+
+    With n topics and k instances of each system, expected mean squares are
+
+        system        residual + k system_topic + n instance + n k system
+        topic         residual + k system_topic + m k topic
+        instance      residual + n instance
+        system_topic  residual + k system_topic
+        residual      residual
+
+    and the components are what solves these for the mean squares found. With unequal numbers of
+    instances the upper mean squares are k times those of the systems' mean scores by topic, k the
+    harmonic mean: every system counts once, and the equations hold without change (method of
+    unweighted means). A system with a single run helps with the upper mean squares. Topics that a
+    run lacks are left out for all.
+
+    Assumes that instances of all systems vary alike. Reference: Brennan 2001, chapter 3; Searle,
+    Casella and McCulloch 1992, section 4.
+
+    >>> scores = [[0.2, 0.5, 0.7], [0.3, 0.6, 0.9], [0.1, 0.2, 0.7], [0.0, 0.1, 0.7]]
+    >>> g = nested_components(scores, ["a", "a", "b", "b"])
+    >>> {name: round(g.variance[name], 4) for name in ("system", "topic", "instance")}
+    {'system': 0.0208, 'topic': 0.0875, 'instance': 0.005}
+    """
+    matrix, n_dropped = complete_topics(check_scores(scores))
+    names, codes = np.unique(np.asarray(systems), return_inverse=True)
+    sizes = np.bincount(codes)
+    m, n = len(names), matrix.shape[1]
+    _check_sizes(m, n, len(codes) > m, "a system with at least 2 runs")
+    k = m / float((1.0 / sizes).sum())
+    centred = matrix - matrix.mean()
+    means = np.zeros((m, n))
+    np.add.at(means, codes, centred)
+    means /= sizes[:, None]
+    system, topic, interaction = sums_of_squares(means - means.mean(), CROSSED)
+    instance, residual = sums_of_squares(centred - means[codes], CROSSED[:1])
+    return _of_sums(
+        (k * system, k * topic, instance, k * interaction, residual),
+        (m, n, k),
+        matrix,
+        "nested",
+        facet,
+        n_runs=len(codes),
+        n_dropped=n_dropped,
+    )
+
+
+def crossed_components(scores: ArrayLike, *, facet: str = "instance") -> GStudy:
+    """Components of scores [system, topic, instance]: the same instances for every system.
+
+    The expected mean square of an effect is the sum of all components whose indices contain its
+    own, each times the number of scores behind one of its effects; for systems, residual +
+    k system_topic + n system_instance + n k system. `facet` names the components. Topics that lack
+    a score are left out.
+
+    Reference: Brennan 2001, chapter 3; Cornfield and Tukey 1956, doi:10.1214/aoms/1177728067.
+
+    >>> by_assessor = [[[0.2, 0.3], [0.5, 0.5], [0.9, 0.9]], [[0.1, 0.1], [0.2, 0.4], [0.7, 0.6]]]
+    >>> g = crossed_components(by_assessor, facet="assessor")
+    >>> list(g.variance)[3:]
+    ['system_topic', 'system_assessor', 'topic_assessor', 'residual']
+    """
+    cube = np.asarray(scores, np.float64)
+    if cube.ndim != 3:
+        raise InputError(f"expected scores [system, topic, instance], got {cube.ndim} dimensions")
+    m, all_topics, k = cube.shape
+    flat, n_dropped = complete_topics(
+        check_scores(cube.transpose(0, 2, 1).reshape(m * k, all_topics))
+    )
+    n = flat.shape[1]
+    _check_sizes(m, n, k > 1, f"2 levels of {facet}")
+    cube = flat.reshape(m, k, n).transpose(0, 2, 1)
+    sums = layout_sums(cube, terms_of_design("crossed", facet), "sti")
+    return _of_sums(sums, (m, n, k), cube, "crossed", facet, n_runs=m * k, n_dropped=n_dropped)
+
+
+def layout_sums(values: np.ndarray, terms: Mapping[str, str], axes: str) -> list[float]:
+    """Sums of squares of terms of a balanced layout, in their order; the last holds the rest."""
+    order = sorted(terms, key=lambda name: len(terms[name]))
+    inside = [frozenset(axes.index(index) - len(axes) for index in terms[name]) for name in order]
+    # The last has all axes, those of one level among them.
+    inside[-1] = frozenset(range(-len(axes), 0))
+    found = dict(zip(order, sums_of_squares(values - values.mean(), inside), strict=False))
+    return [float(found[name]) for name in terms]
+
+
+def layout_df(terms: Mapping[str, str], counts: Mapping[str, float]) -> dict[str, int]:
+    """Degrees of freedom of terms of a balanced layout: levels less those of all inner terms.
+
+    >>> layout_df({"system": "s", "topic": "t", "residual": "st"}, {"s": 3, "t": 10})
+    {'system': 2, 'topic': 9, 'residual': 18}
+    """
+    df: dict[str, int] = {}
+    for name in sorted(terms, key=lambda name: len(terms[name])):
+        inner = sum(df[other] for other in df if set(terms[other]) < set(terms[name]))
+        df[name] = round(math.prod(counts[index] for index in terms[name])) - 1 - inner
+    return {name: df[name] for name in terms}
+
+
+def mean_square_loads(indices: Sequence[str], counts: Mapping[str, float]) -> np.ndarray:
+    """The coefficients of components (columns) in expected mean squares (rows), all random.
+
+    >>> mean_square_loads(["s", "t", "st"], {"s": 4, "t": 10, "j": 3}).tolist()
+    [[30.0, 0.0, 3.0], [0.0, 12.0, 3.0], [0.0, 0.0, 3.0]]
+    """
+    return np.array(
+        [
+            [
+                float(math.prod(counts[index] for index in counts if index not in inner))
+                if set(outer) <= set(inner)
+                else 0.0
+                for inner in indices
+            ]
+            for outer in indices
+        ]
+    )
+
+
+def mean_squares_of(
+    sums: Sequence[Any], df: Mapping[str, int], values: np.ndarray
+) -> dict[str, float]:
+    """Mean squares by name; those that are nothing but rounding are 0."""
+    amounts = (
+        Amount.rounded(float(ss), own, tiny_of(values))
+        for ss, own in zip(sums, df.values(), strict=True)
+    )
+    return {name: amount.ms for name, amount in zip(df, amounts, strict=True)}
+
+
+def solved_components(loads: np.ndarray, squares: Mapping[str, float]) -> dict[str, float]:
+    """The components that solve the equations of expected mean squares."""
+    solved = np.linalg.solve(loads, np.array(list(squares.values())))
+    # Differences of mean squares that agree to the last digits are nothing but rounding.
+    solved[np.abs(solved) <= 1e-14 * max(squares.values())] = 0.0
+    return dict(zip(squares, solved.tolist(), strict=True))
+
+
+def _of_sums(
+    sums: Sequence[Any],
+    sizes: Sequence[float],
+    values: np.ndarray,
+    design: Design = "topics",
+    facet: str = "",
+    *,
+    n_runs: int | None = None,
+    n_dropped: int,
+) -> GStudy:
+    """The G-study of these sums of squares, and of so many systems, topics and instances."""
+    terms, counts = terms_of_design(design, facet), dict(zip("sti", sizes, strict=False))
+    df = layout_df(terms, counts)
+    if design == "nested" and n_runs is not None:  # of unequal numbers of instances
+        own = n_runs - int(sizes[0])
+        df |= {facet: own, "residual": own * (int(sizes[1]) - 1)}
+    squares = mean_squares_of(sums, df, values)
+    raw = solved_components(mean_square_loads(list(terms.values()), counts), squares)
+    k = counts.get("i", 1)
+    return GStudy(
+        design=design,
+        facet=facet,
+        mean_squares=squares,
+        df=df,
+        raw=raw,
+        variance={name: max(0.0, value) for name, value in raw.items()},
+        n_systems=int(sizes[0]),
+        n_topics=int(sizes[1]),
+        n_instances=int(k) if float(k).is_integer() else k,
+        n_runs=n_runs or int(sizes[0]),
+        n_dropped=n_dropped,
+    )
+
+
+def _check_sizes(
+    n_systems: int, n_topics: int, has_instances: bool = True, instances: str = ""
+) -> None:
+    if n_systems < 2 or n_topics < 2 or not has_instances:
+        raise InputError(
+            "variance components require at least 2 systems, 2 topics that all runs have"
+            f"{instances and ', and '}{instances}; got {n_systems} systems and {n_topics} topics: "
+            "omit runs that lack topics, or score missing topics as 0"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PivotalDraws:
+    """Draws of the components' generalized pivotal quantities, and the intervals they give.
+
+    An expected mean square is SS / U with U from chi-square, so draws of U turn into draws of the
+    components, and these into draws of whatever depends on them. An interval lies between their
+    quantiles, and is widened to the estimate where that fell outside, since a negative component
+    is 0 in the estimate but only a small error in a draw.
+    """
+
+    components: GStudy
+    drawn: GStudy
+    """The same with draws for variances."""
+
+    def interval(self, name: str, *at: Any, confidence: float = 0.95) -> Interval:
+        """Of e_rho2, phi, topics_for_e_rho2 or topics_for_phi; for normal effects, approximate."""
+        estimate = getattr(self.components, name)(*at)
+        return central_span(getattr(self.drawn, name)(*at), estimate, confidence)
+
+
+def pivotal_draws(g: GStudy, *, n_draws: int = N_DRAWS, rng: Rng = 0) -> PivotalDraws:
+    """Draws of the components by the laws of their sums of squares, for normal effects.
+
+    Reference: Weerahandi 1993, doi:10.1080/01621459.1993.10476355; Hannig, Iyer and Patterson
+    2006, doi:10.1198/016214505000000736. In 1,500 or more simulated studies of each of 10 designs,
+    some with unequal numbers of instances, 95 % intervals of both coefficients cover 94 to 96.5 %;
+    with exponential effects, 73 to 80 %.
+    """
+    counts = {"s": g.n_systems, "t": g.n_topics, "i": g.n_instances}
+    loads = mean_square_loads(list(g.indices.values()), counts)
+    draws = pivotal_components(loads, g.mean_squares, g.df, n_draws=n_draws, rng=rng)
+    drawn = replace(g, variance=dict(zip(g.df, draws, strict=True)))
+    return PivotalDraws(components=g, drawn=drawn)
+
+
+def pivotal_components(
+    loads: np.ndarray,
+    mean_squares: Mapping[str, float],
+    df: Mapping[str, int],
+    *,
+    n_draws: int = N_DRAWS,
+    rng: Rng = 0,
+) -> np.ndarray:
+    """Draws [component, draw] by the laws of the sums of squares; they may be negative."""
+    stream = block_stream(seed_from(rng), "pivotal", 0)
+    sums = np.array([mean_squares[name] * df[name] for name in df])
+    chances = stream.chisquare(np.array(list(df.values()))[:, None], (len(sums), n_draws))
+    return np.asarray(np.linalg.solve(loads, sums[:, None] / chances))
+
+
+def central_span(draws: np.ndarray, estimate: float, confidence: float) -> Interval:
+    """The central interval of the draws, with the estimate in it."""
+    tail = (1.0 - check_open_unit("confidence", confidence)) / 2.0
+    last = len(draws) - 1
+    places = round(tail * last), round((1.0 - tail) * last)
+    low, high = np.partition(draws, places)[list(places)]
+    return Interval(min(float(low), estimate), max(float(high), estimate))

@@ -1,0 +1,1 @@
+"""Statistics of pairwise comparisons: strengths, their errors, which battle to run next."""

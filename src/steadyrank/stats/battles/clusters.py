@@ -1,0 +1,102 @@
+"""What a model's strength would be on other prompts: influences of prompts, of voters, of judges.
+
+A prompt that is asked several times, and a voter who votes several times, say the same thing more
+than once. So the errors of strengths are those over prompts (a sandwich with the clusters' summed
+scores), or over prompts and voters together (two-way clusters; Cameron, Gelbach & Miller 2011,
+doi:10.1198/jbes.2010.07136).
+
+A model's *pseudo-value* on a prompt is its strength plus the number of prompts times the prompt's
+influence. Pseudo-values are to strengths what topics' scores are to means: their mean is the
+strength, their variance over n is the sandwich's, and flipping their signs is the multiplier
+bootstrap. So what is made of scores by topic can be made of battles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steadyrank.stats.battles.model import Fit
+
+MOST_UNITS = 2_000
+"""Pseudo-values per model; more prompts than that are put together, as many in each block."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PseudoValues:
+    """[model, unit] values whose means are strengths and whose spread gives their errors."""
+
+    values: np.ndarray
+    covariance: np.ndarray
+    """[model, model]: of the strengths."""
+    unit: np.ndarray
+    """Per battle: the prompt, or the block of prompts, that it belongs to."""
+    n_clusters: int
+    """Prompts; of two ways of clustering the number of the fewer."""
+    is_two_way: bool
+
+
+def pseudo_values(fit: Fit, prompts: np.ndarray, voters: np.ndarray | None = None) -> PseudoValues:
+    """Return the pseudo-values of prompts (codes from 0), or of prompts and voters together.
+
+    With voters the covariance is V_prompts + V_voters - V_both, made positive semi-definite, and
+    the prompts' values are turned linearly so that they have it.
+    """
+    m = fit.design.n_models
+    n_prompts = int(prompts.max()) + 1
+    covariance = fit.covariance(prompts)[:m, :m]
+    unit = prompts % MOST_UNITS if n_prompts > MOST_UNITS else prompts
+    n_units = min(n_prompts, MOST_UNITS)
+    influence = fit.influences(unit)[:, :m]
+    if voters is not None:
+        n_voters = int(voters.max()) + 1
+        both = np.unique(prompts.astype(np.int64) * n_voters + voters, return_inverse=True)[1]
+        covariance = _semi_definite(
+            covariance + fit.covariance(voters)[:m, :m] - fit.covariance(both)[:m, :m]
+        )
+    made = n_units / max(n_units - 1, 1) * (influence.T @ influence)
+    if voters is not None or n_units < n_prompts:
+        influence = influence @ _power(made, -0.5) @ _power(covariance, 0.5)
+    return PseudoValues(
+        values=fit.strength[:, None] + n_units * influence.T,
+        covariance=covariance,
+        unit=unit,
+        n_clusters=n_prompts if voters is None else min(n_prompts, n_voters),
+        is_two_way=voters is not None,
+    )
+
+
+def judged_values(fit: Fit, prompts: np.ndarray, judges: np.ndarray) -> np.ndarray:
+    """Return [model, judge, prompt] values whose means over judges and prompts are the strengths.
+
+    A judge's value is the strength plus the first-order effect of that judge's battles on the
+    prompt, as if all judges were like this one.
+    """
+    n_prompts, n_judges = int(prompts.max()) + 1, int(judges.max()) + 1
+    influence = fit.influences(prompts * n_judges + judges)[:, : fit.design.n_models]
+    missing = n_prompts * n_judges - len(influence)
+    influence = np.pad(influence, ((0, missing), (0, 0)))
+    cells = influence.reshape(n_prompts, n_judges, -1).transpose(2, 1, 0)
+    return np.asarray(fit.strength[:, None, None] + n_prompts * n_judges * cells)
+
+
+def judges_everything(prompts: np.ndarray, judges: np.ndarray, share: float = 0.9) -> bool:
+    """Return whether every judge compared models on at least this share of the prompts."""
+    n_prompts, n_judges = int(prompts.max()) + 1, int(judges.max()) + 1
+    seen = np.unique(judges.astype(np.int64) * n_prompts + prompts) // n_prompts
+    return bool(np.bincount(seen, minlength=n_judges).min() >= share * n_prompts)
+
+
+def _power(matrix: np.ndarray, exponent: float) -> np.ndarray:
+    """Return a power of a positive semi-definite matrix; of 0 eigenvalues, 0."""
+    values, vectors = np.linalg.eigh(matrix)
+    kept = values > 1e-12 * max(values.max(initial=0.0), 1e-300)
+    powers = np.zeros_like(values)
+    powers[kept] = values[kept] ** exponent
+    return np.asarray((vectors * powers) @ vectors.T)
+
+
+def _semi_definite(matrix: np.ndarray) -> np.ndarray:
+    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
