@@ -113,6 +113,8 @@ def _section(
     for title, listed in options.items():
         own = [option for option in listed if option not in everywhere]
         lists += f"\n{title}:\n\n{_listed(own)}" if own else ""
+    if context.command.examples:
+        lists += "\nExamples:\n\n```sh\n" + "\n".join(context.command.examples) + "\n```\n"
     return (
         f"## {name}\n\n*{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}*\n\n"
         f"```text\nsteadyrank {name} {usage}\n```\n\n{_plain(text)}\n{lists}\n{links}\n"

@@ -121,20 +121,13 @@ def shown_by(
     def decorate(result: type[_Result]) -> type[_Result]:
         if text.endswith((".view:VIEW.text", ":compare_text")):
             result.describe = describe  # type: ignore[attr-defined]
-        methods = {"_text": texts, "__str__": printed, "__repr__": _line} | _methods(Exhibit)
-        if hasattr(result, "rows"):
-            methods["to_frame"] = Framed.to_frame
-        for name, method in methods.items():
+        for name, method in (("_text", texts), ("__str__", printed), ("__repr__", _line)):
             # What every object has gives way; what a class or its bases define stays.
             if getattr(result, name, None) in (None, getattr(object, name, None)):
                 setattr(result, name, method)
         return result
 
     return decorate
-
-
-def _methods(mixin: type) -> dict[str, Any]:
-    return {name: value for name, value in vars(mixin).items() if callable(value)}
 
 
 def _line(self: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from steadyrank.cli import COMMANDS, group
+from steadyrank.cli import COMMANDS, GROUPS, group
 
 READING = {
     "--scores",
@@ -45,7 +45,31 @@ def place_of(name, option):
     return 1 if flags & OUTPUT else 0
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+def test_commands_are_listed_by_what_they_are_for():
+    shown = group.get_help(click.Context(group))
+    titles = [line for line in shown.splitlines() if line in (*(f"{g}:" for g in GROUPS), *GROUPS)]
+    assert titles == [title if title.endswith("?") else f"{title}:" for title in GROUPS]
+    lines = shown.split("Look at data:")[1].splitlines()
+    listed = [line.split()[0] for line in lines if line.startswith("  ")]
+    assert sorted(listed) == sorted(COMMANDS), "each is listed once, in one line"
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_compare_shows_first_what_people_need_first():
+    context = context_of("compare")
+    sections = context.command.help_sections(context)
+    first, *others = sections
+    assert (first, len(sections[first])) == ("Options", 10)
+    assert others[-2:] == ["Output and execution", "Reading"]
+    assert len(others) > 2
+    shown = context.command.get_help(context)
+    _, examples = shown.split("Examples:\n")
+    assert len(examples.splitlines()) == 2
+    names = {flag for param in context.command.params for flag in param.opts}
+    assert {word for word in examples.split() if word.startswith("-")} <= names
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "compare"])
 def test_own_options_come_before_output_and_reading_comes_last(name):
     context = context_of(name)
     sections = context.command.help_sections(context)

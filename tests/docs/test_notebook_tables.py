@@ -337,10 +337,10 @@ def test_every_result_that_has_a_figure_draws_it(results):
                 result.plot()
 
 
-def test_the_decorator_is_enough():
+def test_rows_and_a_caption_are_enough():
     @dataclass(frozen=True, slots=True, kw_only=True)
     @shown_by()
-    class Found:
+    class Found(Framed):
         best: str
 
         def caption(self):

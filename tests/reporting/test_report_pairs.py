@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.present.packing import packed_numbers
-from steadyrank.present.pair_panel import PairPanel, packed
+from steadyrank.present.pair_panel import PairPanel, aligned_pairs, packed, packed_numbers
 from steadyrank.reporting.page import two_runs
 from steadyrank.studies.compare.front import MOST_PICKED
 from steadyrank.studies.material import Material, Settings
@@ -22,7 +21,6 @@ from steadyrank.studies.part import Findings
 from steadyrank.studies.simulate.result import documents_share
 from steadyrank.studies.simulate.view import PART as SIMULATE
 from steadyrank.studies.topics.result import needed_figure
-from steadyrank.studies.two_runs import TwoRuns, aligned_pairs
 from steadyrank.words import chance, pvalue_words, roughly
 
 
@@ -199,11 +197,16 @@ def test_order_in_simulated_collections_is_that_of_its_section():
     above = np.random.default_rng(0).random((3, 3))
     result = SimpleNamespace(runs=("a", "b", "c"), above=above, measure="AP", n_samples=100)
     order = ["c", "x", "a", "b"]
-    panel = TwoRuns(
-        order=order, measure="AP", topics=("1",), scores=np.zeros((4, 1)), sentence="", latex=""
+    panel = PairPanel(
+        names=tuple(order),
+        measure="AP",
+        topics=("1",),
+        scores=np.zeros((4, 1)),
+        sentence="",
+        latex="",
     )
     SIMULATE.of_two(panel, result, None)
-    for (one, other), said in zip(panel.names, panel.fields["kept"], strict=True):
+    for (one, other), said in zip(panel.pairs, panel.fields["kept"], strict=True):
         expected = documents_share(result, one, other)
         assert said == ("–" if expected is None else chance(expected, 100))
 

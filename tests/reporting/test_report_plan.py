@@ -18,17 +18,7 @@ def planned(size, budget, **options):
 
 @pytest.mark.parametrize(
     ("budget", "seconds"),
-    [
-        ("90s", 90),
-        ("2m", 120),
-        ("1h", 3600),
-        ("45", 45),
-        (45, 45),
-        (0.5, 0.5),
-        ("1.5m", 90),
-        (" 2 m ", 120),
-        (".5h", 1800),
-    ],
+    [("90s", 90), ("2m", 120), ("1h", 3600), (45, 45), (0.5, 0.5), (" 1.5 m ", 90), (".5h", 1800)],
 )
 def test_budgets_are_read(budget, seconds):
     assert parse_budget(budget) == seconds
@@ -43,7 +33,6 @@ def test_budgets_are_read(budget, seconds):
         "soon",
         "2 weeks",
         "-1",
-        "0",
         "0s",
         "1e3",
         "nan",
@@ -60,15 +49,8 @@ def test_other_budgets_are_refused_with_the_remedy(budget):
 
 
 def test_times_are_told_in_the_largest_unit_that_fits():
-    assert [duration(s) for s in (1, 90, 120, 3600, 7200, 5400, 0.5)] == [
-        "1 s",
-        "1.5 min",
-        "2 min",
-        "1 h",
-        "2 h",
-        "1.5 h",
-        "0.5 s",
-    ]
+    told = [duration(s) for s in (1, 90, 120, 3600, 5400, 0.5)]
+    assert told == ["1 s", "1.5 min", "2 min", "1 h", "1.5 h", "0.5 s"]
 
 
 def test_below_a_minute_every_study_draws_its_fast_number_and_else_its_full_one():
@@ -77,23 +59,22 @@ def test_below_a_minute_every_study_draws_its_fast_number_and_else_its_full_one(
         if kind is not None:
             assert 0 < kind.fast < kind.full
             for budget, number in (("1s", kind.fast), ("59s", kind.fast), ("1m", kind.full)):
-                assert planned(TRACK, budget).samples(study.name) == number
-            assert planned(TRACK, "10h").samples(study.name) == kind.full
-            assert planned(TRACK, "1s", n_samples=3).samples(study.name) == 3
-            assert planned(TRACK, "1s", n_samples=10**9).samples(study.name) == 2 * kind.full
+                assert planned(TRACK, budget).n_samples[study.name] == number
+            assert planned(TRACK, "10h").n_samples[study.name] == kind.full
+            assert planned(TRACK, "1s", n_samples=3).n_samples[study.name] == 3
+            assert planned(TRACK, "1s", n_samples=10**9).n_samples[study.name] == 2 * kind.full
 
 
 @pytest.mark.parametrize("size", [(100, 301), (300, 10), (4000, 50)])
 def test_large_data_have_the_fast_numbers(size):
-    assert planned((100, 300), "2m").samples("simulate") == 10_000
-    assert planned(size, "10h").samples("simulate") == 1000
+    assert planned((100, 300), "2m").n_samples["simulate"] == 10_000
+    assert planned(size, "10h").n_samples["simulate"] == 1000
 
 
 def test_what_data_do_not_support_does_not_run():
     without = planned(TRACK, "30s", why_not={"pools": "no teams"})
-    assert not without.runs("pools")
-    assert without.studies["pools"].why_not == "no teams"
-    assert without.runs("simulate")
+    assert "pools" not in without.n_samples
+    assert "simulate" in without.n_samples
 
 
 def test_lines_name_studies_samples_and_what_is_left_out():

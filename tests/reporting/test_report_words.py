@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
+from steadyrank.present.pair_panel import PairPanel
 from steadyrank.studies.compare.findings import first
 from steadyrank.studies.compare.leaderboard import PART as LEADERBOARD
 from steadyrank.studies.compare.leaderboard import measures
@@ -16,7 +17,6 @@ from steadyrank.studies.material import Material, Settings
 from steadyrank.studies.part import Findings
 from steadyrank.studies.simulate.result import documents_share
 from steadyrank.studies.simulate.view import PART as SIMULATE
-from steadyrank.studies.two_runs import TwoRuns
 from steadyrank.words import chance, counted, roughly, some
 
 
@@ -81,8 +81,8 @@ def simulated(share, measure="AP"):
 
 
 def panel_of(scores):
-    return TwoRuns(
-        order=list(scores.runs),
+    return PairPanel(
+        names=scores.runs,
         measure="AP",
         topics=scores.topics,
         scores=scores.values[0],
@@ -104,7 +104,7 @@ def test_chances_say_of_what_they_are():
         SIMULATE.of_two(panel, simulated(0.97, measure), findings_of(scores))
         (row,) = panel.rows
         assert row.about == f"In other documents (by {measure})"
-        assert panel.panel().text(row.template, 0, 1) == (
+        assert panel.text(row.template, 0, 1) == (
             "A is above B with probability 97% in a second document collection"
         )
 

@@ -57,7 +57,7 @@ def front(result, findings):
 
 
 def of_two(panel, result, findings):
-    panel.add("By coin", "{a} and {b}: {coin}", coin=["heads"] * len(panel.names))
+    panel.add("By coin", "{a} and {b}: {coin}", coin=["heads"] * len(panel.pairs))
 
 
 PART = Part(

@@ -7,7 +7,7 @@ from test_coverage import SHOWN, data  # noqa: F401 a fixture
 
 import steadyrank as sr
 from steadyrank.cli import run
-from steadyrank.present.cell_table import Cell, Table
+from steadyrank.present.table import Cell, Table
 from steadyrank.present.view import Col, TableSpec, View
 from steadyrank.studies.evaluate.view import VIEW as EVALUATE
 

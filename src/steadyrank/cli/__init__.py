@@ -35,6 +35,18 @@ OWN_COMMANDS = {
 }
 
 
+GROUPS = {
+    "Look at data": ("check", "evaluate", "doctor"),
+    "Compare": ("compare", "instances", "datasets", "agree", "components"),
+    "Would it change?": ("topics", "simulate", "holes", "judges"),
+    "Plan": ("plan", "stability", "pools"),
+    "Ship": ("gate", "report"),
+    "Make": ("demo", "grid", "shard"),
+    "Papers": ("reproduce",),
+}
+"""The commands as `steadyrank --help` lists them; others come last, under "More"."""
+
+
 class Commands(Mapping[str, str]):
     """Every command and its question: our own, then those that other packages bring."""
 
@@ -110,9 +122,17 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        """List the commands by what they are for, without importing them."""
+        grouped = {name for names in GROUPS.values() for name in names}
+        more = {"More": tuple(name for name in COMMANDS if name not in grouped)}
+        # One width for all groups, so that the questions stand in one column.
+        width = max(map(len, COMMANDS))
+        for title, names in (GROUPS | more).items():
+            known = [(name.ljust(width), COMMANDS[name]) for name in names if name in COMMANDS]
+            if known:
+                formatter.write(f"\n{title}{'' if title.endswith('?') else ':'}\n")
+                with formatter.indentation():
+                    formatter.write_dl(known)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

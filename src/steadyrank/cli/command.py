@@ -13,7 +13,7 @@ import re
 import shlex
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,24 @@ SECTIONS = ("Options", "Output and execution", "Reading")
 
 
 class Command(click.Command):
-    """A command of `steadyrank`."""
+    """A command of `steadyrank`.
+
+    `headings` moves options of a command that has many under headings of its own, which come
+    first: each heading has their Python names between blanks. `examples` end its help.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        headings: Mapping[str, str] | None = None,
+        examples: Sequence[str] = (),
+        **settings: Any,
+    ):
+        super().__init__(*args, **settings)
+        self.headings = {
+            name: title for title, names in (headings or {}).items() for name in names.split()
+        }
+        self.examples = examples
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the options; those of other tools are understood, or answered with ours."""
@@ -132,14 +149,27 @@ class Command(click.Command):
             with formatter.section(title):
                 formatter.write_dl(records)
 
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples."""
+        if self.examples:
+            with formatter.section("Examples"):
+                for example in self.examples:
+                    formatter.write(f"{'':{formatter.current_indent}}{example}\n")
+
     def help_sections(self, ctx: click.Context) -> dict[str, list[HelpRecord]]:
         """Options and what they do, by the sections that have any."""
-        sections: dict[str, list[HelpRecord]] = {title: [] for title in SECTIONS}
-        for parameter in self.get_params(ctx):
+        titles = (*self.headings.values(), *SECTIONS)
+        sections: dict[str, list[HelpRecord]] = {title: [] for title in titles}
+        places = [*self.headings]
+        for parameter in sorted(
+            self.get_params(ctx),
+            key=lambda one: places.index(one.name) if one.name in places else len(places),
+        ):
             # Newer versions of Click have records of arguments, too; these stand in the usage.
             record = parameter.get_help_record(ctx)
             if record is not None and isinstance(parameter, click.Option):
-                sections[_section_of(parameter)].append(record)
+                title = self.headings.get(parameter.name or "") or _section_of(parameter)
+                sections[title].append(record)
         return {title: records for title, records in sections.items() if records}
 
 

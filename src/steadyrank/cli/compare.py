@@ -86,7 +86,20 @@ OWN_OPTIONS = ("by", "fixed", "topic_info", "cluster_from")
 """Those of comparisons that the audit has none of."""
 
 
-@subcommand("compare")
+@subcommand(
+    "compare",
+    headings={
+        "Options": "measures scores_files test correction alpha baseline by show plot output",
+        "Judges and relevance": "judge_files fixed rel",
+        "Tests": "alternative n_samples mode audit",
+        "Tables and figures": "form digits underline_second simultaneous describe plot_kind "
+        "figure_width",
+    },
+    examples=(
+        "steadyrank compare qrels.txt runs/ -m nDCG@10 --baseline bm25",
+        "steadyrank compare --scores scores.csv --correction holm --show p -o table.tex",
+    ),
+)
 @scores_options
 @judge_option(
     "Evaluate the runs by these judgments, too: judges are then a facet; repeat for more."

@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -243,10 +242,6 @@ class Scores(Exhibit):
             name="score",
             attrs=dict(self.meta),
         )
-
-    def _repr_html_(self) -> str:
-        # How scores look lies above them, and is looked up when they are shown.
-        return str(import_module("steadyrank.present.heatmap").heatmap(self))
 
 
 def check_factors(scores: Scores, factors: str | Sequence[str]) -> tuple[str, ...]:

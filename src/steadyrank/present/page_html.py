@@ -27,9 +27,8 @@ import numpy as np
 
 from steadyrank.data.write.csv import csv_line
 from steadyrank.errors import InputError
-from steadyrank.present.packing import packed_numbers
 from steadyrank.present.page import Bar, BoardRow, Page, PageFigure
-from steadyrank.present.pair_panel import packed
+from steadyrank.present.pair_panel import packed, packed_numbers
 from steadyrank.present.run_names import RunNames
 from steadyrank.present.table import Cell, Drilldown, Table, to_latex
 from steadyrank.visible import visible

@@ -8,16 +8,18 @@ numbers on the page.
 
 from __future__ import annotations
 
+import base64
+import itertools
+import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from steadyrank.errors import InputError
-from steadyrank.present.latex import escape_latex
-from steadyrank.present.packing import packed_codes, packed_numbers
+from steadyrank.present.table import escape_latex
 from steadyrank.visible import visible
 
 DIGITS = 4
@@ -34,9 +36,12 @@ class PairRow:
     template: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(slots=True, kw_only=True, eq=False)
 class PairPanel:
-    """Two runs out of many: texts about every pair, and the scores of every run on every topic."""
+    """Two runs out of many: texts about every pair, and the scores of every run on every topic.
+
+    One study opens it, others add rows.
+    """
 
     names: tuple[str, ...]
     """Best first; pairs are all pairs of them, in that order, the better run first."""
@@ -44,9 +49,9 @@ class PairPanel:
     topics: tuple[str, ...]
     scores: np.ndarray
     """[run, topic]; NaN where missing."""
-    fields: Mapping[str, Sequence[str]]
+    fields: dict[str, list[str]] = field(default_factory=dict)
     """Name of a field to its text for each pair. Texts may be templates themselves."""
-    rows: tuple[PairRow, ...]
+    rows: list[PairRow] = field(default_factory=list)
     sentence: str
     """Template of what is copied as a sentence; {a} and {b} are the two runs."""
     latex: str
@@ -54,6 +59,20 @@ class PairPanel:
     """Which runs cannot be picked, in a sentence, if any."""
     units: Sequence[int] = ()
     """[topic]: what is dropped together where a lead is carried; empty for single topics."""
+
+    def add(self, about: str, template: str, **texts: Sequence[str]) -> None:
+        """Append a row with its fields, which have a text for each pair."""
+        self.fields |= {key: list(values) for key, values in texts.items()}
+        self.rows.append(PairRow(about=about, template=template))
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Both runs of every pair, the better one first."""
+        return list(itertools.combinations(self.names, 2))
+
+    def aligned(self, runs: Sequence[str], pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """For each pair of the panel its place among a result's pairs, or -1, and its direction."""
+        return aligned_pairs(self.names, runs, pairs)
 
     def place(self, a: int, b: int) -> int:
         """Which of the pairs two runs, by their positions, are, the better one first."""
@@ -71,6 +90,28 @@ class PairPanel:
             return _PLACE.sub(put, self.fields[key][pair]) if key in self.fields else match[0]
 
         return _PLACE.sub(put, template)
+
+
+def aligned_pairs(
+    order: Sequence[str], runs: Sequence[str], pairs: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where the pairs of runs in `order` stand among `pairs` of `runs`, and with which sign.
+
+    >>> place, sign = aligned_pairs(["b", "a"], ["a", "b"], np.array([[0, 1]]))
+    >>> place.tolist(), sign.tolist()
+    ([0], [-1.0])
+    """
+    n = len(order)
+    position = {run: i for i, run in enumerate(order)}
+    where = np.array([position.get(run, -1) for run in runs])
+    place, sign = np.full((n, n), -1), np.ones((n, n))
+    first, second = where[np.asarray(pairs).reshape(-1, 2)].T
+    known = np.flatnonzero((first >= 0) & (second >= 0))
+    low, high = np.minimum(first, second)[known], np.maximum(first, second)[known]
+    place[low, high] = known
+    sign[low, high] = np.where(first[known] < second[known], 1.0, -1.0)
+    upper = np.triu_indices(n, 1)
+    return place[upper], sign[upper]
 
 
 def packed(panel: PairPanel, shown: Mapping[str, str]) -> dict[str, Any]:
@@ -101,3 +142,45 @@ def _coded(texts: Sequence[str]) -> dict[str, Any]:
         return {"texts": [visible(texts[0])]}
     codes = np.array([known[text] for text in texts])
     return {"texts": [visible(text) for text in known], **packed_codes(codes, len(known))}
+
+
+def packed_codes(codes: np.ndarray, n_codes: int) -> dict[str, Any]:
+    """Whole numbers below `n_codes`, in as few bytes each as will do; there are up to 2**32.
+
+    >>> packed_codes(np.array([0, 1, 255]), 256)
+    {'bytes': 1, 'codes': 'AAH/'}
+    """
+    width = next(width for width in (1, 2, 4) if n_codes <= 256**width)
+    written = np.asarray(codes).astype(f"<u{width}").tobytes()
+    return {"bytes": width, "codes": base64.b64encode(written).decode()}
+
+
+def packed_numbers(values: np.ndarray, digits: int) -> dict[str, Any]:
+    """Numbers, row after row, to so many decimals: as codes above the least, 0 where missing.
+
+    Numbers of too wide a range are written out.
+
+    >>> packed_numbers(np.array([[0.25, np.nan], [0.5, 0.25]]), 2)
+    {'digits': 2, 'least': 25, 'bytes': 1, 'codes': 'AQAaAQ=='}
+    >>> packed_numbers(np.array([[0.5, 1e30]]), 1)
+    {'digits': 1, 'values': [0.5, 1e+30]}
+    """
+    flat = np.asarray(values, np.float64).ravel()
+    known = np.isfinite(flat)
+    if not _fit(flat[known], digits):
+        written = [value if math.isfinite(value) else None for value in flat.tolist()]
+        return {"digits": digits, "values": written}
+    units = np.rint(flat[known] * 10**digits)
+    least = int(units.min()) if len(units) else 0
+    codes = np.zeros(len(flat), np.int64)
+    codes[known] = units.astype(np.int64) - least + 1
+    return {"digits": digits, "least": least, **packed_codes(codes, int(codes.max(initial=0)) + 1)}
+
+
+def _fit(values: np.ndarray, digits: int) -> bool:
+    """Whether whole numbers of four bytes, counted from the least, can stand for the numbers."""
+    if not len(values):
+        return True
+    return bool(np.abs(values).max() < 2.0**52 / 10**digits) and bool(
+        values.max() - values.min() < (2**32 - 3) / 10**digits
+    )

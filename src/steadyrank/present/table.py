@@ -1,47 +1,101 @@
 """One table for terminal, CSV, LaTeX, Markdown, HTML and a page: its cells, and which are best.
 
 Whoever makes a table decides on digits (`cells` has the usual ones), whoever prints it on the
-looks. A page shows the same table with what only a page has: numbers behind its rows, and rows
-that open on a click.
+looks; a study describes each of its tables once. A page shows the same table with what only a page
+has: numbers behind its rows, and rows that open on a click.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from steadyrank.data.write.csv import csv_cell, csv_line, frame_csv
 from steadyrank.notebook import flat
-from steadyrank.present.cell_table import Cell, Drilldown, Table, emphasised, widest_mark
-from steadyrank.present.latex import to_latex
 from steadyrank.present.run_names import RunNames, names_shown
 from steadyrank.visible import escaped
-from steadyrank.words import exact
+from steadyrank.words import exact, typeset
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "Cell",
-    "Drilldown",
-    "Table",
-    "exact_csv",
-    "exact_table",
-    "frame_table",
-    "frame_text",
-    "full_header",
-    "render",
-    "text_rows",
-    "to_csv",
-    "to_html",
-    "to_latex",
-    "to_markdown",
-    "to_terminal",
-    "with_words",
-]
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of a table: what is shown, what it sorts and copies by, and what hovering tells.
+
+    `link` is the id of something on the page. A `value` of None is a missing number, or a text
+    that stands for itself.
+    """
+
+    text: str
+    value: float | str | None = None
+    hover: str = ""
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drilldown:
+    """The numbers behind a table's rows: one list of `names` for each row, best first when shown.
+
+    Row i of the table opens `values[i]`, the figures of `names` (the runs of a topic, say).
+    """
+
+    names: tuple[str, ...]
+    values: tuple[tuple[float | None, ...], ...]
+    title: str
+    """With `{row}` for the row's first cell: "Runs on topic {row}"."""
+    header: tuple[str, str] = ("run", "score")
+    """What stands above the names and above their figures."""
+    digits: int = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Rows of cells under a header."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    caption: str = ""
+    id: str = ""
+    """Unique on its page."""
+    best: frozenset[tuple[int, int]] = field(default_factory=frozenset)
+    """(row, column) of the cells to set in bold."""
+    second: frozenset[tuple[int, int]] = field(default_factory=frozenset)
+    """(row, column) of the cells to underline."""
+    marks: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    """(row, column) to what stands raised behind the cell."""
+    groups: Sequence[tuple[str, int]] = ()
+    """What stands above several columns: a text and how many, from the first figure on."""
+    label: str = ""
+    """By which LaTeX refers to the table."""
+    n_names: int = 1
+    """How many columns, from the first, are names and stand to the left; the rest are figures."""
+    wrapped: bool = False
+    """Whether line breaks in cells are meant, for a terminal; elsewhere they are a name's own."""
+    drilldown: Drilldown | None = None
+    filter_by: tuple[int, ...] = ()
+    """Columns by whose values a page filters rows; it can show the first row of each value of the
+    first."""
+    picks: int | None = None
+    """Column with the names of runs that a page lets its reader pick for a comparison."""
+    shown: int = 25
+    """Rows that are open at first on a page; the others open on a click, and print."""
+
+
+def emphasised(table: Table, row: int, column: int, text: str, bold: str, underlined: str) -> str:
+    """The text of a cell, set apart where it is the best or the second of its column."""
+    if (row, column) in table.second:
+        text = underlined.format(text)
+    return bold.format(text) if (row, column) in table.best else text
+
+
+def widest_mark(table: Table, column: int) -> int:
+    """Characters of the longest mark in a column."""
+    return max((len(mark) for (_, j), mark in table.marks.items() if j == column), default=0)
 
 
 def text_rows(rows: Iterable[Iterable[str]]) -> list[list[Cell]]:
@@ -91,6 +145,131 @@ _MARKDOWN = str.maketrans({special: f"\\{special}" for special in "\\|`*_<>[]&~$
 
 def _escape_markdown(text: str) -> str:
     return escaped(" ".join(text.split())).translate(_MARKDOWN)
+
+
+COLUMN_WIDTH = 48
+"""Characters of a table that one of a page's two columns has room for."""
+
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "&": r"\&",
+        "%": r"\%",
+        "$": r"\$",
+        "#": r"\#",
+        "_": r"\_",
+        "{": r"\{",
+        "}": r"\}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "|": r"\textbar{}",
+        "–": "--",
+        "…": r"\ldots{}",
+        "×": r"$\times$",
+        "−": "$-$",
+        "±": r"$\pm$",
+        "∞": r"$\infty$",
+        "≥": r"$\geq$",
+        "≤": r"$\leq$",
+        "†": r"$^\dagger$",
+        "‡": r"$^\ddagger$",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+    }
+)
+
+
+def escape_latex(text: str) -> str:
+    """Text that LaTeX prints as it is, two hyphens as two.
+
+    >>> print(escape_latex("50% a_b--c"))
+    50\\% a\\_b-{}-c
+    """
+    # LaTeX makes a dash of two hyphens.
+    line = escaped(" ".join(text.split())).replace("--", "-\x00-").replace("--", "-\x00-")
+    return line.translate(_LATEX).replace("\x00", "{}")
+
+
+def _latex_mark(mark: str) -> str:
+    """What stands raised: daggers are raised already where they stand in text."""
+    return mark.replace("†", r"$\dagger$").replace("‡", r"$\ddagger$")
+
+
+def to_latex(table: Table) -> str:
+    """A booktabs table, ready to paste; marks stand in columns of their own, digits below digits.
+
+    Needs the package booktabs.
+    """
+    marked = {column for _, column in table.marks}
+    columns = range(table.n_names, len(table.header))
+    kinds = "l" * table.n_names + "".join("r@{}l" if j in marked else "r" for j in columns)
+    label = [rf"\label{{{table.label}}}"] if table.label else []
+    # With a star it spans both columns of a page, and is the same where there is one.
+    place = "table*" if table.label and _latex_width(table) > COLUMN_WIDTH else "table"
+    lines = [
+        rf"\begin{{{place}}}",
+        r"\centering",
+        rf"\caption{{{escape_latex(table.caption)}}}",
+        *label,
+        rf"\begin{{tabular}}{{{kinds}}}",
+        r"\toprule",
+        *_latex_groups(table, marked),
+        _latex_line(_latex_head(table, j, j in marked) for j in range(len(table.header))),
+        r"\midrule",
+        *(_latex_row(table, i, marked) for i in range(len(table.rows))),
+        r"\bottomrule",
+        r"\end{tabular}",
+        rf"\end{{{place}}}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _latex_width(table: Table) -> int:
+    """Characters of the widest line, as it prints; raised ones are half as wide."""
+    texts = [list(table.header), *([cell.text for cell in row] for row in table.rows)]
+    widths = [max(map(len, column)) + 2 for column in zip(*texts, strict=True)]
+    raised = sum(widest_mark(table, column) for column in range(len(widths)))
+    return sum(widths) + raised // 2
+
+
+def _latex_line(cells: Iterable[str]) -> str:
+    line = " & ".join(cells)
+    # Behind the end of a row, LaTeX takes a bracket or a star for an option of that end.
+    return ("{}" if line.startswith(("[", "*")) else "") + line + r" \\"
+
+
+def _latex_head(table: Table, column: int, is_marked: bool) -> str:
+    text = escape_latex(table.header[column])
+    return rf"\multicolumn{{2}}{{c}}{{{text}}}" if is_marked else text
+
+
+def _latex_groups(table: Table, marked: set[int]) -> list[str]:
+    if not table.groups:
+        return []
+    place, column, cells, rules = table.n_names, table.n_names + 1, [""] * table.n_names, ""
+    for text, size in table.groups:
+        width = size + sum(j in marked for j in range(place, place + size))
+        cells.append(rf"\multicolumn{{{width}}}{{c}}{{{escape_latex(text)}}}")
+        rules += rf"\cmidrule(lr){{{column}-{column + width - 1}}}"
+        place, column = place + size, column + width
+    return [_latex_line(cells), rules]
+
+
+def _signed(cell: Cell) -> str:
+    """What a cell shows; before a number a minus, which is no hyphen."""
+    is_number = isinstance(cell.value, int | float)
+    return typeset(cell.text[:1]) + cell.text[1:] if is_number else cell.text
+
+
+def _latex_row(table: Table, row: int, marked: set[int]) -> str:
+    cells = []
+    for j, cell in enumerate(table.rows[row]):
+        text = escape_latex(_signed(cell))
+        cells.append(emphasised(table, row, j, text, r"\textbf{{{}}}", r"\underline{{{}}}"))
+        mark = _latex_mark(table.marks.get((row, j), ""))
+        if j in marked:
+            cells.append(rf"\textsuperscript{{{mark}}}" if mark else "")
+    return _latex_line(cells)
 
 
 def to_html(table: Table, *, most_rows: int | None = None) -> str:

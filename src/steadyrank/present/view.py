@@ -20,9 +20,8 @@ from steadyrank.data.write.csv import frame_csv
 from steadyrank.errors import InputError
 from steadyrank.notebook import frame_of
 from steadyrank.present import cells, json
-from steadyrank.present.latex import escape_latex
 from steadyrank.present.run_names import names_shown
-from steadyrank.present.table import Cell, Table, exact_csv, with_words
+from steadyrank.present.table import Cell, Table, escape_latex, exact_csv, with_words
 from steadyrank.visible import escaped
 from steadyrank.words import enough_digits, filled, minus_signs
 

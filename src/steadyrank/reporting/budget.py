@@ -29,47 +29,29 @@ _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StudyPlan:
-    """What is planned for one study."""
-
-    n_samples: int | None = None
-    noun: str = ""
-    """What the samples are."""
-    why_not: str = ""
-
-    @property
-    def drawn(self) -> str:
-        """The samples in words; nothing where there are none."""
-        return f"{self.n_samples:,} {self.noun}" if self.n_samples else ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ReportPlan:
-    """What is planned for all studies, in the order in which they run."""
+    """What is planned for the studies that the data support."""
 
     budget: float
     given: bool
     """Whether the number of samples was given, whatever the budget."""
-    studies: Mapping[str, StudyPlan]
+    n_samples: Mapping[str, int]
+    """Study to its samples, 0 where it draws none, in the order in which they run."""
 
-    def runs(self, study: str) -> bool:
-        """Whether a study is to run."""
-        return study in self.studies and not self.studies[study].why_not
-
-    def samples(self, study: str) -> int:
-        """The samples of a study that draws some."""
-        return self.studies[study].n_samples or 0
+    def drawn(self, study: Study) -> str:
+        """The samples of a study in words; nothing where there are none."""
+        n, kind = self.n_samples.get(study.name), study.part.samples
+        return f"{n:,} {kind.noun}" if n and kind else ""
 
     def lines(self) -> list[str]:
         """What somebody who waits wants to know."""
-        named = {s.name for s in studies_by_turn() if s.is_command and not s.part.is_read}
-        studies = {name: plan for name, plan in self.studies.items() if name in named}
+        named = [s for s in studies_by_turn() if s.is_command and not s.part.is_read]
         run = [
-            f"{name} ({plan.drawn})" if plan.drawn else name
-            for name, plan in studies.items()
-            if not plan.why_not
+            f"{study.name} ({drawn})" if (drawn := self.drawn(study)) else study.name
+            for study in named
+            if study.name in self.n_samples
         ]
-        left_out = [name for name, plan in studies.items() if plan.why_not]
+        left_out = [study.name for study in named if study.name not in self.n_samples]
         why = (
             "with the given number of samples"
             if self.given
@@ -122,14 +104,12 @@ def make_plan(
     compared = min(n_runs, MOST_COMPARED)
     is_fast = budget < FAST_BELOW or compared * max(compared, n_topics) > LARGE
 
-    def planned(study: Study) -> StudyPlan:
-        kind, why = study.part.samples, why_not.get(study.name, "")
-        if why or kind is None:
-            return StudyPlan(why_not=why)
-        number = kind.fast if is_fast else kind.full
-        if n_samples is not None:
-            number = min(n_samples, 2 * kind.full)
-        return StudyPlan(n_samples=number, noun=kind.noun)
-
-    studies = {study.name: planned(study) for study in studies_by_turn()}
-    return ReportPlan(budget=budget, given=n_samples is not None, studies=studies)
+    planned = {}
+    for study in studies_by_turn():
+        if study.name not in why_not:
+            kind = study.part.samples
+            number = 0 if kind is None else kind.fast if is_fast else kind.full
+            if kind is not None and n_samples is not None:
+                number = min(n_samples, 2 * kind.full)
+            planned[study.name] = number
+    return ReportPlan(budget=budget, given=n_samples is not None, n_samples=planned)

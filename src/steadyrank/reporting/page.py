@@ -128,7 +128,7 @@ def two_runs(findings: Findings) -> PairPanel | None:
         return None
     for part, result in known:
         part.of_two(opened, result, findings)
-    return opened.panel()
+    return opened
 
 
 def make_section(study: Study, findings: Findings, body: Body) -> Section:

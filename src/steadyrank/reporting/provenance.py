@@ -81,14 +81,13 @@ def _name_alone(word: str) -> str:
 
 
 def _samples_table(plan: ReportPlan, why_not: Mapping[str, str]) -> Table:
-    titles = {study.name: study.part.title for study in studies_by_turn()}
     rows = [
         [
-            name(study),
-            name(titles[study]),
-            name("left out" if study in why_not else planned.drawn or "no sampling"),
+            name(study.name),
+            name(study.part.title),
+            name("left out" if study.name in why_not else plan.drawn(study) or "no sampling"),
         ]
-        for study, planned in plan.studies.items()
+        for study in studies_by_turn()
     ]
     caption = (
         "Numbers of samples as given."

@@ -345,9 +345,9 @@ def report(
         results=findings.results,
         left_out=findings.why_not,
         n_samples={
-            name: study.n_samples
-            for name, study in planned.studies.items()
-            if study.n_samples and name in findings.results
+            name: number
+            for name, number in planned.n_samples.items()
+            if number and name in findings.results
         },
         seed=seed,
     )
@@ -452,10 +452,10 @@ def run_studies(
     decided: Decided | None = None
     for study in studies_by_turn():
         name, part = study.name, study.part
-        if not planned.runs(name):
+        if name not in planned.n_samples:
             continue
         machine.progress(name)
-        n_samples = planned.samples(name)
+        n_samples = planned.n_samples[name]
         job = Job(material=material, machine=machine, n_samples=n_samples, decided=decided)
         with kept_warnings() as raised:
             try:

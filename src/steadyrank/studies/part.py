@@ -16,10 +16,10 @@ from steadyrank.present.view import Assumption, Finding, View, asked
 
 if TYPE_CHECKING:  # a command that shows one study waits for none of these
     from steadyrank.present.page import Board, Tile
+    from steadyrank.present.pair_panel import PairPanel
     from steadyrank.present.table import Table
     from steadyrank.stats.pairs.decisions import Decided
     from steadyrank.studies.material import Machine, Material
-    from steadyrank.studies.two_runs import TwoRuns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,7 +194,7 @@ class Part:
     """Where it did not run, what would make it: an option, in a few words."""
     decides: Callable[[Any], Decided] | None = None
     """The decisions about pairs that later studies plan for."""
-    two_runs: Callable[[Any, Findings], TwoRuns] | None = None
+    two_runs: Callable[[Any, Findings], PairPanel] | None = None
     """Opens the panel of two runs."""
-    of_two: Callable[[TwoRuns, Any, Findings], None] = lambda panel, result, findings: None
+    of_two: Callable[[PairPanel, Any, Findings], None] = lambda panel, result, findings: None
     """Adds to the panel what the study knows of every two runs."""

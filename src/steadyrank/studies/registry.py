@@ -74,16 +74,14 @@ STUDIES: tuple[Study, ...] = (
     Study("evaluate", "scores of every run on every topic", turn=1, section="compare.leaderboard"),
     Study("compare", "who beats whom, how surely, by how much", turn=3),
     Study("simulate", "would another document collection change it?", turn=8),
-    Study("topics", "would other topics change it? error rate against topic set size", turn=7),
+    Study("topics", "would other topics change it? error rate by number of topics", turn=7),
     Study("agree", "do the measures agree, at which numbers of topics and systems?", turn=11),
     Study("instances", "compare non-deterministic systems; equivalence", turn=9),
     Study("components", "which component of a grid matters, by how much", turn=10),
     Study("datasets", "would other datasets change it? leaderboards over many", turn=13),
     Study("plan", "how many topics, for which power; how safe is the pilot?", turn=6),
     Study("stability", "generalizability theory: how stable is this collection", turn=5),
-    Study(
-        "holes", "would complete judgments change it? bounds, imputation, what to judge", turn=15
-    ),
+    Study("holes", "would complete judgments change it? what to judge next", turn=15),
     Study("pools", "leave teams out, leave topics out: would the pilot say the same?", turn=12),
     Study("judges", "would other judges change it?", turn=14),
     Study(

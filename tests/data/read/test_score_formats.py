@@ -142,11 +142,17 @@ BAD_JSON = [
     ("[[1, 2]]", ":1: expected one JSON object, {topic: {measure: value}}, got a list"),
     ('{"1": {}}', ": empty"),
     ('{"metric_score": 1, "details": {"q": 5}}', ": expected an object with a metric_score"),
-    ('{"version": 2, "eval": {"model": "m"}}', ": a log without samples"),
-    ('{"version": 2, "eval": {}, "samples": [{}]}', ": expected an object with an id in sample 1"),
+    ('{"version": 2, "eval": {"model": "m"}}', ": Inspect logs: a log without samples"),
+    (
+        '{"version": 2, "eval": {}, "samples": [{}]}',
+        ": Inspect logs: expected an object with an id in sample 1",
+    ),
     ('{"query_id": "1", "measure": "AP"}\n', ":1: expected a column 'value'"),
     ('{"query_id": "1", "measure": "AP", "value": "x"}\n', ":1: expected a score, got 'x'"),
-    ('{"doc_id": 0, "metrics": ["acc"], "acc": [1]}\n', ":1: expected metrics with a number"),
+    (
+        '{"doc_id": 0, "metrics": ["acc"], "acc": [1]}\n',
+        ":1: lm-evaluation-harness samples: expected metrics with a number",
+    ),
 ]
 
 

@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from steadyrank.data.facets import FACETS, NESTED, facets_of
+from steadyrank.data.forms.reading import read_forms
 from steadyrank.data.interop.objects import NO_MEASURE
 from steadyrank.data.interop.tables import one_column, pick_column
 from steadyrank.data.read.csv_files import MISSING, as_meant, check_widths, number, read_csv
@@ -62,6 +63,7 @@ def read_scores(
     *,
     measure: str | None = None,
     runs_in_rows: bool = False,
+    form: str | None = None,
 ) -> Scores:
     """Read scores that another tool, or steadyrank itself, has written.
 
@@ -73,13 +75,16 @@ def read_scores(
         A file is long (columns measure, run, topic, value; PyTerrier's name, qid, measure, value),
         as CSV, Parquet or JSON lines; or wide CSV: topics down, runs across, one measure; or what a
         tool printed: `trec_eval -q`, `ir_measures --by_query`, NTCIREVAL, pytrec_eval's dictionary
-        as JSON, Elasticsearch's `_rank_eval`, samples of lm-eval-harness, logs of Inspect. Packed
-        or not. Several wide files make a cube: `{"AP": "ap.csv", "RR": "rr.csv"}`; a list of files
-        is joined (`join_scores`).
+        as JSON, Elasticsearch's `_rank_eval`; or a file, folder or glob of an evaluation tool
+        such as Inspect or lm-eval-harness. Packed or not. Several wide files make a cube:
+        `{"AP": "ap.csv", "RR": "rr.csv"}`; a list of files is joined (`join_scores`).
     measure : str, optional
         Names the measure of a wide file.
     runs_in_rows : bool
         Whether a wide file has runs down and topics across.
+    form : str, optional
+        The form of an evaluation tool's files, such as "inspect", where their content does not
+        say it.
 
     Returns
     -------
@@ -102,6 +107,10 @@ def read_scores(
     """
     if isinstance(source, (Mapping, list, tuple)) and not source:
         raise InputError("no score files were named")
+    if not isinstance(source, Mapping):
+        paths: Any = source if isinstance(source, (list, tuple)) else [source]
+        if (found := read_forms(paths, form=form, measure=measure)) is not None:
+            return found.scores
     if isinstance(source, Mapping):
         return _joined(
             [_read_file(Path(path), str(name), runs_in_rows) for name, path in source.items()]

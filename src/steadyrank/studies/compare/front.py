@@ -11,8 +11,9 @@ import math
 import numpy as np
 
 from steadyrank.present.cells import most_columns
-from steadyrank.present.latex import escape_latex
 from steadyrank.present.page import Board, BoardRow, Tile
+from steadyrank.present.pair_panel import PairPanel
+from steadyrank.present.table import escape_latex
 from steadyrank.present.view import Finding
 from steadyrank.stats.pairs.decisions import turned
 from steadyrank.stats.pairs.result import TOO_FEW
@@ -28,14 +29,7 @@ from steadyrank.studies.compare.findings import (
 )
 from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.part import Findings, Front
-from steadyrank.studies.two_runs import (
-    TwoRuns,
-    count_texts,
-    decided,
-    pvalue_texts,
-    signed_texts,
-    values_at,
-)
+from steadyrank.studies.two_runs import count_texts, decided, pvalue_texts, signed_texts, values_at
 from steadyrank.words import by_number, count_or_share, counted, enough_digits
 
 ROWS = 10
@@ -158,13 +152,13 @@ DECISIONS = {
 }
 
 
-def two_runs(results: Results, findings: Findings) -> TwoRuns:
+def two_runs(results: Results, findings: Findings) -> PairPanel:
     """The panel with what the tests say, by the measure that ranks the runs and by the others."""
     main, n_runs = results[0], len(findings.material.scores.runs)
     order, omitted = _picked(main, n_runs)
     sure, tested, clusters = f"{1 - main.alpha:.0%}", main.tested_words(), main.design.clusters
-    panel = TwoRuns(
-        order=order,
+    panel = PairPanel(
+        names=tuple(order),
         omitted=omitted,
         measure=main.measure,
         topics=main.topics,
@@ -206,7 +200,7 @@ def _picked(result: CompareResult, n_runs: int) -> tuple[list[str], str]:
     return picked, f"Of {n_runs:,} runs, {best} can be picked."
 
 
-def _add_comparison(panel: TwoRuns, result: CompareResult) -> None:
+def _add_comparison(panel: PairPanel, result: CompareResult) -> None:
     place, sign = panel.aligned(result.runs, result.pairs)
     ends = turned(values_at(result.interval, place), sign)
     wins, losses = (

@@ -13,9 +13,10 @@ from steadyrank.data.scores import mean_of_present
 from steadyrank.errors import InputError
 from steadyrank.measures.check import DEPTHS
 from steadyrank.measures.holes.measures import parse_holed
-from steadyrank.present.cell_table import Cell
 from steadyrank.present.cells import whole
 from steadyrank.present.json import picked
+from steadyrank.present.pair_panel import PairPanel
+from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words
 from steadyrank.stats.run_means import SAME_MEAN, other_first
 from steadyrank.studies.holes.completions import FEWEST_RUNS
@@ -23,7 +24,7 @@ from steadyrank.studies.holes.result import DECIDED, HolesPair, HolesResult
 from steadyrank.studies.holes.study import holes
 from steadyrank.studies.material import NO_RUNS, Material
 from steadyrank.studies.part import Findings, Front, Job, Samples, part_of
-from steadyrank.studies.two_runs import TwoRuns, signed_texts
+from steadyrank.studies.two_runs import signed_texts
 from steadyrank.words import MISSING, by_number, counted, percent, swap_words
 
 
@@ -340,9 +341,9 @@ def _beside(result: HolesResult, findings: Findings) -> list[Finding]:
     return [Finding("holes.other_first", text, {"run": result.runs[run].run})]
 
 
-def _of_two(panel: TwoRuns, result: HolesResult, findings: Findings) -> None:
+def _of_two(panel: PairPanel, result: HolesResult, findings: Findings) -> None:
     by_names = {frozenset((pair.a, pair.b)): pair for pair in result.pairs}
-    chosen = [(by_names.get(frozenset(names)), names[0]) for names in panel.names]
+    chosen = [(by_names.get(frozenset(names)), names[0]) for names in panel.pairs]
     ends = [
         (math.nan, math.nan)
         if pair is None

@@ -16,6 +16,7 @@ import numpy as np
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError
 from steadyrank.present.json import picked
+from steadyrank.present.pair_panel import PairPanel
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
 from steadyrank.stats.instances.systems import systems_of
 from steadyrank.stats.mixed.two_way import FEW_INSTANCES
@@ -25,7 +26,6 @@ from steadyrank.studies.instances.result import InstancesResult, InstancesTable
 from steadyrank.studies.instances.study import instances
 from steadyrank.studies.material import Material, named_systems
 from steadyrank.studies.part import Findings, Front, Job, Samples, part_of
-from steadyrank.studies.two_runs import TwoRuns
 from steadyrank.words import (
     MISSING,
     counted,
@@ -659,7 +659,7 @@ def _contradicted(a: np.ndarray, b: np.ndarray) -> float:
     return float(0.5 - 0.5 * again / n)
 
 
-def _of_two(panel: TwoRuns, result: InstancesTable, findings: Findings) -> None:
+def _of_two(panel: PairPanel, result: InstancesTable, findings: Findings) -> None:
     """What is known of the systems that the two are instances of."""
     scores = findings.material.scores
     system = dict(zip(scores.runs, scores.run_info.get("system", scores.runs), strict=True))
@@ -674,7 +674,7 @@ def _of_two(panel: TwoRuns, result: InstancesTable, findings: Findings) -> None:
             "both are instances of one system"
             if system[a] == system[b] != ""
             else words.get(frozenset((system[a], system[b])), MISSING)
-            for a, b in panel.names
+            for a, b in panel.pairs
         ],
     )
 

@@ -12,6 +12,7 @@ import numpy as np
 from steadyrank.data.scores import mean_of_present
 from steadyrank.present.cells import number, percent, whole
 from steadyrank.present.json import picked
+from steadyrank.present.pair_panel import PairPanel
 from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words, literal
 from steadyrank.stats.judges.agreement import AgreementInterval
@@ -24,7 +25,7 @@ from steadyrank.studies.judges.result import JudgeResult, JudgesResult, PlanRow,
 from steadyrank.studies.judges.study import judge_scores
 from steadyrank.studies.material import Material
 from steadyrank.studies.part import Findings, Front, Job, part_of
-from steadyrank.studies.two_runs import TwoRuns, decided, signed_texts, values_at
+from steadyrank.studies.two_runs import decided, signed_texts, values_at
 from steadyrank.words import MISSING, by_number, counted, interval, pvalue_words, some, swap_words
 
 MOST_PAIRS = 45
@@ -636,7 +637,7 @@ def swap_share(result: JudgesResult) -> float:
     return float(mean_of_present(np.array(shares)))
 
 
-def _of_two(panel: TwoRuns, result: JudgesResult, findings: Findings) -> None:
+def _of_two(panel: PairPanel, result: JudgesResult, findings: Findings) -> None:
     place, sign = panel.aligned(result.runs, result.pairs)
     for i, judge in enumerate(result.judges, start=1):
         ranking = judge.corrected

@@ -17,6 +17,7 @@ import numpy as np
 from steadyrank.errors import InputError, bad_value
 from steadyrank.present.cells import name, number
 from steadyrank.present.json import picked
+from steadyrank.present.pair_panel import PairPanel
 from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
 from steadyrank.stats.pairs.result import all_pairs
@@ -25,7 +26,6 @@ from steadyrank.studies.part import Findings, Front, Job, Samples, part_of
 from steadyrank.studies.simulate.measures import parse_shared
 from steadyrank.studies.simulate.result import SimulatePart, SimulateResult, grades_words
 from steadyrank.studies.simulate.study import simulate
-from steadyrank.studies.two_runs import TwoRuns
 from steadyrank.words import MISSING, chance, counted, decimals_for, figure, percent
 
 TOP = 3
@@ -518,11 +518,11 @@ def _beside(result: SimulateResult, findings: Findings) -> list[Finding]:
     return [Finding("simulate.reversal", text, {"a": first, "b": second, "share": 1.0 - share})]
 
 
-def _of_two(panel: TwoRuns, result: SimulateResult, findings: Findings) -> None:
+def _of_two(panel: PairPanel, result: SimulateResult, findings: Findings) -> None:
     place = {run: i for i, run in enumerate(result.runs)}
     shares = [
         float(result.above[place[a], place[b]]) if a in place and b in place else math.nan
-        for a, b in panel.names
+        for a, b in panel.pairs
     ]
     panel.add(
         f"In other documents (by {result.measure})",

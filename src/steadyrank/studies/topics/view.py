@@ -12,6 +12,7 @@ import numpy as np
 from steadyrank.present import cells
 from steadyrank.present.json import picked
 from steadyrank.present.page import Tile
+from steadyrank.present.pair_panel import PairPanel
 from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
 from steadyrank.stats.instances.mixed_tests import has_instances
@@ -22,7 +23,7 @@ from steadyrank.studies.part import Findings, Front, Job, Samples, part_of
 from steadyrank.studies.topics.levels import TopicLevel
 from steadyrank.studies.topics.result import ASSURED, TopicsResult, needed_figure
 from steadyrank.studies.topics.study import topics
-from steadyrank.studies.two_runs import TwoRuns, forecast_texts, values_at
+from steadyrank.studies.two_runs import forecast_texts, values_at
 from steadyrank.words import MISSING, counted, percent, roughly, swap_words
 
 MOST_PAIRS = 45
@@ -384,7 +385,7 @@ REPLICATED = "a replication on as many other topics reverses it with probability
 NO_ORDER = "the means are equal: there is no order to reverse"
 
 
-def _of_two(panel: TwoRuns, result: TopicsResult, findings: Findings) -> None:
+def _of_two(panel: PairPanel, result: TopicsResult, findings: Findings) -> None:
     place, _ = panel.aligned(result.runs, result.pairs)
     rows = result.told()
     equal = [p >= 0 and abs(rows[p]["difference"]) <= SAME_MEAN for p in place.tolist()]

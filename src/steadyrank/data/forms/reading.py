@@ -1,0 +1,489 @@
+"""The table of forms, which form a file has, and scores, leaderboards and battles made of files.
+
+What a file is, its content says. `--form NAME` says it where the content does not. Files of one
+command are read together: cells of the same run and measure on the same sample must agree, unless
+the files say that their runs had other settings, which then become part of the runs' names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steadyrank.data.battles import Battles
+from steadyrank.data.forms import evaluations as llm
+from steadyrank.data.forms import pairs, search
+from steadyrank.data.forms.form import Battle, Cell, Form, Grade, Recognises, Source
+from steadyrank.data.leaderboard import Leaderboard
+from steadyrank.data.order import places_by_name
+from steadyrank.data.qrels import Qrels, qrels_from_dict
+from steadyrank.data.read.sources import PathLike, base_name, matching_files
+from steadyrank.data.read.streams import is_file, is_readable
+from steadyrank.data.scores import CellError, Scores, mean_of_present, scores_from_cells
+from steadyrank.data.table_rules import is_average, tell, tidy_scores
+from steadyrank.errors import FormatError, InputError, check_choice, warn
+from steadyrank.words import counted, listed, some
+
+
+def _has(*alternatives: str, kinds: Sequence[str] = ("json", "json lines")) -> Recognises:
+    """Recognises a file whose first record has all names of one of these."""
+    wanted = [set(names.split()) for names in alternatives]
+    return lambda source: source.kind in kinds and any(source.keys >= own for own in wanted)
+
+
+def _is_inspect(source: Source) -> bool:
+    if source.kind == "zip":
+        return source.keys >= {"header.json"} or source.keys >= {"_journal"}
+    return _has("version eval", "eval status")(source)
+
+
+def _is_promptfoo_csv(source: Source) -> bool:
+    return source.kind == "csv" and any(re.match(r"\[.+\] ", name) for name in source.header)
+
+
+def _is_companion(source: Source) -> bool:
+    return source.path.name in _COMPANIONS or source.keys == {"properties"}
+
+
+_COMPANIONS = ("run_spec.json", "scenario.json", "scenario_state.json", "stats.json")
+_ANY = ("json", "json lines", "csv")
+_RAGAS = ("user_input response", "user_input retrieved_contexts", "question contexts")
+_EEE, _PROMPTFOO = "every-eval-ever", ("results evalId", "results table", "results stats")
+
+# fmt: off
+FORMS = (
+    Form(_EEE, "Every Eval Ever samples", "scores",
+         _has("schema_version sample_id", "evaluation_name model_id"), llm.every_eval_ever),
+    Form(f"{_EEE}-aggregate", "Every Eval Ever results", "means",
+         _has("evaluation_results", "schema_version model_info"), llm.every_eval_ever_aggregate),
+    Form("inspect", "Inspect logs", "scores", _is_inspect, llm.inspect_log),
+    Form("lm-eval", "lm-evaluation-harness samples", "scores",
+         _has("doc_id metrics", "doc_id resps"), llm.lm_eval),
+    Form("lm-eval-results", "lm-evaluation-harness results", "means",
+         _has("results configs", "results n-shot", "results higher_is_better"),
+         llm.lm_eval_results),
+    Form("helm", "HELM runs", "scores", _has("instance_id stats"), llm.helm),
+    Form("promptfoo", "promptfoo results", "scores",
+         _has(*_PROMPTFOO, "promptIdx vars", "promptIdx testCase"), llm.promptfoo),
+    Form("promptfoo-csv", "promptfoo", "scores", _is_promptfoo_csv, llm.promptfoo_csv),
+    Form("deepeval", "DeepEval test runs", "scores", _has("testCases", "testRunData"),
+         llm.deepeval),
+    Form("ragas", "ragas results", "scores", _has(*_RAGAS, kinds=_ANY), llm.ragas),
+    Form("mt-bench", "MT-bench answers", "scores", _has("question_id model judge score"),
+         llm.mt_bench),
+    Form("nuggetizer", "nuggetizer assignments", "scores", _has("qid nuggets"), search.nuggets),
+    Form("nuggetizer-metrics", "nuggetizer metrics", "scores",
+         _has("qid strict_vital_score", "qid strict_all_score"), search.nugget_metrics),
+    Form("quepid-snapshot", "Quepid snapshots", "scores",
+         _has("scores docs name", "scores queries name"), search.quepid_snapshot),
+    Form("quepid", "Quepid ratings", "judgments", _has("query_doc_pairs", "case_name queries"),
+         search.quepid_ratings),
+    Form("opensearch-judgments", "OpenSearch judgments", "judgments", _has("judgmentRatings"),
+         search.opensearch_judgments),
+    Form("opensearch", "OpenSearch evaluation results", "scores",
+         _has("searchConfigurationId metrics", "hits took"), search.opensearch_results),
+    Form("mteb", "MTEB results", "means", _has("task_name scores"), search.mteb),
+    Form("arena-hard", "arena-hard judgments", "battles", _has("games model"), pairs.arena_hard),
+    Form("comparia", "ComparIA votes", "battles",
+         _has("model_a_name model_b_name chosen_model_name", kinds=_ANY), pairs.comparia),
+    Form("alpaca-eval", "AlpacaEval annotations", "battles",
+         _has("generator_1 generator_2 preference"), pairs.alpaca_eval),
+    Form("battles", "battles", "battles",
+         _has("model_a model_b winner", "model_a model_b winner_model_a", kinds=_ANY),
+         pairs.battles),
+    Form("arena-hard-leaderboard", "arena-hard leaderboard", "means",
+         _has("model score CI", kinds=_ANY), search.leaderboard_of_means),
+    Form("companion", "beside other files", "means", _is_companion, search.companion),
+    Form("autojudge", "AutoJudge scores", "scores", search.is_autojudge, search.autojudge),
+    Form("autojudge-lines", "AutoJudge scores", "scores", _has("run_id topic_id measure"),
+         search.autojudge_lines),
+)
+# fmt: on
+"""The more telling first; files of none of these are tables, runs or judgments."""
+
+BY_NAME = {form.name: form for form in FORMS}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What files hold, and what is said of them in one line."""
+
+    data: Scores | Leaderboard | Battles | Qrels
+    said: str
+    lower: frozenset[str] = frozenset()
+    """Measures, or datasets of a leaderboard, that a file says are lower-is-better."""
+    higher: frozenset[str] = frozenset()
+    """Those that a file says are higher-is-better."""
+
+    @property
+    def scores(self) -> Scores:
+        """The scores; an error that says what to do with anything else."""
+        if isinstance(self.data, Scores):
+            return self.data
+        how = {
+            Leaderboard: "holds one score per model and dataset: steadyrank datasets PATH",
+            Battles: "holds battles of pairs of models: steadyrank battles PATH",
+        }
+        instead = how.get(type(self.data), "holds judgments: give runs beside them, QRELS RUN...")
+        raise InputError(f"{self.said}, which {instead}")
+
+
+def form_of(source: Source, form: str | None = None) -> Form | None:
+    """The form of a file, by its content or by the name of one; None where it has none."""
+    if form is not None:
+        check_choice("form", form, BY_NAME)
+        source.form = BY_NAME[form]
+    elif is_file(source.path):
+        source.form = next((own for own in FORMS if own.recognises(source)), None)
+    return source.form
+
+
+def files_below(path: Path) -> list[Path]:
+    """The files that a path, a folder with its folders, or a pattern stands for."""
+    if path.is_dir():
+        return sorted(
+            own
+            for own in path.rglob("*")
+            if own.is_file()
+            and not any(part.startswith(".") for part in own.relative_to(path).parts)
+        )
+    if is_readable(path) or path.exists():
+        return [path]
+    found = matching_files(path) if any(mark in str(path) for mark in "*?[") else []
+    if not found:
+        raise InputError(f"{path}: no such file")
+    return [own for inner in found for own in (files_below(inner) if inner.is_dir() else [inner])]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file: where it is, its form, and what its reader yielded."""
+
+    source: Source
+    form: Form
+    rows: tuple[Any, ...]
+
+
+def read_parts(
+    paths: Iterable[PathLike], form: str | None = None, measure: str | None = None
+) -> list[Part]:
+    """What the files below these paths hold; those that hold none of the forms are left out.
+
+    Empty where no file has a form. Beside files with scores of single samples, those that hold
+    only means are read for what they say about them, and otherwise left out.
+    """
+    found: list[tuple[Source, Form]] = []
+    others: list[str] = []
+    for path in map(Path, paths):
+        files = files_below(path)
+        for source in (Source(own, measure) for own in files):
+            known = form_of(source, form)
+            if known is not None and (len(files) == 1 or known.name != "companion"):
+                found.append((source, known))
+            else:
+                others.append(str(path) if len(files) == 1 else source.path.name)
+    if not found:
+        return []
+    if alone := [name for name in others if name in map(str, paths)]:
+        titles = listed(list(dict.fromkeys(own.title for _, own in found)))
+        raise InputError(f"{alone[0]} has another form than the others ({titles}): read it alone")
+    kinds = {own.holds for _, own in found}
+    if len(kinds - {"means"}) > 1:
+        first = {own.holds: f"{source.path.name} ({own.title})" for source, own in found}
+        held = listed([f"{kind} in {name}" for kind, name in first.items()])
+        raise InputError(f"the files hold different things, {held}: give those of one kind")
+    if "means" in kinds and len(kinds) > 1:
+        found = [own for own in found if own[1].holds != "means"]
+    if others:
+        warn(f"{counted(len(others), 'file holds', 'files hold')} no scores: {some(others)}")
+    return [Part(source, own, tuple(own.read(source))) for source, own in found]
+
+
+def read_forms(
+    paths: Sequence[PathLike], *, form: str | None = None, measure: str | None = None
+) -> Reading | None:
+    """What the files hold together; None where none of them has a form of the table."""
+    parts = read_parts(paths, form, measure)
+    if not parts:
+        return None
+    for part in parts:
+        for note in part.source.found.notes:
+            tell(part.source.path, note)
+    where = str(paths[0]) if len(paths) == 1 else f"{paths[0]} and others"
+    titles = listed(list(dict.fromkeys(part.form.title for part in parts)))
+    ways = [part.source.found.directions for part in parts]
+    marked = {
+        "lower": frozenset(name for own in ways for name, is_lower in own.items() if is_lower),
+        "higher": frozenset(name for own in ways for name, is_lower in own.items() if not is_lower),
+    }
+    if both := marked["lower"] & marked["higher"]:
+        raise InputError(f"{where}: files disagree about which way {some(sorted(both))} is better")
+    kind = parts[0].form.holds
+    if kind == "battles":
+        data: Any = _battles(parts)
+        held = f"{data!r}"[10:-1]
+    elif kind == "judgments":
+        data = _judgments(where, [row for part in parts for row in part.rows])
+        held = f"{data!r}".partition(": ")[2][:-1]
+    elif kind == "means":
+        data = leaderboard_of(parts)
+        held = f"{counted(len(data.runs), 'model')}, {counted(len(data.datasets), 'dataset')}"
+    else:
+        cells = cells_of(parts)
+        data, marked = scores_of(where, cells, marked)
+        held = _said_of(cells)
+    return Reading(data=data, said=f"read as {titles}: {held}", **marked)
+
+
+def _said_of(cells: Sequence[Cell]) -> str:
+    """How many runs, tasks, samples, answers and judges there are."""
+    counts = [counted(len({cell.run for cell in cells}), "run")]
+    if len(tasks := {cell.dataset for cell in cells}) > 1:
+        counts.append(counted(len(tasks), "task"))
+    counts.append(counted(len({(cell.dataset, cell.topic) for cell in cells}), "sample"))
+    answers = {cell.answer for cell in cells}
+    if len(answers) > 1:
+        counts.append(counted(len(answers), "answer"))
+    if len(judges := {cell.judge for cell in cells} - {""}) > 1:
+        counts.append(counted(len(judges), "judge"))
+    return ", ".join(counts)
+
+
+def cells_of(parts: Sequence[Part]) -> list[Cell]:
+    """The cells of all files: runs of one name told apart, and repeated cells numbered."""
+    named = []
+    for part in parts:
+        own = _numbered([replace(c, run=c.run or part.source.name) for c in part.rows])
+        if not own:
+            raise part.source.plain_error("empty: no scores of single topics")
+        named.append(own)
+    names = _names_apart(parts, named)
+    cells: dict[Cell, None] = {}
+    for place, own in enumerate(named):
+        # The same file twice, or two files of one run, hold each cell once.
+        cells |= {
+            replace(
+                c, run=names.get((place, c.run), c.run), line=c.line if len(parts) == 1 else None
+            ): None
+            for c in own
+        }
+    if all(cell.answer in (None, "1") for cell in cells):
+        return [replace(cell, answer=None) for cell in cells]
+    return [replace(cell, answer=cell.answer or "1") for cell in cells]
+
+
+def _numbered(cells: Sequence[Cell]) -> list[Cell]:
+    """Cells that may repeat, numbered where no label tells them apart."""
+    seen: dict[tuple[str, ...], list[str]] = {}
+    made = []
+    for cell in cells:
+        if cell.answer is not None:
+            key = (cell.measure, cell.run, cell.dataset, cell.topic, cell.judge)
+            given = seen.setdefault(key, [])
+            label = cell.answer if cell.answer and cell.answer not in given else ""
+            given.append(label or str(len(given) + 1))
+            cell = replace(cell, answer=given[-1])
+        made.append(cell)
+    if all(len(given) == 1 for given in seen.values()):
+        return [cell if cell.answer is None else replace(cell, answer="1") for cell in made]
+    return made
+
+
+def _names_apart(parts: Sequence[Part], named: Sequence[list[Cell]]) -> dict[tuple[int, str], str]:
+    """New names, by file and run, for runs of one name whose cells on the same sample differ."""
+    by_run: dict[str, dict[int, dict[tuple[Any, ...], float]]] = {}
+    for place, cells in enumerate(named):
+        for cell in cells:
+            key = (cell.measure, cell.dataset, cell.topic, cell.answer, cell.judge)
+            by_run.setdefault(cell.run, {}).setdefault(place, {})[key] = cell.value
+    names: dict[tuple[int, str], str] = {}
+    for run, files in by_run.items():
+        groups = _alike(parts, files)
+        if len(groups) < 2:
+            continue
+        settings = [parts[own[0]].source.found.settings for own in groups]
+        differing = [
+            key
+            for key in dict.fromkeys(key for own in settings for key in own)
+            if len({own.get(key) for own in settings}) > 1
+        ]
+        shown = [", ".join(f"{key}={own.get(key)}" for key in differing) for own in settings]
+        labels = [f"{run} ({how[:80]})" for how in shown]
+        if len(set(labels)) < len(groups) or not differing:
+            labels = [base_name(parts[own[0]].source.path) for own in groups]
+            if len(set(labels)) < len(groups):
+                labels = [str(parts[own[0]].source.path) for own in groups]
+            warn(
+                f"{counted(len(groups), 'file')} hold different runs of the same name (first "
+                f"{run!r}, of {labels[0]} and {labels[1]}): they are named by their files"
+            )
+        for own, label in zip(groups, labels, strict=True):
+            names |= {(place, run): label for place in own}
+    return names
+
+
+def _alike(
+    parts: Sequence[Part], files: dict[int, dict[tuple[Any, ...], float]]
+) -> list[list[int]]:
+    """Files of one run in groups that agree in all cells that they share, and in settings."""
+    groups: list[tuple[list[int], dict[tuple[Any, ...], float]]] = []
+    for place, cells in files.items():
+        for members, known in groups:
+            shared = known.keys() & cells.keys()
+            same = all(known[k] == cells[k] or known[k] != known[k] for k in shared)
+            settings = [parts[i].source.found.settings for i in (place, members[0])]
+            if same and (not shared or settings[0] == settings[1]):
+                members.append(place)
+                known |= cells
+                break
+        else:
+            groups.append(([place], dict(cells)))
+    return [members for members, _ in groups]
+
+
+def scores_of(
+    where: str, cells: Sequence[Cell], marked: dict[str, frozenset[str]]
+) -> tuple[Scores, dict[str, frozenset[str]]]:
+    """The cube of all cells; a measure that several tasks have is one measure per task."""
+    tasks: dict[str, set[str]] = {}
+    for cell in cells:
+        tasks.setdefault(cell.measure, set()).add(cell.dataset)
+
+    def measure(name: str, task: str) -> str:
+        return f"{task}/{name}" if len(tasks[name]) > 1 and task else name
+
+    judged = all(cell.judge for cell in cells)
+    answered = any(cell.answer is not None for cell in cells)
+    facets = {"judge": [cell.judge for cell in cells]} if judged else {}
+    facets |= {"answer": [cell.answer or "1" for cell in cells]} if answered else {}
+    try:
+        scores = scores_from_cells(
+            [measure(cell.measure, cell.dataset) for cell in cells],
+            [cell.run for cell in cells],
+            [f"{cell.dataset}/{cell.topic}" if cell.dataset else cell.topic for cell in cells],
+            [cell.value for cell in cells],
+            facets=facets,
+            meta={"source": where},
+        )
+    except CellError as error:
+        raise FormatError(where, str(error), cells[error.row].line) from None
+    if any(cell.dataset for cell in cells):
+        dataset = {f"{cell.dataset}/{cell.topic}": cell.dataset for cell in cells}
+        scores = scores.with_topic_info(
+            dataset=[dataset.get(topic, "") for topic in map(str, scores.topics)]
+        )
+    marks = {
+        kind: frozenset(measure(name, task) for name in own & tasks.keys() for task in tasks[name])
+        for kind, own in marked.items()
+    }
+    return tidy_scores(where, scores), marks
+
+
+def leaderboard_of(parts: Sequence[Part], measure: str | None = None) -> Leaderboard:
+    """A table of runs by datasets: means as they are, or means over the samples of each dataset.
+
+    Of samples, the measure is that name or the first of each dataset. Datasets that a file says
+    are lower-is-better are left out of a mean with others.
+    """
+    if parts[0].form.holds == "means":
+        cells = [replace(cell, topic="") for part in parts for cell in part.rows]
+    else:
+        cells = cells_of(parts)
+    lower = {name for part in parts for name, low in part.source.found.directions.items() if low}
+    first: dict[str, str] = {}
+    for cell in cells:
+        if measure is None and cell.measure not in lower and cell.dataset not in lower:
+            first.setdefault(cell.dataset, cell.measure)
+        elif cell.measure == measure:
+            first[cell.dataset] = cell.measure
+    lacking = sorted({cell.dataset for cell in cells} - first.keys())
+    if lacking:
+        why = "lack the measure" if measure else "are lower-is-better"
+        warn(f"{counted(len(lacking), 'dataset')} left out, which {why}: {some(lacking)}")
+    kept = [cell for cell in cells if first.get(cell.dataset) == cell.measure]
+    summed = sorted({cell.dataset for cell in kept if is_average(cell.dataset)})
+    if summed and len(summed) < len(first):
+        warn(f"omitted as summaries of other datasets: {some(summed)}")
+        kept = [cell for cell in kept if cell.dataset not in summed]
+    return _leaderboard(parts[0].source.path, kept)
+
+
+def _leaderboard(where: object, cells: Sequence[Cell]) -> Leaderboard:
+    runs = {name: i for i, name in enumerate(dict.fromkeys(cell.run for cell in cells))}
+    answers: dict[str, dict[tuple[str, str], list[float]]] = {}
+    for cell in cells:
+        own = answers.setdefault(cell.dataset or "all samples", {})
+        own.setdefault((cell.run, cell.topic), []).append(cell.value)
+    tables: dict[str, np.ndarray] = {}
+    for dataset, found in answers.items():
+        topics = list(dict.fromkeys(topic for _, topic in found))
+        places = dict(zip(topics, places_by_name(topics).tolist(), strict=True))
+        table = tables[dataset] = np.full((len(runs), len(topics)), np.nan)
+        for (run, topic), values in found.items():
+            if topic == "" and len({*values}) > 1:
+                raise InputError(f"two scores of {run} on {dataset}: give one file of them")
+            table[runs[run], places[topic]] = mean_of_present(np.array(values))
+    if not tables:
+        raise InputError(f"{where}: no dataset has a score by the measure")
+    has_topics = any(cell.topic for cell in cells)
+    return Leaderboard(
+        runs=tuple(runs),
+        datasets=tuple(tables),
+        values=np.stack([mean_of_present(table) for table in tables.values()], axis=1),
+        topic_scores=tables if has_topics else {},
+    )
+
+
+def _battles(parts: Sequence[Part]) -> Battles:
+    rows: list[Battle] = [row for part in parts for row in part.rows]
+    if not rows:
+        raise parts[0].source.plain_error("empty: no battle has a winner")
+    kept = [row for row in rows if row.a != row.b]
+    if len(kept) < len(rows):
+        warn(f"{counted(len(rows) - len(kept), 'battle')} of a model with itself left out")
+    named = [name for name, _, _ in kept[0].covariates] if kept else []
+    columns = {
+        name: [
+            {n: (a, b) for n, a, b in row.covariates}.get(name, (np.nan, np.nan)) for row in kept
+        ]
+        for name in named
+    }
+    return Battles.from_rows(
+        [row.a for row in kept],
+        [row.b for row in kept],
+        [row.outcome for row in kept],
+        prompt=[row.prompt for row in kept] if any(row.prompt for row in kept) else (),
+        judge=[row.judge for row in kept] if any(row.judge for row in kept) else (),
+        covariates={name: tuple(np.array(own).T) for name, own in columns.items()},
+        meta={"source": str(parts[0].source.path)},
+    )
+
+
+def _judgments(where: str, grades: Sequence[Grade]) -> Qrels:
+    """Judgments with whole grades: means over raters, and fractions times 10 or 100."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for grade in grades:
+        if grade.value == grade.value:
+            own = found.setdefault(grade.topic, {})
+            own.setdefault(grade.document, []).append(grade.value)
+    means = {t: {d: sum(v) / len(v) for d, v in own.items()} for t, own in found.items()}
+    flat = np.array([value for own in means.values() for value in own.values()])
+    if not len(flat):
+        raise FormatError(where, "empty: no document has a grade")
+    scales = (1, 10, 100)
+    near = [scale for scale in scales if np.allclose(flat * scale, np.round(flat * scale))]
+    scale = next(iter(near), scales[-1])
+    raters = Counter(grade.judge for grade in grades)
+    if len(raters) > 1:
+        tell(where, f"grades are means over {counted(len(raters), 'rater')}")
+    if scale > 1:
+        tell(where, f"grades are fractions, which are taken times {scale}")
+    return qrels_from_dict(
+        {t: {d: round(value * scale) for d, value in own.items()} for t, own in means.items()}
+    )

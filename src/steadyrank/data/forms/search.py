@@ -1,0 +1,216 @@
+"""Readers of what tools leave that evaluate search: scores by topic, judgments, leaderboards.
+
+Lines of the topic `all` hold summaries, which are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from steadyrank.data.forms.form import NUMBERED, Cell, Grade, Source, numbers_in
+from steadyrank.data.read.csv_files import is_missing
+from steadyrank.data.scores import plain_value
+from steadyrank.words import counted
+
+SUMMARY = "all"
+
+_MEASURE_NAME = re.compile(r"[A-Za-z]\w*(\(.*\))?(@[\d.]+)?")
+
+_ROLES = (("run_id", "run"), ("query_id", "topic_id", "topic", "qid"), ("measure",), ("value",))
+_HEADER = {name for names in _ROLES for name in names}
+
+
+def _is_value(text: str) -> bool:
+    return plain_value(text) is not None or is_missing(text)
+
+
+def is_autojudge(source: Source) -> bool:
+    """Whether a text has AutoJudge's columns."""
+    return autojudge_order(source.first_fields) is not None
+
+
+def autojudge_order(rows: Sequence[Sequence[str]]) -> tuple[int, int, int, int] | None:
+    """The places of run, topic, measure and value in AutoJudge's rows; None for other rows."""
+    widths = {len(row) for row in rows}
+    if widths == {6}:
+        # As a run, but no document has a rank, and every topic has the same documents.
+        found: dict[tuple[str, str], set[str]] = {}
+        for row in rows:
+            found.setdefault((row[0], row[5]), set()).add(row[2])
+        is_ranking = all(row[1] == "Q0" and row[3] == "0" and _is_value(row[4]) for row in rows)
+        alike = len({*map(frozenset, [*found.values()][:-1])}) == 1
+        return (2, 0, 5, 4) if is_ranking and alike else None
+    if widths != {4}:
+        return None
+    header = [name.casefold() for name in rows[0]]
+    if {*header} <= _HEADER:
+        places = [
+            next((header.index(name) for name in names if name in header), -1) for names in _ROLES
+        ]
+        return None if -1 in places else (places[0], places[1], places[2], places[3])
+    kinds = [{row[place] for row in rows} for place in (1, 2)]
+    if kinds[0] <= {"0", "Q0", "q0"} or not all(_is_value(row[3]) for row in rows):
+        return None  # judgments
+    named = [all(map(_MEASURE_NAME.fullmatch, kind)) for kind in kinds]
+    if not any(named):
+        return None
+    is_tot = SUMMARY in kinds[1] or (SUMMARY not in kinds[0] and not named[1])
+    if all(named) and SUMMARY not in kinds[0] | kinds[1]:
+        is_tot = len(kinds[0]) <= len(kinds[1])
+    return (0, 2, 1, 3) if is_tot else (0, 1, 2, 3)
+
+
+def autojudge(source: Source) -> Iterator[Cell]:
+    """AutoJudge's text: `tot`, the columns of ir_measures with the run in front, or `ranking`."""
+    width = len(source.first_fields[0]) if source.first_fields else 4
+    for line, row in source.fields:
+        if len(row) != width:
+            raise source.error(f"expected {width} columns, got {len(row)}", line)
+    found = autojudge_order([row for _, row in source.fields])
+    run, topic, measure, value = found or ((2, 0, 5, 4) if width == 6 else (0, 2, 1, 3))
+    for line, row in source.fields:
+        if {name.casefold() for name in row} <= _HEADER and len(row) == 4:
+            continue
+        if row[topic] != SUMMARY:
+            yield Cell(row[measure], row[run], row[topic], source.number(row[value], line), line)
+
+
+def autojudge_lines(source: Source) -> Iterator[Cell]:
+    """AutoJudge's JSON lines."""
+    for line, row in source.lines:
+        run, topic, measure = (
+            source.id_of(row, key, line) for key in ("run_id", "topic_id", "measure")
+        )
+        if topic != SUMMARY:
+            yield Cell(measure, run, topic, source.number(row.get("value"), line, "value"), line)
+
+
+def nuggets(source: Source) -> Iterator[Cell]:
+    """nuggetizer's assignments: the scores that it computes of how nuggets are supported."""
+    for line, row in source.lines:
+        found = source.need(row, "nuggets", list, line)
+        values: dict[str, list[float]] = {}
+        for nugget in found:
+            how = source.id_of(source.record(nugget, "a nugget", line), "assignment", line)
+            full, part = float(how == "support"), 0.5 * (how == "partial_support")
+            vital = nugget.get("importance") == "vital"
+            for kind in ("vital", "all")[not vital :]:
+                values.setdefault(f"strict_{kind}_score", []).append(full)
+                values.setdefault(f"{kind}_score", []).append(full + part)
+        topic, run = source.id_of(row, "qid", line), source.id_of(row, "run_id", line)
+        for name in sorted(values, key=_NUGGET_SCORES.index):
+            own = values[name]
+            yield Cell(name, run, topic, sum(own) / len(own), line)
+
+
+_NUGGET_SCORES = ("strict_vital_score", "strict_all_score", "vital_score", "all_score")
+
+
+def nugget_metrics(source: Source) -> Iterator[Cell]:
+    """nuggetizer's metrics: the file names the run."""
+    run = re.sub(r"^(metrics|scores)_|\.jsonl?$", "", source.name)
+    for line, row in source.lines:
+        topic = source.id_of(row, "qid", line)
+        if topic != SUMMARY:
+            for name, value in numbers_in(row, but=("qid", "query")):
+                yield Cell(name, run, topic, source.number(value, line), line)
+
+
+def quepid_snapshot(source: Source) -> Iterator[Cell]:
+    """A snapshot of Quepid: the score of each query by the case's scorer."""
+    value = source.record(source.value)
+    queries = value.get("queries")
+    texts = {
+        str(query.get("query_id", query.get("id"))): str(query["query_text"])
+        for query in (queries if isinstance(queries, list) else [])
+        if isinstance(query, dict) and "query_text" in query
+    }
+    scorer = value.get("scorer")
+    measure = scorer.get("name") if isinstance(scorer, dict) else None
+    for place, row in enumerate(source.need(value, "scores", list), start=1):
+        topic = source.id_of(source.record(row, f"score {place}"), "query_id")
+        number = source.number(row.get("score"), None, f"score of query {topic}")
+        run = source.id_of(value, "name")
+        yield Cell(str(measure or "score"), run, texts.get(topic, topic), number)
+
+
+def quepid_ratings(source: Source) -> Iterator[Grade]:
+    """A book or a case of Quepid: who rated which document how; ratings put off are left out."""
+    value, n_open = source.record(source.value), 0
+    pairs = value.get("query_doc_pairs", value.get("queries"))
+    for pair in pairs if isinstance(pairs, list) else []:
+        topic = source.id_of(source.record(pair, "a query"), "query_text")
+        for rating in pair.get("judgements", pair.get("ratings")) or []:
+            source.record(rating, "a rating")
+            document = source.id_of(pair if "doc_id" in pair else rating, "doc_id")
+            if rating.get("rating") is None:
+                n_open += 1
+                continue
+            grade = source.number(rating["rating"], None, f"rating of {document}")
+            yield Grade(topic, document, grade, str(rating.get("user_email") or ""))
+    if n_open:
+        source.found.notes.append(f"{counted(n_open, 'rating')} without a grade left out")
+
+
+def opensearch_judgments(source: Source) -> Iterator[Grade]:
+    """Judgments of OpenSearch's search relevance workbench."""
+    value = source.record(source.value)
+    value = value["_source"] if isinstance(value.get("_source"), dict) else value
+    for query in source.need(value, "judgmentRatings", list):
+        topic = source.id_of(source.record(query, "a query"), "query")
+        for rating in source.need(query, "ratings", list):
+            document = source.id_of(source.record(rating, "a rating"), "docId")
+            grade = source.number(rating.get("rating"), None, f"rating of {document}")
+            yield Grade(topic, document, grade)
+
+
+def opensearch_results(source: Source) -> Iterator[Cell]:
+    """Evaluation results of OpenSearch's workbench: documents of an index, or a search for them."""
+    rows: list[Any] = [row for _, row in source.lines]
+    if "hits" in rows[0]:
+        rows = source.need(source.need(rows[0], "hits", dict), "hits", list)
+    for row in rows:
+        own = source.record(row, "a result")
+        own = own["_source"] if isinstance(own.get("_source"), dict) else own
+        topic, run = source.id_of(own, "searchText"), source.id_of(own, "searchConfigurationId")
+        judge = own.get("judgmentList", own.get("judgmentIds"))
+        judge = "/".join(map(str, judge)) if isinstance(judge, list) else str(judge or "")
+        for metric in source.need(own, "metrics", list):
+            name = source.id_of(source.record(metric, "a metric"), "metric")
+            value = source.number(metric.get("value"), None, name)
+            yield Cell(name, run, topic, value, None, "", NUMBERED, judge)
+
+
+def mteb(source: Source) -> Iterator[Cell]:
+    """One MTEB result, `model/revision/task.json`: the mean of the subsets of its main split."""
+    scores = source.need(source.value, "scores", dict)
+    split = next((own for own in ("test", "dev", "validation") if own in scores), "")
+    split = split or next(iter(scores), "")
+    run = source.path.absolute().parent.parent.name.replace("__", "/")
+    values = []
+    for entry in source.need(scores, split, list):
+        main = source.record(entry, f"a subset of {split}").get("main_score")
+        values.append(source.number(main, None, "main_score"))
+    present = [value for value in values if value == value]
+    mean = sum(present) / len(present) if present else float("nan")
+    yield Cell("main_score", run, "", mean, None, source.id_of(source.value, "task_name"))
+
+
+def leaderboard_of_means(source: Source) -> Iterator[Cell]:
+    """Refuses a leaderboard of one number per model, of which no error can be estimated."""
+    raise source.error(
+        "one score per model says nothing about its error: give the judgments behind it "
+        "(model_judgment/*/*.jsonl) to `steadyrank battles`"
+    )
+
+
+def companion(source: Source) -> Iterator[Cell]:
+    """Refuses a file that another form reads beside its own, or that holds no scores."""
+    instead = {
+        "run_spec.json": "per_instance_stats.json",
+        "scenario.json": "per_instance_stats.json",
+        "stats.json": "per_instance_stats.json",
+    }.get(source.path.name, "the results themselves")
+    raise source.error(f"holds no scores of single samples: give {instead}")
