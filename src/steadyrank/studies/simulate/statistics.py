@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
-from steadyrank.errors import InputError, bad_value
 from steadyrank.stats.inputs import named_quantiles
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs import difference_bins as collection_kernels
@@ -60,7 +59,7 @@ def error_rate(
     >>> bins.count[:3].tolist(), bins.errors[:3].tolist(), bins.overall
     ([0, 1, 1], [0, 0, 1], 0.5)
     """
-    raw, simulated = _checked(raw, simulated)
+    raw, simulated = np.ascontiguousarray(raw), np.ascontiguousarray(simulated)
     counts = np.zeros((len(simulated), n_bins), np.int64)
     errors = np.zeros_like(counts)
     ties = np.zeros(len(simulated), np.int64)
@@ -100,7 +99,6 @@ def rank_correlation(
     raw: np.ndarray, simulated: np.ndarray, *, jobs: int | None = None
 ) -> CollectionCorrelation:
     """Algorithm 2 (KRCC)."""
-    raw, simulated = _checked(raw, simulated)
     return correlation_from(np.asarray(taus_against(raw, simulated, jobs=jobs)))
 
 
@@ -162,8 +160,6 @@ def significance_rates(
     """
     n_samples, n_runs = simulated.shape
     pairs = all_pairs(n_runs)
-    if errors.shape != (len(pairs), n_samples):
-        raise bad_value("errors", "be [pair, sample]", errors.shape)
     critical = float(stdtrit(n_topics - 1, 1 - alpha / 2)) if n_topics > 1 else float("nan")
     place = max(1, round(n_samples * alpha))
     means = np.ascontiguousarray(simulated.T)
@@ -245,13 +241,3 @@ def rank_intervals_of(shares: np.ndarray, *, level: float = 0.95) -> np.ndarray:
 
 def _mean(flags: np.ndarray) -> float:
     return float(flags.mean()) if len(flags) else float("nan")
-
-
-def _checked(raw: np.ndarray, simulated: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    raw = np.ascontiguousarray(raw, np.float64)
-    simulated = np.ascontiguousarray(simulated, np.float64)
-    if raw.ndim != 1 or simulated.ndim != 2 or simulated.shape[1] != len(raw):
-        raise InputError(
-            f"expected raw [run] and simulated [sample, run], got {raw.shape} and {simulated.shape}"
-        )
-    return raw, simulated
