@@ -22,7 +22,6 @@ PICTURES = Path("images") / "gallery"
 DATA = """\
 import numpy as np
 import steadyrank as sr
-from steadyrank.studies.stability.study import StabilityTable
 
 track = sr.simulated_track(n_teams=5, runs_per_team=2, n_topics=24, depth=80, pool_depth=40)
 scores = sr.evaluate(track.runs, track.qrels, ["AP", "nDCG@10", "P@10", "RR"], no_relevant="skip")
@@ -106,7 +105,6 @@ RESULTS = {
     "planned": "sr.plan(few, minimum_difference=0.1, systems=10)",
     "judged": 'sr.judges(wide.runs, people, {"model": model}, kin="^team1-", n_samples=1000)',
     "stable": 'sr.stability(scores, measure="AP")',
-    "stable_early": 'sr.stability(scores, measure="P@10")',
     "graded": "sr.stability(sr.simulated_facets(n_answers=3, rng=2))",
 }
 """What is drawn more than once, in the order in which it is made."""
@@ -350,12 +348,6 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "The dot is this collection; where the curve crosses a dashed level, so many topics "
         "would be stable enough, and the band says how sure that is.",
         "sr.plot(stable)",
-        GENERALIZABILITY,
-    ),
-    ("StabilityTable", "coefficients"): Entry(
-        "By which measure is the collection most stable?",
-        "One row of panels per measure: the measure whose curves rise faster takes fewer topics.",
-        "sr.plot(StabilityTable(results=(stable, stable_early)))",
         GENERALIZABILITY,
     ),
 }

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.studies.simulate.result import documents_share
 
 pytestmark = pytest.mark.usefixtures("drawn_nowhere")
 
@@ -57,7 +56,8 @@ def test_the_measure_that_ranks_the_runs_is_simulated_with_its_grades(track, tmp
     assert pairs == list(itertools.pairwise(names))
     for (better, worse), row in zip(pairs, neighbours.rows, strict=True):
         assert row[2].value >= 0
-        assert row[3].value == documents_share(simulated, better, worse)
+        a, b = simulated.runs.index(better), simulated.runs.index(worse)
+        assert row[3].value == simulated.above[a, b]
 
 
 def test_another_measure_is_simulated_where_the_first_cannot_be(track, tmp_path):

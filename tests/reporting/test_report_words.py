@@ -15,7 +15,6 @@ from steadyrank.studies.compare.leaderboard import measures
 from steadyrank.studies.instances.view import VIEW as INSTANCES
 from steadyrank.studies.material import Material, Settings
 from steadyrank.studies.part import Findings
-from steadyrank.studies.simulate.result import documents_share
 from steadyrank.studies.simulate.view import PART as SIMULATE
 from steadyrank.words import chance, counted, roughly, some
 
@@ -110,11 +109,8 @@ def test_chances_say_of_what_they_are():
 
 
 def test_a_chance_in_other_documents_has_a_direction():
-    result = simulated(0.75)
-    assert documents_share(result, "A", "B") == 0.75
-    assert documents_share(result, "B", "A") == 0.25
-    assert documents_share(result, "A", "C") is None
-    assert documents_share(simulated(np.nan), "A", "B") is None
+    np.testing.assert_array_equal(simulated(0.75).above[[0, 1], [1, 0]], [0.75, 0.25])
+    assert np.isnan(simulated(np.nan).above[0, 1])
 
 
 def row_of(topics, a, b):

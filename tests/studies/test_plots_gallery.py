@@ -20,13 +20,7 @@ from steadyrank.studies.registry import all_plots
 DOCS = Path(__file__).parents[2] / "docs"
 KEYS = [(name, kind) for name, kinds in all_plots().items() for kind in kinds]
 
-TESTED_ELSEWHERE = {
-    "FacetsResult",
-    "InstancesResult",
-    "PlanResult",
-    "StabilityResult",
-    "StabilityTable",
-}
+TESTED_ELSEWHERE = {"FacetsResult", "InstancesResult", "PlanResult", "StabilityResult"}
 """Drawn by the functions of other classes, or tested with their own study: SVG takes time."""
 
 

@@ -92,11 +92,13 @@ def command(
     if assessor and inputs.has_scores:
         raise InputError("--judge requires QRELS RUN...: scores alone do not order documents")
     scores = load_graded(inputs, output, () if assessor else judge_files, facet_from)
+    if len(scores.measures) > 1 and output.plot is not None:
+        raise InputError("--plot takes one measure: name it with -m")
     if len(set(scores.run_info.get("judge", ()))) == 1:
         note_judges(scores)
     from steadyrank.studies.stability import facets_view
     from steadyrank.studies.stability.facets import FacetsResult
-    from steadyrank.studies.stability.study import StabilityTable, stability
+    from steadyrank.studies.stability.study import stability
     from steadyrank.studies.stability.view import VIEW
 
     options |= {"n_topics": options["n_topics"] or [], "rng": output.seed, "jobs": output.jobs}
@@ -107,4 +109,4 @@ def command(
     results = tuple(stability(scores, measure=name, **options) for name in scores.measures)
     is_graded = isinstance(results[0], FacetsResult)
     output.show((facets_view.VIEW if is_graded else VIEW).text, results)
-    output.draw(results[0] if len(results) == 1 else StabilityTable(results=results))
+    output.draw(results[0])

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.studies.stability.study import StabilityTable
 
 PLANS = {
     "anova": {"minimum_difference": 0.1, "systems": 5},
@@ -113,10 +112,8 @@ def test_stability_has_a_line_for_each_number_of_instances():
     assert np.isclose(band, ends).all(axis=1).any()
 
 
-def test_stability_of_two_facets_and_of_several_measures():
+def test_stability_of_two_facets():
     result = sr.stability(scores(), facet="none")
     relative, absolute = shown(sr.plot(result))
     assert absolute.get_legend() is None
     assert (marks(relative), marks(absolute)) == ([(12, result.e_rho2)], [(12, result.phi)])
-    several = StabilityTable(results=(result, sr.stability(scores(1), facet="none")))
-    assert len(shown(sr.plot(several))) == 4

@@ -7,7 +7,6 @@ import pytest
 from golden_cases import golden_case
 from scipy.stats import kendalltau, rankdata, t
 
-from steadyrank.errors import InputError
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.simulate.statistics import (
     error_rate,
@@ -114,10 +113,3 @@ def test_mean_tau_against_scipy():
     simulated = (raw + rng.normal(0, 0.1, (50, 30))).round(2)
     expected = np.mean([kendalltau(raw, row).statistic for row in simulated])
     assert rank_correlation(raw, simulated).mean == pytest.approx(expected, abs=1e-12)
-
-
-def test_shapes_are_checked():
-    with pytest.raises(InputError, match="raw"):
-        error_rate(np.zeros(3), np.zeros((2, 4)))
-    with pytest.raises(InputError, match="errors"):
-        significance_rates(np.zeros((5, 3)), np.zeros((2, 5)), 10)

@@ -210,7 +210,7 @@ def test_ranks_in_disguise_are_told(track):
             [steps, inverse, track.runs[2]], track.complete, documents="independent", n_samples=20
         )
     (message,) = [str(warning.message) for warning in told]
-    assert "(inverse, steps)" in message
+    assert "(inverse and steps)" in message
     assert 'score_source="rank"' in message
     # Warnings are errors here.
     runs = [steps, inverse, track.runs[2]]

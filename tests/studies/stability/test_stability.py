@@ -142,7 +142,7 @@ def test_one_broken_run_carries_the_coefficient():
     left, group = result.leave_one_out, result.leading_group
     assert result.e_rho2 > 0.9
     assert left.system == "run20"
-    assert left.is_carried
+    assert left.carried
     assert left.e_rho2_without == left.e_rho2[0] < 0.5
     assert len(group.systems) == 11
     assert group.e_rho2 < 0.5
@@ -156,7 +156,7 @@ def test_one_broken_run_carries_the_coefficient():
     assert shown["leading_group"]["e_rho2"] == group.e_rho2
     # Without it no run stands out: nothing carries what is left.
     rest = sr.stability(scores_of(0.02 * np.arange(20)[:, None] + runs[:20]))
-    assert not rest.leave_one_out.is_carried
+    assert not rest.leave_one_out.carried
     assert "rests on one system" not in stability_text([rest], "table")
 
 

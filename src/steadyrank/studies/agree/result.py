@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from steadyrank._version import __version__
 from steadyrank.data.scores import mean_of_present
@@ -16,6 +15,7 @@ from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.anova.balanced import Anova
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.student import t_intervals
 from steadyrank.studies.agree.correlations import (
     Coefficient,
     MeasureLikeness,
@@ -246,5 +246,4 @@ def _intervals(samples: np.ndarray, confidence: float) -> np.ndarray:
     square = np.nansum((samples - mean[..., None]) ** 2, axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         error = np.sqrt(square / (n - 1) / n)
-        half = special.stdtrit(n - 1.0, 0.5 + 0.5 * confidence) * error
-    return np.stack([mean - half, mean + half], axis=-1)
+        return t_intervals(mean, error, n - 1.0, confidence)

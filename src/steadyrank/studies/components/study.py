@@ -34,7 +34,7 @@ from steadyrank.stats.anova.balanced import (
 )
 from steadyrank.stats.anova.parts import balanced_layout
 from steadyrank.stats.anova.unbalanced import type_three
-from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.inputs import check_open_unit, complete_topics
 from steadyrank.words import by_number, counted
 
 Mode = Literal["sound", "paper"]
@@ -107,12 +107,6 @@ class ComponentsResult(Framed):
             f"{self.measure} of {runs}: {sizes}; {counted(self.n_topics, 'topic')}{dropped} as "
             f"blocks; {sums}steadyrank {__version__}."
         )
-
-    def __repr__(self) -> str:
-        shares = ", ".join(
-            f"{name} {self.anova.source(name).omega_squared:.3f}" for name in self.factors
-        )
-        return f"<ComponentsResult: {self.measure}, omega squared: {shares}>"
 
 
 @data_first
@@ -194,9 +188,8 @@ def components(
     check_choice("way with unbalanced data", unbalanced, get_args(Unbalanced))
     scores = scores_in_order(scores)
     chosen = measure_of(scores, measure)
-    matrix = scores.matrix(chosen)
-    there = ~np.isnan(matrix).any(axis=0)
-    n_dropped = _tell_dropped(there)
+    matrix, n_dropped = complete_topics(scores.matrix(chosen))
+    _tell_dropped(matrix.shape[1], n_dropped)
     levels = factor_levels(scores, names)
     columns = {name: scores.run_info[name] for name in names}
     n_replicates = n_replicates_of(list(columns.values()))
@@ -206,7 +199,7 @@ def components(
     most = min(interactions or len(names), len(names))
     effects = [":".join(some) for size in range(1, most + 1) for some in combinations(names, size)]
     table, mains = _analysed(
-        matrix[:, there], columns, effects, strata, power, confidence, is_unbalanced=is_unbalanced
+        matrix, columns, effects, strata, power, confidence, is_unbalanced=is_unbalanced
     )
     return ComponentsResult(
         measure=chosen,
@@ -214,7 +207,7 @@ def components(
         levels=levels,
         n_runs=len(scores.runs),
         n_replicates=n_replicates,
-        n_topics=int(there.sum()),
+        n_topics=matrix.shape[1],
         n_dropped=n_dropped,
         mode=mode,
         strata=strata,
@@ -236,19 +229,17 @@ def _check_factors(
     return names
 
 
-def _tell_dropped(there: np.ndarray) -> int:
-    dropped = int((~there).sum())
-    if len(there) - dropped < 2:
+def _tell_dropped(left: int, dropped: int) -> None:
+    whole = left + dropped
+    if left < 2:
         raise InputError(
-            "an analysis requires at least 2 topics that every run has, got "
-            f"{len(there) - dropped} of {len(there)}"
+            f"an analysis requires at least 2 topics that every run has, got {left} of {whole}"
         )
     if dropped:
         warn(
-            f"{dropped} of {len(there)} topics {by_number(dropped, 'is', 'are')} left out: some "
-            "run has no score there"
+            f"{dropped} of {whole} topics {by_number(dropped, 'is', 'are')} left out: some run has "
+            "no score there"
         )
-    return dropped
 
 
 def n_replicates_of(columns: Sequence[Sequence[str]]) -> int:

@@ -6,7 +6,6 @@ data.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -90,7 +89,17 @@ def draw_means(result: Result, ax: Axes) -> None:
         [f"{run}: {mean:.4f}" for run, mean in zip(each.runs, each.instance_means, strict=True)]
         for each in varied
     ]
-    draw_boxes(ax, names, [system.instance_means for system in varied], texts)
+    looks: dict[str, Any] = {"widths": 0.5, "medianprops": {"color": style.COLOURS[0]}}
+    looks |= {part: {"color": style.QUIET} for part in ("boxprops", "whiskerprops", "capprops")}
+    for place, values in enumerate(system.instance_means for system in varied):
+        ax.boxplot([values], positions=[place], showfliers=False, **looks)
+        # Side by side rather than at random: the same figure each time.
+        across = place + 0.3 * (np.argsort(np.argsort(values)) / max(len(values) - 1, 1) - 0.5)
+        (dots,) = ax.plot(across, values, "o", color=style.COLOURS[0], markersize=2.5, alpha=0.6)
+        tell(dots, texts[place])
+    tilt, shown = 0 if len(names) <= LEVEL_NAMES else 60, list(map(style.shown, names))
+    ax.set_xticks(range(len(names)), labels=shown, parse_math=False, rotation=tilt)
+    ax.set_xlim(-0.5, max(len(names), 1) - 0.5)
     single = [system for system in systems.values() if len(system.runs) == 1]
     for colour, system in zip(np.resize(style.COLOURS[1:], len(single)), single, strict=True):
         ax.axhline(system.mean, color=str(colour), linewidth=1.0, label=system.name)
@@ -101,23 +110,6 @@ def draw_means(result: Result, ax: Axes) -> None:
     )
 
 
-def draw_boxes(
-    ax: Axes, names: Sequence[str], means: Sequence[np.ndarray], texts: Sequence[Sequence[str]]
-) -> None:
-    """Means of instances as boxes and points, one box per system; single runs are lines."""
-    looks: dict[str, Any] = {"widths": 0.5, "medianprops": {"color": style.COLOURS[0]}}
-    looks |= {part: {"color": style.QUIET} for part in ("boxprops", "whiskerprops", "capprops")}
-    for place, values in enumerate(means):
-        ax.boxplot([values], positions=[place], showfliers=False, **looks)
-        # Side by side rather than at random: the same figure each time.
-        across = place + 0.3 * (np.argsort(np.argsort(values)) / max(len(values) - 1, 1) - 0.5)
-        (dots,) = ax.plot(across, values, "o", color=style.COLOURS[0], markersize=2.5, alpha=0.6)
-        tell(dots, texts[place])
-    tilt, shown = 0 if len(names) <= LEVEL_NAMES else 60, list(map(style.shown, names))
-    ax.set_xticks(range(len(names)), labels=shown, parse_math=False, rotation=tilt)
-    ax.set_xlim(-0.5, max(len(names), 1) - 0.5)
-
-
 def draw_topic_spread(result: Result, ax: Axes, *, system: str | None = None) -> None:
     """One system's scores on each topic, topics by their median: quartiles thick, range thin."""
     systems = _systems(result)
@@ -126,24 +118,18 @@ def draw_topic_spread(result: Result, ax: Axes, *, system: str | None = None) ->
     check_choice("system", system, systems)
     scores = systems[system].scores
     known = np.flatnonzero(~np.isnan(scores).all(axis=0))
-    spread = np.nanquantile(scores[:, known], QUARTERS, axis=0)
+    low, first, median, third, high = np.nanquantile(scores[:, known], QUARTERS, axis=0)
     pairs = comparisons_of(result)
     topics = next(each.pair.topics for each in pairs if system in (each.a, each.b))
-    draw_spread(ax, spread, [topics[t] for t in known])
-    y = f"{pairs[0].measure} of {len(scores)} instances"
-    style.label(ax, x=f"topics by the median of {system}", y=y)
-
-
-def draw_spread(ax: Axes, spread: np.ndarray, topics: Sequence[str]) -> None:
-    """Range, quartiles and medians [5, topic], the highest median first."""
-    low, first, median, third, high = spread
     order = np.argsort(-median, kind="stable")
     place = np.arange(len(order))
     ax.vlines(place, low[order], high[order], color=style.QUIET, linewidth=0.8)
     ax.vlines(place, first[order], third[order], color=style.COLOURS[0], linewidth=2.5)
     (dots,) = ax.plot(place, median[order], "o", color=style.COLOURS[-1], markersize=2.5)
     words = "topic {}: median {:.4f}, from {:.4f} to {:.4f}"
-    tell(dots, [words.format(topics[t], median[t], low[t], high[t]) for t in order])
+    tell(dots, [words.format(topics[known[t]], median[t], low[t], high[t]) for t in order])
+    y = f"{pairs[0].measure} of {len(scores)} instances"
+    style.label(ax, x=f"topics by the median of {system}", y=y)
 
 
 def _sweep(result: Result) -> str:
@@ -161,16 +147,6 @@ def _margin_size(result: Result) -> tuple[float, float]:
     return 6.4, style.rows_height(len(comparisons_of(result)), least=1.3, each=0.3)
 
 
-def boxes_size(n: int) -> tuple[float, float]:
-    """Inches for so many boxes."""
-    return max(4.0, min(1.6 + 0.8 * n, 16.0)), 4.0
-
-
-def topics_size(n: int) -> tuple[float, float]:
-    """Inches for so many topics."""
-    return max(6.4, min(0.08 * n, 16.0)), 4.0
-
-
 def _margin_words(result: Result) -> str:
     pairs = comparisons_of(result)
     non_inferior = sum(pair.equivalence.non_inferior for pair in pairs)
@@ -185,7 +161,7 @@ KINDS = {
     "margin": Plot(draw_margin, _margin_size, _margin_words),
     "means": Plot(
         draw_means,
-        lambda result: boxes_size(len(_systems(result))),
+        lambda result: (max(4.0, min(1.6 + 0.8 * len(_systems(result)), 16.0)), 4.0),
         lambda result: (
             f"Mean {comparisons_of(result)[0].measure} of each instance as points and boxes, a box "
             "for each system or setting; single runs are lines."
@@ -193,7 +169,10 @@ KINDS = {
     ),
     "topics": Plot(
         draw_topic_spread,
-        lambda result: topics_size(max(one.n_topics for one in comparisons_of(result))),
+        lambda result: (
+            max(6.4, min(0.08 * max(one.n_topics for one in comparisons_of(result)), 16.0)),
+            4.0,
+        ),
         lambda result: (
             f"Range, quartiles and median of {comparisons_of(result)[0].measure} over one system's "
             f"instances on each of {comparisons_of(result)[0].n_topics} topics, by median."

@@ -23,6 +23,8 @@ from steadyrank.words import counted
 
 Mode = Literal["sound", "paper"]
 
+MARGIN_ADJUSTED = "pvalue_equivalence_adjusted pvalue_non_inferiority_adjusted"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FamilyMember:
@@ -201,7 +203,7 @@ class InstancesResult(Framed):
             },
             "equivalence": {
                 **asdict(self.equivalence),
-                **self._margin_adjusted(),
+                **({} if self.family is None else picked(self.family, MARGIN_ADJUSTED)),
                 "hpd_verdict": self.hpd_verdict,
             },
             "mean_a": self.pair.a.mean,
@@ -216,11 +218,6 @@ class InstancesResult(Framed):
             "n_missing": self.pair.n_missing,
             **picked(self, "flag method n_samples samples_per_instance seed"),
         }
-
-    def _margin_adjusted(self) -> dict[str, float]:
-        """Of a comparison in a table: the corrected p-values of both claims about the margin."""
-        keys = "pvalue_equivalence_adjusted pvalue_non_inferiority_adjusted"
-        return {} if self.family is None else picked(self.family, keys)
 
     def rows(self) -> list[dict[str, Any]]:
         """The one row."""
@@ -321,8 +318,3 @@ class InstancesTable(Framed):
             comparison.row() | {"setting": setting, "pvalue_adjusted": comparison.pvalue_adjusted}
             for comparison, setting in zip(self.comparisons, settings, strict=True)
         ]
-
-    def __repr__(self) -> str:
-        kind = "all pairs" if self.baseline is None else f"against {self.baseline}"
-        comparisons = counted(len(self.comparisons), "comparison")
-        return f"<InstancesTable: {self.measure}, {comparisons}, {kind}>"

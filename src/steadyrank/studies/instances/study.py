@@ -14,8 +14,9 @@ order, tests the margin from the largest setting down.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations, permutations
 from typing import Any, Literal, get_args
 
@@ -169,7 +170,9 @@ def instances(
     used = {system: places for pair in pairs for system, places in pair}
     if not factors:
         warn_about_structure(scores, used, ignored=() if sweep is None else (sweep,))
-    correction = margin_correction(mode, is_sweep=sweep is not None)
+    # The paper takes each setting of a sweep by itself.
+    of_sweep: MarginCorrection = "fixed sequence" if mode == "sound" else "none"
+    correction: MarginCorrection = "holm" if sweep is None else of_sweep
     settings = replace(settings, comparisons=len(pairs), margin_correction=correction)
     comparisons: list[InstancesResult] = []
     for first, second in pairs:
@@ -271,13 +274,6 @@ def _warn_about_paper(results: Sequence[InstancesResult], settings: Settings) ->
 MarginCorrection = Literal["holm", "fixed sequence", "none"]
 
 
-def margin_correction(mode: Mode, *, is_sweep: bool) -> MarginCorrection:
-    """How equivalence and non-inferiority are corrected: the paper takes each setting by itself."""
-    if not is_sweep:
-        return "holm"
-    return "fixed sequence" if mode == "sound" else "none"
-
-
 def adjusted_in_sequence(pvalues: Sequence[float]) -> np.ndarray:
     """Adjusted p-values of hypotheses tested from the last to the first, until one is not rejected.
 
@@ -296,31 +292,27 @@ def as_family(
 ) -> list[InstancesResult]:
     """The comparisons of one table, each with its adjusted p-values and what they decide."""
     tests = [result.equivalence for result in results]
+    adjusted: Callable[[list[float]], np.ndarray] = partial(adjust, method=correction)
+    if correction == "fixed sequence":
+        adjusted = adjusted_in_sequence
     columns = (
         adjust([result.headline_pvalue for result in results]),
-        _adjusted([test.pvalue_equivalence for test in tests], correction),
-        _adjusted([test.pvalue_non_inferiority for test in tests], correction),
+        adjusted([test.pvalue_equivalence for test in tests]),
+        adjusted([test.pvalue_non_inferiority for test in tests]),
     )
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    return [_decided(result, len(results), *row) for result, row in zip(results, rows, strict=True)]
-
-
-def _adjusted(pvalues: list[float], correction: MarginCorrection) -> np.ndarray:
-    if correction == "fixed sequence":
-        return adjusted_in_sequence(pvalues)
-    return adjust(pvalues, correction)
-
-
-def _decided(
-    result: InstancesResult, size: int, difference: float, equivalence: float, inferiority: float
-) -> InstancesResult:
-    """A comparison with its adjusted p-values, and its claims decided by them."""
-    member = FamilyMember(
-        size=size,
-        pvalue_adjusted=difference,
-        pvalue_equivalence_adjusted=equivalence,
-        pvalue_non_inferiority_adjusted=inferiority,
-    )
-    test, alpha = result.equivalence, result.alpha
-    test = replace(test, equivalent=equivalence < alpha, non_inferior=inferiority < alpha)
-    return replace(result, family=member, equivalence=test)
+    rows = zip(results, tests, *(column.tolist() for column in columns), strict=True)
+    return [
+        replace(
+            result,
+            family=FamilyMember(
+                size=len(results),
+                pvalue_adjusted=difference,
+                pvalue_equivalence_adjusted=equivalence,
+                pvalue_non_inferiority_adjusted=inferiority,
+            ),
+            equivalence=replace(
+                test, equivalent=equivalence < result.alpha, non_inferior=inferiority < result.alpha
+            ),
+        )
+        for result, test, difference, equivalence, inferiority in rows
+    ]

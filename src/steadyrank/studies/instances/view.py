@@ -393,10 +393,6 @@ def _caption(subject: Subject) -> str:
     return f"{measures}{results[0].caption().removeprefix(results[0].measure)}"
 
 
-def _exact_rows(subject: Subject) -> list[dict[str, Any]]:
-    return [row for result in _each(subject) for row in result.rows()]
-
-
 def _pair_rows(subject: Subject, rows: Any) -> list[dict[str, Any]]:
     shown = []
     for one in _comparisons(subject):
@@ -485,7 +481,7 @@ COMPONENTS = TableSpec(
 )
 PAIRS = TableSpec(
     id="instance-pairs",
-    rows=_exact_rows,
+    rows=lambda subject: [row for result in _each(subject) for row in result.rows()],
     shown=_pair_rows,
     when=lambda subject: not _is_pair(subject),
     columns=_pair_columns,
@@ -586,20 +582,9 @@ def compared_systems(scores: Scores) -> list[str]:
 
 def _run(job: Job) -> InstancesTable:
     material, settings = job.material, job.material.settings
-    systems = compared_systems(material.scores)
-    of_run = [
-        system or run
-        for run, system in zip(
-            material.scores.runs, material.scores.run_info["system"], strict=True
-        )
-    ]
-    runs = [
-        run
-        for name in systems
-        for run, own in zip(material.scores.runs, of_run, strict=True)
-        if own == name
-    ]
-    scores = material.scores.select(runs=runs)
+    groups = systems_of(material.scores)
+    places = [place for name in compared_systems(material.scores) for place in groups[name]]
+    scores = material.scores.select(runs=[material.scores.runs[place] for place in places])
     result = instances(
         scores,
         measure=material.measure,

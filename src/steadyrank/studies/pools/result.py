@@ -163,13 +163,6 @@ class PoolsResult(Framed):
     bias: tuple[PoolBias, ...]
     similarity: tuple[RankSimilarity, ...]
 
-    def __repr__(self) -> str:
-        variances = ", ".join(f"{row.measure} {row.variance:.4g}" for row in self.references)
-        return (
-            f"<PoolsResult: {len(self.runs)} runs of {len(self.teams)} teams on "
-            f"{len(self.topics)} topics; variances {variances}>"
-        )
-
     def cell(self, measure: str, k: int, pilot_topics: int | None = None) -> LeaveOut:
         """The estimates of one measure and k; of the most pilot topics by default."""
         size = max(self.pilot_topics) if pilot_topics is None else pilot_topics

@@ -93,10 +93,6 @@ class Pool:
         """[judgment]: whether nobody contributed it."""
         return np.asarray(~self.contributors.any(axis=0))
 
-    def runs_without(self, left_out: Sequence[int]) -> np.ndarray:
-        """Places of the runs whose teams are not left out."""
-        return np.flatnonzero(~np.isin(self.team_of, np.asarray(left_out, np.int64)))
-
 
 def kept_judgments(pool: Pool, left_out: Sequence[int]) -> np.ndarray:
     """[judgment]: whether it stays when these teams never took part.
@@ -390,7 +386,8 @@ def _block(pool: Pool, task: tuple[Sequence[Trial], tuple[int, ...]]) -> np.ndar
 
 def _one_trial(pool: Pool, trial: Trial, sizes: Sequence[int]) -> np.ndarray:
     kept = kept_judgments(pool, trial.left_out)
-    scores = score_runs(pool, kept, pool.runs_without(trial.left_out))
+    runs = np.flatnonzero(~np.isin(pool.team_of, np.array(trial.left_out, np.int64)))
+    scores = score_runs(pool, kept, runs)
     estimates = np.full((4, len(scores), len(sizes)), np.nan)
     for m, matrix in enumerate(scores):
         for s, topics in enumerate(pilot_subsets(matrix, trial.topic_order, sizes)):

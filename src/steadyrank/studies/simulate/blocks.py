@@ -11,7 +11,7 @@ import contextlib
 import math
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -126,27 +126,38 @@ def kept_block(study: Sampling, store: Store | None, number: int) -> SampleBlock
     return block
 
 
-def _take_kept(study: Sampling, store: Store | None, sampled: Sampled) -> list[int]:
-    """Take in the blocks that the store has; the numbers of the others."""
+def _blocks(
+    study: Sampling,
+    store: Store | None,
+    numbers: Sequence[int],
+    progress: Progress | None,
+    **machine: Any,
+) -> Iterator[tuple[int, SampleBlock, bool]]:
+    """Some blocks as they are there, and whether each was computed now: those kept come first.
+
+    The others are computed one after the other by all threads, or spread over a cluster, and kept.
+    """
     missing = []
-    for number in range(study.n_blocks):
+    for number in numbers:
         block = kept_block(study, store, number)
         if block is None:
             missing.append(number)
         else:
-            sampled.take(number, block)
-    return missing
-
-
-def _finished(
-    study: Sampling, numbers: list[int], pool: Executor
-) -> Iterator[tuple[int, SampleBlock]]:
-    """Blocks as they are done: one after the other by all threads, or spread over a cluster."""
-    if not is_elsewhere(pool):
-        for number in numbers:
-            yield number, compute_block(study, number, pool)
-    else:
-        yield from as_finished(_block_there, study, numbers, pool)
+            yield number, block, False
+    done = len(numbers) - len(missing)
+    with workers(**machine) as pool:
+        finished: Iterable[tuple[int, SampleBlock]] = (
+            as_finished(_block_there, study, missing, pool)
+            if is_elsewhere(pool)
+            else ((number, compute_block(study, number, pool)) for number in missing)
+        )
+        for number, block in finished:
+            if store is not None:
+                store.save(block_name(number), block)
+            yield number, block, True
+            done += 1
+            if progress is not None:
+                progress(done, len(numbers))
 
 
 def _block_there(study: Sampling, number: int) -> SampleBlock:
@@ -235,24 +246,15 @@ def summarise(
     *,
     alpha: float,
     jobs: int | None = None,
-    scheduler: str | None = None,
-    executor: Executor | None = None,
     progress: Progress | None = None,
+    **machine: Any,
 ) -> Summary:
     """Sample and summarise on this machine's processors or on a cluster."""
     raw, n_topics = study.raw.mean(axis=1), study.raw.shape[1]
     with _room_for((study.n_pairs, study.n_samples)) as errors:
-        sampled = Sampled(study, errors)
-        missing = _take_kept(study, store, sampled)
-        done = study.n_blocks - len(missing)
-        with workers(jobs=jobs, scheduler=scheduler, executor=executor) as pool:
-            for number, block in _finished(study, missing, pool):
-                if store is not None:
-                    store.save(block_name(number), block)
-                sampled.take(number, block)
-                done += 1
-                if progress is not None:
-                    progress(done, study.n_blocks)
+        sampled, numbers = Sampled(study, errors), range(study.n_blocks)
+        for number, block, _ in _blocks(study, store, numbers, progress, jobs=jobs, **machine):
+            sampled.take(number, block)
         means = sampled.means
         rates = statistics.significance_rates(means, errors, n_topics, alpha=alpha, jobs=jobs)
     return Summary(
@@ -277,21 +279,15 @@ def fill_store(
 ) -> SimulatePart:
     """Compute the blocks of one part that the store lacks: every n-th block, from the i-th on."""
     numbers = range(part[0] - 1, study.n_blocks, part[1])
-    missing = [number for number in numbers if kept_block(study, store, number) is None]
-    done = n_kept = len(numbers) - len(missing)
-    with workers(**machine) as pool:
-        for number, block in _finished(study, missing, pool):
-            store.save(block_name(number), block)
-            done += 1
-            if progress is not None:
-                progress(done, len(numbers))
+    blocks = _blocks(study, store, numbers, progress, **machine)
+    n_computed = sum(is_new for _, _, is_new in blocks)
     left = [n for n in range(study.n_blocks) if not store.has(block_name(n))]
     return SimulatePart(
         part=part[0],
         n_parts=part[1],
         n_blocks=study.n_blocks,
-        n_computed=len(missing),
-        n_kept=n_kept,
+        n_computed=n_computed,
+        n_kept=len(numbers) - n_computed,
         n_left=len(left),
     )
 

@@ -7,6 +7,7 @@ nDCG with gains of 0 and 1 is another measure than nDCG, and has another name.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -16,6 +17,7 @@ from steadyrank.data.qrels import Qrels
 from steadyrank.errors import InputError, arg, check_choice
 from steadyrank.measures.names import Measure, check_parameter, parse_measure, split_parameter
 from steadyrank.studies.simulate.sampler_kernels import JUDGED, POISSON, SAMPLED, Cells, Gain
+from steadyrank.words import listed
 
 Denominator = Literal["judged", "sampled", "poisson"]
 MEASURES = ("AP", "P", "R", "RR", "nDCG", "RBP", "Success")
@@ -56,7 +58,9 @@ SHARED_MEASURES = (
 """Those whose value depends on where relevant documents stand, and on nothing else."""
 
 
-def _measure_and_level(measure: str | Measure, rel: int | None) -> tuple[Measure, Any]:
+def _measure_and_level(
+    measure: str | Measure, rel: int | None, known: Sequence[str]
+) -> tuple[Measure, Any]:
     """A measure without its lowest relevant grade, and that grade, from its name or from `rel`.
 
     The parser knows no rel of nDCG, which is not a binary measure anywhere else.
@@ -66,6 +70,17 @@ def _measure_and_level(measure: str | Measure, rel: int | None) -> tuple[Measure
     level = named if rel is None else check_parameter(parsed.name, "rel", rel)
     if named not in (None, level):
         raise InputError(f"{measure} and rel={rel} contradict each other: give one of them")
+    if parsed.name not in known:
+        raise InputError(
+            f"{parsed} cannot be simulated: it depends on more than the ranks of relevant "
+            f"documents; try {listed(known, 'or')}"
+        )
+    for key in ("judged_only", "residual"):
+        if parsed.parameter(key):
+            raise InputError(
+                f"{parsed} cannot be simulated: unjudged documents play no part in the "
+                f"simulation; write {parsed.name} without {key}"
+            )
     return parsed, level
 
 
@@ -75,18 +90,7 @@ def parse_shared(measure: str | Measure, rel: int | None = None) -> Measure:
     >>> parse_shared("nDCG@10"), parse_shared("AP", rel=2)
     (nDCG@10, AP(rel=2))
     """
-    parsed, level = _measure_and_level(measure, rel)
-    if parsed.name not in SHARED_MEASURES:
-        raise InputError(
-            f"{parsed} cannot be simulated: it depends on more than the ranks of relevant "
-            f"documents; try {', '.join(SHARED_MEASURES[:-1])} or {SHARED_MEASURES[-1]}"
-        )
-    for key in ("judged_only", "residual"):
-        if parsed.parameter(key):
-            raise InputError(
-                f"{parsed} cannot be simulated: unjudged documents play no part in the "
-                f"simulation; write {parsed.name} without {key}"
-            )
+    parsed, level = _measure_and_level(measure, rel, SHARED_MEASURES)
     if level is None:
         return parsed
     if "rel" not in parsed.kind.parameters:
@@ -103,41 +107,17 @@ def parse_simulated(measure: str | Measure, rel: int | None = None) -> Simulated
     >>> parse_simulated("nDCG(rel=2)@10"), parse_simulated("AP", rel=2).measure
     (SimulatedMeasure(measure=nDCG@10, level=2), AP(rel=2))
     """
-    parsed, level = _measure_and_level(measure, rel)
+    parsed, level = _measure_and_level(measure, rel, MEASURES)
     if level is not None and "rel" in parsed.kind.parameters:
         parsed = parsed(rel=level)
-    check_simulated_measure(parsed)
+    if parsed.name == "AP" and parsed.cutoff is not None:
+        raise InputError(f"{parsed} cannot be simulated: write AP without a cutoff")
+    if parsed.parameter("gains") is not None or parsed.parameter("graded"):
+        raise InputError(
+            f"{parsed} cannot be simulated: simulated documents are either relevant or not, "
+            f"so the gains are 0 and 1; write {parsed.name} without gains"
+        )
     return SimulatedMeasure(parsed, level if isinstance(level, int) else 1)
-
-
-def check_simulated_measure(measure: Measure) -> None:
-    """Refuse a measure that needs more than a ranking of relevant and other documents."""
-    supported = "AP, P@k, R@k, RR, nDCG, RBP and Success@k"
-    if measure.name not in MEASURES:
-        raise InputError(
-            f"{measure} cannot be simulated: {_lacking(measure.name)}; try {supported}"
-        )
-    for key in ("judged_only", "residual"):
-        if measure.parameter(key):
-            raise InputError(
-                f"{measure} cannot be simulated: simulated documents are all judged; write "
-                f"{measure.name} without {key}"
-            )
-    if measure.name == "AP" and measure.cutoff is not None:
-        raise InputError(f"{measure} cannot be simulated: write AP without a cutoff")
-    if measure.parameter("gains") is not None or measure.parameter("graded"):
-        raise InputError(
-            f"{measure} cannot be simulated: simulated documents are either relevant or not, "
-            f"so the gains are 0 and 1; write {measure.name} without gains"
-        )
-
-
-def _lacking(name: str) -> str:
-    if name in ("Bpref", "infAP", "Judged"):
-        return "simulated documents are all judged"
-    if name in ("NumRet", "SetP", "SetR", "SetF", "SetAP", "NumRel", "NumRelRet", "IPrec", "Rprec"):
-        return "it is not a sum over relevant documents of a weight for each rank"
-    return "simulated documents have no grades"
 
 
 def make_gain(
@@ -176,7 +156,7 @@ def _worth(measure: Measure, deepest: int) -> np.ndarray:
     elif measure.name == "nDCG":
         worth[1:] = 1.0 / np.log2(rank[1:] + 1.0)
     elif measure.name == "RBP":
-        p = _number(measure, "p")
+        p: Any = measure.parameter("p")
         worth[1:] = (1.0 - p) * p ** (rank[1:] - 1.0)
     elif measure.name == "P":
         worth[1:] = 1.0 / (measure.cutoff or 1)
@@ -196,13 +176,6 @@ def _scale(measure: Measure, largest: int) -> np.ndarray:
         ideal = np.cumsum(_worth(measure, largest))
         return np.where(base > 0, 1.0 / np.maximum(ideal, 1.0), 0.0)
     return np.ones(largest + 1)
-
-
-def _number(measure: Measure, key: str) -> float:
-    value = measure.parameter(key)
-    if not isinstance(value, (int, float)):
-        raise InputError(f"{measure}: {key} must be a number")
-    return float(value)
 
 
 def raw_values(ranks: np.ndarray, blocks: np.ndarray, judged: np.ndarray, gain: Gain) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -176,15 +175,6 @@ class SimulateResult(Framed):
             return np.full(len(self.runs), np.nan)
         return np.asarray(self.simulated.std(axis=0, ddof=1))
 
-    def __repr__(self) -> str:
-        tau = self.tau
-        return (
-            f"<SimulateResult: {self.measure} of {len(self.runs)} runs on {len(self.topics)} "
-            f"topics in {self.n_samples:,} simulated collections; tau {tau.mean:.3f} "
-            f"[{tau.interval[0]:.3f}, {tau.interval[1]:.3f}], error rate "
-            f"{self.error_rate.overall:.3f}>"
-        )
-
     @property
     def tau(self) -> CollectionCorrelation:
         """Of the observed ranking with that of a second collection, or of the samples."""
@@ -328,14 +318,6 @@ def grades_words(result: SimulateResult) -> list[str]:
     if order.is_same_leader:
         return [said]
     return [said, f"{order.binary_leader} is first here, {order.leader} by {order.measure}"]
-
-
-def documents_share(result: SimulateResult, a: str, b: str) -> float | None:
-    """Probability that a is above b in a second collection; None where it is not known."""
-    if a not in result.runs or b not in result.runs:
-        return None
-    share = float(result.above[result.runs.index(a), result.runs.index(b)])
-    return None if math.isnan(share) else share
 
 
 def _leaders(mean: np.ndarray) -> set[int]:

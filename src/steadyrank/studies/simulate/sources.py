@@ -10,7 +10,6 @@ import hashlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -34,13 +33,6 @@ from steadyrank.studies.simulate.shared_lists import SharedLists
 
 TASKS = 16
 """Parts into which the cells of a block are cut."""
-
-
-class SampleSource(Protocol):
-    """What draws the values of a block."""
-
-    def fill(self, values: np.ndarray, first: int, pool: Executor) -> int:
-        """Fill values[cell, sample - first]; how many draws were odd, in the source's own sense."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,6 +88,10 @@ class SharedDocuments:
             )
 
         return _in_parts(some, len(self.keys) * chunks, pool)
+
+
+SampleSource = IndependentRuns | SharedDocuments
+"""What fills values[cell, sample - first] of a block; how many draws were odd, in its own sense."""
 
 
 def _in_parts(some: Callable[[slice], int], n: int, pool: Executor) -> int:

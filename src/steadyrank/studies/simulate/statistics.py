@@ -7,12 +7,12 @@ differences, [pair, sample], in the order of `all_pairs`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import stdtrit
 
-from steadyrank.errors import InputError, bad_value
 from steadyrank.stats.inputs import named_quantiles
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs import difference_bins as collection_kernels
@@ -59,7 +59,7 @@ def error_rate(
     >>> bins.count[:3].tolist(), bins.errors[:3].tolist(), bins.overall
     ([0, 1, 1], [0, 0, 1], 0.5)
     """
-    raw, simulated = _checked(raw, simulated)
+    raw, simulated = np.ascontiguousarray(raw), np.ascontiguousarray(simulated)
     counts = np.zeros((len(simulated), n_bins), np.int64)
     errors = np.zeros_like(counts)
     ties = np.zeros(len(simulated), np.int64)
@@ -99,7 +99,6 @@ def rank_correlation(
     raw: np.ndarray, simulated: np.ndarray, *, jobs: int | None = None
 ) -> CollectionCorrelation:
     """Algorithm 2 (KRCC)."""
-    raw, simulated = _checked(raw, simulated)
     return correlation_from(np.asarray(taus_against(raw, simulated, jobs=jobs)))
 
 
@@ -142,6 +141,8 @@ class SignificanceRates:
     """The same after each pair's mean simulated difference was taken off."""
     difference_quantiles: dict[str, float]
     recentred_quantiles: dict[str, float]
+    estimated_difference_error: float = 0.0
+    """Monte Carlo standard error of the former; more samples hardly make it smaller."""
 
 
 def significance_rates(
@@ -159,8 +160,6 @@ def significance_rates(
     """
     n_samples, n_runs = simulated.shape
     pairs = all_pairs(n_runs)
-    if errors.shape != (len(pairs), n_samples):
-        raise bad_value("errors", "be [pair, sample]", errors.shape)
     critical = float(stdtrit(n_topics - 1, 1 - alpha / 2)) if n_topics > 1 else float("nan")
     place = max(1, round(n_samples * alpha))
     means = np.ascontiguousarray(simulated.T)
@@ -186,7 +185,29 @@ def significance_rates(
         estimated_difference_recentred=float(differences[1].max(initial=0.0)),
         difference_quantiles=named_quantiles(differences[0], DIFFERENCE_LEVELS),
         recentred_quantiles=named_quantiles(differences[1], DIFFERENCE_LEVELS),
+        estimated_difference_error=_error_of_largest(means, errors, pairs, place, np.abs(centre)),
     )
+
+
+def _error_of_largest(
+    means: np.ndarray, errors: np.ndarray, pairs: np.ndarray, place: int, gaps: np.ndarray
+) -> float:
+    """Standard deviation of the largest difference if |t| next to the `place`-th are taken instead.
+
+    The rank of a quantile of |t| varies by sqrt(B alpha (1 - alpha)) from seed to seed, and of each
+    pair a single sample counts, whose difference is hardly tied to its |t|.
+    """
+    n_samples = means.shape[1]
+    width = max(2, round(math.sqrt(place * (1 - place / n_samples))))
+    near = slice(max(0, place - 1 - width), min(n_samples, place + width))
+    largest = np.zeros(near.stop - near.start)
+    for p in np.argsort(-gaps, kind="stable"):  # early ones leave little for the rest to exceed
+        d = np.abs(means[pairs[p, 0]] - means[pairs[p, 1]])
+        if d.max() > largest.min():
+            with np.errstate(divide="ignore", invalid="ignore"):
+                t = np.where(d > 1e-12, d / errors[p], 0.0)
+            largest = np.maximum(largest, d[np.argsort(-t, kind="stable")[near]])
+    return float(largest.std(ddof=1)) if len(largest) > 1 else 0.0
 
 
 def rank_shares(simulated: np.ndarray) -> np.ndarray:
@@ -220,13 +241,3 @@ def rank_intervals_of(shares: np.ndarray, *, level: float = 0.95) -> np.ndarray:
 
 def _mean(flags: np.ndarray) -> float:
     return float(flags.mean()) if len(flags) else float("nan")
-
-
-def _checked(raw: np.ndarray, simulated: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    raw = np.ascontiguousarray(raw, np.float64)
-    simulated = np.ascontiguousarray(simulated, np.float64)
-    if raw.ndim != 1 or simulated.ndim != 2 or simulated.shape[1] != len(raw):
-        raise InputError(
-            f"expected raw [run] and simulated [sample, run], got {raw.shape} and {simulated.shape}"
-        )
-    return raw, simulated

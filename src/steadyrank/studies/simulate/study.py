@@ -56,7 +56,7 @@ from steadyrank.studies.simulate.result import (
 from steadyrank.studies.simulate.shared_lists import shared_lists
 from steadyrank.studies.simulate.sources import independent_setup, shared_setup
 from steadyrank.studies.simulate.statistics import rank_intervals_of
-from steadyrank.words import by_number, counted
+from steadyrank.words import by_number, counted, some
 
 __all__ = ["SimulatePart", "SimulateResult", "simulate"]
 
@@ -415,15 +415,10 @@ def _report(notes: RunNotes, topics: Sequence[str], missing: Missing) -> None:
     if notes.rank_like:
         have = counted(len(notes.rank_like), "run has", "runs have")
         warn(
-            f"{have} scores that are merely ranks ({_some(notes.rank_like)}), which carry the "
-            "order of documents and nothing else: use ranks in place of scores with "
+            f"{have} scores that are merely ranks ({some(notes.rank_like, MOST_NAMES)}), which "
+            "carry the order of documents and nothing else: use ranks in place of scores with "
             f"{arg('score_source', 'rank')}, or omit these runs"
         )
-
-
-def _some(names: Sequence[str]) -> str:
-    first, left = ", ".join(names[:MOST_NAMES]), len(names) - MOST_NAMES
-    return first if left <= 0 else f"{first} and {counted(left, 'other')}"
 
 
 def _deviation(shift: np.ndarray, squares: np.ndarray, n: int) -> np.ndarray:

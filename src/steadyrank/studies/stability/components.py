@@ -11,8 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -132,13 +131,8 @@ class LeaveOneOut:
     """Whose absence changes E rho² most."""
     e_rho2_without: float
     phi_without: float
-    is_carried: bool
+    carried: bool
     """Whether that change is above 0.1, or above half the width of the interval of E rho²."""
-
-    def row(self) -> dict[str, Any]:
-        """The keys of the JSON output."""
-        row = asdict(self)
-        return row | {"carried": row.pop("is_carried")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,10 +143,6 @@ class LeadingGroup:
     """Best first."""
     e_rho2: float
     phi: float
-
-    def row(self) -> dict[str, Any]:
-        """The keys of the JSON output."""
-        return asdict(self)
 
 
 def leave_one_out(
@@ -184,7 +174,7 @@ def leave_one_out(
         system=names[worst],
         e_rho2_without=float(pairs[worst, 0]),
         phi_without=float(pairs[worst, 1]),
-        is_carried=bool(change[worst] > min(LARGE_CHANGE, half_width)),
+        carried=bool(change[worst] > min(LARGE_CHANGE, half_width)),
     )
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from steadyrank.studies.stability.facets import FacetsResult
-    from steadyrank.studies.stability.study import StabilityResult, StabilityTable
+    from steadyrank.studies.stability.study import StabilityResult
 
 N_POINTS = 40
 """Numbers of topics at which intervals are drawn."""
@@ -33,12 +33,10 @@ MOST_TOPICS = 1000
 """Where curves end if a level needs more topics than that."""
 
 
-def draw_stability(result: StabilityResult | StabilityTable, ax: Axes) -> None:
-    """E rho² and Phi against the number of topics, side by side, a row for each measure."""
-    measures: Any = getattr(result, "results", (result,))
-    kinds = [(study, kind) for study in measures for kind in ("e_rho2", "phi")]
-    for panel, (study, kind) in zip(panels(ax, len(kinds), across=2), kinds, strict=True):
-        _draw_coefficient(study, panel, kind)
+def draw_stability(result: StabilityResult, ax: Axes) -> None:
+    """E rho² and Phi against the number of topics, side by side."""
+    for panel, kind in zip(panels(ax, 2, across=2), ("e_rho2", "phi"), strict=True):
+        _draw_coefficient(result, panel, kind)
 
 
 def _draw_coefficient(result: StabilityResult, ax: Axes, kind: str) -> None:
@@ -79,50 +77,23 @@ def _topics_shown(result: StabilityResult) -> np.ndarray:
     return np.union1d(np.round(np.geomspace(1, last, N_POINTS)).astype(int), asked)
 
 
-def draw_shares(result: FacetsResult | StabilityTable, ax: Axes) -> None:
-    """Shares of the variance of a difference, stacked, a bar for each measure."""
-    measures: Any = getattr(result, "results", (result,))
-    names = [one.measure for one in measures]
-    left = np.zeros(len(names))
+def draw_shares(result: FacetsResult, ax: Axes) -> None:
+    """Shares of the variance of a difference, stacked in a bar."""
+    left = 0.0
     for place, part in enumerate(SHARES):
-        share = np.nan_to_num([one.difference_shares[part] for one in measures])
-        if share.any():
-            ax.barh(names, share, left=left, label=part, color=COLOURS[place], height=0.6)
-            for row, width in enumerate(share):
-                if width >= 0.06:
-                    middle = left[row] + width / 2.0
-                    ax.text(middle, row, f"{width:.0%}", ha="center", va="center", color="white")
-        left = left + share
+        share = float(np.nan_to_num(result.difference_shares[part]))
+        if share > 0.0:
+            bar: dict[str, Any] = {"color": COLOURS[place], "height": 0.6}
+            ax.barh([result.measure], share, left=left, label=part, **bar)
+        if share >= 0.06:
+            words: dict[str, Any] = {"ha": "center", "va": "center", "color": "white"}
+            ax.text(left + share / 2.0, 0, f"{share:.0%}", **words)
+        left += share
     ax.set_xlim(0, 1)
-    ax.invert_yaxis()
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     label(ax, x="share of the variance of a difference of two systems")
     if ax.containers:  # of one judge there may be no share at all
         legend_above(ax, ncols=len(SHARES))
-
-
-def _is_graded(table: StabilityTable) -> bool:
-    return hasattr(table.results[0], "difference_shares")
-
-
-def draw_table(result: StabilityTable, ax: Axes) -> None:
-    """Of several measures: shares of graded answers, coefficients of other scores."""
-    (draw_shares if _is_graded(result) else draw_stability)(result, ax)
-
-
-def _table_size(table: StabilityTable) -> tuple[float, float]:
-    n = len(table.results)
-    return (6.4, 1.5 + 0.45 * n) if _is_graded(table) else (8.4, 3.4 * n + 0.4)
-
-
-def _table_words(table: StabilityTable) -> str:
-    n = len(table.results)
-    if _is_graded(table):
-        return f"Shares of the variance of a difference by {n} measures, a bar for each."
-    return (
-        "E rho² and Phi against the number of topics with intervals, a row of panels for each "
-        f"of {n} measures."
-    )
 
 
 SHARES = ("topics", "judges", "answers", "rest")
@@ -142,10 +113,8 @@ PLOTS = {
             "Stability of {measure} against the number of topics with an interval: with "
             "{coefficients[0].topics} topics E rho² is {coefficients[0].e_rho2:.2f} and Phi "
             "{coefficients[0].phi:.2f}.",
+            height_of_rows(fixed(8.4, 3.8)),
         )
-    },
-    "StabilityTable": {
-        "coefficients": Plot(draw_table, _table_size, _table_words, height_of_rows(_table_size))
     },
     "FacetsResult": {"shares": Plot(draw_shares, fixed(6.4, 1.9), _shares_words)},
 }

@@ -178,13 +178,6 @@ class StabilityResult(Framed):
         return [{"measure": self.measure, **own.row()} for own in self.coefficients]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StabilityTable:
-    """What `stability` found on several measures, to draw it together."""
-
-    results: tuple[StabilityResult | FacetsResult, ...]
-
-
 def facet_words(k: float, facet: str) -> str:
     """A number of a facet's levels, in words.
 

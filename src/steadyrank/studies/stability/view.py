@@ -48,12 +48,12 @@ def findings(results: Results) -> list[Finding]:
         text = f"Infinitely many topics would reach E rho² {reached}."
         said.append(Finding("stability.limit", text, {"e_rho2": list(most.values())}))
     left = result.leave_one_out
-    if left is not None and left.is_carried:
+    if left is not None and left.carried:
         text = (
             f"E rho² rests on one system: without {left.system} it is {left.e_rho2_without:.2f}, "
             f"not {result.e_rho2:.2f}."
         )
-        said.append(Finding("stability.carried", text, left.row()))
+        said.append(Finding("stability.carried", text, asdict(left)))
     below = {part: value for part, value in g.raw.items() if value < 0.0}
     for part, value in below.items():
         text = f"The {part} component came out as {value:.3g} and counts as 0: it is too small."
@@ -219,8 +219,8 @@ def fields(results: Results) -> dict[str, Any]:
         **picked(g, "mean_squares n_systems n_topics n_dropped"),
         "confidence": result.confidence,
         "d_study": [own.row() for own in result.coefficients],
-        "leave_one_out": result.leave_one_out and result.leave_one_out.row(),
-        "leading_group": result.leading_group and result.leading_group.row(),
+        "leave_one_out": result.leave_one_out and asdict(result.leave_one_out),
+        "leading_group": result.leading_group and asdict(result.leading_group),
         "separation": found and asdict(found) | {"share": found.share, "power": POWER},
         "assessors": [asdict(own) for own in result.assessors],
         **picked(g, facets),

@@ -183,9 +183,6 @@ class TopicsResult(Exhibit):
         alike = " (other topics alike)" if clusters or weights else ""
         return f"{clusters}{weights}{alike}"
 
-    def __repr__(self) -> str:
-        return f"<TopicsResult: {counted(len(self.pairs), 'pair')}. {self.caption()}>"
-
     def rows(self, which: Sequence[int] | slice = slice(None)) -> list[dict[str, Any]]:
         """One dictionary a pair, with the keys that the JSON output has."""
         first, second = self.pairs[which].T
