@@ -4,8 +4,7 @@ python docs/make_outputs.py
 
 Below a block of commands, a `text` block under the line `<!-- output -->` holds what they print;
 under `<!-- output 9 -->` its first nine lines.
-All run on the track that `steadyrank demo` writes, so what comes out depends on the documents that
-are installed: `DIGEST` names those of the pages as they stand.
+All run on the track that `steadyrank demo` writes.
 """
 
 from __future__ import annotations
@@ -19,13 +18,10 @@ import tempfile
 import textwrap
 from pathlib import Path
 
-import steadyrank as sr
 from steadyrank.cli import run
 
 DOCS = Path(__file__).parent
 PAGES = (DOCS.parent / "README.md", DOCS / "report.md", *sorted((DOCS / "howto").glob("*.md")))
-
-DIGEST = "13fd08be8d9a37d17ce0cf16a953c040"
 
 WIDTH = 100
 
@@ -34,11 +30,6 @@ SHOWN = re.compile(
     r"<!-- output ?(?P<lines>\d*) -->\n```text\n(?P<output>(?:(?!^```).*\n)*)```$",
     re.MULTILINE,
 )
-
-
-def digest() -> str:
-    """What the documents of the track are known by on this machine."""
-    return str(sr.builtin_collection().manifest["digest"])
 
 
 def make_track(folder: Path) -> None:
@@ -95,11 +86,6 @@ def main() -> None:
         make_track(Path(folder))
         for page in PAGES:
             page.write_text(renewed(page.read_text("utf-8")), "utf-8")
-    own = Path(__file__)
-    source = re.sub(
-        r'^DIGEST = ".*"$', f'DIGEST = "{digest()}"', own.read_text("utf-8"), flags=re.M
-    )
-    own.write_text(source, "utf-8")
 
 
 if __name__ == "__main__":

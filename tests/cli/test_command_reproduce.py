@@ -63,8 +63,8 @@ def test_files_of_measures_make_collections(capsys, files, tmp_path):
     )
     assert (code, text, err) == (0, "", "")
     header, *rows = csv.reader(io.StringIO(result.read_text()))
-    assert header == ["exhibit", "outcome", "claim", "figures"]
-    assert {row[1] for row in rows} <= {"holds", "does not hold", "cannot tell"}
+    assert header == ["exhibit", "outcome", "claim", "figures", "published", "why"]
+    assert {row[1] for row in rows} <= {"holds", "fails", "open"}
     assert any(row[2].startswith("two: ") for row in rows)
 
 

@@ -14,7 +14,7 @@ from test_frozen_help import command_of, plain
 
 import steadyrank as sr
 from steadyrank.cli import COMMANDS
-from steadyrank_lab.demo import demo
+from steadyrank.reporting.demo import demo
 from steadyrank_lab.retrieval.makers import shard
 from steadyrank_lab.retrieval.makers.runs import lay_out_runs
 

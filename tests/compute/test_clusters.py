@@ -10,6 +10,7 @@ import threading
 import time
 
 import pytest
+from plain_tables import refused
 
 import steadyrank as sr
 from steadyrank.compute.executors import map_in_order, shared, workers
@@ -121,8 +122,7 @@ def test_a_connection_that_breaks_while_a_result_arrives(opened, gathering, clus
     with opened() as pool:
         first, second = pool.submit(abs, -1), pool.submit(wait_for, shared(pool, GateOf(gate)))
         assert first.result(LONG) == 1
-        with pytest.raises(sr.MachineError, match=LOST):
-            second.result(LONG)
+        refused(LOST, second.result, LONG, error=sr.MachineError)
     gate.set()
     assert capfd.readouterr().err == ""
 
@@ -146,10 +146,8 @@ def test_tasks_given_to_a_client_that_has_closed_itself(opened, capfd):
     """As it does when it has tried long enough to find its scheduler again."""
     with opened() as pool:
         pool._client.sync(pool._client._close)
-        with pytest.raises(sr.MachineError, match=LOST):
-            map_in_order(abs, [-1, -2], pool)
-        with pytest.raises(sr.MachineError, match=LOST):
-            shared(pool, 1)
+        refused(LOST, map_in_order, abs, [-1, -2], pool, error=sr.MachineError)
+        refused(LOST, shared, pool, 1, error=sr.MachineError)
     assert capfd.readouterr().err == ""
 
 
@@ -171,8 +169,7 @@ def test_errors_of_tasks_stay_what_they_are(opened, tmp_path):
             pool.submit(open, tmp_path / "nowhere").result(LONG)
         with pytest.raises(ZeroDivisionError):
             map_in_order(divide, [2, 1, 0], pool)
-        with pytest.raises(TypeError, match="serialize"):
-            pool.submit(abs, threading.Lock()).result(LONG)
+        refused("serialize", pool.submit(abs, threading.Lock()).result, LONG, error=TypeError)
 
 
 def divide(number):

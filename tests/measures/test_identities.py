@@ -6,68 +6,28 @@ import warnings
 
 import numpy as np
 import pytest
+from plain_tables import words
 
 import steadyrank as sr
 
 EXACT = {"rel": 0, "abs": 1e-12}
 
 # Every kind of measure, with its cutoffs and parameters where they change the arithmetic.
-MEASURES = [
-    "AP",
-    "AP(rel=2)",
-    "AP@5",
-    "nDCG",
-    "nDCG@5",
-    "nDCG(dcg='exp-log2')@5",
-    "nDCG(gains=(0,1,3,7))@10",
-    "P@5",
-    "R@5",
-    "Rprec",
-    "RR",
-    "RR@5",
-    "RBP",
-    "RBP(p=0.95)@5",
-    "RBP(graded=True)",
-    "ERR",
-    "ERR(max_rel=5)@5",
-    "nERR",
-    "nERR@5",
-    "Q",
-    "Q(beta=10)@5",
-    "Q(gains=(0,1,3,7))",
-    "Pplus",
-    "Pplus@5",
-    "nG@1",
-    "Twist",
-    "Twist(rel=2)",
-    "Success@5",
-]
+MEASURES = words(
+    """
+    AP AP(rel=2) AP@5 nDCG nDCG@5 nDCG(dcg='exp-log2')@5 nDCG(gains=(0,1,3,7))@10 P@5 R@5 Rprec
+    RR RR@5 RBP RBP(p=0.95)@5 RBP(graded=True) ERR ERR(max_rel=5)@5 nERR nERR@5 Q Q(beta=10)@5
+    Q(gains=(0,1,3,7)) Pplus Pplus@5 nG@1 Twist Twist(rel=2) Success@5
+    """
+)
 
-PERFECT_WHEN_IDEAL = [
-    "AP",
-    "AP(rel=2)",
-    "nDCG",
-    "nDCG@3",
-    "nDCG(dcg='exp-log2')",
-    "nDCG(gains=(0,1,3,7))@3",
-    "R@1000",
-    "Rprec",
-    "RR",
-    "nERR",
-    "nERR@3",
-    "Q",
-    "Q@3",
-    "Q(beta=5,rel=2)",
-    "Q(gains=(0,1,3,7))@10",
-    "Pplus",
-    "Pplus@3",
-    "nG@1",
-    "nG(gains=(0,1,3,7))@1",
-    "Twist",
-    "Twist(rel=2)",
-    "Success@1",
-    "Judged",
-]
+PERFECT_WHEN_IDEAL = words(
+    """
+    AP AP(rel=2) nDCG nDCG@3 nDCG(dcg='exp-log2') nDCG(gains=(0,1,3,7))@3 R@1000 Rprec RR nERR
+    nERR@3 Q Q@3 Q(beta=5,rel=2) Q(gains=(0,1,3,7))@10 Pplus Pplus@3 nG@1 nG(gains=(0,1,3,7))@1
+    Twist Twist(rel=2) Success@1 Judged
+    """
+)
 
 
 def evaluate(rankings, judgments, measures, **options):

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from plain_tables import refused
 
 import steadyrank as sr
 from steadyrank.cli import run as run_command
@@ -69,8 +70,7 @@ def test_a_measure_that_only_python_can_run(data):
 
 def test_a_name_means_what_was_registered_last(data):
     runs, qrels = data
-    with pytest.raises(sr.InputError, match="Later"):
-        sr.evaluate(runs, qrels, "Later@5")
+    refused("Later", sr.evaluate, runs, qrels, "Later@5")
     for value in (0.25, 0.75):
         sr.register_measure("Later", lambda ranked, judged, value=value: value)
         assert (sr.evaluate(runs, qrels, "Later@5").values == value).all()
@@ -118,8 +118,7 @@ def test_a_measure_may_scribble_on_its_arguments(data):
 def test_functions_that_give_no_number_are_told(data, function):
     runs, qrels = data
     sr.register_measure("Broken", function)
-    with pytest.raises(sr.InputError, match="measure Broken failed: .*must turn"):
-        sr.evaluate(runs, qrels, "Broken")
+    refused("measure Broken failed: .*must turn", sr.evaluate, runs, qrels, "Broken")
 
 
 @pytest.mark.parametrize("name", ["AP", "map", "ndcg", "P_10", "rbp95", "1st", "a b", "x@5", ""])
@@ -132,8 +131,7 @@ def test_names_register_again_and_are_suggested():
     sr.register_measure("Mine_5", lambda ranked, judged: 0.0)
     sr.register_measure("Mine_5", own_average_precision)
     assert repr(sr.parse_measure("Mine_5@3")) == "Mine_5@3"
-    with pytest.raises(sr.UnknownNameError, match="did you mean 'Mine_5'"):
-        sr.parse_measure("Mine5")
+    refused("did you mean 'Mine_5'", sr.parse_measure, "Mine5", error=sr.UnknownNameError)
 
 
 def test_the_command_line_knows_it_too(data, capsys, write):

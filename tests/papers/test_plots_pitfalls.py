@@ -10,6 +10,7 @@ from steadyrank import papers
 from steadyrank.present.plot_style import COLOURS
 from steadyrank.present.svg import svg_text
 from steadyrank_lab.papers.jayasinghe2015 import plots
+from steadyrank_lab.papers.model import blank_figure
 
 rng = np.random.default_rng(0)
 SCORES = rng.normal(0.3, 0.1, (6, 20)) + rng.normal(0, 0.05, (6, 1))
@@ -35,17 +36,23 @@ def pools():
     return papers.pool_pvalues(SCORES, BASELINE, sizes=[2, 4], n_pools=5)
 
 
+def drawn(draw, frame, **options):
+    figure, ax = blank_figure(5.6, 4.0)
+    draw(ax, frame, **options)
+    return figure
+
+
+def methods(**options):
+    return papers.method_pvalues(few_comparisons(), **options)
+
+
 FIGURES = {
-    "shares": lambda: plots.draw_shares(shares()),
-    "intervals": lambda: plots.draw_intervals(papers.equivalence_intervals([10, 20, 40])),
-    "agreement": lambda: plots.drawn_by(
-        plots.agreement_on, papers.method_pvalues(few_comparisons())
-    ),
-    "descending": lambda: plots.drawn_by(
-        plots.descending_on, papers.method_pvalues(few_comparisons())
-    ),
-    "directions": lambda: plots.drawn_by(plots.contradictions_on, counts(0.1)),
-    "pools": lambda: plots.drawn_by(plots.pools_on, pools(), test="mixed"),
+    "shares": lambda: drawn(plots.shares_on, shares()),
+    "intervals": lambda: drawn(plots.intervals_on, papers.equivalence_intervals([10, 20, 40])),
+    "agreement": lambda: drawn(plots.agreement_on, methods()),
+    "descending": lambda: drawn(plots.descending_on, methods()),
+    "directions": lambda: drawn(plots.contradictions_on, counts(0.1)),
+    "pools": lambda: drawn(plots.pools_on, pools(), test="mixed"),
 }
 
 
@@ -58,18 +65,13 @@ def test_every_figure_has_labelled_axes(name):
 
 
 def test_what_is_drawn_is_what_was_found():
-    found = papers.method_pvalues(few_comparisons(), n_samples=50)
-    points = plots.drawn_by(plots.agreement_on, found).axes[0].lines[-1]
-    np.testing.assert_array_equal(points.get_xdata(), found["mixed_paper"])
-    np.testing.assert_array_equal(points.get_ydata(), found["bootstrap"])
-    points = (
-        plots.drawn_by(plots.agreement_on, found, first="mixed", second="t_single")
-        .axes[0]
-        .lines[-1]
-    )
-    np.testing.assert_array_equal(points.get_xdata(), found["mixed"])
-    np.testing.assert_array_equal(points.get_ydata(), found["t_single"])
-    curves = plots.drawn_by(plots.descending_on, found).axes[0].lines
+    found = methods(n_samples=50)
+    for names in ({}, {"first": "mixed", "second": "t_single"}):
+        points = drawn(plots.agreement_on, found, **names).axes[0].lines[-1]
+        first, second = names.values() or ("mixed_paper", "bootstrap")
+        np.testing.assert_array_equal(points.get_xdata(), found[first])
+        np.testing.assert_array_equal(points.get_ydata(), found[second])
+    curves = drawn(plots.descending_on, found).axes[0].lines
     for curve, test in zip(curves, found, strict=True):
         assert (np.diff(curve.get_ydata()) <= 0).all()
         np.testing.assert_array_equal(np.sort(curve.get_ydata()), np.sort(found[test]))
@@ -81,15 +83,15 @@ def test_what_is_drawn_is_what_was_found():
 @pytest.mark.parametrize("level", [0.1, 0.05])
 def test_directions_count_instances(level):
     found = counts(level)
-    ax = plots.drawn_by(plots.contradictions_on, found).axes[0]
-    drawn = {bars.get_label(): [bar.get_width() for bar in bars] for bars in ax.containers}
+    ax = drawn(plots.contradictions_on, found).axes[0]
+    bars_of = {bars.get_label(): [bar.get_width() for bar in bars] for bars in ax.containers}
     better, worse = found["better"].tolist(), (-found["worse"]).tolist()
-    assert drawn == {f"better, p < {level:g}": better, f"worse, p < {level:g}": worse}
+    assert bars_of == {f"better, p < {level:g}": better, f"worse, p < {level:g}": worse}
 
 
 def test_shares_are_cells_of_mean_and_spread():
     found = shares()
-    figure = plots.draw_shares(found.sample(frac=1, random_state=1))
+    figure = drawn(plots.shares_on, found.sample(frac=1, random_state=1))
     cells = np.asarray(figure.axes[0].collections[0].get_array())
     np.testing.assert_array_equal(cells.ravel(), found["share"])
     row = found.iloc[3]
@@ -100,7 +102,7 @@ def test_shares_are_cells_of_mean_and_spread():
 
 def test_pools_are_boxes_beside_all_instances():
     found = pools()
-    ax = plots.drawn_by(plots.pools_on, found, test="bootstrap").axes[0]
+    ax = drawn(plots.pools_on, found, test="bootstrap").axes[0]
     assert [label.get_text() for label in ax.get_xticklabels()] == ["2", "4"]
     medians = [line.get_ydata()[0] for line in ax.lines if line.get_color() == COLOURS[0]]
     assert medians == found.groupby("instances")["bootstrap"].median().tolist()

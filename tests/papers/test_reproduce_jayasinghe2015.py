@@ -38,14 +38,16 @@ VERDICTS = {
     "algorithm-2": (True, False, True),
     # A quarter of the instances' variance, and the t test on means.
     "equation-9": (True, False, True),
-    "section-3.2": (True, True, True, True),
+    # Observations less one are too many degrees of freedom for three instances.
+    "section-3.2": (False, True, True, True),
     "figure-6": (True, True, True),
     "figure-7": (True, True, True, True),
     "figure-8": (True,),
     "figure-9": (True,),
     "figure-10": (True, ...),
-    "figure-11": (True,),
-    "figure-12": (True, True),
+    # Pools of two instances have few resamples, whose error is part of the distance.
+    "figure-11": (None,),
+    "figure-12": (True, True, False),
     "equation-8": (False, True),
     "figure-13": (True, True, True),
 }

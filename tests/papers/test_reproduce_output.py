@@ -58,7 +58,10 @@ def tiny():
         title="What is in it?",
         tables=(table,),
         explanation="Because.",
-        claims=(Claim(text="A holds", holds=True), Claim(text="B", holds=False, detail="1 < 2")),
+        claims=(
+            Claim(text="A holds", holds=True),
+            Claim(text="B", holds=False, detail="1 < 2", published="0", why="Why."),
+        ),
     )
     without = Exhibit(id="figure-9", title="Nothing", explanation="There are no runs.")
     return Reproduction(paper="p", reference="R.", data="d", exhibits=(made, without))
@@ -112,7 +115,8 @@ def test_the_page_shows_claims_and_command(folder):
         "lin2005, made again",
         "the command",
         "Eq. 13 follows from eq. 12 as printed",
-        "does not hold",
+        "fails",
+        "a misprint: Williams has 4x²/π",
         "off by up to 0.125",
         "Table 1",
         "Equation 13",
@@ -180,16 +184,16 @@ def test_tables_in_words_and_digits(tiny):
     assert r"\caption{A \& B}" in files["t.tex"]
     table = output.claims_table(tiny, details=True)
     assert [[cell.text for cell in row] for row in table.rows] == [
-        ["table-9", "holds", "A holds", ""],
-        ["table-9", "does not hold", "B", "1 < 2"],
-        ["figure-9", "cannot tell", "There are no runs.", ""],
+        ["table-9", "holds", "A holds", "", "", ""],
+        ["table-9", "fails", "B", "1 < 2", "0", "Why."],
+        ["figure-9", "open", "There are no runs.", "", "", ""],
     ]
-    assert table.caption == "R. Data: d. Claims: 1 of 2 holds."
+    assert table.caption == "R. Data: d. Claims: 1 of 2 holds, 1 fails."
 
 
 def test_an_exhibit_without_data_says_why_on_the_page(tiny):
     page = output.reproduction_page(tiny)
-    assert page.lead[-1] == "Table 9, does not hold: B."
+    assert page.lead[-1] == "Table 9 fails: B (Why.)."
     assert page.sections[1].why_not == "There are no runs."
     assert page.sections[0].means == "Because."
 
@@ -338,8 +342,9 @@ def test_what_stays_the_same_does_not_rise():
 
 
 def test_a_reproduction_is_told_in_a_line(tiny):
-    assert repr(tiny) == "<Reproduction of p: 2 exhibits; claims: 1 of 2 holds>"
-    assert repr(tiny.exhibits[0]) == "<Exhibit table-9: What is in it?; claims: 1 of 2 holds>"
+    assert repr(tiny) == "<Reproduction of p: 2 exhibits; claims: 1 of 2 holds, 1 fails>"
+    told = "<Exhibit table-9: What is in it?; claims: 1 of 2 holds, 1 fails>"
+    assert repr(tiny.exhibits[0]) == told
 
 
 def test_long_claims_are_wrapped(tiny):

@@ -68,7 +68,7 @@ def test_table_3_topics_follow_from_the_variances():
     direct = [math.ceil(factor * variance) == n for variance, n in printed_plans()]
     assert (sum(direct), len(direct)) == (23, 25)
     off = [plan for plan, ok in zip(printed_plans(), direct, strict=True) if not ok]
-    assert off == [(0.028, 40), (0.041, 58)]
+    assert off == [[0.028, 40], [0.041, 58]]
     for variance, n in off:
         assert (
             math.ceil(factor * (variance - 0.0005)) <= n <= math.ceil(factor * (variance + 0.0005))

@@ -24,8 +24,8 @@ VERDICTS = {
     "figure-1": (True, True, True),
     # BST is not above KDE in the first bins, as the text has it: its KRCC is the higher one.
     "figure-2": (True, True, False, True),
-    # Not asserted: which model has the larger PCT and ED is a matter of the data.
-    "table-1": (True, ..., ..., True, True, True, None),
+    # The models are within the Monte Carlo error of KRCC and ED.
+    "table-1": (None, ..., None, True, True, True, None),
     "algorithm-3": (False, True, False),
     "algorithm-4": (True, True, False),
 }
@@ -94,9 +94,9 @@ def test_table_1_is_what_simulate_gives(found, simulated):
 
 def test_table_1_has_the_printed_figures(found):
     rows = values(exhibit(found, "table-1").tables[0])
-    assert rows[0][3:] == [0.9176, 0.8088, 0.8509, 0.8121]
-    assert rows[1][3:] == [0.1041, 0.0896, 0.1783, 0.1756]
-    assert rows[2][3:] == [0.3955, 0.3273, 0.4135, 0.4111]
+    assert rows[0][3:7] == [0.9176, 0.8088, 0.8509, 0.8121]
+    assert rows[1][3:7] == [0.1041, 0.0896, 0.1783, 0.1756]
+    assert rows[2][3:7] == [0.3955, 0.3273, 0.4135, 0.4111]
     assert rows[3][3:5] == [0.8148, 0.8148]
 
 

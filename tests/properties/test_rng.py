@@ -23,7 +23,7 @@ import steadyrank as sr
 from bench.invariances.cases import as_json, complete, small_data, told_fields, undrawn
 from steadyrank import papers
 from steadyrank.compute.random import seed_from
-from steadyrank_lab.demo import demo
+from steadyrank.reporting.demo import demo
 
 pytestmark = pytest.mark.filterwarnings("ignore::steadyrank.SteadyrankWarning")
 
@@ -273,7 +273,7 @@ def test_the_page_of_a_report_tells_the_seed_that_was_drawn(tmp_path):
 
 def test_the_demo_names_the_seed_that_was_drawn(tmp_path, monkeypatch):
     small = functools.partial(sr.simulated_track, **TRACK | {"n_topics": 9})
-    monkeypatch.setattr("steadyrank_lab.demo.simulated_track", small)
+    monkeypatch.setattr("steadyrank.reporting.demo.simulated_track", small)
     with undrawn():
         demo(out=tmp_path, data="simulated", budget="1s", measures=["AP"], rng=None)
 

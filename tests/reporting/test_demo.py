@@ -8,15 +8,7 @@ import pytest
 import steadyrank as sr
 from steadyrank.cli import run
 from steadyrank.errors import InputError
-from steadyrank_lab import demo as demo_module
-from steadyrank_lab.demo import demo
-
-
-@pytest.fixture(autouse=True)
-def shallow(monkeypatch, builtin_runs, builtin_instances):
-    """The built-in runs as they are, but not as deep: searching them again takes seconds."""
-    monkeypatch.setattr(demo_module, "builtin_runs", lambda progress=None: builtin_runs)
-    monkeypatch.setattr(demo_module, "builtin_instances", lambda: builtin_instances)
+from steadyrank.reporting.demo import compile_ahead, demo
 
 
 def test_it_writes_a_track_and_a_report_and_prints_the_answer(tmp_path, capsys, drawn_nowhere):
@@ -94,3 +86,9 @@ def test_what_cannot_be_is_refused(tmp_path):
     with pytest.raises(InputError, match="mine.run"):
         demo(out=tmp_path / "used", data_only=True)
     assert [path.name for path in (tmp_path / "used").rglob("*.run")] == ["mine.run"]
+
+
+@pytest.mark.filterwarnings("ignore:the imputed intervals are unchecked")
+def test_a_second_process_compiles_what_the_report_needs_late():
+    """It runs on the shipped files, and compiles nothing here, where all kernels are kept."""
+    compile_ahead(["nDCG@10", "AP"])

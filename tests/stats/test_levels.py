@@ -23,7 +23,6 @@ import steadyrank as sr
 from bench.levels import pvalues as run
 from bench.levels import trials as levels
 from bench.levels.null_data import INSTANCE, RESIDUAL, SYSTEM_TOPIC
-from steadyrank import papers as papers_room
 from steadyrank import stats as stats_room
 from steadyrank import studies as studies_room
 from steadyrank.cli import group
@@ -31,6 +30,7 @@ from steadyrank.stats.anova.balanced import anova, crossed_strata, tukey_main_ef
 from steadyrank.stats.instances.power import InstanceTest, InstanceVariances
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tukey import tukey_hsd, two_way_anova
+from steadyrank_lab import papers as papers_room
 
 BUDGET = int(os.environ.get("STEADYRANK_CELLS", "1"))
 N_TRIALS = 4000 * BUDGET

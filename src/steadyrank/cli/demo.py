@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,9 +33,11 @@ def command(out: str, measures: tuple[str, ...], output: Output, **options: Any)
     built-in collection: docstrings of Python's libraries, sixty topics, and judgments by two
     judges. Try any other command on the files.
     """
+    from steadyrank.reporting.demo import demo
+
     with bars(output.quiet) as progress:
         tell_if_compiling(output.quiet)
-        result = import_module("steadyrank_lab.demo").demo(
+        result = demo(
             out=out,
             measures=measures,
             jobs=output.jobs,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.metadata
 import importlib.util
 import platform
@@ -55,17 +54,10 @@ def examine() -> dict[str, Any]:
         report[f"extra [{extra}]"] = "installed" if there else "not installed"
     nowhere = "none is writable: kernels are compiled at every start"
     report["kernel cache"] = str(kernel_home() or nowhere)
-    report["document cache"] = _document_place()
     started = time.perf_counter()
     self_test()
     report["self-test"] = f"passed in {time.perf_counter() - started:.1f} s"
     return report
-
-
-def _document_place() -> str:
-    collection = importlib.import_module("steadyrank_lab.retrieval.builtin.collection")
-    nowhere = "none: the built-in collection is read from its sources every time"
-    return str(collection.cache_folder() or nowhere)
 
 
 def self_test() -> None:

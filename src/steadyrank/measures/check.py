@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DEPTHS = (10, 100)
+FIGURES = ("run", "topics", "missing", "unknown", "shallowest", "deepest")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,12 +101,7 @@ class CheckResult(Exhibit):
         """One row per run."""
         rows = [
             {
-                "run": row.run,
-                "topics": row.topics,
-                "missing": row.missing,
-                "unknown": row.unknown,
-                "shallowest": row.shallowest,
-                "deepest": row.deepest,
+                **{name: getattr(row, name) for name in FIGURES},
                 **{f"Judged@{d}": share for d, share in zip(DEPTHS, row.judged, strict=True)},
                 "tied": row.tied,
                 "rank_like": row.rank_like,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+Cutoff = Literal["required", "optional", "none", "one", "recall"]
 Value = int | float | bool | str | tuple[float, ...]
 
 
@@ -17,7 +18,7 @@ class Kind:
     """What a measure's name stands for: which parameters it takes, and of which cutoff."""
 
     parameters: Mapping[str, Value | None]
-    cutoff: Literal["required", "optional", "none", "one", "recall"] = "optional"
+    cutoff: Cutoff = "optional"
     """What stands after the @: a rank, nothing, rank 1 alone, or a level of recall."""
     says: str
     is_count: bool = False
@@ -27,110 +28,77 @@ class Kind:
 _CONDENSED: dict[str, Value | None] = {"judged_only": False}
 _REL: dict[str, Value | None] = {"rel": 1, **_CONDENSED}
 _GAINS: dict[str, Value | None] = {"gains": None, **_CONDENSED}
+_SAKAI: dict[str, Value | None] = {"beta": 1.0, "rel": 1, **_GAINS}
+_RBP: dict[str, Value | None] = {"p": 0.8, "rel": 1, "graded": False, "max_rel": None}
+_RBP |= {"residual": False, **_CONDENSED}
+
+
+def _kind(
+    says: str, cutoff: Cutoff, parameters: Mapping[str, Value | None] = _REL, **more: bool
+) -> Kind:
+    return Kind(says=says, cutoff=cutoff, parameters=parameters, **more)
+
 
 KINDS: Mapping[str, Kind] = {
-    "AP": Kind(parameters=_REL, says="average precision"),
-    "nDCG": Kind(
-        parameters={"dcg": "log2", **_GAINS}, says="normalized discounted cumulative gain"
+    "AP": _kind("average precision", "optional"),
+    "nDCG": _kind("normalized discounted cumulative gain", "optional", {"dcg": "log2", **_GAINS}),
+    "P": _kind("precision", "required"),
+    "R": _kind("recall", "required"),
+    "Rprec": _kind("precision at rank R", "none"),
+    "RR": _kind("reciprocal rank", "optional"),
+    "RBP": _kind("rank-biased precision", "optional", _RBP),
+    "ERR": _kind("expected reciprocal rank", "optional", {"max_rel": None, **_CONDENSED}),
+    "nERR": _kind("ERR over that of the ideal list", "optional", {"max_rel": None, **_CONDENSED}),
+    "Q": _kind("Sakai's Q-measure", "optional", _SAKAI),
+    "Pplus": _kind("Sakai's P+", "optional", _SAKAI),
+    "nG": _kind("normalized gain of the first document", "one", _GAINS),
+    "Twist": _kind("twist of the relative position", "none"),
+    "Success": _kind("any relevant document", "required"),
+    "Judged": _kind("share of judged documents", "optional", {}),
+    "Bpref": _kind("binary preference", "none"),
+    "infAP": _kind("inferred average precision", "none"),
+    "IPrec": _kind("interpolated precision", "recall", {"recall": None, **_REL}),
+    "SetP": _kind(
+        "precision of the whole result", "none", {"rel": 1, "relative": False, **_CONDENSED}
     ),
-    "P": Kind(parameters=_REL, cutoff="required", says="precision"),
-    "R": Kind(parameters=_REL, cutoff="required", says="recall"),
-    "Rprec": Kind(parameters=_REL, cutoff="none", says="precision at rank R"),
-    "RR": Kind(parameters=_REL, says="reciprocal rank"),
-    "RBP": Kind(
-        parameters={
-            "p": 0.8,
-            "rel": 1,
-            "graded": False,
-            "max_rel": None,
-            "residual": False,
-            **_CONDENSED,
-        },
-        says="rank-biased precision",
-    ),
-    "ERR": Kind(parameters={"max_rel": None, **_CONDENSED}, says="expected reciprocal rank"),
-    "nERR": Kind(
-        parameters={"max_rel": None, **_CONDENSED}, says="ERR over that of the ideal list"
-    ),
-    "Q": Kind(parameters={"beta": 1.0, "rel": 1, **_GAINS}, says="Sakai's Q-measure"),
-    "Pplus": Kind(parameters={"beta": 1.0, "rel": 1, **_GAINS}, says="Sakai's P+"),
-    "nG": Kind(parameters=_GAINS, cutoff="one", says="normalized gain of the first document"),
-    "Twist": Kind(parameters=_REL, cutoff="none", says="twist of the relative position"),
-    "Success": Kind(parameters=_REL, cutoff="required", says="any relevant document"),
-    "Judged": Kind(parameters={}, says="share of judged documents"),
-    "Bpref": Kind(parameters=_REL, cutoff="none", says="binary preference"),
-    "infAP": Kind(parameters=_REL, cutoff="none", says="inferred average precision"),
-    "IPrec": Kind(
-        parameters={"recall": None, **_REL}, cutoff="recall", says="interpolated precision"
-    ),
-    "SetP": Kind(
-        parameters={"rel": 1, "relative": False, **_CONDENSED},
-        cutoff="none",
-        says="precision of the whole result",
-    ),
-    "SetR": Kind(parameters=_REL, cutoff="none", says="recall of the whole result"),
-    "SetF": Kind(
-        parameters={"rel": 1, "beta": 1.0, **_CONDENSED},
-        cutoff="none",
-        says="harmonic mean of SetP and SetR",
-    ),
-    "SetAP": Kind(parameters=_REL, cutoff="none", says="product of SetP and SetR"),
-    "NumRet": Kind(
-        parameters={"rel": None, **_CONDENSED},
-        cutoff="none",
-        says="documents retrieved",
-        is_count=True,
-    ),
-    "NumRel": Kind(
-        parameters={"rel": 1}, cutoff="none", says="relevant documents judged", is_count=True
-    ),
-    "NumRelRet": Kind(
-        parameters={"rel": 1}, cutoff="none", says="relevant documents retrieved", is_count=True
-    ),
-    "Compat": Kind(
-        parameters={"p": 0.95, "normalize": True, **_CONDENSED},
-        cutoff="none",
-        says="rank-biased overlap with the ideal list",
+    "SetR": _kind("recall of the whole result", "none"),
+    "SetF": _kind("harmonic mean of SetP and SetR", "none", {"rel": 1, "beta": 1.0, **_CONDENSED}),
+    "SetAP": _kind("product of SetP and SetR", "none"),
+    "NumRet": _kind("documents retrieved", "none", {"rel": None, **_CONDENSED}, is_count=True),
+    "NumRel": _kind("relevant documents judged", "none", {"rel": 1}, is_count=True),
+    "NumRelRet": _kind("relevant documents retrieved", "none", {"rel": 1}, is_count=True),
+    "Compat": _kind(
+        "rank-biased overlap with the ideal list",
+        "none",
+        {"p": 0.95, "normalize": True, **_CONDENSED},
     ),
 }
 
-OTHER_NAMES = {
-    # trec_eval
-    "map": "AP",
-    "map_cut": "AP",
-    "ndcg_cut": "nDCG",
-    "recall": "R",
-    "recip_rank": "RR",
-    "success": "Success",
-    "iprec_at_recall": "IPrec",
-    "set_p": "SetP",
-    "set_recall": "SetR",
-    "set_f": "SetF",
-    "set_map": "SetAP",
-    "set_relative_p": "SetP(relative=True)",
-    "num_ret": "NumRet",
-    "num_rel": "NumRel",
-    "num_rel_ret": "NumRelRet",
-    # ir_measures
-    "setrelp": "SetP(relative=True)",
-    # ranx and others
-    "precision": "P",
-    "r_precision": "Rprec",
-    "r-precision": "Rprec",
-    "r-prec": "Rprec",
-    "r_prec": "Rprec",
-    "mrr": "RR",
-    "reciprocal_rank": "RR",
-    "hit_rate": "Success",
-    "ndcg_burges": "nDCG(dcg='exp-log2')",
-    "p+": "Pplus",
-    "p_plus": "Pplus",
-    "average_precision": "AP",
-    "f1": "SetF",
-    "compatibility": "Compat",
+_SPELLINGS = {
+    "AP": "map map_cut average_precision",
+    "nDCG": "ndcg_cut",
+    "nDCG(dcg='exp-log2')": "ndcg_burges",
+    "P": "precision",
+    "R": "recall",
+    "Rprec": "r_precision r-precision r-prec r_prec",
+    "RR": "recip_rank mrr reciprocal_rank",
+    "Success": "success hit_rate",
+    "IPrec": "iprec_at_recall",
+    "SetP": "set_p",
+    "SetP(relative=True)": "set_relative_p setrelp",
+    "SetR": "set_recall",
+    "SetF": "set_f f1",
+    "SetAP": "set_map",
+    "NumRet": "num_ret",
+    "NumRel": "num_rel",
+    "NumRelRet": "num_rel_ret",
+    "Pplus": "p+ p_plus",
+    "Compat": "compatibility",
 }
-"""Names of other tools, in small letters."""
+OTHER_NAMES = {name: ours for ours, names in _SPELLINGS.items() for name in names.split()}
+"""Names of trec_eval, ranx and ir_measures, in small letters."""
 
+_OF_SUBTOPICS = "alpha_dcg alpha_ndcg err_ia nerr_ia ap_ia map_ia p_ia strecall nrbp nnrbp"
 _PER_SUBTOPIC = (
     "it requires judgments per subtopic, which qrels of four columns lack; compute it "
     "elsewhere and give its scores"
@@ -139,21 +107,7 @@ _WHOLE_TRACK = "it is a figure over all topics together, and a study requires on
 _FAMILY = "of its family there are RBP, ERR and nDCG; compute it elsewhere and give its scores"
 
 NOT_COMPUTED = {
-    **dict.fromkeys(
-        (
-            "alpha_dcg",
-            "alpha_ndcg",
-            "err_ia",
-            "nerr_ia",
-            "ap_ia",
-            "map_ia",
-            "p_ia",
-            "strecall",
-            "nrbp",
-            "nnrbp",
-        ),
-        _PER_SUBTOPIC,
-    ),
+    **dict.fromkeys(_OF_SUBTOPICS.split(), _PER_SUBTOPIC),
     **dict.fromkeys(("gm_map", "gmap", "gm_bpref", "num_q", "numq"), _WHOLE_TRACK),
     **dict.fromkeys(("inst", "insq", "bpm", "sdcg", "nerr8", "nerr9", "nerr10", "nerr11"), _FAMILY),
     "11pt_avg": "trec_eval calls it obsolete; use AP, or IPrec@0.1 and so on",

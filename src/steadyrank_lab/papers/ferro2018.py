@@ -7,13 +7,14 @@ last digit, and the same analysis is done on the data at hand. Figures 1 and 2 a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import special
 
-from steadyrank._version import __version__
 from steadyrank.errors import InputError
 from steadyrank.present.anova import source_words
 from steadyrank.present.table import Cell, Table
@@ -35,26 +36,17 @@ from steadyrank_lab.papers.model import (
     Exhibit,
     Part,
     Reproduction,
+    Sheet,
     Work,
+    above,
     cell,
-    claim,
-    exhibit,
-    exhibit_of,
     increases,
-    listed,
     page_table,
     result_figure,
-    share_claim,
+    simulated,
 )
 
-REFERENCE = (
-    "N. Ferro: How topic and system size affect the correlation among evaluation measures. "
-    "IIR 2018; extended abstract of: What does affect the correlation among evaluation measures? "
-    "ACM TOIS 36(2), 2017."
-)
-
-PRINTED_RMSE = 0.0242
-"""Figure 2."""
+SHEET = Sheet("ferro2018")
 
 FEW_SYSTEMS = 100
 """Up to about so many systems the paper sees a transient in Figure 1."""
@@ -70,6 +62,8 @@ HALF = 0.00005
 """Half of the last printed digit."""
 
 SYMBOLS: dict[Coefficient, str] = {"tau": "tau", "tau_ap": "tau_AP"}
+WORDS = ("pair", "topics", "systems")
+"""What the claims call the main effects."""
 
 
 class Printed(NamedTuple):
@@ -86,52 +80,9 @@ class Printed(NamedTuple):
 
 
 TABLES: dict[Coefficient, tuple[Printed, ...]] = {
-    "tau": (
-        Printed("subject", 55.8432, 99, 0.5641, 99.6711, 0.0),
-        Printed("measure_pair", 1666.5150, 27, 61.7228, 10906.3664, 0.0, 0.6004, 1.0),
-        Printed("topic_size", 418.7689, 6, 69.7948, 12332.6910, 0.0, 0.2740, 1.0),
-        Printed("system_size", 2.3875, 9, 0.2653, 46.8753, 3.64e-85, 0.0021, 0.9999),
-        Printed("measure_pair:topic_size", 33.1886, 162, 0.2049, 36.2001, 0.0, 0.0283, 1.0),
-        Printed("measure_pair:system_size", 0.9346, 243, 0.0038, 0.6796, 1.0, 0.0, 0.8043),
-        Printed("topic_size:system_size", 0.6136, 54, 0.0114, 2.0079, 1.69e-05, 0.0002, 0.5137),
-        Printed("error", 1105.8283, 195399, 0.0057),
-        Printed("total", 3284.0798, 195999),
-    ),
-    "tau_ap": (
-        Printed("subject", 71.0670, 99, 0.7178, 86.7603, 0.0),
-        Printed("measure_pair", 2536.3318, 27, 93.9382, 11353.5200, 0.0, 0.6100, 1.0),
-        Printed("topic_size", 612.0528, 6, 102.0088, 12328.9432, 0.0, 0.2740, 1.0),
-        Printed("system_size", 12.0979, 9, 1.3442, 162.4638, 4.20e-308, 0.0074, 1.0),
-        Printed("measure_pair:topic_size", 26.9371, 162, 0.1662, 20.0967, 0.0, 0.0155, 1.0),
-        Printed("measure_pair:system_size", 1.2495, 243, 0.0051, 0.6214, 1.0, 0.0, 0.7467),
-        Printed("topic_size:system_size", 0.8735, 54, 0.0162, 1.9550, 3.44e-05, 0.0002, 0.4966),
-        Printed("error", 1616.7174, 195399, 0.0083),
-        Printed("total", 4877.3271, 195999),
-    ),
+    name: tuple(Printed(*line) for line in SHEET.words[name]["printed"]) for name in SYMBOLS
 }
 """Tables 1 (tau) and 2 (tau_AP)."""
-
-PRINT_NOTES: dict[Coefficient, str] = {
-    "tau": "Two of the printed figures would follow if they were cut off instead of rounded: the "
-    "omega² of topic size × system size is .00028 and the p of system size 3.648e-85. The p of "
-    "topic size × system size computes to 1.62e-05 where 1.69e-05 is printed.",
-    "tau_ap": "Two of the printed figures would follow if they were cut off instead of rounded: "
-    "the omega² of topic size × system size is .00026 and the MS of measure pair × topic size "
-    ".16628.",
-}
-
-POWER_NOTE = (
-    "The printed power is not observed power: neither of its two usual definitions gives it, nor "
-    "does any other that was tried. As observed power only restates p, nothing is lost."
-)
-
-STRATA_NOTE = (
-    "The pairs of measures of a sample share its data and all sizes share draws, so errors are not "
-    "independent (hence F < 1 of measure pair × system size). The last two columns use each "
-    "effect's interaction with the subject as its error. Neither p is about other topics and "
-    "systems: all samples are of the same ones, and more samples make both smaller. Read effect "
-    "sizes, and take mode sound of agree for their intervals."
-)
 
 
 def ferro2018(data: PaperData, work: Work) -> Reproduction:
@@ -151,23 +102,13 @@ def ferro2018(data: PaperData, work: Work) -> Reproduction:
         rng=work.seed,
         **work.threads,
     )
-    return Reproduction(
-        paper="ferro2018",
-        reference=REFERENCE,
-        data=data.words,
-        exhibits=(
-            _figure_1(result),
-            _table_exhibit(result, "tau"),
-            _table_exhibit(result, "tau_ap"),
-            _figure_2(result),
-        ),
-        settings={
-            "measures": list(result.measures),
-            "topic sizes": list(result.topic_sizes),
-            "system sizes": list(result.system_sizes),
-            "samples": n_samples,
-            "steadyrank": __version__,
-        },
+    tables = (_table_exhibit(result, number) for number in (1, 2))
+    return SHEET.reproduction(
+        data.words,
+        (_figure_1(result), *tables, _figure_2(result)),
+        measures=list(result.measures),
+        samples=n_samples,
+        **{"topic sizes": list(result.topic_sizes), "system sizes": list(result.system_sizes)},
     )
 
 
@@ -181,7 +122,7 @@ def _fitting(sizes: Sequence[int], n: int) -> list[int]:
     return smaller if len(smaller) > 1 else sorted({max(2, n * part // 4) for part in (1, 2, 3)})
 
 
-@exhibit("figure-1", "Correlation against the number of systems, by number of topics")
+@SHEET.exhibit("figure-1")
 def _figure_1(result: AgreeResult) -> Iterator[Part]:
     pair = _pair_of_figure_1(result)
     names = [result.measures[i] for i in result.pairs[pair]]
@@ -204,11 +145,7 @@ def _figure_1(result: AgreeResult) -> Iterator[Part]:
     yield result_figure("figure-1", caption, result, "sizes", pair=names)
     yield from _trend_claims(means)
     yield from _width_claims(widths)
-    yield from _transient_claims(result, means)
-    yield (
-        "The paper draws AP against nDCG@20 on another grid of systems, so levels differ and only "
-        "shapes can agree. The h-th draw of topics meets the h-th draw of systems, of every size."
-    )
+    yield from _transient_claims(result, pair)
     yield {"agree": result}
 
 
@@ -223,51 +160,72 @@ def _pair_of_figure_1(result: AgreeResult) -> int:
 def _trend_claims(means: dict[Coefficient, np.ndarray]) -> Iterator[Claim]:
     for key, symbol in SYMBOLS.items():
         by_topics, by_systems = (np.nanmean(means[key], axis=axis) for axis in (1, 0))
-        detail = f"{by_topics[0]:.3f} to {by_topics[-1]:.3f}"
-        yield claim(f"Mean {symbol} rises with topics", increases(by_topics), detail)
+        ends = f"{by_topics[0]:.3f} to {by_topics[-1]:.3f}"
+        yield SHEET.claim("figure-1.rises", increases(by_topics), ends, symbol=symbol)
         spans = [float(np.ptp(curve)) for curve in (by_topics, by_systems)]
-        yield claim(
-            f"Topics move {symbol} more than systems do",
-            spans[0] > spans[1],
-            f"spans of the means: topics {spans[0]:.3f}, systems {spans[1]:.3f}",
-        )
+        told = f"spans of the means: topics {spans[0]:.3f}, systems {spans[1]:.3f}"
+        yield SHEET.claim("figure-1.moves", spans[0] > spans[1], told, symbol=symbol)
 
 
 def _width_claims(widths: dict[Coefficient, np.ndarray]) -> Iterator[Claim]:
+    shares = []
     for what, axis in (("topics", 1), ("systems", 0)):
         means = {symbol: np.nanmean(widths[key], axis=axis) for key, symbol in SYMBOLS.items()}
         falls = [increases(-mean) for mean in means.values()]
-        widest = "; ".join(f"{s} {mean[0]:.3f} to {mean[-1]:.3f}" for s, mean in means.items())
+        told = "; ".join(f"{s} {mean[0]:.3f} to {mean[-1]:.3f}" for s, mean in means.items())
         holds = None if None in falls else all(falls)
-        yield claim(f"Intervals narrow with more {what}", holds, widest)
+        yield SHEET.claim("figure-1.narrow", holds, told, what=what)
+        shares.append([float(mean[-1] / mean[0]) for mean in means.values()])
     tau, tau_ap = (float(np.nanmean(widths[key])) for key in SYMBOLS)
-    detail = f"mean widths {tau:.4f} and {tau_ap:.4f}"
-    yield claim("tau has narrower intervals than tau_AP", tau < tau_ap, detail)
+    yield SHEET.claim("figure-1.tau", tau < tau_ap, f"mean widths {tau:.4f} and {tau_ap:.4f}")
+    told = "; ".join(f"to {tau:.3f} and {other:.3f} of the widest" for tau, other in shares)
+    yield SHEET.claim("figure-1.faster", all(tau < other for tau, other in shares), told)
 
 
-def _transient_claims(result: AgreeResult, means: dict[Coefficient, np.ndarray]) -> Iterator[Claim]:
-    """What the paper sees before about 100 systems, and the calm after."""
+def _transient_claims(result: AgreeResult, pair: int) -> Iterator[Claim]:
+    """What the paper sees before about 100 systems, and the calm after; means are over topics."""
     sizes = np.array(result.system_sizes)
-    for key, symbol in SYMBOLS.items():
-        curve = np.nanmean(means[key], axis=0)[sizes >= FEW_SYSTEMS]
-        text = f"From {FEW_SYSTEMS} systems on {symbol} is nearly constant (within 0.01)"
-        known = len(curve) > 1
-        detail = f"between {curve.min():.4f} and {curve.max():.4f}" if known else ""
-        yield claim(text, np.ptp(curve) <= 0.01 if known else None, detail)
-    tau, tau_ap = (np.nanmean(means[key], axis=0)[sizes <= FEW_SYSTEMS] for key in SYMBOLS)
-    known = len(tau) > 1
-    rise, fall = (tau[-1] > tau[0], tau_ap[1] < tau_ap[0]) if known else (None, None)
-    text = f"Up to {FEW_SYSTEMS} systems tau rises slightly"
-    yield claim(text, rise, listed(tau, 4) if known else "")
-    text = "With the first systems added tau_AP falls"
-    yield claim(text, fall, listed(tau_ap, 4) if known else "")
+    for (key, symbol), beginning in zip(SYMBOLS.items(), ("transient", "falls"), strict=True):
+        by_sample = np.nanmean(getattr(result, key)[pair], axis=0)
+        mean, error = by_sample.mean(axis=1), by_sample.std(axis=1, ddof=1)
+        error /= math.sqrt(by_sample.shape[1])
+        late, early = (
+            np.flatnonzero(part) for part in (sizes >= FEW_SYSTEMS, sizes <= FEW_SYSTEMS)
+        )
+        names: dict[str, Any] = {"few": FEW_SYSTEMS, "symbol": symbol}
+        if len(late) > 1:
+            ends = late[np.argmin(mean[late])], late[np.argmax(mean[late])]
+            holds, told = _moves(sizes, mean, error, ends, more_than=0.01)
+            calm = None if holds is None else not holds
+            yield SHEET.claim("figure-1.constant", calm, told, **names)
+        else:
+            yield SHEET.claim("figure-1.constant", None, "too few systems", **names)
+        if len(early) > 1:
+            ends = (early[0], early[-1]) if beginning == "transient" else (early[1], early[0])
+            yield SHEET.claim(f"figure-1.{beginning}", *_moves(sizes, mean, error, ends), **names)
 
 
-def _table_exhibit(result: AgreeResult, coefficient: Coefficient) -> Exhibit:
+def _moves(
+    sizes: np.ndarray,
+    mean: np.ndarray,
+    error: np.ndarray,
+    ends: tuple[int, int],
+    *,
+    more_than: float = 0.0,
+) -> tuple[bool | None, str]:
+    """Whether the mean is larger at the second of two places, and by how much."""
+    first, last = ends
+    move, off = float(mean[last] - mean[first]), math.hypot(error[first], error[last])
+    told = f"{simulated(move, off)} more with {sizes[last]} systems than with {sizes[first]}"
+    return above(move, more_than, off), told
+
+
+def _table_exhibit(result: AgreeResult, number: int) -> Exhibit:
     """An ANOVA table of the data at hand, the printed one, and what follows from its columns."""
-    number = 1 if coefficient == "tau" else 2
-    title = f"What moves {SYMBOLS[coefficient]}, analysis of variance"
-    return exhibit_of(f"table-{number}", title, _table_parts(result, coefficient, number))
+    coefficient: Coefficient = "tau" if number == 1 else "tau_ap"
+    made = SHEET.made(coefficient, _table_parts(result, coefficient, number))
+    claims = (replace(one, id=f"table-{number}.{one.id.split('.')[1]}") for one in made.claims)
+    return replace(made, id=f"table-{number}", claims=tuple(claims))
 
 
 def _table_parts(result: AgreeResult, coefficient: Coefficient, number: int) -> Iterator[Part]:
@@ -278,7 +236,7 @@ def _table_parts(result: AgreeResult, coefficient: Coefficient, number: int) -> 
     yield from printed_claims(coefficient)
     if own is not None:
         yield from _effect_claims(result, coefficient, own)
-    yield f"{PRINT_NOTES[coefficient]} {POWER_NOTE} {STRATA_NOTE}"
+    yield SHEET.words["table"]["note"]
     yield {"anova": own}
 
 
@@ -314,32 +272,43 @@ def _effect_claims(result: AgreeResult, coefficient: Coefficient, own: Anova) ->
     names = ("measure_pair", "topic_size", "system_size")
     sizes = {name: own.source(name).omega_squared for name in names}
     pair, topics, systems = sizes.values()
-    largest = ", ".join(f"{source_words(name)} {size:.4f}" for name, size in sizes.items())
+    lines = {line.source: line for line in TABLES[coefficient]}
+    crossed = ("measure_pair:topic_size", "topic_size:system_size")
     both = own.source("measure_pair:system_size")
-    text = "The pair of measures is the largest effect"
-    yield claim(text, pair > max(topics, systems), largest)
-    yield claim("Topic size is a larger effect than system size", topics > systems, largest)
-    text = "Topic size is a large effect (omega² of at least .14)"
-    yield claim(text, topics >= 0.14, f"{topics:.4f}")
-    yield claim("System size is negligible (omega² below .01)", systems < 0.01, f"{systems:.4f}")
-    text = "Measure pair × system size is not significant"
-    yield claim(text, both.pvalue > 0.05 if both.df else None, f"F {both.statistic:.3f}")
+    printed = {
+        **{key: lines[name].omega_squared for key, name in zip(WORDS, names, strict=True)},
+        "interaction": lines[both.source].f,
+        "others": " and ".join(str(lines[name].f) for name in crossed),
+    }
+    largest = ", ".join(f"{source_words(name)} {size:.4f}" for name, size in sizes.items())
+    others = [own.source(name) for name in crossed]
+    decided: tuple[tuple[str, bool | None, str], ...] = (
+        ("largest", pair > max(topics, systems), largest),
+        ("topics", topics > systems, largest),
+        ("large", topics >= 0.14, f"{topics:.4f}"),
+        ("negligible", systems < 0.01, f"{systems:.4f}"),
+        ("insignificant", both.pvalue > 0.05 if both.df else None, f"F {both.statistic:.3f}"),
+        (
+            "interactions",
+            all(line.pvalue < 0.05 for line in others) if all(x.df for x in others) else None,
+            "F " + " and ".join(f"{line.statistic:.3f}" for line in others),
+        ),
+    )
     other = result.anovas["tau"]
     if coefficient == "tau_ap" and other is not None:
         tau = {name: other.source(name).omega_squared for name in names}
-        yield claim(
-            "System size matters more to tau_AP than to tau",
-            systems > tau["system_size"],
-            f"omega² {systems:.4f} and {tau['system_size']:.4f}",
+        told = {name: f"omega² {sizes[name]:.4f} and {tau[name]:.4f}" for name in names}
+        alike = {name: abs(sizes[name] - tau[name]) <= 0.05 for name in names}
+        decided += (
+            ("sensitive", systems > tau["system_size"], told["system_size"]),
+            ("alike", alike["measure_pair"], told["measure_pair"]),
+            ("same", alike["topic_size"], told["topic_size"]),
         )
-        yield claim(
-            "The pair of measures matters alike to both (within .05)",
-            abs(pair - tau["measure_pair"]) <= 0.05,
-            f"omega² {pair:.4f} and {tau['measure_pair']:.4f}",
-        )
+    for id, holds, told_here in decided:
+        yield SHEET.claim(f"table.{id}", holds, told_here, **printed)
 
 
-@exhibit("figure-2", "Do tau and tau_AP rank pairs of measures alike?")
+@SHEET.exhibit("figure-2")
 def _figure_2(result: AgreeResult) -> Iterator[Part]:
     ranking = result.ranking()
     keys = ("tau", "rank_tau", "tau_ap", "rank_tau_ap")
@@ -351,7 +320,6 @@ def _figure_2(result: AgreeResult) -> Iterator[Part]:
     yield page_table("figure-2-data", caption, header, rows)
     yield result_figure("figure-2", "Pairs of measures, means centred", result, "pairs")
     yield from _ranking_claims(result, ranking)
-    yield f"Printed: {PRINTED_RMSE} as root mean square distance of the centred curves."
     yield {"rmse": result.rmse, "swaps": len(result.swaps)}
 
 
@@ -359,21 +327,13 @@ def _ranking_claims(result: AgreeResult, rows: Sequence[dict[str, Any]]) -> Iter
     moves = [abs(row["rank_tau"] - row["rank_tau_ap"]) for row in rows]
     spread = float(np.std([row["tau"] for row in rows]))
     swaps, several = len(result.swaps), len(rows) > 1
-    yield claim(
-        "Beyond an offset the coefficients hardly differ (RMSE below half the pairs' sd)",
-        result.rmse < 0.5 * spread if several else None,
-        f"RMSE {result.rmse:.4f}, printed {PRINTED_RMSE}; sd {spread:.4f}",
-    )
-    yield claim(
-        "Few pairs change places (at most one in ten)",
-        swaps <= 0.1 * len(rows) * (len(rows) - 1) / 2 if several else None,
-        f"{swaps} of {len(rows) * (len(rows) - 1) // 2}",
-    )
-    yield claim(
-        "Only neighbours change places",
-        max(moves) <= 1 if several else None,
-        f"largest move {max(moves)} places",
-    )
+    rmse, total = result.rmse, len(rows) * (len(rows) - 1) // 2
+    for id, holds, told in (
+        ("offset", rmse < 0.5 * spread, f"RMSE {rmse:.4f}; sd {spread:.4f}"),
+        ("few", swaps <= 0.1 * total, f"{swaps} of {total}"),
+        ("neighbours", max(moves) <= 1, f"largest move {max(moves)} places"),
+    ):
+        yield SHEET.claim(f"figure-2.{id}", holds if several else None, told)
 
 
 def pvalue_cell(value: float | None) -> Cell:
@@ -437,29 +397,28 @@ def printed_claims(coefficient: Coefficient) -> Iterator[Claim]:
     tested = [line for line in effects if line.omega_squared is not None]
     with_ms = [line for line in lines if line.ms is not None]
     parts = abs(sum(line.ss for line in lines[:-1]) - total.ss)
-    yield _lines_claim("Printed DF are those of the design", lines, _df_agree(lines))
-    yield claim("Printed SS add up to their total", parts <= 9 * HALF, f"off by {parts:.4f}")
+    yield _lines_claim("DF", lines, _df_agree(lines))
+    yield SHEET.claim("table.SS", parts <= 9 * HALF, f"off by {parts:.4f}")
     agree = [abs(e.ss / e.df - (e.ms or 0.0)) <= HALF * (1.0 + 1.0 / e.df) for e in with_ms]
-    yield _lines_claim("Printed MS follow from SS and DF", with_ms, agree)
-    agree = [_f_agrees(line, error) for line in effects]
-    yield _lines_claim("Printed F follow from SS and DF", effects, agree)
-    agree = [_p_agrees(line, error) for line in effects]
-    yield _lines_claim("Printed p follow from F", effects, agree)
+    yield _lines_claim("MS", with_ms, agree)
+    yield _lines_claim("F", effects, [_f_agrees(line, error) for line in effects])
+    yield _lines_claim("p", effects, [_p_agrees(line, error) for line in effects])
     agree = [abs(omega_squared(line) - (line.omega_squared or 0.0)) <= HALF for line in tested]
-    yield _lines_claim("Printed omega² follow from F", tested, agree)
+    yield _lines_claim("omega", tested, agree)
     # By the nearer of two definitions.
     agree = [
         min(abs(power - (line.power or 0.0)) for power in _powers(line.f or 0.0, line, error))
         <= HALF
         for line in tested
     ]
-    yield _lines_claim("The printed power is an observed power", tested, agree)
+    yield _lines_claim("power", tested, agree)
 
 
-def _lines_claim(text: str, lines: Sequence[Printed], agree: Sequence[bool]) -> Claim:
+def _lines_claim(column: str, lines: Sequence[Printed], agree: Sequence[bool]) -> Claim:
     """A claim about lines of a table, which names those that do not agree."""
     off = [source_words(line.source) for line, ok in zip(lines, agree, strict=True) if not ok]
-    return share_claim(text, agree, f"not {in_words(off)}" if off else "", of="lines")
+    told = f"not {in_words(off)}" if off else ""
+    return SHEET.share_claim(f"table.{column}", agree, told, of="lines")
 
 
 def _df_agree(lines: Sequence[Printed]) -> list[bool]:

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from steadyrank._version import __version__
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError
 from steadyrank.present.page import PageFigure
@@ -28,27 +27,22 @@ from steadyrank_lab.papers.model import (
     Claim,
     Part,
     Reproduction,
+    Sheet,
     Work,
     blank_figure,
-    claim,
-    exhibit,
     increases,
     page_figure,
     page_table,
     result_figure,
     scientific,
-    share_claim,
 )
 
-REFERENCE = (
-    "W.-H. Lin and A. Hauptmann: Revisiting the effect of topic set size on retrieval error. "
-    "SIGIR 2005."
-)
+SHEET = Sheet("lin2005")
 
-PRINTED = {
-    0.01: {"TREC-3": 0.000464, "TREC-6": 0.000783},
-    0.02: {"TREC-3": 0.000294, "TREC-6": 0.000814},
-    0.03: {"TREC-3": 0.000434, "TREC-6": 0.000684},
+LEVELS = (0.01, 0.02, 0.03)
+PRINTED: dict[str, dict[float, float]] = {
+    name: dict(zip(LEVELS, variances, strict=True))
+    for name, variances in SHEET.words["table-1"]["printed"].items()
 }
 """Table 1: variances of the difference of two MAPs, by the level of the difference."""
 
@@ -73,19 +67,14 @@ def lin2005(data: PaperData, work: Work) -> Reproduction:
         name: topics(_collection(scores, name), n_trials=trials, rng=work.seed, **work.threads)
         for name in scores.measures
     }
-    return Reproduction(
-        paper="lin2005",
-        reference=REFERENCE,
-        data=data.words,
-        exhibits=(_table_1(results), _equation_8(results), _equation_9(results), equation_13()),
-        settings={
-            "collections": {
-                name: f"{len(result.runs)} runs, {result.n_topics} topics"
-                for name, result in results.items()
-            },
-            "splits": trials,
-            "steadyrank": __version__,
+    return SHEET.reproduction(
+        data.words,
+        (_table_1(results), _equation_8(results), _equation_9(results), equation_13()),
+        collections={
+            name: f"{len(result.runs)} runs, {result.n_topics} topics"
+            for name, result in results.items()
         },
+        splits=trials,
     )
 
 
@@ -101,7 +90,7 @@ def _collection(scores: Scores, name: str) -> Scores:
 
 
 def _levels(result: TopicsResult) -> list[TopicLevel]:
-    return [level for level in result.levels if round(level.low, 2) in PRINTED]
+    return [level for level in result.levels if round(level.low, 2) in LEVELS]
 
 
 def _name(level: TopicLevel) -> str:
@@ -113,39 +102,35 @@ def _at_fifty(result: TopicsResult, variance: float) -> float:
     return variance * result.n_topics / TOPICS
 
 
-@exhibit("table-1", "Variances of the mean difference, by its level")
+@SHEET.exhibit("table-1")
 def _table_1(results: Results) -> Iterator[Part]:
     yield _variance_table(results)
     caption = (
         "What the printed variances mean: error rate by eq. 8, difference in the middle of a level"
     )
     rows = [(f"{low + 0.005:.3f}", *rates) for low, rates in _rates_of_printed().items()]
-    yield page_table("table-1-rates", caption, ("difference", *PRINTED[0.01]), rows)
+    yield page_table("table-1-rates", caption, ("difference", *PRINTED), rows)
     yield from printed_claims()
     for name, result in results.items():
         yield from _variance_claims(name, result)
     if len(results) > 1:
         yield _two_collections(*list(results.items())[:2])
-    yield (
-        "The paper does not say how Table 1 was estimated. By eq. 3, which takes the two runs of a "
-        "pair for independent, variances come out several times too large; the mean over the pairs "
-        "of a level of var(a − b) / n, the variance of runs that share their topics, gives the "
-        "printed size. So the table is of paired differences, against eq. 3. Figures here are "
-        "brought to 50 topics, as many as TREC-3 and TREC-6 have."
-    )
     yield {"topics": dict(results)}
 
 
 def _variance_table(results: Results) -> Table:
     rows: list[tuple[object, ...]] = []
-    for place, (low, printed) in enumerate(PRINTED.items()):
+    for place, low in enumerate(LEVELS):
         level_name = f"{low:.2f}–{low + 0.01:.2f}"
         for name, result in results.items():
             level = _levels(result)[place]
             both = (level.variance, level.variance_independent)
             here = (scientific(_at_fifty(result, variance)) for variance in both)
             rows.append((level_name, name, level.pairs, *here, None))
-        rows += [(level_name, name, None, None, None, scientific(v)) for name, v in printed.items()]
+        rows += [
+            (level_name, name, None, None, None, scientific(printed[low]))
+            for name, printed in PRINTED.items()
+        ]
     return page_table(
         "table-1",
         f"Variance of the difference of two mean scores on {TOPICS} topics",
@@ -157,41 +142,37 @@ def _variance_table(results: Results) -> Table:
 def _rates_of_printed() -> dict[float, list[float]]:
     """Error rates by eq. 8 in the middle of each level, from the printed variances."""
     return {
-        low: error_rate(low + 0.005, list(printed.values()), 1.0).tolist()
-        for low, printed in PRINTED.items()
+        low: error_rate(low + 0.005, [one[low] for one in PRINTED.values()], 1.0).tolist()
+        for low in LEVELS
     }
 
 
 def printed_claims() -> list[Claim]:
     """What must agree within the printed Table 1."""
-    larger = [printed["TREC-6"] > printed["TREC-3"] for printed in PRINTED.values()]
+    larger = [PRINTED["TREC-6"][low] > PRINTED["TREC-3"][low] for low in LEVELS]
     higher = [rates[1] > rates[0] for rates in _rates_of_printed().values()]
     return [
-        share_claim("Printed variances are larger in TREC-6 than in TREC-3", larger, of="levels"),
-        share_claim("So error rates by eq. 8 are higher in TREC-6", higher, of="levels"),
+        SHEET.share_claim("table-1.larger", larger, of="levels"),
+        SHEET.share_claim("table-1.higher", higher, of="levels"),
     ]
 
 
 def _variance_claims(name: str, result: TopicsResult) -> Iterator[Claim]:
-    printed = _log_mean([value for row in PRINTED.values() for value in row.values()])
+    printed = _log_mean([value for column in PRINTED.values() for value in column.values()])
     levels = [level for level in _levels(result) if level.pairs]
     paired, independent = (
         _log_mean([_at_fifty(result, getattr(level, key)) for level in levels])
         for key in ("variance", "variance_independent")
     )
-    yield claim(
-        f"{name}: paired variances are nearer to the printed ones than those of eq. 3",
-        abs(paired - printed) < abs(independent - printed) if levels else None,
+    nearer = abs(paired - printed) < abs(independent - printed)
+    told = (
         f"geometric means: paired {math.exp(paired):.2e}, eq. 3 {math.exp(independent):.2e}, "
         f"printed {math.exp(printed):.2e}"
-        if levels
-        else "",
     )
-    yield share_claim(
-        f"{name}: independence (eq. 3) overstates the variance",
-        [level.variance_independent > level.variance for level in levels],
-        of="levels",
-    )
+    known = (nearer, told) if levels else (None, "")
+    yield SHEET.claim("table-1.paired", *known, name=name)
+    above = [level.variance_independent > level.variance for level in levels]
+    yield SHEET.share_claim("table-1.independence", above, of="levels", name=name)
 
 
 def _log_mean(values: Sequence[float]) -> float:
@@ -219,11 +200,11 @@ def _two_collections(one: tuple[str, TopicsResult], other: tuple[str, TopicsResu
             f"{splits[0]:.3f} and {splits[1]:.3f}"
         )
     size = f" of {shared[-1]} topics" if shared else ""
-    text = f"{one[0]} and {other[0]}: splits{size} are reversed more where eq. 8 says so"
-    return share_claim(text, agrees, "; ".join(rates), of="levels")
+    names = {"name": f"{one[0]} and {other[0]}", "size": size}
+    return SHEET.share_claim("table-1.two", agrees, "; ".join(rates), of="levels", **names)
 
 
-@exhibit("equation-8", "Error rates by theory and by disjoint sets of topics")
+@SHEET.exhibit("equation-8")
 def _equation_8(results: Results) -> Iterator[Part]:
     for number, (name, result) in enumerate(results.items(), 1):
         mark = f"-{number}" if len(results) > 1 else ""
@@ -232,13 +213,6 @@ def _equation_8(results: Results) -> Iterator[Part]:
         caption = f"{name}: reversals in disjoint sets of topics, with theory"
         yield result_figure(f"equation-8-figure{mark}", caption, result, "error_rate")
         yield from _rate_claims(name, known)
-    yield (
-        "Eq. 8 is about a pair whose true difference is known. Splits sort pairs by the difference "
-        "that their first set happened to show, which is partly luck; so at small sizes splits "
-        "reverse more often than eq. 8 says. The predictive rate counts the luck of both sets, but "
-        "takes large and small true differences for equally likely: where systems are much alike, "
-        "it is too low as well."
-    )
 
 
 def _known(level: TopicLevel) -> np.ndarray:
@@ -265,18 +239,15 @@ def _rates_table(name: str, collection: str, known: pd.DataFrame) -> Table:
 
 
 def _rate_claims(name: str, known: pd.DataFrame) -> Iterator[Claim]:
-    text = f"{name}: more topics, fewer reversals"
-    yield share_claim(text, _falls(known, "level"), of="levels")
-    text = f"{name}: larger differences, fewer reversals"
-    yield share_claim(text, _falls(known, "topics"), of="sizes")
+    falls = _falls(known, "level")
+    yield SHEET.share_claim("equation-8.topics", falls, of="levels", name=name)
+    falls = _falls(known, "topics")
+    yield SHEET.share_claim("equation-8.differences", falls, of="sizes", name=name)
     several = known[known.groupby("level")["topics"].transform("size") > 1]
     theory, predictive = (_distance(several, kind) for kind in ("error_rate", "predictive"))
     distances = f"mean distance {theory:.3f}, of the predictive rate {predictive:.3f}"
-    yield claim(
-        f"{name}: eq. 8 of observed differences gives the rates of splits (within .02)",
-        None if math.isnan(theory) else theory <= 0.02,
-        "" if math.isnan(theory) else distances,
-    )
+    decided = (None, "") if math.isnan(theory) else (theory <= 0.02, distances)
+    yield SHEET.claim("equation-8.rates", *decided, name=name)
 
 
 def _falls(known: pd.DataFrame, by: str) -> list[bool]:
@@ -292,7 +263,7 @@ def _distance(known: pd.DataFrame, kind: str) -> float:
     return float(gaps.sum() / there["count"].sum()) if len(there) else math.nan
 
 
-@exhibit("equation-9", "Reversals decay exponentially with topics")
+@SHEET.exhibit("equation-9")
 def _equation_9(results: Results) -> Iterator[Part]:
     rows = []
     for name, result in results.items():
@@ -307,29 +278,26 @@ def _equation_9(results: Results) -> Iterator[Part]:
         first = [fit.b1 for _, fit in fitted]
         for (level, fit), off in zip(fitted, residuals, strict=True):
             rows.append((name, _name(level), fit.b1, fit.b2, off))
-        yield share_claim(
-            f"{name}: the exponential law fits the splits (residuals within .02)",
+        yield SHEET.share_claim(
+            "equation-9.fits",
             [off <= 0.02 for off in residuals],
             f"largest {max(residuals):.4f}" if residuals else "",
             of="levels",
+            name=name,
         )
-        yield share_claim(
-            f"{name}: the law's first parameter is 1/2, as eq. 13 has it (within .05)",
+        yield SHEET.share_claim(
+            "equation-9.half",
             [abs(b1 - 0.5) <= 0.05 for b1 in first],
             f"between {min(first):.2f} and {max(first):.2f}" if first else "",
             of="levels",
+            name=name,
         )
     header = ("collection", "difference", "b1", "b2", "root mean square residual")
     caption = "b1 exp(−b2 n) fitted to the rates of reversals"
     yield page_table("equation-9", caption, header, rows)
-    yield (
-        "That eq. 9 fits follows from eq. 13 only for pairs of one difference and variance, and "
-        "then b1 is 1/2. A level of observed differences mixes pairs, and with more topics their "
-        "true differences come nearer to the observed, so the fitted b1 need not be 1/2."
-    )
 
 
-@exhibit("equation-13", "Why the decay is exponential")
+@SHEET.exhibit("equation-13")
 def equation_13() -> Iterator[Part]:
     """Eq. 13 and its derivation, with eq. 12 as it is printed and as it must be."""
     z = np.arange(0.0, 4.001, 0.01)
@@ -342,27 +310,18 @@ def equation_13() -> Iterator[Part]:
     caption = "Error rates at a difference of z standard errors"
     yield page_table("equation-13", caption, header, rows)
     yield _curves(z, exact, approximate, misprinted)
-    yield claim(
-        f"Eq. 13 is within {LARGEST_GAP} of eq. 8",
-        gap <= LARGEST_GAP,
-        f"largest distance {gap:.5f}",
-    )
-    yield claim(
-        "Eq. 13 follows from Williams' approximation",
-        np.allclose(derived, approximate, rtol=0, atol=1e-12),
-        "erf(x) ≈ sqrt(1 − exp(−4x²/π))",
-    )
-    yield claim(
-        "Eq. 13 follows from eq. 12 as printed",
-        np.allclose(misprinted, approximate, rtol=0, atol=1e-12),
-        f"off by up to {float(np.max(np.abs(misprinted - approximate))):.3f}",
-    )
+    near = gap <= LARGEST_GAP
+    yield SHEET.claim("equation-13.near", near, f"largest distance {gap:.5f}")
+    for id, rates, told in (
+        ("williams", derived, "erf(x) ≈ sqrt(1 − exp(−4x²/π)); "),
+        ("printed", misprinted, ""),
+    ):
+        off = float(np.max(np.abs(rates - approximate)))
+        told += f"off by up to {off:.3f}"
+        yield SHEET.claim(f"equation-13.{id}", off < 1e-12, told)
     within = bool((exact >= 0).all() and (exact <= 0.5).all())
-    yield claim("Error rates lie between 0 and 1/2", within)
-    yield (
-        "Eq. 12 prints 2x²/π where Williams has 4x²/π; eq. 13 rests on the latter. Where rates are "
-        "tiny eq. 13 is too small by orders of magnitude, which matters to nobody."
-    )
+    ends = f"between {exact.min():.4f} and {exact.max():.4f}"
+    yield SHEET.claim("equation-13.range", within, ends)
     yield {"z": z, "eq. 8": exact, "eq. 13": approximate, "eq. 12": derived}
 
 
@@ -386,8 +345,4 @@ def _curves(z: np.ndarray, *curves: np.ndarray) -> PageFigure:
     ax.set_xlim(0, 4)
     ax.set_ylim(0, 0.52)
     legend(ax)
-    alt = (
-        "Error rate against the difference in standard errors, from one half down to zero: eq. 8 "
-        "and eq. 13 almost coincide, the curve from eq. 12 as printed lies above them."
-    )
-    return page_figure("equation-13-figure", "Eq. 8 and its approximation", figure, alt=alt)
+    return page_figure("equation-13-figure", "Eq. 8 and its approximation", figure)

@@ -1,23 +1,26 @@
 """What a reproduction is made of: a paper's tables and figures, made again, and claims about them.
 
-An exhibit says what must agree with the paper and whether it does; a figure that depends on the
-paper's own data is drawn from the data at hand, and only its shape or its order can agree.
-A paper's module has one function per exhibit, which yields its parts. A table takes plain values
-and shows them rounded, while its CSV file has every digit; a figure is drawn once and kept as SVG;
-a claim compares and says with which figures.
+A claim is what must agree with the paper: its sentence in our words and the published value stand
+in the paper's `Sheet`, a file of claims; the paper's module computes ours and decides. A figure
+that depends on the paper's own data is drawn from the data at hand, and only its shape or its order
+can agree. A module has one function per exhibit, which yields its parts. A table takes plain values
+and shows them rounded, while its CSV file has every digit; a figure is drawn once and kept as SVG.
 """
 
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import cache, wraps
+from importlib.resources import files
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 
+from steadyrank._version import __version__
 from steadyrank.compute.executors import Progress
 from steadyrank.errors import InputError
 from steadyrank.notebook import Framed, shown_by
@@ -34,6 +37,9 @@ if TYPE_CHECKING:
 
 _P = ParamSpec("_P")
 
+SURE = 1.96
+"""Standard errors on either side of a 95% interval."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
@@ -44,6 +50,8 @@ class Work:
     seed: int = 0
     jobs: int | None = None
     progress: Progress | None = None
+    score_source: str = "score"
+    """Of Yang, Zhang & Song's simulation: the runs' scores, or their ranks."""
 
     @property
     def threads(self) -> dict[str, Any]:
@@ -70,12 +78,29 @@ class Work:
 class Claim:
     """One thing that must agree with the paper, and whether it does.
 
-    `holds` is None where the data at hand cannot tell. `detail` gives the figures compared.
+    `holds` is None where the data at hand, or the Monte Carlo interval, leave it open.
     """
 
     text: str
+    """The paper's sentence in our words."""
     holds: bool | None
     detail: str = ""
+    """Ours: the figures compared, simulated ones with their Monte Carlo interval."""
+    id: str = ""
+    published: str = ""
+    """What the paper prints."""
+    why: str = ""
+    """Why it does not hold."""
+
+    @property
+    def verdict(self) -> str:
+        """holds, fails or open."""
+        return {True: "holds", False: "fails", None: "open"}[self.holds]
+
+    @property
+    def outcome(self) -> str:
+        """The verdict, with the reason where it fails."""
+        return f"{self.verdict}: {self.why}" if self.holds is False and self.why else self.verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +110,8 @@ class Exhibit:
     id: str
     """As the paper calls it: "table-3", "figure-1"."""
     title: str
+    command: str = ""
+    """What gives the same outside of a reproduction, on anyone's data."""
     tables: tuple[Table, ...] = ()
     """What the data at hand give, beside what is printed where the two are comparable."""
     figures: tuple[PageFigure, ...] = ()
@@ -101,33 +128,83 @@ Part = Table | PageFigure | Claim | str | Mapping[str, Any]
 """A part of an exhibit; words explain what differs from the paper, a mapping has results."""
 
 
-def exhibit(id: str, title: str) -> Callable[[Callable[_P, Iterable[Part]]], Callable[_P, Exhibit]]:
-    """Let a function that yields parts return the exhibit that they make."""
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """What a paper claims and prints, from its file in `claims/`: all that is words, none computed.
 
-    def decorate(parts: Callable[_P, Iterable[Part]]) -> Callable[_P, Exhibit]:
-        @wraps(parts)
-        def made(*args: _P.args, **options: _P.kwargs) -> Exhibit:
-            return exhibit_of(id, title, parts(*args, **options))
+    >>> sheet = Sheet("lin2005")
+    >>> claim = sheet.claim("equation-13.near", True, "largest distance 0.00575")
+    >>> claim.text, claim.verdict, claim.published
+    ('Eq. 13 is within 0.0058 of eq. 8', 'holds', 'an approximation')
+    """
 
-        return made
+    paper: str
 
-    return decorate
+    @property
+    def words(self) -> dict[str, Any]:
+        """The whole file: reference, what is not made again, and the exhibits by their ids."""
+        return _sheet(self.paper)
+
+    def claim(self, id: str, holds: Any, ours: str = "", **names: Any) -> Claim:
+        """A claim decided; `names` fill what its words leave open, such as a collection's name."""
+        place, _, name = id.rpartition(".")
+        words = self.words[place]["claims"][name]
+        said = {key: str(text).format(**names) for key, text in words.items()}
+        return Claim(id=id, holds=None if holds is None else bool(holds), detail=ours, **said)
+
+    def share_claim(
+        self, id: str, agrees: Iterable[bool], ours: str = "", *, of: str = "", **names: Any
+    ) -> Claim:
+        """A claim about several figures, which holds if each agrees."""
+        known = list(agrees)
+        told = f"{sum(known)} of {len(known)} {of}".strip() + " agree"
+        holds = all(known) if known else None
+        return self.claim(id, holds, f"{told}; {ours}" if ours else told, **names)
+
+    def exhibit(self, id: str) -> Callable[[Callable[_P, Iterable[Part]]], Callable[_P, Exhibit]]:
+        """Let a function that yields parts return the exhibit that they make."""
+
+        def decorate(parts: Callable[_P, Iterable[Part]]) -> Callable[_P, Exhibit]:
+            @wraps(parts)
+            def made(*args: _P.args, **options: _P.kwargs) -> Exhibit:
+                return self.made(id, parts(*args, **options))
+
+            return made
+
+        return decorate
+
+    def made(self, id: str, parts: Iterable[Part], **names: Any) -> Exhibit:
+        """An exhibit of its parts, each kind in its order, with the words of the file."""
+        known, words = list(parts), self.words[id]
+        notes = [words.get("note", ""), *(part for part in known if isinstance(part, str))]
+        found = (part.items() for part in known if isinstance(part, Mapping))
+        return Exhibit(
+            id=id,
+            title=words["title"].format(**names),
+            command=words.get("command", ""),
+            tables=tuple(part for part in known if isinstance(part, Table)),
+            figures=tuple(part for part in known if isinstance(part, PageFigure)),
+            claims=tuple(part for part in known if isinstance(part, Claim)),
+            explanation=" ".join(filter(None, notes)),
+            results=dict(chain.from_iterable(found)),
+        )
+
+    def reproduction(self, data: str, exhibits: Iterable[Exhibit], **settings: Any) -> Reproduction:
+        """All exhibits of the paper, made from data that are told in words."""
+        return Reproduction(
+            paper=self.paper,
+            reference=self.words["reference"],
+            data=data,
+            exhibits=tuple(exhibits),
+            settings={**settings, "steadyrank": __version__},
+            missed=tuple(self.words.get("missed", ())),
+        )
 
 
-def exhibit_of(id: str, title: str, parts: Iterable[Part]) -> Exhibit:
-    """An exhibit of its parts, each kind in its order."""
-    known = list(parts)
-    return Exhibit(
-        id=id,
-        title=title,
-        tables=tuple(part for part in known if isinstance(part, Table)),
-        figures=tuple(part for part in known if isinstance(part, PageFigure)),
-        claims=tuple(part for part in known if isinstance(part, Claim)),
-        explanation=" ".join(part for part in known if isinstance(part, str)),
-        results=dict(
-            chain.from_iterable(part.items() for part in known if isinstance(part, Mapping))
-        ),
-    )
+@cache
+def _sheet(paper: str) -> dict[str, Any]:
+    file = files("steadyrank_lab.papers") / "claims" / f"{paper}.toml"
+    return tomllib.loads(file.read_text("utf-8"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +226,8 @@ class Reproduction(Framed):
     """Which data the exhibits were made from, in words."""
     exhibits: tuple[Exhibit, ...]
     settings: Mapping[str, Any] = field(default_factory=dict)
+    missed: tuple[str, ...] = ()
+    """What of the paper is not made again, and why."""
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -156,9 +235,16 @@ class Reproduction(Framed):
         return tuple(chain.from_iterable(exhibit.claims for exhibit in self.exhibits))
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary per claim; `holds` is None where the data cannot tell."""
+        """One dictionary per claim; `holds` is None where it is open."""
         return [
-            {"exhibit": each.id, "claim": claim.text, "holds": claim.holds, "figures": claim.detail}
+            {
+                "exhibit": each.id,
+                "claim": claim.text,
+                "holds": claim.holds,
+                "figures": claim.detail,
+                "published": claim.published,
+                "why": claim.why,
+            }
             for each in self.exhibits
             for claim in each.claims
         ]
@@ -172,11 +258,12 @@ def summary(claims: Sequence[Claim]) -> str:
     """How many claims hold, in words.
 
     >>> summary((Claim(text="a", holds=True), Claim(text="b", holds=None)))
-    '1 of 2 holds; 1 cannot be decided from these data'
+    '1 of 2 holds, 0 fail, 1 open'
     """
-    held, open_ = (sum(claim.holds is value for claim in claims) for value in (True, None))
+    held, failed = (sum(claim.holds is value for claim in claims) for value in (True, False))
     words = f"{held} of {len(claims)} {by_number(held, 'holds', 'hold')}"
-    return f"{words}; {open_} cannot be decided from these data" if open_ else words
+    words += f", {failed} {by_number(failed, 'fails', 'fail')}"
+    return f"{words}, {len(claims) - held - failed} open" if held + failed < len(claims) else words
 
 
 def cell(value: Any, digits: int = 4) -> Cell:
@@ -237,23 +324,58 @@ def blank_figure(width: float, height: float) -> tuple[Figure, Axes]:
     return figure, ax
 
 
-def page_figure(name: str, caption: str, figure: Figure, *, alt: str) -> PageFigure:
-    """A figure as SVG; `name` is its id and the name of its file."""
+def frame_figure(
+    name: str,
+    caption: str,
+    draw: Callable[..., None],
+    frame: Any,
+    size: tuple[float, float] = (5.6, 4.0),
+    **options: Any,
+) -> PageFigure:
+    """A frame on a figure of its own, by a function that draws on axes."""
+    figure, ax = blank_figure(*size)
+    draw(ax, frame, **options)
+    return page_figure(name, caption, figure)
+
+
+def page_figure(name: str, caption: str, figure: Figure, *, alt: str = "") -> PageFigure:
+    """A figure as SVG; `name` is its id and the name of its file; `alt` defaults to its axes."""
+    ax = figure.axes[0]
+    alt = alt or f"{caption}: {ax.get_ylabel()} against {ax.get_xlabel()}."
     return PageFigure(
         id=name, caption=caption, alt=alt, svg=page_svg(figure, prefix=f"{name}-", alt=alt)
     )
 
 
-def claim(text: str, holds: Any, detail: str = "") -> Claim:
-    """A claim, and whether it holds: None where nothing can be said."""
-    return Claim(text=text, holds=None if holds is None else bool(holds), detail=detail)
+def above(value: float, limit: float, error: float) -> bool | None:
+    """Whether a simulated value is above a limit; None within 1.96 Monte Carlo standard errors.
+
+    >>> above(0.9, 0.5, 0.1), above(0.6, 0.5, 0.1), above(0.1, 0.5, 0.1)
+    (True, None, False)
+    """
+    return None if not abs(value - limit) > SURE * error else value > limit
 
 
-def share_claim(text: str, agrees: Sequence[bool], detail: str = "", *, of: str = "") -> Claim:
-    """A claim about several figures, which holds if each agrees."""
-    what = f"{sum(agrees)} of {len(agrees)} {of}".strip()
-    words = f"{what} agree" + (f"; {detail}" if detail else "")
-    return claim(text, all(agrees) if agrees else None, words)
+def simulated(value: float, error: float, digits: int = 4) -> str:
+    """A simulated figure with its 95% Monte Carlo interval.
+
+    >>> simulated(0.32, 0.01, 3)
+    '0.320 [0.300, 0.340]'
+    """
+    low, high = value - SURE * error, value + SURE * error
+    return f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+
+
+def rate_interval(rate: float, n: int, sure: float = SURE) -> tuple[float, float]:
+    """The 95% interval of a simulated share of n (Wilson), which is no point at a share of 0.
+
+    >>> [round(end, 3) for end in rate_interval(0.05, 400)]
+    [0.033, 0.076]
+    """
+    square = sure**2 / n
+    middle = (rate + square / 2) / (1 + square)
+    half = math.sqrt(rate * (1 - rate) * square + square**2 / 4) / (1 + square)
+    return middle - half, middle + half
 
 
 def increases(values: Sequence[float]) -> bool | None:

@@ -6,10 +6,11 @@ hold are findings like those that do.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tempfile
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,8 @@ from steadyrank.present.page_html import page_html
 from steadyrank.present.table import Cell, Table, render, text_rows, to_csv, to_latex
 from steadyrank_lab.papers.model import Claim, Exhibit, Reproduction, page_table, summary
 
-HOLDS = {True: "holds", False: "does not hold", None: "cannot tell"}
-
-CLAIMS = "claims.json"
-"""The file that tells a folder of a reproduction from any other."""
+INDEX, CLAIMS = "index.html", "claims.json"
+"""The page, and the file that tells a folder of a reproduction from any other."""
 
 WIDTH = 100
 """Of a table where nobody is looking."""
@@ -40,6 +39,7 @@ def reproduction_json(reproduction: Reproduction) -> dict[str, Any]:
         "data": reproduction.data,
         "settings": dict(reproduction.settings),
         "claims": _counted(reproduction.claims),
+        "missed": list(reproduction.missed),
         "exhibits": [_exhibit_json(exhibit) for exhibit in reproduction.exhibits],
     }
 
@@ -50,11 +50,13 @@ def _counted(claims: tuple[Claim, ...]) -> dict[str, int]:
 
 
 def _exhibit_json(exhibit: Exhibit) -> dict[str, Any]:
+    keys = ("id", "text", "published", "detail", "holds", "verdict", "why")
     return {
         "id": exhibit.id,
         "title": exhibit.title,
+        "command": exhibit.command,
         "explanation": exhibit.explanation,
-        "claims": [{"text": c.text, "holds": c.holds, "detail": c.detail} for c in exhibit.claims],
+        "claims": [{key: getattr(claim, key) for key in keys} for claim in exhibit.claims],
         "tables": [
             {
                 "id": table.id,
@@ -72,6 +74,16 @@ def _value(cell: Cell) -> float | str | None:
     return cell.text if cell.value is None and cell.text not in ("–", "") else cell.value
 
 
+def digest_of(exhibits: Iterable[Exhibit]) -> str:
+    """What the figures of exhibits are known by, as they are shown: the same again, the same."""
+    shown = [
+        [[claim.id, claim.text, claim.detail, claim.verdict] for claim in exhibit.claims]
+        + [[cell.text for cell in row] for table in exhibit.tables for row in table.rows]
+        for exhibit in exhibits
+    ]
+    return hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:16]
+
+
 def reproduction_text(reproduction: Reproduction, form: str, **looks: Any) -> str:
     """The claims in one of the output formats; JSON holds all exhibits."""
     if form == "json":
@@ -83,18 +95,19 @@ def reproduction_text(reproduction: Reproduction, form: str, **looks: Any) -> st
 
 
 def claims_table(reproduction: Reproduction, *, details: bool = False) -> Table:
-    """A row a claim; with `details` also the figures compared."""
+    """A row a claim; with `details` also ours, the published figures, and why it fails."""
     rows = []
     for exhibit in reproduction.exhibits:
-        claims = exhibit.claims or (Claim(text=exhibit.explanation, holds=None),)
-        for claim in claims:
-            rows.append([exhibit.id, HOLDS[claim.holds], claim.text, *([claim.detail] * details)])
+        for claim in exhibit.claims or (Claim(text=exhibit.explanation, holds=None),):
+            more = [claim.detail, claim.published, claim.why if claim.holds is False else ""]
+            rows.append([exhibit.id, claim.verdict, claim.text, *(more if details else ())])
+    more_columns = ("figures", "published", "why") if details else ()
     return Table(
-        header=["exhibit", "outcome", "claim", *(["figures"] * details)],
+        header=["exhibit", "outcome", "claim", *more_columns],
         rows=text_rows(rows),
         caption=f"{reproduction.reference} Data: {reproduction.data}. "
         f"Claims: {summary(reproduction.claims)}.",
-        n_names=4,
+        n_names=6,
     )
 
 
@@ -107,6 +120,56 @@ def wrapped(table: Table, width: int) -> Table:
     return replace(table, rows=rows, caption=textwrap.fill(table.caption, width), wrapped=True)
 
 
+def reproductions_text(made: Sequence[Reproduction], form: str, **looks: Any) -> str:
+    """Several papers in one of the output formats: how many claims hold; JSON holds everything."""
+    if form == "json":
+        return to_json({"papers": [reproduction_json(one) for one in made]})
+    return render(_papers_table(made), form, **looks)
+
+
+def _papers_table(made: Sequence[Reproduction]) -> Table:
+    header = ("paper", "exhibits", "claims", "hold", "fail", "open", "digest")
+    rows = (
+        (
+            one.paper,
+            len(one.exhibits),
+            len(one.claims),
+            *_counted(one.claims).values(),
+            str(one.settings.get("digest", "")),
+        )
+        for one in made
+    )
+    return page_table("papers", "Claims of the papers, and whether they hold", header, rows)
+
+
+def papers_index(made: Sequence[Reproduction], *, command: str = "") -> dict[str, str]:
+    """The files of a folder that has a folder for each paper: an index, and what there is."""
+    sections = tuple(
+        Section(
+            id=one.paper,
+            title=one.paper,
+            question=one.reference,
+            answer=(f"{summary(one.claims)}: {one.paper}/index.html".capitalize(),),
+            means=f"Made from {one.data}.",
+            tables=(_claims_of(one.paper, one.claims),),
+            is_open=False,
+        )
+        for one in made
+    )
+    page = Page(
+        title="Papers, made again",
+        subtitle="Each claim, table and figure, ours beside the published one",
+        lead=(f"{summary([claim for one in made for claim in one.claims])}.",),
+        sections=(
+            Section(id="all", title="All papers", question="", tables=(_papers_table(made),)),
+            *sections,
+        ),
+        command=command,
+    )
+    listed = json.loads(reproductions_text(made, "json")) | {"files": [INDEX, CLAIMS]}
+    return {INDEX: page_html(page), CLAIMS: to_json(listed)}
+
+
 def reproduction_page(reproduction: Reproduction, *, command: str = "") -> Page:
     """The page: a section for each exhibit, its claims first."""
     lead = [
@@ -114,15 +177,21 @@ def reproduction_page(reproduction: Reproduction, *, command: str = "") -> Page:
         f"Made from {reproduction.data}.",
     ]
     lead += [
-        f"{_title(exhibit)}, does not hold: {'; '.join(failed)}."
+        f"{_title(exhibit)} {claim.verdict}: {claim.text.rstrip('.')}"
+        + (f" ({claim.why})." if claim.holds is False and claim.why else ".")
         for exhibit in reproduction.exhibits
-        if (failed := [claim.text.rstrip(".") for claim in exhibit.claims if claim.holds is False])
+        for claim in exhibit.claims
+        if not claim.holds
+    ]
+    missed = [
+        Section(id=f"missed-{k}", title=f"Not made again ({k})", question="", why_not=words)
+        for k, words in enumerate(reproduction.missed, 1)
     ]
     return Page(
         title=f"{reproduction.paper}, made again",
         subtitle=reproduction.reference,
         lead=tuple(lead),
-        sections=tuple(map(_section, reproduction.exhibits)),
+        sections=(*map(_section, reproduction.exhibits), *missed),
         provenance=(_settings(reproduction),),
         command=command,
     )
@@ -133,12 +202,15 @@ def _section(exhibit: Exhibit) -> Section:
     head["id"] = f"exhibit-{exhibit.id}"
     if not (exhibit.tables or exhibit.figures or exhibit.claims):
         return Section(**head, why_not=exhibit.explanation)
+    answer = [f"Of what must agree, {summary(exhibit.claims)}."] if exhibit.claims else []
+    answer += [f"Command: {exhibit.command}"] if exhibit.command else []
+    claims = (_claims_of(exhibit.id, exhibit.claims),) if exhibit.claims else ()
     return Section(
         **head,
-        answer=(f"Of what must agree, {summary(exhibit.claims)}.",) if exhibit.claims else (),
+        answer=tuple(answer),
         means=exhibit.explanation,
         figures=exhibit.figures,
-        tables=(_claims(exhibit), *exhibit.tables) if exhibit.claims else exhibit.tables,
+        tables=(*claims, *exhibit.tables),
     )
 
 
@@ -146,10 +218,11 @@ def _title(exhibit: Exhibit) -> str:
     return exhibit.id.replace("-", " ").capitalize()
 
 
-def _claims(exhibit: Exhibit) -> Table:
+def _claims_of(name: str, claims: Iterable[Claim]) -> Table:
     caption = "What must agree with the paper, and whether it does"
-    rows = [(claim.text, HOLDS[claim.holds], claim.detail) for claim in exhibit.claims]
-    return page_table(f"{exhibit.id}-claims", caption, ("claim", "outcome", "figures"), rows)
+    rows = [(claim.text, claim.published, claim.detail, claim.outcome) for claim in claims]
+    header = ("claim", "published", "here", "outcome")
+    return page_table(f"{name}-claims", caption, header, rows)
 
 
 def _settings(reproduction: Reproduction) -> Table:
@@ -168,7 +241,7 @@ def _in_words(value: Any) -> str:
 
 def reproduction_files(reproduction: Reproduction, *, command: str = "") -> dict[str, str]:
     """Names of files and what they hold; `claims.json` lists them all."""
-    files = {"index.html": page_html(reproduction_page(reproduction, command=command))}
+    files = {INDEX: page_html(reproduction_page(reproduction, command=command))}
     for exhibit in reproduction.exhibits:
         for table in exhibit.tables:
             files[f"{table.id}.csv"] = to_csv(_plain(table, exact=True))

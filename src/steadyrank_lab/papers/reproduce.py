@@ -49,6 +49,7 @@ def reproduce(
     missing: Missing = "zero",
     no_relevant: NoRelevant = "zero",
     ties: Ties = "trec_eval",
+    score_source: str = "score",
     command: str = "",
     jobs: int | None = None,
     progress: Progress | None = None,
@@ -78,6 +79,8 @@ def reproduce(
         data.
     missing, no_relevant, ties : str
         As in `evaluate`.
+    score_source : str
+        Of yang2018: simulate the runs' "score", or their "rank" where scores say little.
     command : str
         What the page gives as the way to make it again.
     jobs : int, optional
@@ -106,12 +109,26 @@ def reproduce(
     seed = seed_from(rng)
     check_choice("paper", paper, PAPERS)
     _check(n_samples, budget)
-    if out is not None:
-        from steadyrank_lab.papers.output import check_folder
+    check_choice("score source", score_source, ("score", "rank"))
+    if score_source == "rank" and paper != "yang2018":
+        raise bad_value("score_source", f"be left out for {paper}", score_source)
+    from steadyrank_lab.papers.output import (
+        check_folder,
+        digest_of,
+        reproduction_files,
+        write_reproduction,
+    )
 
+    if out is not None:
         check_folder(out)
     names = [measures] if isinstance(measures, str) else list(measures)
-    work = Work(budget=n_samples or budget, seed=seed, jobs=jobs, progress=progress)
+    work = Work(
+        budget=n_samples or budget,
+        seed=seed,
+        jobs=jobs,
+        progress=progress,
+        score_source=score_source,
+    )
     data = paper_data(
         runs,
         qrels,
@@ -126,10 +143,9 @@ def reproduce(
             data = with_measures(builtin_data(PAPERS[paper], budget=budget, **work.threads), names)
         reproduction = maker(paper)(data, work)
     settings = {**reproduction.settings, "budget": work.budget, "seed": seed, **data.settings}
+    settings["digest"] = digest_of(reproduction.exhibits)
     reproduction = replace(reproduction, settings=settings)
     if out is not None:
-        from steadyrank_lab.papers.output import reproduction_files, write_reproduction
-
         write_reproduction(reproduction_files(reproduction, command=command), out)
     return reproduction
 

@@ -15,7 +15,6 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from steadyrank._version import __version__
 from steadyrank.data.scores import Scores
 from steadyrank.present.table import Table
 from steadyrank.stats.planning.demands import Demands, check_demands
@@ -23,44 +22,33 @@ from steadyrank.stats.ranks.correlation import TauInterval, bootstrap_tau_interv
 from steadyrank.studies.pools.result import PoolsResult
 from steadyrank.studies.pools.study import pools
 from steadyrank.studies.pools.trials import draw_trials, pilot_subsets, variance_or_nan
-from steadyrank.words import listed
+from steadyrank.words import counted, listed
 from steadyrank_lab.papers.data import PaperData
 from steadyrank_lab.papers.model import (
     Claim,
     Exhibit,
     Part,
     Reproduction,
+    Sheet,
     Work,
-    claim,
-    exhibit,
-    exhibit_of,
+    above,
     increases,
     page_table,
     result_figure,
-    share_claim,
+    simulated,
 )
 
-REFERENCE = (
-    "T. Sakai and L. Shang: On estimating variances for topic set size design. EVIA 2016, a "
-    "workshop of NTCIR-12."
-)
+SHEET = Sheet("sakai2016")
 
 MEASURES = ("nG@1", "P+", "nERR@10", "nDCG@10", "Q@10")
 ONE_ANSWER, MANY_ANSWERS = MEASURES[:3], MEASURES[3:]
 """Official measures, which look for one good document, and those added for comparison."""
 
-PILOTS = (100, 75, 50, 25, 10)
-
-PRINTED_PLANS: dict[str, tuple[tuple[float, int], ...]] = {
-    "nG@1": ((0.114, 159), (0.114, 159), (0.118, 164), (0.121, 168), (0.113, 157)),
-    "P+": ((0.094, 131), (0.094, 131), (0.095, 132), (0.097, 135), (0.095, 132)),
-    "nERR@10": ((0.087, 121), (0.086, 120), (0.089, 124), (0.090, 125), (0.091, 127)),
-    "nDCG@10": ((0.034, 48), (0.032, 45), (0.034, 48), (0.035, 49), (0.043, 60)),
-    "Q@10": ((0.029, 41), (0.028, 40), (0.030, 42), (0.029, 41), (0.041, 58)),
-}
+PILOTS: list[int] = SHEET.words["table-3"]["pilots"]
+PRINTED_PLANS: dict[str, Sequence[tuple[float, int]]] = SHEET.words["table-3"]["printed"]
 """Table 3: variance and topics by measure, a pair for each number of pilot topics."""
 
-PRINTED_MISSES = {"nG@1": 9, "P+": 14, "nERR@10": 14, "nDCG@10": 10, "Q@10": 11}
+PRINTED_MISSES: dict[str, int] = SHEET.words["figure"]["misses"]
 """Section 5.1, on Figure 1: the first k whose interval misses the variance by all teams."""
 
 NEAR, ROUGHLY = 0.10, 0.25
@@ -72,18 +60,7 @@ GAINS = "(gains=(0,1,3))"
 
 RUNS, POOL_DEPTH, TRIALS = 44, 10, 10
 
-PRINTED_TAU = {
-    ("nG@1", "P+"): (0.854, 0.649, 1.059),
-    ("nG@1", "nERR@10"): (0.848, 0.643, 1.053),
-    ("nG@1", "nDCG@10"): (0.782, 0.577, 0.987),
-    ("nG@1", "Q@10"): (0.757, 0.552, 0.962),
-    ("P+", "nERR@10"): (0.926, 0.721, 1.131),
-    ("P+", "nDCG@10"): (0.784, 0.579, 0.989),
-    ("P+", "Q@10"): (0.751, 0.546, 0.956),
-    ("nERR@10", "nDCG@10"): (0.841, 0.636, 1.046),
-    ("nERR@10", "Q@10"): (0.803, 0.598, 1.008),
-    ("nDCG@10", "Q@10"): (0.945, 0.740, 1.150),
-}
+PRINTED_TAU = {(a, b): (tau, *ends) for a, b, tau, *ends in SHEET.words["table-2"]["printed"]}
 """Table 2: Kendall's tau and its 95% interval."""
 
 HALF = 0.0005
@@ -116,23 +93,18 @@ def sakai2016(data: PaperData, work: Work) -> Reproduction:
         )
     n_draws = work.number(small=20, full=200)
     draws = _draw_variances(scores, sizes, n_draws, work.seed)
-    return Reproduction(
-        paper="sakai2016",
-        reference=REFERENCE,
-        data=data.words,
-        exhibits=(
-            _table_2(scores, work.seed, work.jobs),
-            _pool_figure(pooled, 1, sizes[0]),
-            _table_3(draws),
-            _pool_figure(pooled, 2, sizes[-1]),
-        ),
-        settings={
-            "measures": list(spelled if data.given is None else scores.measures),
-            "pool depth": POOL_DEPTH,
-            "trials for each k": trials,
-            "draws of pilot topics": n_draws,
-            "steadyrank": __version__,
-        },
+    exhibits = (
+        _table_2(scores, work.seed, work.jobs),
+        _pool_figure(pooled, 1, sizes[0]),
+        _table_3(draws),
+        _pool_figure(pooled, 2, sizes[-1]),
+    )
+    settings = {"trials for each k": trials, "draws of pilot topics": n_draws}
+    return SHEET.reproduction(
+        data.words,
+        exhibits,
+        measures=list(spelled if data.given is None else scores.measures),
+        **{"pool depth": POOL_DEPTH, **settings},
     )
 
 
@@ -153,7 +125,7 @@ def _renamed(result: PoolsResult, names: Sequence[str]) -> PoolsResult:
     )
 
 
-@exhibit("table-2", "Do the measures rank runs alike?")
+@SHEET.exhibit("table-2")
 def _table_2(scores: Scores, seed: int, jobs: int | None) -> Iterator[Part]:
     pairs = [
         (a, b, bootstrap_tau_interval(scores.matrix(a), scores.matrix(b), seed=seed, jobs=jobs))
@@ -167,12 +139,6 @@ def _table_2(scores: Scores, seed: int, jobs: int | None) -> Iterator[Part]:
     yield page_table("table-2", caption, header, rows, digits=3)
     yield from tau_claims()
     yield from _own_tau_claims(pairs)
-    yield (
-        "The printed intervals are tau ± 1.96 sqrt(2(2n + 5) / (9n(n − 1))), whose standard error "
-        "is that of unrelated rankings: it says how far from 0 a tau must be, not how well this "
-        "tau is known. So limits pass 1, and that a limit passes 1 does not make two rankings "
-        "equivalent. The other interval resamples topics."
-    )
 
 
 def _tau_row(a: str, b: str, over_topics: TauInterval) -> tuple[object, ...]:
@@ -196,29 +162,24 @@ def tau_claims() -> Iterator[Claim]:
         interval = kendall_interval(tau, RUNS)
         # The printed tau is rounded, too.
         agrees.append(max(abs(interval.low - low), abs(interval.high - high)) <= 2 * HALF)
-    text = "Printed intervals are tau ± 1.96 standard errors of unrelated rankings of 44 runs"
-    yield share_claim(text, agrees, of="intervals")
+    yield SHEET.share_claim("table-2.formula", agrees, of="intervals")
     above = sum(high > 1.0 for _, _, high in PRINTED_TAU.values())
-    detail = f"{above} of {len(PRINTED_TAU)} reach above 1, the largest tau there is"
-    yield claim("Printed intervals say how well tau is known", False, detail)
+    told = f"{above} of {len(PRINTED_TAU)} reach above 1, the largest tau there is"
+    yield SHEET.claim("table-2.meaning", False, told)
 
 
 def _own_tau_claims(pairs: Sequence[tuple[str, str, TauInterval]]) -> Iterator[Claim]:
     known = {(a, b): tau for a, b, tau in pairs if not math.isnan(tau.tau)}
     best = sorted(known, key=lambda pair: -known[pair].tau)[:2]
     expected = {("P+", "nERR@10"), ("nDCG@10", "Q@10")}
-    yield claim(
-        "Most alike are P+ with nERR@10, and nDCG@10 with Q@10",
-        set(best) == expected if set(PRINTED_TAU) <= set(known) else None,
-        "here " + " and ".join(f"{a} with {b} {known[a, b].tau:.3f}" for a, b in best),
-    )
+    alike = set(best) == expected if set(PRINTED_TAU) <= set(known) else None
+    told = " and ".join(f"{a} with {b} {known[a, b].tau:.3f}" for a, b in best)
+    yield SHEET.claim("table-2.alike", alike, told)
     widths = [tau.high - tau.low for tau in known.values() if not math.isnan(tau.low)]
     normal = [2.0 * (kendall_interval(0.0, tau.n).high) for tau in known.values()]
-    yield claim(
-        "Resampling topics gives narrower intervals than the formula",
-        np.mean(widths) < np.mean(normal) if widths else None,
-        f"mean widths {np.mean(widths):.3f} and {np.mean(normal):.3f}" if widths else "",
-    )
+    told = f"mean widths {np.mean(widths):.3f} and {np.mean(normal):.3f}" if widths else ""
+    narrower = np.mean(widths) < np.mean(normal) if widths else None
+    yield SHEET.claim("table-2.narrower", narrower, told)
 
 
 def _draw_variances(scores: Scores, sizes: Sequence[int], n_draws: int, seed: int) -> pd.DataFrame:
@@ -244,21 +205,13 @@ def _demands(formula: str = "nagata") -> Demands:
     )
 
 
-@exhibit("table-3", "Variances by fewer pilot topics, and the topics they require")
+@SHEET.exhibit("table-3")
 def _table_3(draws: pd.DataFrame) -> Iterator[Part]:
     yield _draw_table(draws)
     yield _spread_table(draws)
     yield _plan_table()
     yield from plan_claims()
     yield from _own_plan_claims(draws)
-    yield (
-        "Topics are those of the linear approximation of the noncentrality that the published tool "
-        "uses, for alpha .05, beta .20, a difference of .15 and 10 systems. Two printed numbers "
-        "(Q@10, variances .028 and .041) need the digits that the printed variances lack. Exact "
-        "noncentral F requires up to two topics more, so the printed numbers keep their promise of "
-        "power .80 only nearly. As printed, a table holds one draw of topics; how much draws "
-        "differ is in the table after it."
-    )
 
 
 def _draw_table(draws: pd.DataFrame) -> Table:
@@ -317,60 +270,53 @@ def plan_claims() -> Iterator[Claim]:
         nagata.topics(variance - HALF) <= topics <= nagata.topics(variance + HALF)
         for variance, topics in printed
     ]
-    yield share_claim(
-        "Printed topics follow from the printed variances, within their rounding",
-        within,
-        f"{direct} from the rounded variance itself",
-        of="numbers",
-    )
+    told = f"{direct} from the rounded variance itself"
+    yield SHEET.share_claim("table-3.follow", within, told, of="numbers")
     powers = [exact.power(variance, topics) for variance, topics in printed]
-    yield claim(
-        "The printed topics have power .80",
-        min(powers) >= 0.8,
-        f"exactly, between {min(powers):.3f} and {max(powers):.3f}",
-    )
+    told = f"exactly, between {min(powers):.3f} and {max(powers):.3f}"
+    yield SHEET.claim("table-3.power", min(powers) >= 0.8, told)
     more = [exact.topics(variance) - nagata.topics(variance) for variance, _ in printed]
-    yield claim(
-        "The approximation is at most two topics short of the exact number",
-        min(more) >= 0 and max(more) <= 2,
-        f"{min(more)} to {max(more)} topics short",
-    )
+    told = f"{min(more)} to {max(more)} topics short"
+    yield SHEET.claim("table-3.short", min(more) >= 0 and max(more) <= 2, told)
 
 
 def _own_plan_claims(draws: pd.DataFrame) -> Iterator[Claim]:
     _, *fewer = draws["topics"].unique().tolist()
     if not fewer:
-        yield claim("A quarter of the topics gives nearly the same variance", None)
+        yield SHEET.claim("table-3.quarter", None, "there are no more", topics=25)
         return
     quarter = min(fewer, key=lambda size: abs(size - 25))
     one = draws[(draws["draw"] == 0) & (draws["topics"] == quarter)]
-    yield share_claim(
-        f"{quarter} topics give nearly the same variance (within 10%), one draw",
-        ((one["ratio"] - 1.0).abs() <= NEAR).tolist(),
-        _ratios(dict(zip(one["measure"], one["ratio"], strict=True))),
-        of="measures",
-    )
+    near = (one["ratio"] - 1.0).abs() <= NEAR
+    told = _ratios(dict(zip(one["measure"], one["ratio"], strict=True)))
+    yield SHEET.share_claim("table-3.quarter", near, told, of="measures", topics=quarter)
     gaps = (draws["ratio"] - 1.0).abs().groupby(draws["topics"], sort=False).mean()
-    yield claim(
-        "Fewer topics give less accurate variances",
-        increases(gaps[fewer].tolist()),
-        "mean distances " + ", ".join(f"{n}: {gap:.1%}" for n, gap in gaps.items()),
-    )
+    told = "mean distances " + ", ".join(f"{n}: {gap:.1%}" for n, gap in gaps.items())
+    yield SHEET.claim("table-3.fewer", increases(gaps[fewer].tolist()), told)
+    few = draws[(draws["topics"] == fewer[-1]) & draws["measure"].isin(MANY_ANSWERS)]
+    ratios = few.groupby("measure", sort=False)["ratio"].agg(["mean", "sem"])
+    if len(ratios) == len(MANY_ANSWERS):
+        larger = [above(mean, 1.0, error) for mean, error in ratios.to_numpy()]
+        holds = None if None in larger and False not in larger else all(larger)
+        told = "; ".join(
+            f"{row.Index} × {simulated(row.mean, row.sem, 3)}" for row in ratios.itertuples()
+        )
+        yield SHEET.claim("table-3.over", holds, told, topics=fewer[-1])
 
 
 def _pool_figure(pools: PoolsResult | None, number: int, size: int) -> Exhibit:
     """Variances against the number of teams left out: Figure 1 or 2."""
-    title = f"Variances with k teams left out, {size} topics"
-    return exhibit_of(f"figure-{number}", title, _pool_parts(pools, number, size))
-
-
-def _pool_parts(pools: PoolsResult | None, number: int, size: int) -> Iterator[Part]:
     if pools is None:
-        yield (
-            "To leave teams out takes runs, judgments and the teams of the runs: give QRELS RUN... "
-            "with --run-info FILE or --team-from REGEX."
+        made = replace(
+            SHEET.made("figure", (), topics=size), explanation=SHEET.words["figure"]["without"]
         )
-        return
+    else:
+        made = SHEET.made("figure", _pool_parts(pools, number, size), topics=size)
+    claims = (replace(one, id=one.id.replace("figure", f"figure-{number}")) for one in made.claims)
+    return replace(made, id=f"figure-{number}", claims=tuple(claims))
+
+
+def _pool_parts(pools: PoolsResult, number: int, size: int) -> Iterator[Part]:
     yield _misses_table(pools, number, size)
     yield _cells_table(pools, number, size)
     caption = (
@@ -380,12 +326,6 @@ def _pool_parts(pools: PoolsResult | None, number: int, size: int) -> Iterator[P
     shown = replace(pools, pilot_topics=(size,))
     yield result_figure(f"figure-{number}", caption, shown, "variance")
     yield from _pool_claims(pools, size) if number == 1 else _few_topics_claims(pools, size)
-    yield (
-        "Documents that only the teams left out had within pool depth lose their judgments, and "
-        "topics on which no remaining run scores are dropped. The interval is that of the mean "
-        "over trials: more trials narrow it, so the first k whose interval misses says more about "
-        "their number than about teams."
-    )
     yield {"pools": pools}
 
 
@@ -426,78 +366,56 @@ def _widths(pools: PoolsResult, size: int) -> dict[str, list[float]]:
 def _pool_claims(pools: PoolsResult, size: int) -> Iterator[Claim]:
     widths = _widths(pools, size)
     variance = {row.measure: row.variance for row in pools.references}
+    of = {"of": "measures"}
     wider = [bool(increases(w)) for w in widths.values()]
-    yield share_claim("Intervals widen as teams leave", wider, of="measures")
+    yield SHEET.share_claim("figure.widen", wider, **of)
     widest = [w[-1] == np.nanmax(w) for w in widths.values()]
-    yield share_claim("The interval is widest with the fewest teams", widest, of="measures")
+    yield SHEET.share_claim("figure.widest", widest, **of)
     half = len(pools.teams) // 2
     means = {name: pools.cell(name, half, size).mean / variance[name] for name in pools.measures}
-    yield _half_claim(pools, "variances are nearly the same", means, NEAR)
+    yield _half_claim(pools, "figure.half", means, NEAR)
     last = max(pools.ks)
-    left = len(pools.teams) - last
     alone = {name: pools.cell(name, last, size).mean / variance[name] for name in pools.measures}
-    yield share_claim(
-        f"With {left} team{'s' * (left > 1)} left, variances are overestimated",
-        [ratio > 1.0 for ratio in alone.values()],
-        _ratios(alone),
-        of="measures",
-    )
-    yield from _kind_claims(variance, widths)
-
-
-def _kind_claims(
-    variance: Mapping[str, float], widths: Mapping[str, Sequence[float]]
-) -> Iterator[Claim]:
-    """Measures of one document against measures of many."""
+    over = [ratio > 1.0 for ratio in alone.values()]
+    left = counted(len(pools.teams) - last, "team")
+    yield SHEET.share_claim("figure.over", over, _ratios(alone), left=left, **of)
+    # Measures of one document against measures of many.
     known = set(MEASURES) <= set(variance)
     width = {name: float(np.nanmean(w)) for name, w in widths.items()}
-    order = (
-        f"from the largest variance: {listed(sorted(variance, key=lambda name: -variance[name]))}"
-    )
-    tight = f"from the tightest: {listed(sorted(width, key=lambda name: width[name]))}"
-
-    def below(some: Sequence[str], others: Sequence[str], of: Mapping[str, float]) -> bool | None:
-        return max(of[a] for a in some) < min(of[b] for b in others) if known else None
-
-    text = "nDCG@10 and Q@10 vary less than the measures for one good answer"
-    yield claim(text, below(MANY_ANSWERS, ONE_ANSWER, variance), order)
-    text = "nDCG@10 and Q@10 have tighter intervals than the measures for one good answer"
-    yield claim(text, below(MANY_ANSWERS, ONE_ANSWER, width), tight)
-    text = "P+ and nERR@10 have tighter intervals than nG@1"
-    yield claim(text, below(("P+", "nERR@10"), ("nG@1",), width), tight)
+    for id, some, others, values in (
+        ("vary", MANY_ANSWERS, ONE_ANSWER, variance),
+        ("tight", MANY_ANSWERS, ONE_ANSWER, width),
+        ("tighter", ("P+", "nERR@10"), ("nG@1",), width),
+    ):
+        told = f"from the least: {listed(sorted(values, key=values.__getitem__))}"
+        less = max(values[a] for a in some) < min(values[b] for b in others) if known else None
+        yield SHEET.claim(f"figure.{id}", less, told)
 
 
 def _few_topics_claims(pools: PoolsResult, size: int) -> Iterator[Claim]:
     most = max(pools.pilot_topics)
     if size == most:
-        yield claim("With few topics variances are less stable", None, "there are no fewer")
+        yield SHEET.claim("figure.fewer", None, "there are no fewer", topics=size)
         return
     many, few = _widths(pools, most), _widths(pools, size)
     wider = {name: float(np.nanmean(few[name]) / np.nanmean(many[name])) for name in few}
-    yield share_claim(
-        f"With {size} topics variances are less stable: wider intervals",
-        [ratio > 1.0 for ratio in wider.values()],
-        "; ".join(f"{name} × {ratio:.1f}" for name, ratio in wider.items()),
-        of="measures",
-    )
+    told = "; ".join(f"{name} × {ratio:.1f}" for name, ratio in wider.items())
+    less_stable = [ratio > 1.0 for ratio in wider.values()]
+    yield SHEET.share_claim("figure.fewer", less_stable, told, of="measures", topics=size)
     half = len(pools.teams) // 2
     means = {
         name: pools.cell(name, half, size).mean / pools.cell(name, 0, size).mean
         for name in pools.measures
     }
-    yield _half_claim(pools, "they are still roughly the same", means, ROUGHLY)
+    yield _half_claim(pools, "figure.roughly", means, ROUGHLY)
 
 
 def _half_claim(
-    pools: PoolsResult, text: str, ratios: Mapping[str, float], tolerance: float
+    pools: PoolsResult, id: str, ratios: Mapping[str, float], tolerance: float
 ) -> Claim:
-    return share_claim(
-        f"Without {len(pools.teams) // 2} of {len(pools.teams)} teams, {text} "
-        f"(within {tolerance:.0%})",
-        [abs(ratio - 1.0) <= tolerance for ratio in ratios.values()],
-        _ratios(ratios),
-        of="measures",
-    )
+    near = [abs(ratio - 1.0) <= tolerance for ratio in ratios.values()]
+    names = {"half": len(pools.teams) // 2, "teams": len(pools.teams)}
+    return SHEET.share_claim(id, near, _ratios(ratios), of="measures", **names)
 
 
 def _ratios(ratios: Mapping[str, float]) -> str:

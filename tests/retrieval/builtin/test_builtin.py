@@ -1,10 +1,9 @@
-"""The built-in collection: its cache, its topics and judgments, and its use by name."""
+"""The built-in collection: its topics and judgments, the demo's runs on it, and its use by name."""
 
+import hashlib
 import json
-import os
-import subprocess
-import sys
 import warnings
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -12,201 +11,48 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.cli import run
+from steadyrank.data.track import shipped as track
+from steadyrank.data.track.shipped import shipped_runs
 from steadyrank.errors import InputError
 from steadyrank.stats.ranks.correlation import bootstrap_tau_interval
+from steadyrank_lab import make_demo
 from steadyrank_lab.retrieval.builtin import collection as builtin
-from steadyrank_lab.retrieval.builtin.docstrings import DocstringDocument
 from steadyrank_lab.retrieval.engine.collections import collection_digest, read_collection
 from steadyrank_lab.retrieval.makers.inputs import load_judgments, topic_texts
 
-DATA = Path(builtin.__file__).parent
-FEW = [
-    DocstringDocument("json.dumps", "json.dumps(obj)", "Serialize an object to a JSON string."),
-    DocstringDocument("numpy.sin", "numpy.sin", "Trigonometric sine of angles, by element."),
-    DocstringDocument(
-        "tempfile.mkstemp", "tempfile.mkstemp()", "Create a safe temporary file – so."
-    ),
-]
 
-
-@pytest.fixture
-def home(tmp_path, monkeypatch):
-    """An empty cache, and an extraction that is quick and counted."""
-    calls = []
-
-    def extract(*, progress=None):
-        calls.append(progress)
-        return list(FEW)
-
-    monkeypatch.setattr(builtin, "cache_folder", lambda: tmp_path / "cache" / "steadyrank")
-    monkeypatch.setattr(builtin, "extract_docstrings", extract)
-    monkeypatch.setattr(builtin, "_kept", {})
-    return tmp_path / "cache" / "steadyrank", calls
-
-
-@pytest.fixture
-def judged(home, tmp_path, monkeypatch):
-    """Judgments of those few documents, and of one that is not there."""
-    data = tmp_path / "data"
-    data.mkdir()
-    (data / "topics.jsonl").write_bytes((DATA / "topics.jsonl").read_bytes())
-    (data / "qrels.txt").write_text(
-        "1 0 tempfile.mkstemp 2\n1 0 json.dumps 0\n1 0 lost.function 2\n2 0 numpy.sin 1\n"
-    )
-    (data / "qrels.second.txt").write_text("1 0 tempfile.mkstemp 1\n1 0 lost.too 0\n")
-    monkeypatch.setattr(builtin, "_DATA", data)
-    return home
-
-
-def _forget():
-    builtin._kept.clear()
-
-
-def _cached(folder):
-    (file,) = folder.iterdir()
-    return file
-
-
-def test_documents_are_kept_and_read_back(home):
-    folder, calls = home
-    first = builtin.builtin_documents()
-    assert first["json.dumps"] == "json.dumps(obj)\nSerialize an object to a JSON string."
-    builtin.builtin_documents()
-    _forget()
-    assert builtin.builtin_documents() == first
-    assert len(calls) == 1
-    assert _cached(folder).name.startswith("docstrings-")
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda content: content[:-1],
-        lambda content: b"",
-        lambda content: content[:40] + bytes([content[40] ^ 1]) + content[41:],
-        lambda content: b"no zlib",
-        lambda content: b"x\x9cK,",
-    ],
-)
-def test_a_damaged_cache_is_made_again(home, damage):
-    folder, calls = home
-    documents = builtin.builtin_documents()
-    file = _cached(folder)
-    whole = file.read_bytes()
-    file.write_bytes(damage(whole))
-    _forget()
-    assert builtin.builtin_documents() == documents
-    assert len(calls) == 2
-    assert _cached(folder).read_bytes() == whole
-
-
-@pytest.mark.parametrize("content", [b"{}", b"[1]", b"[[1]]", b'"text"'])
-def test_a_cache_of_another_shape_is_made_again(home, content):
-    import zlib
-
-    folder, calls = home
-    documents = builtin.builtin_documents()
-    _cached(folder).write_bytes(zlib.compress(content))
-    _forget()
-    assert builtin.builtin_documents() == documents
-    assert len(calls) == 2
-
-
-def test_other_versions_have_another_cache(home, monkeypatch):
-    folder, calls = home
-    builtin.builtin_documents()
-    others = {**builtin.installed_versions(), "numpy": "0.0"}
-    monkeypatch.setattr(builtin, "installed_versions", lambda: others)
-    builtin.builtin_documents()
-    assert len(calls) == 2
-    assert len(list(folder.iterdir())) == 2
-
-
-def test_where_nothing_can_be_kept_documents_are_made_each_time(home, tmp_path, monkeypatch):
-    _, calls = home
-    blocked = tmp_path / "file"
-    blocked.write_text("in the way")
-    for folder in (blocked / "steadyrank", None):  # root may write to read-only folders
-        monkeypatch.setattr(builtin, "cache_folder", lambda folder=folder: folder)
-        _forget()
-        assert len(builtin.builtin_documents()) == 3
-    assert len(calls) == 2
-    assert blocked.read_text() == "in the way"
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root writes anywhere")
-def test_a_read_only_cache_folder(home):
-    folder, _ = home
-    folder.mkdir(parents=True)
-    folder.chmod(0o500)
-    assert len(builtin.builtin_documents()) == 3
-    folder.chmod(0o700)
-
-
-def test_cache_folder_follows_the_system(monkeypatch, tmp_path):
-    monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert builtin.cache_folder() == tmp_path / "steadyrank"
-    monkeypatch.setattr(Path, "home", lambda: _raise(RuntimeError("no home")))
-    assert builtin.cache_folder() is None
-
-
-def _raise(error):
-    raise error
-
-
-def test_several_processes_at_once_agree(tmp_path):
-    code = (
-        "import sys, json, time; from steadyrank_lab.retrieval.builtin import collection as b;"
-        "from steadyrank_lab.retrieval.builtin.docstrings import DocstringDocument as D;"
-        "from pathlib import Path; b.cache_folder = lambda: Path(sys.argv[1]);"
-        "b.extract_docstrings = lambda progress=None: ("
-        "time.sleep(0.3), [D(f'n{i}', f'n{i}', 'text ' * 50) for i in range(5000)])[1];"
-        "b.builtin_documents(); b._kept.clear();"
-        "print(len(b.builtin_documents()), b.builtin_digest())"
-    )
-    command = [sys.executable, "-c", code, str(tmp_path / "cache")]
-    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    said = {process.communicate(timeout=600)[0] for process in started}
-    assert [process.returncode for process in started] == [0, 0, 0]
-    assert len(said) == 1
-    assert said.pop().startswith("5000 ")
-    assert len(list((tmp_path / "cache").iterdir())) == 1
-
-
-def test_manifest_counts_and_checks(judged):
-    manifest = sr.builtin_collection().manifest
-    assert json.loads(json.dumps(manifest)) == manifest
-    assert manifest["documents"] == {
-        "python": 2,
-        "numpy": 1,
-        "scipy": 0,
-        "pandas": 0,
-        "matplotlib": 0,
-    }
+def test_the_manifest_is_that_of_the_documents(builtin_collection):
+    manifest, documents = builtin_collection.manifest, builtin_collection.documents
+    digest = hashlib.blake2b(json.dumps(documents).encode(), digest_size=16).hexdigest()
+    assert digest == manifest["digest"]
+    assert sum(manifest["documents"].values()) == len(documents)
     assert manifest["versions"].keys() == manifest["documents"].keys()
-    assert manifest["digest"] == collection_digest("builtin")
-    more = {**_texts(), "os.walk": "os.walk(top)\nGenerate names in a folder tree."}
-    other = builtin._manifest(more, builtin.installed_versions())
-    assert other["digest"] != manifest["digest"]
+    tops = Counter(name.partition(".")[0] for name in documents)
+    assert {name: tops[name] for name in manifest["documents"] if name != "python"} == {
+        name: number for name, number in manifest["documents"].items() if name != "python"
+    }
+    assert list(documents) == sorted(documents)
 
 
-def _texts():
-    return {each.id: f"{each.title}\n{each.text}" for each in FEW}
+def test_the_track_of_the_demo_is_what_is_searched(builtin_runs, builtin_instances):
+    searched, shipped = (*builtin_runs, *builtin_instances), shipped_runs()
+    assert [run.name for run in shipped] == [run.name for run in searched]
+    for mine, theirs in zip(shipped, searched, strict=True):
+        assert mine.topics == theirs.topics
+        assert mine.info == {**dict.fromkeys(mine.info, ""), **theirs.info}
+        for topic in mine.topics:
+            pairs = list(zip(mine.ranking(topic)[:100], theirs.ranking(topic), strict=True))
+            assert [a for (a, _), _ in pairs] == [b for _, (b, _) in pairs]
+            assert max(abs(a - b) for (_, a), (_, b) in pairs) < 0.02
 
 
-def test_judged_documents_that_are_not_there_are_told_and_left_out(judged):
-    collection = sr.builtin_collection()
-    assert collection.gone == ("lost.function", "lost.too")
-    assert collection.qrels.judgments("1") == {"tempfile.mkstemp": 2, "json.dumps": 0}
-    assert collection.second_qrels.judgments("1") == {"tempfile.mkstemp": 1}
-    assert repr(collection).startswith("<BuiltinCollection: 3 documents, ")
-
-
-def test_judgments_are_required(judged):
-    (builtin._DATA / "qrels.txt").unlink()
-    with pytest.raises((InputError, OSError), match="qrels.txt"):
-        sr.builtin_collection()
+def test_packed_runs_come_back(tmp_path, monkeypatch):
+    shipped = shipped_runs()
+    make_demo.pack_runs(shipped, shipped[0].topics, tmp_path / "packed")
+    monkeypatch.setattr(track, "PACKED", tmp_path / "packed")
+    for mine, theirs in zip(track.shipped_runs(), shipped, strict=True):
+        assert mine.scores.tolist() == theirs.scores.tolist()
+        assert mine.documents.to_list() == theirs.documents.to_list()
 
 
 def test_topics_are_complete():
@@ -230,45 +76,35 @@ def test_topic_fields_are_chosen_as_for_other_collections():
         topic_texts("builtin", fields=["description"])
 
 
-def test_it_is_a_collection_by_name(judged):
+def test_it_is_a_collection_by_name(builtin_collection):
     told = []
     found = list(read_collection("builtin", progress=lambda *each: told.append(each)))
-    assert {document.id: document.text for document in found} == _texts()
-    assert told[-1] == (3, 3)
+    assert {document.id: document.text for document in found} == builtin_collection.documents
+    assert told[-1] == (11738, 11738)
+    assert collection_digest("builtin") == collection_digest(builtin_collection.documents)
 
 
-def test_a_folder_of_the_same_name_is_reached_by_its_path(judged, tmp_path, monkeypatch):
+def test_a_folder_of_the_same_name_is_reached_by_its_path(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "builtin"
     folder.mkdir()
     (folder / "docs.jsonl").write_text('{"id": "own", "text": "my own text"}\n')
     assert [document.id for document in read_collection("./builtin")] == ["own"]
     assert [document.id for document in read_collection(Path("builtin"))] == ["own"]
-    assert len(list(read_collection("builtin"))) == 3
     (folder / "qrels.txt").write_text("9 0 own 1\n")
     assert load_judgments("./builtin", None).topics == ("9",)
-    assert load_judgments("builtin", None).topics == ("1", "2")
+    assert len(load_judgments("builtin", None).topics) == 60
 
 
-def test_grid_knows_it_by_name(judged, tmp_path):
-    options = {"stop_lists": "none", "lexical": "none", "models": ["BM25", "PL2"]}
-    scores = sr.grid("builtin", measures="RR", missing="zero", out=tmp_path / "runs", **options)
-    assert scores.topics == ("1", "2")
-    assert scores.runs == ("none_none_BM25", "none_none_PL2")
-    assert scores.values[0, 0, 0] == 1.0
-    written = sr.read_run(tmp_path / "runs" / "runs" / "none_none_BM25.run")
-    assert "1" in written.topics
-    judgments = sr.builtin_collection().qrels
-    given = sr.grid(_texts(), topic_texts("builtin"), qrels=judgments, measures="RR", **options)
-    assert (given.values == scores.values).all()
-
-
-def test_the_commands_know_it_by_name(judged, tmp_path, capsys):
+def test_the_command_knows_it_by_name(tmp_path, capsys):
     arguments = ["--stop-lists", "none", "--lexical", "none", "--models", "BM25", "--quiet"]
     out = tmp_path / "runs"
     assert run(["grid", "builtin", "--out", str(out), *arguments, "--format", "json"]) == 0
     assert [row["run"] for row in json.loads(capsys.readouterr().out)["runs"]] == ["none_none_BM25"]
     assert (out / "runs" / "none_none_BM25.run").is_file()
+    scored = [*arguments, "-m", "AP", "--format", "json"]
+    assert run(["grid", "builtin", *scored]) == 0
+    assert json.loads(capsys.readouterr().out)["runs"][0]["mean"]["AP"] > 0.2
 
 
 @pytest.fixture(scope="module")
@@ -284,18 +120,10 @@ def grades(builtin_collection):
     )
 
 
-def test_nearly_all_judged_documents_are_there(builtin_collection):
-    names = set()
+def test_all_judged_documents_are_there(builtin_collection):
     for qrels in (builtin_collection.qrels, builtin_collection.second_qrels):
         for topic in qrels.topics:
-            judged = qrels.judgments(topic).keys()
-            assert judged <= builtin_collection.documents.keys()
-            names |= judged
-    # Judged with pandas 3 and scipy 1.17; what is older lacks what came since.
-    share = (
-        0.03 if int(builtin_collection.manifest["versions"]["pandas"].split(".")[0]) >= 3 else 0.1
-    )
-    assert len(builtin_collection.gone) <= share * len(names)
+            assert qrels.judgments(topic).keys() <= builtin_collection.documents.keys()
 
 
 def test_topics_have_enough_relevant_documents(builtin_collection):
@@ -318,8 +146,7 @@ def test_the_pool_is_judged(builtin_collection, builtin_runs):
     assert len(builtin_runs) >= 12
     assert len({run.info["team"] for run in builtin_runs}) >= 5
     scores = sr.evaluate(builtin_runs, builtin_collection.qrels, ["Judged@10"])
-    # Other versions have documents that nobody judged: docs/collection.md has the shares.
-    assert scores.values.mean() >= (0.9 if builtin_collection.gone else 1.0)
+    assert scores.values.mean() == 1.0
 
 
 def test_the_best_system_is_far_above_the_worst_and_chance_near_0(builtin_collection, builtin_runs):

@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from plain_tables import words
 from scipy import stats
 
 from steadyrank.errors import InputError, MachineError
@@ -14,19 +15,12 @@ from steadyrank.stats.anova.balanced import anova, tukey_main_effect
 from steadyrank.stats.anova.unbalanced import type_three
 
 EFFECTS = ["a", "b", "a:b"]
-KEYS = [
-    "ss",
-    "df",
-    "ms",
-    "statistic",
-    "pvalue",
-    "omega_squared",
-    "omega_squared_raw",
-    "overall_omega_squared",
-    "eta_squared",
-    "partial_eta_squared",
-    "power",
-]
+KEYS = words(
+    """
+    ss df ms statistic pvalue omega_squared omega_squared_raw overall_omega_squared eta_squared
+    partial_eta_squared power
+    """
+)
 
 
 def long(shape, rng):

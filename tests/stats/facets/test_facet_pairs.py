@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from plain_tables import refused
 from scipy import stats
 
 from steadyrank.data.levels import levels_of
-from steadyrank.errors import InputError
 from steadyrank.stats.facets import design
 from steadyrank.stats.facets.components import Sizes, graded_components
 from steadyrank.stats.facets.judges import concordances, effective_judges, judge_figures, outlier_of
@@ -148,8 +148,7 @@ def test_the_cheapest_is_the_cheapest_of_all():
 
 @pytest.mark.parametrize("costs", [{"grade": 1}, {"topic": -1}, {"topic": 0}])
 def test_costs_that_cannot_be_are_refused(costs):
-    with pytest.raises(InputError, match="cost"):
-        design.allocation(components(judges=3), target=1.0, costs=costs)
+    refused("cost", design.allocation, components(judges=3), target=1.0, costs=costs)
 
 
 def test_concordance_of_grades_is_quadratic_kappa():

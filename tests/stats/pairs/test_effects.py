@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from plain_tables import refused
 from scipy import stats
 
-from steadyrank.errors import InputError
 from steadyrank.stats.pairs.effects import effect_sizes, hedges_correction, read_effect
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, all_pairs
 
@@ -137,5 +137,4 @@ def test_the_order_of_topics_does_not_matter(seed):
     ],
 )
 def test_wrong_input_is_refused(scores, pairs, message):
-    with pytest.raises(InputError, match=message):
-        effect_sizes(scores, pairs)
+    refused(message, effect_sizes, scores, pairs)

@@ -7,9 +7,9 @@ import pytest
 from golden_cases import golden_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plain_tables import refused, words
 from scipy import stats
 
-from steadyrank.errors import InputError
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import few_of_all, means_and_errors, paired_t, sign_test, wilcoxon
@@ -60,13 +60,11 @@ def test_degenerate_pairs_follow_the_conventions(name):
 def test_every_test_flags_degenerate_pairs(test):
     scores = np.array([[0.1, 0.2, 0.3], [0.1, 0.2, 0.3], [0.6, 0.7, 0.8], [0.5, np.nan, np.nan]])
     found = test(scores, np.array([[0, 1], [2, 0], [0, 2], [0, 3], [3, 3]]))
-    assert found.flag.tolist() == [
-        "no_difference",
-        "zero_variance",
-        "zero_variance",
-        "too_few_topics",
-        "too_few_topics",
-    ]
+    assert found.flag.tolist() == words(
+        """
+        no_difference zero_variance zero_variance too_few_topics too_few_topics
+        """
+    )
     assert found.pvalue[0] == 1
     assert np.isnan(found.pvalue[3:]).all()
     assert found.pvalue[1] == found.pvalue[2] < 1
@@ -207,14 +205,10 @@ def test_missing_scores_are_as_if_their_topics_were_deleted():
 
 def test_bad_input_is_named():
     scores = simulated(3, 5)
-    with pytest.raises(InputError, match="run"):
-        paired_t(scores, np.array([[0, 3]]))
-    with pytest.raises(InputError, match="pair, 2"):
-        wilcoxon(scores, np.array([[0, 1, 2]]))
-    with pytest.raises(InputError, match="exact_up_to"):
-        wilcoxon(scores, ONE, exact_up_to=5000)
-    with pytest.raises(InputError, match="infinite"):
-        sign_test(np.full((2, 3), np.inf), ONE)
+    refused("run", paired_t, scores, np.array([[0, 3]]))
+    refused("pair, 2", wilcoxon, scores, np.array([[0, 1, 2]]))
+    refused("exact_up_to", wilcoxon, scores, ONE, exact_up_to=5000)
+    refused("infinite", sign_test, np.full((2, 3), np.inf), ONE)
 
 
 grades = st.integers(0, 20).map(lambda k: k / 20)

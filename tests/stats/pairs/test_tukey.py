@@ -10,6 +10,7 @@ import pytest
 from golden_cases import golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plain_tables import refused
 from scipy.stats import studentized_range
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
@@ -247,8 +248,7 @@ def test_one_run_and_no_pairs():
 
 
 def test_wrong_input_is_refused():
-    with pytest.raises(InputError, match="confidence must lie"):
-        tukey_hsd(SCORES, [[0, 1]], confidence=95)
+    refused("confidence must lie", tukey_hsd, SCORES, [[0, 1]], confidence=95)
     with pytest.raises(InputError, match="unknown mode 'papr': did you mean 'paper'"):
         randomized_tukey(SCORES, [[0, 1]], mode="papr")
     with pytest.raises(InputError, match="n_samples must be a whole number of at least 1"):

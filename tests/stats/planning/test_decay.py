@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from golden_cases import golden
+from plain_tables import refused
 from scipy.optimize import curve_fit
 from scipy.stats import norm
 
@@ -134,7 +135,6 @@ def test_led_on_beyond_its_sizes_the_curve_is_too_low():
 
 
 def test_shapes_are_checked():
-    with pytest.raises(InputError, match=r"rates must be \[series, size\] with 2 sizes"):
-        fit_decays([1, 2], [[0.1, 0.2, 0.3]])
+    refused(r"rates must be \[series, size\] with 2 sizes", fit_decays, [1, 2], [[0.1, 0.2, 0.3]])
     with pytest.raises(InputError, match="weights must be at least 0"):
         fit_decays([1, 2, 3], [[0.1, 0.2, 0.3]], weights=[[1, 1, -1]])

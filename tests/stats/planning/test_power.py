@@ -7,10 +7,10 @@ import pytest
 from golden_cases import golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plain_tables import refused
 from scipy import stats
 from statsmodels.stats.power import TTestPower
 
-from steadyrank.errors import InputError
 from steadyrank.stats.planning.design import smallest_difference, t_power
 
 
@@ -92,7 +92,5 @@ def test_degenerate_arguments():
 
 @pytest.mark.parametrize("wrong", [0.0, 1.0, -1.0, float("nan")])
 def test_rates_lie_between_0_and_1(wrong):
-    with pytest.raises(InputError, match="alpha must lie strictly between 0 and 1"):
-        t_power(0.1, 0.1, 10, wrong)
-    with pytest.raises(InputError, match="power must lie strictly between 0 and 1"):
-        smallest_difference(0.1, 10, power=wrong)
+    refused("alpha must lie strictly between 0 and 1", t_power, 0.1, 0.1, 10, wrong)
+    refused("power must lie strictly between 0 and 1", smallest_difference, 0.1, 10, power=wrong)

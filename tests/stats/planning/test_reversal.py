@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from golden_cases import golden_case
+from plain_tables import refused
 from scipy.integrate import quad
 from scipy.special import erf
 from scipy.stats import norm
 
 import steadyrank as sr
-from steadyrank.errors import InputError
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.planning.reversal import (
     approximate_error_rate,
@@ -156,8 +156,7 @@ def test_degenerate_arguments():
     ],
 )
 def test_impossible_arguments_are_refused(call, message):
-    with pytest.raises(InputError, match=message):
-        call()
+    refused(message, call)
 
 
 def test_variances_of_pairs_are_numpys_over_the_topics_that_both_have():

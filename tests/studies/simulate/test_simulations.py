@@ -252,6 +252,10 @@ def test_what_the_data_did_is_counted():
 def test_neighbours_are_those_of_the_observed_ranking():
     (table,) = VIEW.made(make_result(), only=["documents-neighbours"])
     # The paper's figures predict no second collection, so that there is no order to keep in it.
+    # Nor share runs their documents, so that there is no document noise of a pair.
+    assert table.header == ["better", "next", "difference", "significant"]
+    shared = replace(make_result(), documents="shared")
+    (table,) = VIEW.made(shared, only=["documents-neighbours"])
     assert table.header == ["better", "next", "difference", "significant", "document noise"]
     rows = [[cell.text for cell in row] for row in table.rows]
     assert rows == [

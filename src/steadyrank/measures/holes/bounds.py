@@ -49,12 +49,15 @@ and at 0: linear bounds as for AP, without a normaliser. *Outer*, or *exact* as 
 list, falls with every grade of the ideal list for a given ranking, and is at most 1. So holes at 0
 in the ranking and at the top in the ideal list are a lower bound, the reverse an upper one (1 where
 no judged document is relevant): *outer*.
+
+And which of the holes to judge next: those that can still change most.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -479,3 +482,53 @@ def _share_bounds(lists: Lists, measure: HoledMeasure) -> HoleWeights:
     ]
     rows, most, least = _in_order_of_documents(holes, most, least)
     return HoleWeights(holes.blocks, rows, most, least, sums[0], sums[1], lists.hole_blocks)
+
+
+class Ask(NamedTuple):
+    """A document whose judgment would help, and how much."""
+
+    topic: str
+    document: str
+    value: float
+
+
+def documents_to_judge(
+    lists: Lists, measure: HoledMeasure, undecided: np.ndarray, reach: np.ndarray, n: int
+) -> tuple[Ask, ...]:
+    """The n documents that can still change most; `undecided` [run, run] says which pairs count.
+
+    A document's value is the sum over undecided pairs of |w_A - w_B| × the spread of its gain by
+    the prior, over the topic's normaliser and the number of topics: about how far a pair's
+    difference is uncertain because of it (Carterette, Allan & Sitaraman, SIGIR 2006,
+    doi:10.1145/1148170.1148219). reach [hole, grade from 1 on] are chances. Documents of equal
+    value stand by topic, then by id.
+    """
+    if lists.n_open == 0 or n == 0:
+        return ()
+    values = _values(lists, measure, undecided) * _spreads(measure, reach)
+    least = np.sort(values)[-min(n, len(values))]
+    topic, chosen = lists.topic_of_hole, np.flatnonzero((values > 0.0) & (values >= least))
+    order = sorted((-values[i], topic[i], lists.documents[i]) for i in chosen.tolist())
+    return tuple(Ask(lists.qrels.topics[t], name, float(-value)) for value, t, name in order[:n])
+
+
+def _spreads(measure: HoledMeasure, reach: np.ndarray) -> np.ndarray:
+    """[hole]: standard deviation of its gain."""
+    steps = np.diff(measure.gains)
+    mean = reach @ steps
+    square = reach @ np.diff(measure.gains**2)
+    return np.asarray(np.sqrt(np.maximum(square - mean**2, 0.0)))
+
+
+def _values(lists: Lists, measure: HoledMeasure, undecided: np.ndarray) -> np.ndarray:
+    """[hole]: the sum of |w_A - w_B| over undecided pairs, a mean over topics."""
+    holes = lists.open
+    weights = measure.weights(holes.ranks, lists.lengths.ravel()[holes.cells])
+    order = np.argsort(holes.rows, kind="stable")
+    blocks = np.searchsorted(holes.rows[order], np.arange(lists.n_open + 1))
+    sums = bound_kernels.sum_changes(
+        blocks, (holes.cells // lists.n_topics)[order], weights[order], undecided
+    )
+    return np.asarray(
+        sums / (lists.n_topics * ideal_by_judged(lists, measure)[lists.topic_of_hole])
+    )

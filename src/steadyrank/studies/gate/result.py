@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 from steadyrank.errors import check_choice
-from steadyrank.measures.holes.asking import Ask
+from steadyrank.measures.holes.bounds import Ask
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.interval import Interval
 from steadyrank.words import counted

@@ -21,8 +21,7 @@ from steadyrank.data.qrels import Qrels
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError
-from steadyrank.measures.holes.asking import Ask, documents_to_judge
-from steadyrank.measures.holes.bounds import difference_bounds
+from steadyrank.measures.holes.bounds import Ask, difference_bounds, documents_to_judge
 from steadyrank.measures.holes.lists import Lists, by_document, find_lists
 from steadyrank.measures.holes.measures import HoledMeasure, make_rankings, parse_holed
 from steadyrank.measures.names import parse_measures

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from steadyrank._version import __version__
-from steadyrank.measures.holes.asking import Ask
+from steadyrank.measures.holes.bounds import Ask
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import picked
 from steadyrank.stats.interval import Interval

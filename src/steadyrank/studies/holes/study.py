@@ -22,8 +22,7 @@ from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.runs import ReadingOptions
 from steadyrank.errors import InputError, arg, check_choice, check_count, warn
 from steadyrank.measures.arguments import data_first
-from steadyrank.measures.holes.asking import Ask, documents_to_judge
-from steadyrank.measures.holes.bounds import Bounds, find_bounds
+from steadyrank.measures.holes.bounds import Ask, Bounds, documents_to_judge, find_bounds
 from steadyrank.measures.holes.lists import Lists, Missing, by_document, joined_qrels, read_lists
 from steadyrank.measures.holes.measures import HoledMeasure, make_rankings, parse_holed
 from steadyrank.measures.names import Measure

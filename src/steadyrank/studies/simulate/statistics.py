@@ -7,6 +7,7 @@ differences, [pair, sample], in the order of `all_pairs`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -140,6 +141,8 @@ class SignificanceRates:
     """The same after each pair's mean simulated difference was taken off."""
     difference_quantiles: dict[str, float]
     recentred_quantiles: dict[str, float]
+    estimated_difference_error: float = 0.0
+    """Monte Carlo standard error of the former; more samples hardly make it smaller."""
 
 
 def significance_rates(
@@ -182,7 +185,29 @@ def significance_rates(
         estimated_difference_recentred=float(differences[1].max(initial=0.0)),
         difference_quantiles=named_quantiles(differences[0], DIFFERENCE_LEVELS),
         recentred_quantiles=named_quantiles(differences[1], DIFFERENCE_LEVELS),
+        estimated_difference_error=_error_of_largest(means, errors, pairs, place, np.abs(centre)),
     )
+
+
+def _error_of_largest(
+    means: np.ndarray, errors: np.ndarray, pairs: np.ndarray, place: int, gaps: np.ndarray
+) -> float:
+    """Standard deviation of the largest difference if |t| next to the `place`-th are taken instead.
+
+    The rank of a quantile of |t| varies by sqrt(B alpha (1 - alpha)) from seed to seed, and of each
+    pair a single sample counts, whose difference is hardly tied to its |t|.
+    """
+    n_samples = means.shape[1]
+    width = max(2, round(math.sqrt(place * (1 - place / n_samples))))
+    near = slice(max(0, place - 1 - width), min(n_samples, place + width))
+    largest = np.zeros(near.stop - near.start)
+    for p in np.argsort(-gaps, kind="stable"):  # early ones leave little for the rest to exceed
+        d = np.abs(means[pairs[p, 0]] - means[pairs[p, 1]])
+        if d.max() > largest.min():
+            with np.errstate(divide="ignore", invalid="ignore"):
+                t = np.where(d > 1e-12, d / errors[p], 0.0)
+            largest = np.maximum(largest, d[np.argsort(-t, kind="stable")[near]])
+    return float(largest.std(ddof=1)) if len(largest) > 1 else 0.0
 
 
 def rank_shares(simulated: np.ndarray) -> np.ndarray:

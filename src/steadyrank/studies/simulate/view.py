@@ -174,6 +174,11 @@ def _neighbour_rows(result: SimulateResult) -> list[dict[str, Any]]:
     ]
 
 
+def _is_shared(result: SimulateResult) -> bool:
+    """Whether runs share the documents; only then is their noise a share of the variance."""
+    return result.documents == "shared"
+
+
 def _bins(result: SimulateResult) -> list[dict[str, Any]]:
     keys = ("low", "high", "count", "errors", "rate", "rate_error")
     columns = [getattr(result.error_rate, key).tolist() for key in keys]
@@ -262,13 +267,13 @@ NEIGHBOURS = TableSpec(
         Col("difference"),
         Col("same_order", form="percent", when="known", about="ties count half"),
         Col("significant", form="percent"),
-        Col("document_share", "document noise", "percent", "known"),
+        Col("document_share", "document noise", "percent", _is_shared),
     ),
     caption=lambda result: (
         f"Neighbours by {result.measure}: "
         + ("" if result.prediction is None else "same order in a second collection (probability), ")
-        + "significant in simulated collections (share, t test); document noise: its share of the "
-        "variance over topics."
+        + "significant in simulated collections (share, t test)"
+        + ("; document noise: its share of the variance over topics." * _is_shared(result) or ".")
     ),
 )
 ERRORS = TableSpec(
@@ -337,6 +342,7 @@ def fields(result: SimulateResult) -> dict[str, Any]:
             "decision_agreement": result.decision_agreement,
         },
         **picked(rates, "estimated_difference estimated_difference_recentred"),
+        "estimated_difference_error": rates.estimated_difference_error,
         "estimated_difference_quantiles": rates.difference_quantiles,
         "estimated_difference_recentred_quantiles": rates.recentred_quantiles,
         "overall_error_rate": errors.overall,

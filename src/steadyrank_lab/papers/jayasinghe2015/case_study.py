@@ -15,10 +15,10 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
+from steadyrank.compute.random import block_stream
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError, arg
 from steadyrank.present import plot_style as style
-from steadyrank.present.page import PageFigure
 from steadyrank.present.table import Table
 from steadyrank.stats.instances.systems import Groups, setting_number, systems_of
 from steadyrank.studies.instances.result import InstancesResult, InstancesTable
@@ -29,7 +29,6 @@ from steadyrank_lab.papers.jayasinghe2015.plots import (
     agreement_on,
     contradictions_on,
     descending_on,
-    drawn_by,
     pools_on,
 )
 from steadyrank_lab.papers.jayasinghe2015.pools import (
@@ -42,36 +41,36 @@ from steadyrank_lab.papers.jayasinghe2015.pools import (
 from steadyrank_lab.papers.model import (
     Claim,
     Part,
-    claim,
-    exhibit,
+    Sheet,
+    above,
+    frame_figure,
     increases,
     listed,
-    page_figure,
     page_table,
     result_figure,
+    simulated,
 )
 
-FIGURE_7 = {"worse, 0.05": 3, "worse, 0.1": 8, "better, 0.1": 2, "not significant": 90}
+SHEET = Sheet("jayasinghe2015")
+
+FIGURE_7: dict[str, int] = SHEET.words["figure-7"]["shares"]
 """Of 100 instances on GOV2 at a rate of 0.5%: direction and level (section 5)."""
 
 ALPHAS = (0.1, 0.05)
 """Levels of Figure 7."""
 
-EFFECTS = {"nDCG@10": (0.52, "medium"), "P@10": (0.41, "small")}
+EFFECTS: dict[str, tuple[float, str]] = SHEET.words["equation-8"]["printed"]
 """Effect sizes on ClueWeb09B at a rate of 0.1%, and the paper's words for them."""
 
-SMALLEST = {"TREC GOV2": "1%", "ClueWeb09B": "0.05%"}
+SMALLEST: dict[str, str] = SHEET.words["figure-12"]["smallest"]
 """The smallest rate that is not worse by 0.01, nDCG@10 (Figure 12)."""
 
 WORDS = ((0.8, "large"), (0.5, "medium"), (0.2, "small"), (0.0, "negligible"))
 
-OMISSION = (
-    "Both tests of the paper divide the mean difference by its standard error over topics, the "
-    "instances averaged. That leaves out s_a²/M, what M other instances would add, so both are "
-    "about these instances alone: the variance is 1 + N s_a² / (M s_u² + s_e²) times what they "
-    "assume, and more topics make it worse. They agree with each other because they share this "
-    "statistic, which says nothing about their level."
-)
+OMISSION: str = SHEET.words["omission"]
+
+SIMILAR = 0.01
+"""A mean distance of p-values that is small beside every level in use."""
 
 Tables = Mapping[str, InstancesTable]
 """Each measure's comparisons with the deterministic system."""
@@ -185,11 +184,17 @@ def _stand_in(scores: Scores, means: dict[str, float]) -> tuple[str, str, Scores
 
 
 def _trend(
-    text: str, table: InstancesTable, values: list[float], *, digits: int = 4, falls: bool = False
+    id: str,
+    table: InstancesTable,
+    values: list[float],
+    *,
+    digits: int = 4,
+    falls: bool = False,
+    **names: str,
 ) -> Claim:
     """A claim that values rise, or fall, with the setting; open where settings have no order."""
-    along = [-value for value in values] if falls else values
-    return claim(text, increases(along) if table.sweep else None, listed(values, digits))
+    along = increases([-value for value in values] if falls else values)
+    return SHEET.claim(id, along if table.sweep else None, listed(values, digits), **names)
 
 
 def _named(table: InstancesTable) -> list[tuple[str, InstancesResult]]:
@@ -198,7 +203,7 @@ def _named(table: InstancesTable) -> list[tuple[str, InstancesResult]]:
     return list(zip(names, table.comparisons, strict=True))
 
 
-@exhibit("figure-6", "Mean effectiveness of instances")
+@SHEET.exhibit("figure-6")
 def figure_6(table: InstancesTable) -> Iterator[Part]:
     """Means of instances by setting."""
     systems = {name: comparison.pair.a.scores for name, comparison in _named(table)}
@@ -209,19 +214,13 @@ def figure_6(table: InstancesTable) -> Iterator[Part]:
     header = (table.sweep or "system", *means.columns[1:])
     yield result_figure("figure-6", f"Mean {table.measure}", table, "means")
     yield page_table("figure-6-data", f"Mean {table.measure} of instances", header, rows)
-    yield claim(
-        "Instances of one system differ in mean effectiveness.",
-        min(deviations) > 0,
-        f"standard deviations {listed(deviations, 4)}",
-    )
-    text = "They differ less the larger the sampling rate."
-    yield _trend(text, table, deviations, falls=True)
-    yield _trend(
-        "Effectiveness rises with the sampling rate.", table, means["mean"].tolist(), digits=3
-    )
+    told = f"standard deviations {listed(deviations, 4)}"
+    yield SHEET.claim("figure-6.differ", min(deviations) > 0, told)
+    yield _trend("figure-6.less", table, deviations, falls=True)
+    yield _trend("figure-6.rises", table, means["mean"].tolist(), digits=3)
 
 
-@exhibit("figure-7", "Instances that differ significantly from the deterministic system")
+@SHEET.exhibit("figure-7")
 def figure_7(table: InstancesTable) -> Iterator[Part]:
     """Each instance alone against the deterministic system."""
     first = table.comparisons[0].pair
@@ -232,15 +231,11 @@ def figure_7(table: InstancesTable) -> Iterator[Part]:
     }
     counts = contradictions(samples, first.b.scores[0], alphas=ALPHAS)
     caption = f"Significant instances, {table.measure}"
-    alt = (
-        f"Bars of how many instances of {len(samples)} systems are significantly better, to the "
-        "right, and worse, to the left, than a baseline."
-    )
     for place, at in enumerate(ALPHAS):
         shown = counts[counts["alpha"] == at]
         size = 6.0, style.rows_height(len(shown), least=1.6, each=0.32)
-        drawn = drawn_by(contradictions_on, shown, size)
-        yield page_figure(f"figure-7-{place}", f"{caption}, level {at:g}", drawn, alt=alt)
+        name = f"figure-7-{place}"
+        yield frame_figure(name, f"{caption}, level {at:g}", contradictions_on, shown, size)
     loose = counts[counts["alpha"] == ALPHAS[0]]
     both = counts[["worse", "better"]].to_numpy().reshape(len(samples), -1)
     columns = (loose[name] for name in ("system", "instances", "disagreement"))
@@ -253,31 +248,21 @@ def figure_7(table: InstancesTable) -> Iterator[Part]:
     yield page_table("figure-7-data", caption, header, rows, digits=2)
     worse, better = ((loose[way] / loose["instances"]).tolist() for way in ("worse", "better"))
     split = int((loose["disagreement"] > 0).sum())
-    yield claim(
-        "Some instances contradict others of the same system.",
-        split > 0,
-        f"at {ALPHAS[0]:g}, in {split} of {len(rows)}",
-    )
-    text = "The smaller the rate, the more instances are significantly worse."
-    yield _trend(text, table, worse, digits=2, falls=True)
-    text = "The larger the rate, the more instances are significantly better."
-    yield _trend(text, table, better, digits=2)
+    told = f"at {ALPHAS[0]:g}, in {split} of {len(rows)}"
+    yield SHEET.claim("figure-7.contradict", split > 0, told)
+    yield _trend("figure-7.worse", table, worse, digits=2, falls=True)
+    yield _trend("figure-7.better", table, better, digits=2)
     yield printed_counts()
-    yield "Each test is about its own instance: the outcome depends on which it is."
 
 
 def printed_counts() -> Claim:
     """The percentages that the text gives for one rate."""
     stricter, *parts = FIGURE_7.values()
-    return claim(
-        "The text's shares for GOV2 at 0.5% add up: worse, better and neither at 0.1; and 0.05 "
-        "finds no more than 0.1.",
-        sum(parts) == 100 and stricter <= parts[0],
-        f"{' + '.join(map(str, parts))} = {sum(parts)}; {stricter} of the {parts[0]} at 0.05",
-    )
+    told = f"{' + '.join(map(str, parts))} = {sum(parts)}; {stricter} of the {parts[0]} at 0.05"
+    return SHEET.claim("figure-7.shares", sum(parts) == 100 and stricter <= parts[0], told)
 
 
-@exhibit("figure-8", "Effectiveness topic by topic over instances")
+@SHEET.exhibit("figure-8")
 def figure_8(table: InstancesTable) -> Iterator[Part]:
     """How much instances differ from topic to topic."""
     comparison = table.comparisons[len(table.comparisons) // 2]
@@ -291,46 +276,31 @@ def figure_8(table: InstancesTable) -> Iterator[Part]:
     caption = f"{table.measure} of {len(scores)} instances of {comparison.a}"
     yield result_figure("figure-8", caption, table, "topics", system=comparison.a)
     yield page_table("figure-8-data", caption, ("topic", "median", "range", "sd"), rows)
-    yield claim(
-        "On some topics instances hardly differ, on others much: the widest range is five times "
-        "the narrowest or more.",
-        ranges.max() > 5 * ranges.min(),
-        f"ranges from {ranges.min():.3f} to {ranges.max():.3f}",
-    )
+    told = f"ranges from {ranges.min():.3f} to {ranges.max():.3f}"
+    yield SHEET.claim("figure-8.ranges", ranges.max() > 5 * ranges.min(), told)
 
 
-@exhibit("figure-9", "p-values against the number of instances")
+@SHEET.exhibit("figure-9")
 def figure_9(
     table: InstancesTable, *, sizes: tuple[int, ...], number: int, seed: int, jobs: int | None
 ) -> Iterator[Part]:
     """p-values against the number of instances."""
     rows, widths = [], []
-    alt = (
-        f"Boxes of p-values of {number} resampled pools against the number of instances in a pool: "
-        "the more instances, the less they scatter."
-    )
     for k in sorted({round(k) for k in np.linspace(0, len(table.comparisons) - 1, 4)}):
         name, comparison = _named(table)[k]
         pair = (comparison.pair.a.scores, comparison.pair.b.scores[0])
         found = pool_pvalues(*pair, sizes=sizes, n_pools=number, rng=seed, jobs=jobs)
-        drawn = drawn_by(pools_on, found, test="mixed_paper")
-        yield page_figure(f"figure-9-{k}", f"p of pools, {name}", drawn, alt=alt)
+        caption = f"p of pools, {name}"
+        yield frame_figure(f"figure-9-{k}", caption, pools_on, found, test="mixed_paper")
         spread = found.groupby("instances").agg(_middle_width)
         widths.append(spread["mixed_paper"].to_numpy())
         rows += [(name, str(test).replace("_", " "), *width) for test, width in spread.items()]
     header = (table.sweep or "system", "test", *(f"{size} instances" for size in sizes))
     caption = f"Width of the interval that holds 90% of the p-values of {number} pools"
     yield page_table("figure-9-data", caption, header, rows, digits=3)
-    yield claim(
-        "More instances make p-values scatter less.",
-        all(width[-1] <= width[0] + 1e-12 for width in widths),
-        "; ".join(f"{width[0]:.3f} to {width[-1]:.3f}" for width in widths),
-    )
-    yield (
-        "Pools are drawn with replacement from the instances, as in the paper; their sizes are not "
-        "given there. That p-values settle does not make them right: they settle on those of all "
-        "instances at hand."
-    )
+    less = all(width[-1] <= width[0] + 1e-12 for width in widths)
+    told = "; ".join(f"{width[0]:.3f} to {width[-1]:.3f}" for width in widths)
+    yield SHEET.claim("figure-9.scatter", less, told)
 
 
 def _middle_width(pvalues: pd.Series) -> float:
@@ -357,17 +327,13 @@ def pool_tests(
     }
 
 
-@exhibit("figure-10", "p-values from the largest down")
+@SHEET.exhibit("figure-10")
 def figure_10(pvalues: Mapping[str, pd.DataFrame]) -> Iterator[Part]:
     """p-values of each test from the largest down."""
     shares = pd.DataFrame({name: (tested < 0.05).mean() for name, tested in pvalues.items()}).T
     for k, (measure, tested) in enumerate(pvalues.items()):
         caption = f"{measure}, {len(tested)} comparisons"
-        alt = (
-            f"The p-values of {len(METHODS)} tests on {len(tested):,} comparisons, each from the "
-            "largest down."
-        )
-        yield page_figure(f"figure-10-{k}", caption, drawn_by(descending_on, tested), alt=alt)
+        yield frame_figure(f"figure-10-{k}", caption, descending_on, tested)
     header = ("", *(method.replace("_", " ") for method in METHODS))
     caption = "Share of comparisons with p < 0.05"
     yield page_table("figure-10-data", caption, header, shares.itertuples(), digits=3)
@@ -376,68 +342,63 @@ def figure_10(pvalues: Mapping[str, pd.DataFrame]) -> Iterator[Part]:
     both = list(zip(paper, single, strict=True))
     # Where nothing differs, all that tests find are errors.
     some = shares.to_numpy().max() > 0.05
-    yield claim(
-        "Both tests of the paper find more than a test of a single instance does.",
-        all(min(pair) >= one for pair, one in both) if some else None,
-        "; ".join(f"{listed(pair)} against {one:.3f}" for pair, one in both),
-    )
-    yield claim(
-        "The mixed model finds no less than the bootstrap.",
-        all(model >= resampled for model, resampled in paper) if some else None,
-        "; ".join(map(listed, paper)),
-    )
-    yield "Low curves are power only for tests that keep their level."
+    more = all(min(pair) >= one for pair, one in both)
+    told = "; ".join(f"{listed(pair)} against {one:.3f}" for pair, one in both)
+    yield SHEET.claim("figure-10.more", more if some else None, told)
+    no_less = all(model >= resampled for model, resampled in paper)
+    yield SHEET.claim("figure-10.model", no_less if some else None, "; ".join(map(listed, paper)))
+    if {"nDCG@10", "P@10"} <= set(pvalues):
+        graded, binary = shares["mixed_paper"].reindex(["nDCG@10", "P@10"]).tolist()
+        yield SHEET.claim("figure-10.graded", graded > binary, listed([graded, binary]))
     yield OMISSION
 
 
-@exhibit("figure-11", "p-values of the bootstrap and of the mixed model, on these systems")
+@SHEET.exhibit("figure-11")
 def figure_11(pvalues: Mapping[str, pd.DataFrame]) -> Iterator[Part]:
     """p-values of the paper's two tests against each other."""
-    for k, (measure, tested) in enumerate(pvalues.items()):
-        caption = f"{measure}, {len(tested)} comparisons"
-        yield agreement_figure(f"figure-11-{k}", caption, tested)
-        yield agreement_claim(tested, f" ({measure})", least=0.95)
-    yield agreement_table("figure-11-data", pvalues)
+    yield from agreement("figure-11", dict(enumerate(pvalues)), pvalues)
+
+
+def agreement(
+    id: str, marks: Mapping[Any, str], pvalues: Mapping[str, pd.DataFrame]
+) -> Iterator[Part]:
+    """The paper's two tests against each other, and against the sound one; a figure for each mark.
+
+    Comparisons are resampled for the intervals of correlations; mean distances have theirs by the
+    normal law.
+    """
+    rows = []
+    for mark, name in marks.items():
+        tested = pvalues[name]
+        caption = f"{len(tested):,} comparisons, {name}"
+        yield frame_figure(f"{id}-{mark}", caption, agreement_on, tested, (4.6, 4.4))
+        for second in ("bootstrap", "mixed"):
+            pair = tested[["mixed_paper", second]].to_numpy()
+            same = float(((pair < 0.05)[:, 0] == (pair < 0.05)[:, 1]).mean())
+            apart = np.abs(pair[:, 0] - pair[:, 1])
+            distance, error = float(apart.mean()), float(apart.std(ddof=1)) / np.sqrt(len(pair))
+            correlation = float(np.corrcoef(pair.T)[0, 1])
+            rows.append((name, second, correlation, distance, same))
+            if second == "bootstrap":
+                told = (
+                    f"mean distance {simulated(distance, error)}, correlation {correlation:.4f} "
+                    f"{_correlation_interval(pair)}, same decision at 0.05 in {same:.3f}"
+                )
+                yield SHEET.claim(
+                    f"{id}.similar", above(SIMILAR, distance, error), told, where=name
+                )
+    header = ("", "mixed paper and", "correlation", "mean distance", "same decision at 0.05")
+    yield page_table(f"{id}-data", "Agreement of p-values", header, rows)
     yield OMISSION
 
 
-def agreement_figure(name: str, caption: str, pvalues: pd.DataFrame) -> PageFigure:
-    """The p-values of the paper's two tests against each other."""
-    alt = (
-        f"The p-values of two tests on {len(pvalues):,} comparisons against each other, with a "
-        "diagonal."
-    )
-    return page_figure(name, caption, drawn_by(agreement_on, pvalues, (4.6, 4.4)), alt=alt)
-
-
-def _agreement(pvalues: pd.DataFrame, second: str) -> tuple[float, float, float]:
-    """Correlation, mean distance and share of same decisions of the paper's model and a test."""
-    one, two = pvalues["mixed_paper"].to_numpy(), pvalues[second].to_numpy()
-    same = ((one < 0.05) == (two < 0.05)).mean()
-    return float(np.corrcoef(one, two)[0, 1]), float(np.abs(one - two).mean()), float(same)
-
-
-def agreement_table(name: str, pvalues: Mapping[str, pd.DataFrame]) -> Table:
-    """How far the paper's two tests, and the sound one, say the same."""
-    rows = [
-        (label, second, *_agreement(tested, second))
-        for label, tested in pvalues.items()
-        for second in ("bootstrap", "mixed")
-    ]
-    header = ("", "mixed paper and", "correlation", "mean distance", "same decision at 0.05")
-    return page_table(name, "Agreement of p-values", header, rows)
-
-
-def agreement_claim(pvalues: pd.DataFrame, where: str, *, least: float) -> Claim:
-    """The paper's claim that its two tests agree."""
-    correlation, distance, same = _agreement(pvalues, "bootstrap")
-    return claim(
-        f"The bootstrap and the mixed model give similar p-values{where}: their correlation is "
-        f"above {least:g}, or their mean distance below {1 - least:.2g}.",
-        correlation > least or distance < 1 - least,
-        f"correlation {correlation:.4f}, mean distance {distance:.4f}, same decision at 0.05 in "
-        f"{same:.3f}",
-    )
+def _correlation_interval(pair: np.ndarray, n_samples: int = 400) -> str:
+    """The 95% interval of a correlation over resampled rows."""
+    stream = block_stream(0, "correlation of p-values", 0)
+    drawn = stream.integers(len(pair), size=(n_samples, len(pair)))
+    with np.errstate(invalid="ignore"):
+        found = [np.corrcoef(pair[rows].T)[0, 1] for rows in drawn]
+    return f"[{listed(np.nanquantile(found, [0.025, 0.975]), 4)}]"
 
 
 def _interval_table(name: str, table: InstancesTable) -> Table:
@@ -458,38 +419,32 @@ def _interval_table(name: str, table: InstancesTable) -> Table:
     return page_table(name, caption, (setting, "difference", "interval (HPD)", *ends), rows)
 
 
-@exhibit("figure-12", "Intervals of the difference to the deterministic system")
+@SHEET.exhibit("figure-12")
 def figure_12(tables: Tables) -> Iterator[Part]:
     """Intervals of the difference to the deterministic system, with the margin."""
     for k, (measure, table) in enumerate(tables.items()):
         yield result_figure(f"figure-12-{k}", f"{measure}, 95% HPD intervals", table, "margin")
         yield _interval_table(f"figure-12-{k}-data", table)
         lows = [(comparison.hpd or comparison.interval)[0] for comparison in table.comparisons]
-        yield _trend(f"The interval's lower end rises with the rate ({measure}).", table, lows)
+        yield _trend("figure-12.rises", table, lows, measure=measure)
     main = next(iter(tables.values()))
     rows = [("here", main.measure, main.smallest_non_inferior if main.sweep else None)]
     rows += [(f"{name}, printed", "nDCG@10", rate) for name, rate in SMALLEST.items()]
     caption = "Smallest setting that is not worse by the margin"
     yield page_table("figure-12-smallest", caption, ("", "measure", "setting"), rows)
     verdicts = [comparison.hpd_verdict for comparison in main.comparisons]
-    good = any(verdict in ("better", "not worse") for verdict in verdicts)
-    yield claim(
-        "The smallest rate is consequentially worse, a larger one is shown not to be.",
-        verdicts[0] == "worse" and good if main.sweep else None,
-        ", ".join(map(str, verdicts)),
-    )
-    yield (
-        "The intervals are of two-way random effects, so they allow for other instances; the "
-        "paper's crossed model would make them too narrow. The paper writes the margin as a signed "
-        "δ and puts the hypotheses so that only a gain above it would be shown; the margin here is "
-        "−δ, as its Figure 12 has it. The smallest setting is sought from the largest down, so "
-        "that the claim holds at its level. A θ% HPD interval holds θ% of the posterior, not 1 − "
-        "θ%. Instances that share a sample or a partition are fewer than they look: see "
-        "`instance_factors` of `instances`."
-    )
+    good, told = {"better", "not worse"} & set(verdicts), ", ".join(map(str, verdicts))
+    smallest = verdicts[0] == "worse" and good
+    yield SHEET.claim("figure-12.smallest", smallest if main.sweep else None, told)
+    if main.sweep:
+        yield SHEET.claim("figure-12.better", "better" in verdicts, told)
+    if main.sweep and "AP" in tables:
+        deep = [comparison.hpd_verdict for comparison in tables["AP"].comparisons]
+        none = not {"better", "not worse"} & set(deep)
+        yield SHEET.claim("figure-12.deep", none, ", ".join(map(str, deep)))
 
 
-@exhibit("equation-8", "Effect size: as defined, and as used in the results")
+@SHEET.exhibit("equation-8")
 def equation_8(tables: Tables) -> Iterator[Part]:
     """Two effect sizes that the paper calls by one name."""
     rows: list[tuple[Any, ...]] = []
@@ -502,22 +457,11 @@ def equation_8(tables: Tables) -> Iterator[Part]:
     yield page_table("equation-8", "Effect sizes", header, rows, digits=3)
     apart = max(abs(row[2] - row[3]) for row in rows)
     others = sum(row[4] != row[5] for row in rows)
-    yield claim(
-        "The effect size of eq. (8) is the one that the results use (within 0.05).",
-        apart < 0.05,
-        f"up to {apart:.2f} apart; {others} of {len(rows)} have another word",
-    )
-    yield claim(
-        "The printed effect sizes have the words that the rule of thumb gives them.",
-        all(size_word(value) == word for value, word in EFFECTS.values()),
-        "; ".join(f"{name} {value:g}, {word}" for name, (value, word) in EFFECTS.items()),
-    )
-    yield (
-        "Eq. (8) divides the mean difference by the standard deviation of the topics' differences. "
-        "The results divide it by that of the residuals, from which topics and their interaction "
-        "with systems are taken out: another quantity, on another scale, for which the rule of "
-        "thumb was not made."
-    )
+    told = f"up to {apart:.2f} apart; {others} of {len(rows)} have another word"
+    yield SHEET.claim("equation-8.one", apart < 0.05, told)
+    words = all(size_word(value) == word for value, word in EFFECTS.values())
+    told = "; ".join(f"{name} {value:g}, {word}" for name, (value, word) in EFFECTS.items())
+    yield SHEET.claim("equation-8.words", words, told)
 
 
 def size_word(effect: float) -> str:
@@ -529,7 +473,7 @@ def size_word(effect: float) -> str:
     return next((word for least, word in WORDS if abs(effect) >= least), "unknown")
 
 
-@exhibit("figure-13", "Intervals of the difference to a non-deterministic system")
+@SHEET.exhibit("figure-13")
 def figure_13(
     data: InstanceData, reference: str, table: InstancesTable | None, halves: InstancesResult | None
 ) -> Iterator[Part]:
@@ -539,20 +483,12 @@ def figure_13(
         yield result_figure("figure-13", caption, table, "margin")
         yield _interval_table("figure-13-data", table)
         gaps = [abs(comparison.difference) for comparison in table.comparisons]
-        text = "The difference shrinks as the rate comes near that of the other system."
-        yield _trend(text, table, gaps, falls=True)
+        yield _trend("figure-13.shrinks", table, gaps, falls=True)
         low, high = table.comparisons[-1].hpd or table.comparisons[-1].interval
-        text = "The interval of the setting next to it includes 0."
-        yield claim(text, low <= 0 <= high if table.sweep else None, f"[{low:.4f}, {high:.4f}]")
+        zero = low <= 0 <= high if table.sweep else None
+        yield SHEET.claim("figure-13.zero", zero, f"[{low:.4f}, {high:.4f}]")
     if halves is not None:
-        yield claim(
-            "Two halves of the instances of one system do not differ.",
-            not halves.significant,
-            f"{reference}: difference {halves.difference:+.4f}, p {halves.headline_pvalue:.3f}",
-        )
-    yield (
-        "Instances are nested in systems here, so that their variance counts. The paper compares a "
-        "setting with itself, too; two halves of its instances stand for that."
-    )
+        told = f"{reference}: difference {halves.difference:+.4f}, p {halves.headline_pvalue:.3f}"
+        yield SHEET.claim("figure-13.halves", not halves.significant, told)
     if data.stand_in:
         yield f"{data.stand_in} has one instance less, which stands in for a deterministic system."

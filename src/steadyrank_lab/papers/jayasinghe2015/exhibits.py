@@ -26,10 +26,9 @@ from steadyrank_lab.papers.data import PaperData
 from steadyrank_lab.papers.jayasinghe2015 import case_study
 from steadyrank_lab.papers.jayasinghe2015.case_study import (
     OMISSION,
+    SHEET,
     InstanceData,
-    agreement_claim,
-    agreement_figure,
-    agreement_table,
+    agreement,
     instance_data,
 )
 from steadyrank_lab.papers.jayasinghe2015.instance_tests import error_rates
@@ -40,7 +39,7 @@ from steadyrank_lab.papers.jayasinghe2015.pitfalls import (
     paper_comparison,
     single_instance_shares,
 )
-from steadyrank_lab.papers.jayasinghe2015.plots import draw_intervals, draw_shares
+from steadyrank_lab.papers.jayasinghe2015.plots import intervals_on, shares_on
 from steadyrank_lab.papers.jayasinghe2015.pools import method_pvalues
 from steadyrank_lab.papers.model import (
     Claim,
@@ -48,17 +47,11 @@ from steadyrank_lab.papers.model import (
     Part,
     Reproduction,
     Work,
-    claim,
-    exhibit,
-    listed,
-    page_figure,
+    above,
+    frame_figure,
     page_table,
-)
-
-REFERENCE = (
-    "Jayasinghe, Webber, Sanderson, Dharmasena & Culpepper: Statistical comparisons of "
-    "non-deterministic IR systems using two dimensional variance. Information Processing & "
-    "Management, 2015. doi:10.1016/j.ipm.2015.06.005"
+    rate_interval,
+    simulated,
 )
 
 DELTA = 0.01
@@ -122,13 +115,8 @@ def jayasinghe2015(data: PaperData, work: Work) -> Reproduction:
         exhibits.append(made)
         if work.progress is not None:
             work.progress(len(exhibits), EXHIBITS)
-    return Reproduction(
-        paper="jayasinghe2015",
-        reference=REFERENCE,
-        data=_words(chosen),
-        exhibits=tuple(exhibits),
-        settings={"measures": chosen.scores.measures, "delta": DELTA, **effort._asdict()},
-    )
+    settings = {"measures": chosen.scores.measures, "delta": DELTA, **effort._asdict()}
+    return SHEET.reproduction(_words(chosen), exhibits, **settings)
 
 
 def _words(chosen: InstanceData) -> str:
@@ -199,43 +187,25 @@ def _up_to(instances: int, sizes: tuple[int, ...]) -> tuple[int, ...]:
     return (*(size for size in sizes if size < instances), instances)
 
 
-@exhibit(
-    "figure-2", "Share of single instances that differ significantly from a deterministic system"
-)
+@SHEET.exhibit("figure-2")
 def figure_2(*, repetitions: int, step: int, seed: int, jobs: int | None) -> Iterator[Part]:
     """Instances tested one by one, under both readings of the simulation."""
     options: Any = {"means": GRID[::step], "spreads": GRID[::step], "n_trials": repetitions}
     grids = {}
     for effects, reading in READINGS.items():
         shares = single_instance_shares(**options, effects=effects, rng=seed, jobs=jobs)
-        low, high = shares["share"].min(), shares["share"].max()
-        alt = (
-            "Heat map of the share of instances that differ significantly from a baseline, over "
-            f"mean and deviation of the instance effect, from {low:.0%} to {high:.0%}."
-        )
         caption = f"Significant instances, {reading}"
-        yield page_figure(f"figure-2-{effects}", caption, draw_shares(shares), alt=alt)
+        yield frame_figure(f"figure-2-{effects}", caption, shares_on, shares, (5.6, 4.4))
         grid = grids[effects] = shares.pivot(index="mean", columns="spread", values="share")
         yield _shares_table(effects, grid)
         wide = shares[shares["mean"].between(0, 0.5, "neither") & (shares["spread"] >= 0.5)]
         part = wide["share"]
-        yield claim(
-            f"With {reading}: at large spreads and means below 0.5 most comparisons are not "
-            "significant, as the text has it.",
-            (part < 0.5).mean() > 0.9,
+        told = (
             f"{(part < 0.5).mean():.2f} of the cells with spreads of 0.5 and above are below one "
-            f"half; their mean share is {part.mean():.2f}",
+            f"half; their mean share is {part.mean():.2f}"
         )
+        yield SHEET.claim("figure-2.wide", (part < 0.5).mean() > 0.9, told, reading=reading)
     yield from _grid_claims(grids["cell"])
-    yield (
-        "The text does not say whether an instance has one random effect or one on each topic. "
-        "What it says about small means and large spreads holds only for one on each topic; and "
-        "then instances have no mean of their own to differ in, so that the simulation cannot show "
-        "what a test does with instances that do. The text also puts the expected score at an "
-        f"effect of 0.5 at 0.5; it is {MEAN_AT_HALF}, and 0.5 is reached at {EQUAL_MEAN}, where "
-        "the shares are lowest. Baseline and system have topics of their own, so that the pairs of "
-        "the paired test are unrelated. The grid of means and spreads is not given."
-    )
 
 
 def _shares_table(effects: Effects, grid: pd.DataFrame) -> Table:
@@ -249,24 +219,15 @@ def _shares_table(effects: Effects, grid: pd.DataFrame) -> Table:
 
 def _grid_claims(grid: pd.DataFrame) -> Iterator[Claim]:
     mixed = ((grid > 0.1) & (grid < 0.9)).to_numpy().mean()
-    yield claim(
-        "Over much of the grid some instances are significant and others are not.",
-        mixed > 0.2,
-        f"the share is between 0.1 and 0.9 in {mixed:.2f} of the cells",
-    )
+    told = f"the share is between 0.1 and 0.9 in {mixed:.2f} of the cells"
+    yield SHEET.claim("figure-2.mixed", mixed > 0.2, told)
     first, means = grid.iloc[:, 0].to_numpy(), grid.index
     near = int(np.argmin(np.abs(means - EQUAL_MEAN)))
-    yield claim(
-        "Without spread: few differences where means are equal, nearly all at the largest mean.",
-        first[near] < 0.2 and first[-1] > 0.95,
-        f"{first[near]:.2f} at {means[near]:g}, {first[-1]:.2f} at {means[-1]:g}",
-    )
+    told = f"{first[near]:.2f} at {means[near]:g}, {first[-1]:.2f} at {means[-1]:g}"
+    yield SHEET.claim("figure-2.ends", first[near] < 0.2 and first[-1] > 0.95, told)
     equal = optimize.brentq(lambda effect: expected_score(effect) - 0.5, 0.1, 0.9)
-    yield claim(
-        "The expected score at a mean effect of 0.5 is 0.5, as the text has it.",
-        abs(expected_score(0.5) - 0.5) < 0.005,
-        f"{expected_score(0.5):.4f} without spread; 0.5 is reached at {equal:.4f}",
-    )
+    told = f"{expected_score(0.5):.4f} without spread; 0.5 is reached at {equal:.4f}"
+    yield SHEET.claim("figure-2.expected", abs(expected_score(0.5) - 0.5) < 0.005, told)
 
 
 def expected_score(effect: float) -> float:
@@ -278,36 +239,26 @@ def expected_score(effect: float) -> float:
     return float(integrate.quad(lambda t: np.sqrt(0.5 * (t**2 + effect**2)), 0.0, 1.0)[0])
 
 
-@exhibit("figure-3", "Intervals of a difference that is 0, against the number of topics")
+@SHEET.exhibit("figure-3")
 def figure_3(seed: int) -> Iterator[Part]:
     """Intervals of a difference that is 0, against the number of topics."""
     found = equivalence_intervals(delta=DELTA, rng=seed)
     sizes, inside = found["topics"].to_numpy(), found["inside"].to_numpy()
     widths, sd = (found["high"] - found["low"]).to_numpy(), found.attrs["sd"]
-    alt = (
-        "Intervals of a difference that is zero against the number of topics, narrowing towards "
-        f"the margin {DELTA:g}: {inside.mean():.0%} lie within it."
-    )
     caption = f"95% intervals and the margin ±{DELTA:g}"
-    yield page_figure("figure-3", caption, draw_intervals(found), alt=alt)
-    yield claim(
-        "Intervals narrow as topics are added.",
-        widths[-10:].mean() < 0.5 * widths[:10].mean(),
+    yield frame_figure("figure-3", caption, intervals_on, found, (5.6, 3.6))
+    told = (
         f"mean width {widths[:10].mean():.3f} for {sizes[0]} to {sizes[9]} topics, "
-        f"{widths[-10:].mean():.4f} for {sizes[-10]} to {sizes[-1]}",
+        f"{widths[-10:].mean():.4f} for {sizes[-10]} to {sizes[-1]}"
     )
+    yield SHEET.claim("figure-3.narrow", widths[-10:].mean() < 0.5 * widths[:10].mean(), told)
     needed = int(np.ceil((special.ndtri(0.975) * sd / DELTA) ** 2))
-    yield claim(
-        "With many topics they fit within the margin, with few they do not.",
-        inside[-10:].any() and not inside[:20].any(),
-        f"first at {sizes[inside][0]} topics; the width alone allows it from {needed} on"
-        if inside.any()
-        else "none does",
-    )
-    yield f"The paper does not give its standard deviation; here it is {sd:g}."
+    told = f"first at {sizes[inside][0]} topics; the width alone allows it from {needed} on"
+    fit = inside[-10:].any() and not inside[:20].any()
+    yield SHEET.claim("figure-3.fit", fit, told if inside.any() else "none does")
 
 
-@exhibit("table-1", "Two ways to test for equivalence")
+@SHEET.exhibit("table-1")
 def table_1(*, samples: int, seed: int) -> Iterator[Part]:
     """Two ways to claim that systems are alike, in numbers."""
     sizes, sd, apart = (10, 25, 50, 100, 250, 500, 1000, 2500), 0.1, 2 * DELTA
@@ -327,42 +278,31 @@ def table_1(*, samples: int, seed: int) -> Iterator[Part]:
     caption = f"How often each way calls two systems alike (margin {DELTA:g}, sd {sd:g})"
     yield page_table("table-1", caption, header, rows, digits=3)
     _, equal_accept, equal_show, apart_accept, apart_show = np.array(rows).T
-    yield claim(
-        "Taking a lack of significance for equivalence rewards small samples.",
-        apart_accept[0] > 0.8 and all(b < a + 0.02 for a, b in pairwise(apart_accept)),
+    told = (
         f"systems {apart:g} apart pass in {apart_accept[0]:.2f} of the samples of {sizes[0]} "
-        f"topics, in {apart_accept[-1]:.2f} of those of {sizes[-1]}",
+        f"topics, in {apart_accept[-1]:.2f} of those of {sizes[-1]}"
     )
-    yield claim(
-        "Testing against a margin rewards large samples, and is not fooled by small ones.",
-        equal_show[-1] > 0.9 and equal_show[0] < 0.05 and apart_show.max() < 0.05,
+    rewards = apart_accept[0] > 0.8 and all(b < a + 0.02 for a, b in pairwise(apart_accept))
+    yield SHEET.claim("table-1.lack", rewards, told)
+    told = (
         f"equal systems pass in {equal_show[0]:.2f} and {equal_show[-1]:.2f} of these; those apart "
-        f"in at most {apart_show.max():.3f}",
+        f"in at most {apart_show.max():.3f}"
     )
-    yield claim(
-        "With more topics equal systems are called different no less often.",
-        all(abs(share - 0.95) < 0.02 for share in equal_accept),
-        f"{1 - equal_accept.mean():.3f} of the samples, of any size",
-    )
-    yield (
-        "The paper's table is in words; these are the numbers behind them. A 95% interval within "
-        "the margin is a one-sided test at 0.025; two one-sided tests at 0.05 use the 90% interval."
-    )
+    rewards = equal_show[-1] > 0.9 and equal_show[0] < 0.05 and apart_show.max() < 0.05
+    yield SHEET.claim("table-1.margin", rewards, told)
+    told = f"{1 - equal_accept.mean():.3f} of the samples, of any size"
+    yield SHEET.claim("table-1.equal", all(abs(s - 0.95) < 0.02 for s in equal_accept), told)
 
 
-@exhibit("figure-4", "p-values of the bootstrap and of the mixed model, simulated")
+@SHEET.exhibit("figure-4")
 def figure_4(*, comparisons: int, seed: int, jobs: int | None) -> Iterator[Part]:
     """The paper's two tests on its own simulation."""
     tested = {}
     numbers: dict[Effects, int] = {"instance": comparisons, "cell": max(40, comparisons // 5)}
     for kind, number in numbers.items():
         drawn = (paper_comparison(seed, k, kind) for k in range(number))
-        found = tested[READINGS[kind]] = method_pvalues(drawn, rng=seed, jobs=jobs)
-        caption = f"{number:,} comparisons, {READINGS[kind]}"
-        yield agreement_figure(f"figure-4-{kind}", caption, found)
-        yield agreement_claim(found, f" ({READINGS[kind]})", least=0.99)
-    yield agreement_table("figure-4-data", tested)
-    yield OMISSION
+        tested[READINGS[kind]] = method_pvalues(drawn, rng=seed, jobs=jobs)
+    yield from agreement("figure-4", {kind: READINGS[kind] for kind in numbers}, tested)
 
 
 def _levels(rows: Rows, design: Design, tests: tuple[str, ...], **options: Any) -> pd.DataFrame:
@@ -387,67 +327,41 @@ def _level_table(name: str, levels: pd.DataFrame, replications: int) -> Table:
     return page_table(name, caption, header, levels.itertuples(index=False), digits=3)
 
 
-@exhibit("algorithm-2", "Does Algorithm 2 keep its level?")
+@SHEET.exhibit("algorithm-2")
 def algorithm_2(*, replications: int, seed: int, jobs: int | None) -> Iterator[Part]:
     """Whether the paper's tests against a deterministic system keep their level."""
     tests = ("t_single", "mixed_paper", "bootstrap", "mixed")
     levels = _levels(CROSSED, "crossed", tests, n_replications=replications, rng=seed, jobs=jobs)
     yield _level_table("algorithm-2", levels, replications)
-    worst, plain = (levels.iloc[CROSSED.index(row)] for row in ((10, 150, 0.02), (3, 50, 0.0)))
-    noise = 3 * np.sqrt(0.05 * 0.95 / replications)
-    sound = levels["mixed"]
-    yield claim(
-        "Algorithm 2 rejects in 5% of comparisons without a difference where instances do not "
-        "differ (up to three standard errors).",
-        abs(plain["bootstrap"] - 0.05) < noise + 0.01,
-        f"{plain['bootstrap']:.3f}",
-    )
-    yield claim(
-        "It does so where instances differ too (10 instances, 150 topics, s_a 0.02).",
-        worst["bootstrap"] < 0.05 + noise,
-        f"{worst['bootstrap']:.3f}; the mixed model {worst['mixed_paper']:.3f}",
-    )
-    text = (
-        "Two-way random effects keep the level throughout (up to three standard errors and 0.01)."
-    )
-    yield claim(text, max(sound) < 0.06 + noise, listed(sound))
-    yield (
-        "The listing of Algorithm 2 lacks the line that counts; the text gives it (two-sided). "
-        "Algorithm 1's listing is one-sided, its hypotheses are not."
-    )
+    worst, plain = (levels.iloc[[CROSSED.index(row)]] for row in ((10, 150, 0.02), (3, 50, 0.0)))
+    yield _level_claim("algorithm-2.plain", plain["bootstrap"], replications)
+    yield _level_claim("algorithm-2.differ", worst["bootstrap"], replications)
+    yield _level_claim("algorithm-2.sound", levels["mixed"], replications)
     yield OMISSION
 
 
-@exhibit("section-3.2", "Does the nested model keep its level?")
+def _level_claim(id: str, rates: pd.Series[float], n: int, *, exceeds: bool = False) -> Claim:
+    """Whether the 95% interval of each simulated rate, all rates together, reaches the level."""
+    sure = -float(special.ndtri(0.025 / len(rates)))
+    ends = [rate_interval(rate, n, sure) for rate in rates]
+    kept = all(low <= 0.05 for low, _ in ends)
+    told = "; ".join(f"{r:.3f} [{a:.3f}, {b:.3f}]" for r, (a, b) in zip(rates, ends, strict=True))
+    return SHEET.claim(id, kept != exceeds, told)
+
+
+@SHEET.exhibit("section-3.2")
 def section_3_2(*, replications: int, seed: int, jobs: int | None) -> Iterator[Part]:
     """Whether the nested model of two non-deterministic systems keeps its level."""
     tests = ("t_on_means", "mixed_paper", "mixed", "welch")
     levels = _levels(NESTED, "nested", tests, n_replications=replications, rng=seed, jobs=jobs)
     yield _level_table("section-3-2", levels, replications)
-    noise = 3 * np.sqrt(0.05 * 0.95 / replications)
-    averaged, paper, sound, welch = (levels[test] for test in tests)
-    text = (
-        "Nested in systems, instances count in the standard error: the paper's model stays near "
-        "its level (below 0.1, up to three standard errors)."
-    )
-    yield claim(text, max(paper) < 0.1 + noise, listed(paper))
-    text = (
-        "On Satterthwaite's degrees of freedom it is at its level (up to three standard errors and "
-        "0.01)."
-    )
-    yield claim(text, max(sound) < 0.06 + noise, listed(sound))
-    text = "Averaging instances first would not do: it exceeds its level."
-    yield claim(text, max(averaged) > 0.06 + noise, listed(averaged))
-    text = "Nor would comparing the instances' means over topics (Welch)."
-    yield claim(text, max(welch) > 0.06 + noise, listed(welch))
-    yield (
-        "The paper has no simulation of two non-deterministic systems. Its degrees of freedom, "
-        "observations less one, make the test a z-test: with few instances somewhat liberal. "
-        "Welch's test takes these topics for all there are."
-    )
+    yield _level_claim("section-3.2.paper", levels["mixed_paper"], replications)
+    yield _level_claim("section-3.2.sound", levels["mixed"], replications)
+    for id, test in (("averaged", "t_on_means"), ("welch", "welch")):
+        yield _level_claim(f"section-3.2.{id}", levels[test], replications, exceeds=True)
 
 
-@exhibit("equation-9", "The instances' variance in the crossed model")
+@SHEET.exhibit("equation-9")
 def equation_9(*, fits: int, seed: int) -> Iterator[Part]:
     """What the crossed model of eq. (9) makes of the instances' variance."""
     m, n, s_a = 20, 50, 0.05
@@ -458,6 +372,7 @@ def equation_9(*, fits: int, seed: int) -> Iterator[Part]:
         d = d + SPREADS["residual"] * stream.normal(size=(m, n))
         ratios.append(_crossed(d, stream.normal(0.4, 0.2, size=n)))
     paper, sound, error, whole = np.mean(ratios, axis=0) / (s_a**2, s_a**2, 1.0, 1.0)
+    off = float(np.std(ratios, axis=0, ddof=1)[0]) / s_a**2 / np.sqrt(fits)
     furthest = max(abs(ratio[2] - 1.0) for ratio in ratios)
     rows = [
         ("instance variance of eq. (9), over s_a²", paper),
@@ -467,24 +382,11 @@ def equation_9(*, fits: int, seed: int) -> Iterator[Part]:
     ]
     caption = f"Means of {fits} simulated comparisons, {m} instances × {n} topics"
     yield page_table("equation-9", caption, ("", "ratio"), rows, digits=3)
-    yield claim(
-        "The crossed model's test is the paired t test on instance-averaged topic scores.",
-        furthest < 1e-6,
-        f"ratio of standard errors 1 to within {furthest:.0e}",
-    )
-    yield claim(
-        "The crossed model estimates the variance between instances.",
-        abs(paper - 1.0) < 0.3,
-        f"at {paper:.2f} of its value",
-    )
-    text = "It estimates a quarter of it (within 0.06)."
-    yield claim(text, abs(paper - 0.25) < 0.06, f"{paper:.3f}")
-    yield (
-        "The deterministic system has no instances; its scores are repeated for each instance of "
-        "the other, and both systems share the instance's effect. Of an instance that is better by "
-        "a the model sees a/2 in common, and counts the other half as residual: the variance is "
-        "quartered, and its effect on the difference cancels."
-    )
+    told = f"ratio of standard errors 1 to within {furthest:.0e}"
+    yield SHEET.claim("equation-9.t", furthest < 1e-6, told)
+    told = f"at {simulated(paper, off, 3)} of its value"
+    for id, share in (("variance", 1.0), ("quarter", 0.25)):
+        yield SHEET.claim(f"equation-9.{id}", above(paper, share, off) is None, told)
 
 
 def _crossed(d: np.ndarray, baseline: np.ndarray) -> tuple[float, float, float, float]:
@@ -502,7 +404,7 @@ def _crossed(d: np.ndarray, baseline: np.ndarray) -> tuple[float, float, float, 
     )
 
 
-@exhibit("equation-6", "The t statistic of the linear model")
+@SHEET.exhibit("equation-6")
 def equation_6(seed: int) -> Iterator[Part]:
     """The statistic of the linear model of two deterministic systems, as printed."""
     stream = block_stream(seed, "linear model", 0)
@@ -516,10 +418,6 @@ def equation_6(seed: int) -> Iterator[Part]:
     doubled = float(z.mean() / np.sqrt(2 * variance / len(z)))
     rows = [("paired t", paired), ("as printed, s²/N", printed), ("with 2 s²/N", doubled)]
     yield page_table("equation-6", "One simulated comparison, 50 topics", ("", "t"), rows)
-    yield claim(
-        "The statistic as printed is the paired t test's.",
-        abs(printed - paired) < 1e-9,
-        f"{printed:.4f} and {paired:.4f}: larger by the root of 2",
-    )
-    yield claim("With 2 s²/N it is.", abs(doubled - paired) < 1e-9, f"{doubled:.4f}")
-    yield "The residual variance is that of a score, and a difference has two of them."
+    told = f"{printed:.4f} and {paired:.4f}: larger by the root of 2"
+    yield SHEET.claim("equation-6.printed", abs(printed - paired) < 1e-9, told)
+    yield SHEET.claim("equation-6.doubled", abs(doubled - paired) < 1e-9, f"{doubled:.4f}")

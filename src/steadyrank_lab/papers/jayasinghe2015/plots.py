@@ -5,7 +5,6 @@ Figures 6, 8, 12 and 13 are those of `instances`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,18 +12,15 @@ import pandas as pd
 
 from steadyrank.present import plot_style as style
 from steadyrank.present.svg import tell
-from steadyrank_lab.papers.model import blank_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
-def draw_shares(shares: pd.DataFrame) -> Figure:
+def shares_on(ax: Axes, shares: pd.DataFrame) -> None:
     """Share of significant instances over mean and spread of the instance effect: Figure 2."""
     import matplotlib as mpl
 
-    figure, ax = blank_figure(5.6, 4.4)
     shades = mpl.colormaps["cividis"].resampled(style.SHADES)
     looks: dict[str, Any] = {"cmap": shades, "vmin": 0, "vmax": 1, "shading": "nearest"}
     grid = shares.pivot(index="mean", columns="spread", values="share")
@@ -33,14 +29,13 @@ def draw_shares(shares: pd.DataFrame) -> Figure:
     rows = shares.sort_values(["mean", "spread"])
     tell(heat, [words.format(*row) for row in rows.itertuples(index=False)])
     ax.grid(visible=False)
-    figure.colorbar(heat, ax=ax, label=f"instances significant at {shares.attrs['alpha']:g}")
+    label = f"instances significant at {shares.attrs['alpha']:g}"
+    ax.figure.colorbar(heat, ax=ax, label=label)
     style.label(ax, x="standard deviation of the instance effect", y="mean of the instance effect")
-    return figure
 
 
-def draw_intervals(intervals: pd.DataFrame) -> Figure:
+def intervals_on(ax: Axes, intervals: pd.DataFrame) -> None:
     """Intervals of a difference that is 0 against topics, with the margin: Figure 3."""
-    figure, ax = blank_figure(5.6, 3.6)
     delta, confidence = intervals.attrs["delta"], intervals.attrs["confidence"]
     low, high = intervals["low"], intervals["high"]
     ax.fill_between(intervals["topics"], low, high, color=style.COLOURS[0], alpha=0.3, lw=0)
@@ -50,7 +45,6 @@ def draw_intervals(intervals: pd.DataFrame) -> Figure:
     ax.axhline(0, color=style.QUIET, lw=0.8)
     style.label(ax, x="topics", y=f"{100 * confidence:g}% interval of the difference")
     style.legend(ax)
-    return figure
 
 
 def agreement_on(
@@ -117,15 +111,3 @@ def pools_on(ax: Axes, pools: pd.DataFrame, *, test: str) -> None:
         style.legend(ax)
     ax.set_ylim(0, 1)
     style.label(ax, x="instances in a pool", y=f"p, {test.replace('_', ' ')}")
-
-
-def drawn_by(
-    draw: Callable[..., None],
-    frame: pd.DataFrame,
-    size: tuple[float, float] = (5.6, 4.0),
-    **options: Any,
-) -> Figure:
-    """A frame on a figure of its own, by a function that draws on axes."""
-    figure, ax = blank_figure(*size)
-    draw(ax, frame, **options)
-    return figure

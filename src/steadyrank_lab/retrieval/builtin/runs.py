@@ -18,12 +18,8 @@ from functools import cache
 
 from steadyrank.compute.executors import Progress
 from steadyrank.data.run import Run
-from steadyrank_lab.retrieval.builtin.collection import (
-    builtin_data_file,
-    builtin_digest,
-    builtin_documents,
-    builtin_topics,
-)
+from steadyrank.data.track.shipped import POOL_DEPTH as POOL_DEPTH
+from steadyrank_lab.retrieval.builtin.collection import DATA, builtin_documents, builtin_topics
 from steadyrank_lab.retrieval.engine.index import Index, build_index
 from steadyrank_lab.retrieval.engine.search import order_documents, search
 from steadyrank_lab.retrieval.engine.shard_search import (
@@ -43,16 +39,12 @@ from steadyrank_lab.retrieval.engine.shards import (
 from steadyrank_lab.retrieval.engine.tokens import stop_words
 from steadyrank_lab.retrieval.engine.word_counts import WordCounts, count_words
 
-POOL_DEPTH = 10
-"""How many documents of each run and topic were judged."""
-
 
 def builtin_runs(*, depth: int = 1000, progress: Progress | None = None) -> tuple[Run, ...]:
     """The runs that the judgments of the built-in collection were pooled from.
 
     `info` says each run's team, stop list, stemmer or n-gram, model, and the fields of the topic
-    that it searched for. With other versions of the packages a few documents differ, so that some
-    of the best ten may be unjudged.
+    that it searched for.
 
     Parameters
     ----------
@@ -84,29 +76,25 @@ def builtin_runs(*, depth: int = 1000, progress: Progress | None = None) -> tupl
 
 def systems() -> list[dict[str, str]]:
     """What each of the pooled runs is made of, under the names of run information."""
-    text = builtin_data_file("systems.csv").read_text("utf-8")
+    text = (DATA / "systems.csv").read_text("utf-8")
     return list(csv.DictReader(text.splitlines()))
 
 
+@cache
 def builtin_counts() -> WordCounts:
     """The words of the documents, counted once per process."""
-    return _counted(builtin_digest())
-
-
-@cache
-def _counted(digest: str) -> WordCounts:
     return count_words(builtin_documents())
 
 
 def index_of(system: Mapping[str, str]) -> Index:
     """The index that a system searches, made once per process."""
-    return _index(builtin_digest(), system["field"], system["stop_list"], system["lexical"])
+    return _index(system["field"], system["stop_list"], system["lexical"])
 
 
 @cache
-def _index(digest: str, fields: str, stop_list: str, unit: str) -> Index:
+def _index(fields: str, stop_list: str, unit: str) -> Index:
     topics = builtin_topics(fields.split("+"))
-    return build_index(_counted(digest), topics, stop_list=stop_list, unit=unit)
+    return build_index(builtin_counts(), topics, stop_list=stop_list, unit=unit)
 
 
 def _pooled(system: Mapping[str, str], depth: int) -> Run:

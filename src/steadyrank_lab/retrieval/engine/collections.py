@@ -23,11 +23,7 @@ from steadyrank.data.read.limits import LONGEST_LINE
 from steadyrank.data.read.sources import CHUNK, PathLike, base_name, find_files, open_bytes
 from steadyrank.data.read.streams import open_again, size_of
 from steadyrank.errors import FormatError, InputError, MachineError
-from steadyrank_lab.retrieval.builtin.collection import (
-    builtin_digest,
-    builtin_documents,
-    is_builtin,
-)
+from steadyrank_lab.retrieval.builtin.collection import builtin_documents, is_builtin
 from steadyrank_lab.retrieval.engine.tokens import decoded
 
 Source = PathLike | Iterable[PathLike] | Mapping[str, str]
@@ -85,7 +81,7 @@ def read_collection(source: Source, *, progress: Progress | None = None) -> Iter
     [Document(id='d1', text='A small collection')]
     """
     if is_builtin(source):
-        source = builtin_documents(progress=progress)
+        source = builtin_documents()
     if isinstance(source, Mapping):
         documents: Iterator[_SourceDocument] = (_SourceDocument(*item) for item in source.items())
         return _distinct(_watched(documents, len(source), progress))
@@ -96,9 +92,9 @@ def read_collection(source: Source, *, progress: Progress | None = None) -> Iter
 
 def collection_digest(source: Source) -> str:
     """A checksum of what `read_collection` would read; of an `irds:` name, its name and size."""
-    if is_builtin(source):
-        return builtin_digest()
     digest = hashlib.blake2b(digest_size=16)
+    if is_builtin(source):
+        source = builtin_documents()
     if isinstance(source, Mapping):
         for item in source.items():
             _feed(digest, *(str(part).encode("utf-8", "surrogatepass") for part in item))

@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
+import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from steadyrank.compute.executors import Progress
+import numpy as np
+
+from steadyrank.compute.executors import default_jobs
+from steadyrank.compute.files import write_whole
+from steadyrank.compute.kernel_cache import is_kept
 from steadyrank.compute.random import Rng, seed_from
+from steadyrank.data.order import n_ranked
+from steadyrank.data.read.qrels import read_qrels
 from steadyrank.data.read.sources import PathLike
+from steadyrank.data.scores import Scores
+from steadyrank.data.track.shipped import POOL_DEPTH, SHIPPED, shipped_runs
 from steadyrank.data.track.simulated import simulated_track
-from steadyrank.data.write.files import write_info, write_qrels, write_track
+from steadyrank.data.write.files import write_track
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.reporting.budget import Budget
 from steadyrank.reporting.run import ReportResult, report
+from steadyrank.studies.agree.study import agree
+from steadyrank.studies.holes.study import holes
+from steadyrank.studies.instances.study import instances
 from steadyrank.studies.material import Told
-from steadyrank_lab.retrieval.builtin.collection import builtin_collection
-from steadyrank_lab.retrieval.builtin.runs import POOL_DEPTH, builtin_instances, builtin_runs
+from steadyrank.studies.simulate.study import simulate
+from steadyrank.studies.topics.study import topics
 
 Data = Literal["builtin", "simulated"]
 
@@ -47,10 +61,9 @@ def demo(
     """Write a track into the folder `out` and, unless `data_only`, a report on it beside.
 
     The folder gets `qrels.txt`, `runs/`, `run-info.csv` and `report.html`. `data` is "builtin":
-    eighteen runs of six teams on the collection that comes with steadyrank, eight instances of
-    selective search, a second judge (`second-judge.txt`) and what is known about the topics
-    (`topic-info.csv`); or "simulated", a track of sixty runs whose truth is known (also kept),
-    drawn with the seed `rng`.
+    eighteen runs of six teams that come with steadyrank, eight instances of selective search, a
+    second judge (`second-judge.txt`) and what is known about the topics (`topic-info.csv`); or
+    "simulated", a track of sixty runs whose truth is known (also kept), drawn with the seed `rng`.
     """
     seed = seed_from(rng)
     if data not in get_args(Data):
@@ -58,25 +71,27 @@ def demo(
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: this is a file, and a folder is needed")
-    if data == "builtin":
-        track = _write_builtin(folder, progress)
-    else:
-        simulated = simulated_track(rng=seed)
-        simulated.write(folder)
-        track = _Track(folder=folder, pool_depth=simulated.truth.design.pool_depth)
-    if data_only:
-        return None
-    with warnings.catch_warnings():
+    chosen = tuple(measures) or MEASURES
+    helped = nullcontext() if data_only else _compiled_beside(chosen, jobs)
+    with warnings.catch_warnings(), helped:
+        if data == "builtin":
+            track = _write_builtin(folder)
+        else:
+            simulated = simulated_track(rng=seed)
+            simulated.write(folder)
+            track = _Track(folder=folder, pool_depth=simulated.truth.design.pool_depth)
+        if data_only:
+            return None
         # The second judge saw a sample of the documents, as the page says in its place.
         warnings.filterwarnings("ignore", f"judge {JUDGE}: ", SteadyrankWarning)
         return report(
             [track.path("runs")],
             track.path("qrels.txt"),
-            measures=measures or MEASURES,
+            measures=chosen,
             rel=1,
             budget=budget,
             out=folder / "report.html",
-            command=_command(track, measures or MEASURES, budget, seed),
+            command=_command(track, chosen, budget, seed),
             jobs=jobs,
             announce=announce,
             progress=progress,
@@ -112,22 +127,55 @@ class _Track:
         return given
 
 
-def _write_builtin(folder: Path, progress: Told | None) -> _Track:
-    collection = builtin_collection(progress=_progress_of(progress, "docstrings"))
-    runs = (*builtin_runs(progress=_progress_of(progress, "searches")), *builtin_instances())
-    write_track(folder, runs, collection.qrels)
-    write_qrels(collection.second_qrels, folder / "second-judge.txt")
-    write_info(folder / "topic-info.csv", "topic", collection.topics, collection.topic_info)
+def _write_builtin(folder: Path) -> _Track:
+    write_track(folder, shipped_runs(), read_qrels(SHIPPED / "qrels.txt"))
+    for name in ("second-judge.txt", "topic-info.csv"):
+        write_whole(folder / name, (SHIPPED / name).read_bytes())
     return _Track(
         folder=folder, pool_depth=POOL_DEPTH, judge="second-judge.txt", topic_info="topic-info.csv"
     )
 
 
-def _progress_of(progress: Told | None, what: str) -> Progress | None:
-    if progress is None:
-        return None
-    progress(what, 0, 1)
-    return lambda finished, total: progress(what, finished, total)
+@contextmanager
+def _compiled_beside(measures: Sequence[str], jobs: int | None) -> Iterator[None]:
+    """Let a second process compile kernels, too, where none are kept and there are processors.
+
+    Compiling is most of a first demo, and Numba compiles one kernel at a time per process.
+    """
+    if is_kept(n_ranked) or (jobs or default_jobs()) < 2:
+        yield
+        return
+    code = f"from steadyrank.reporting.demo import compile_ahead as go; go({[*measures]!r})"
+    quiet: Any = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+    helper = subprocess.Popen([sys.executable, "-c", code], **quiet)
+    try:
+        yield
+    finally:
+        helper.kill()
+        helper.wait()
+
+
+def compile_ahead(measures: list[str]) -> None:
+    """Run studies that take long to compile and that a report comes to late, with few samples.
+
+    What a process compiles is kept for all others. Those that need scores alone have random ones.
+    """
+    runs, rng = shipped_runs()[-10:], np.random.default_rng(0)
+    names = tuple(run.name for run in runs)
+    scores = Scores(
+        measures=tuple(measures),
+        runs=names,
+        topics=runs[0].topics,
+        values=rng.random((len(measures), len(names), len(runs[0].topics))),
+        run_info={"system": tuple(run.info["system"] or run.name for run in runs)},
+    )
+    few: dict[str, Any] = {"jobs": 1, "n_samples": 20}
+    topics(scores, measure=measures[0], n_trials=20, jobs=1)
+    qrels = read_qrels(SHIPPED / "qrels.txt")
+    simulate(runs, qrels, measure=measures[0], **few)
+    instances(scores, measure=measures[0], samples_per_instance=20, **few)
+    agree(scores, topic_sizes=[20, 40], system_sizes=[3, 6], **few)
+    holes(runs, qrels, measure=measures[0], **few)
 
 
 def _command(track: _Track, measures: Sequence[str], budget: Budget, seed: int) -> str:
