@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -244,27 +245,79 @@ class Scores(Exhibit):
         )
 
 
-def check_factors(scores: Scores, factors: str | Sequence[str]) -> tuple[str, ...]:
-    """The columns of the run information that name components of the runs; every run has each."""
-    names = (factors,) if isinstance(factors, str) else tuple(factors)
+def factors_from_names(scores: Scores, pattern: str) -> tuple[Scores, tuple[str, ...]]:
+    """The scores with factors from the runs' names, and the names of these factors.
+
+    In a pattern such as 'stop_stemmer_model_…' words name the factors, "…" or "*" stands for any
+    text, and all else for itself; a regular expression with named groups does as well. A run whose
+    name does not match has no levels.
+
+    >>> one = Scores(measures=["m"], runs=["smart_porter_bm25_x"], topics=["1"], values=[[[1.0]]])
+    >>> factors_from_names(one, "stop_stemmer_model_…")[0].run_info
+    {'stop': ('smart',), 'stemmer': ('porter',), 'model': ('bm25',)}
+    """
+    given = pattern
+    if "(?P<" not in pattern:
+        parts = re.findall(r"[^\W\d_][^\W_]*|…|\.\.\.|.", pattern)
+        pattern = "".join(
+            f"(?P<{part}>.+?)"
+            if part[0].isalpha()
+            else ".*"
+            if part in ("…", "...", "*")
+            else re.escape(part)
+            for part in parts
+        )
+    try:
+        compiled = re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise InputError(f"{given!r} is not a pattern of factors: {error}") from None
+    matches = [compiled.fullmatch(run) for run in scores.runs]
+    names = tuple(compiled.groupindex)
+    if not names or not any(matches):
+        raise InputError(
+            f"{given!r} must name factors and match the runs' names, such as {scores.runs[0]!r}"
+        )
+    columns = {name: [match[name] if match else "" for match in matches] for name in names}
+    return scores.with_run_info(**columns), names
+
+
+def with_factors(
+    scores: Scores,
+    factors: str | Sequence[str] | None,
+    factors_from: str | None = None,
+    *,
+    has_gaps: bool = False,
+) -> tuple[Scores, tuple[str, ...]]:
+    """The scores, and the columns that name components of their runs.
+
+    Every run has a level of each factor; with gaps, some run has.
+    """
+    if factors_from is not None:
+        scores, found = factors_from_names(scores, factors_from)
+        factors = factors or found
+    names = (factors,) if isinstance(factors, str) else tuple(factors or ())
     if not names or len(set(names)) < len(names):
-        raise InputError(f"give at least one factor, each once, got {', '.join(names) or 'none'}")
+        raise InputError(
+            f"give at least one factor, each once, got {', '.join(names) or 'none'}: use "
+            f"{arg('factors=')} or {arg('factors_from=')}"
+        )
     if not scores.run_info:
         raise InputError(
             "there is no information about the runs: give a table of their components with "
-            f"{arg('run_info=')}, or add columns with scores.with_run_info"
+            f"{arg('run_info=')}, or a pattern of their names with {arg('factors_from=')}"
         )
     for name in names:
         check_choice("factor", name, scores.run_info)
-        if "" in scores.run_info[name]:
-            run = scores.runs[scores.run_info[name].index("")]
+        column = scores.run_info[name]
+        if "" in column and not (has_gaps and any(column)):
+            run = scores.runs[column.index("")]
             raise InputError(f"run {run!r} has no {name}: fill it in, or omit the run")
-    return names
+    return scores, names
 
 
 def factor_levels(scores: Scores, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Factor to its levels, of which each must have two."""
-    levels = {name: tuple(dict.fromkeys(scores.run_info[name])) for name in names}
+    levels = {name: tuple(dict.fromkeys(filter(None, scores.run_info[name]))) for name in names}
     for name, own in levels.items():
         if len(own) < 2:
             raise InputError(f"every run has the same {name} ({own[0]!r}): leave the factor out")
