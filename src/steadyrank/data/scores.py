@@ -11,6 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from steadyrank.data.directions import (
+    Direction,
+    checked_directions,
+    is_lower,
+    rankable,
+    set_by_hand,
+)
 from steadyrank.data.provenance import check_joined
 from steadyrank.errors import (
     InputError,
@@ -92,7 +99,9 @@ class Scores(Exhibit):
     `run_info` holds named columns about the runs, one entry per run: `team`, `system`,
     a grid's factors. `topic_info` holds those about the topics, one entry per topic: `cluster`
     (variations of one need, turns of one session), `weight` (traffic), and columns that cut the
-    topics into segments. `meta` says where the scores come from.
+    topics into segments. `meta` says where the scores come from. `directions` says of each measure
+    whether it is better if "higher" or "lower" ("neither", "unknown"); where it says nothing, the
+    measure's name does.
 
     Examples
     --------
@@ -110,6 +119,7 @@ class Scores(Exhibit):
     run_info: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     topic_info: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     meta: Mapping[str, Any] = field(default_factory=dict)
+    directions: Mapping[str, Direction] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for axis, given in zip(AXES, self.labels, strict=True):
@@ -126,6 +136,8 @@ class Scores(Exhibit):
         object.__setattr__(self, "meta", dict(self.meta))
         object.__setattr__(self, "run_info", _checked_info(self.run_info, self.runs, "run"))
         object.__setattr__(self, "topic_info", _checked_info(self.topic_info, self.topics, "topic"))
+        ways = checked_directions(self.measures, self.directions)
+        object.__setattr__(self, "directions", ways)
 
     @property
     def labels(self) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
@@ -197,6 +209,27 @@ class Scores(Exhibit):
         if "weight" not in self.topic_info:
             return mean_of_present(self.values)
         return weighted_mean(self.values, topic_weights(self))
+
+    def lower_is_better(self, measure: str | None = None) -> bool:
+        """Whether lower is better; an error if the measure has no direction to rank by.
+
+        >>> scores = Scores(measures=["wer"], runs=["a"], topics=["1"], values=[[[0.1]]])
+        >>> scores.lower_is_better(), scores.directed(higher="wer").lower_is_better("wer")
+        (True, False)
+        """
+        name = measure_of(self, measure)
+        return is_lower(name, self.directions[name])
+
+    def directed(
+        self, *, lower: str | Iterable[str] = (), higher: str | Iterable[str] = ()
+    ) -> Scores:
+        """The same scores with these measures as lower-is-better, or as higher-is-better."""
+        return replace(self, directions=set_by_hand(self.directions, lower, higher))
+
+    def ranked(self) -> Scores:
+        """The scores of the measures that can be ranked by; a warning names the others."""
+        kept = rankable(self.directions)
+        return self if len(kept) == len(self.measures) else self.select(measures=kept)
 
     def with_run_info(self, /, **columns: Sequence[str]) -> Scores:
         """The same scores with columns about the runs added or replaced."""
@@ -491,6 +524,16 @@ def join_scores(*parts: Scores) -> Scores:
     if not parts:
         raise InputError("no scores to join")
     check_joined(parts)
+    directions: dict[str, Direction] = {}
+    for part in parts:
+        for name, way in part.directions.items():
+            known = directions.get(name, "unknown")
+            if way != known and "unknown" not in (way, known):
+                both = f"{arg('lower_is_better=')} or {arg('higher_is_better=')}"
+                raise Disagreement(
+                    f"the scores to join disagree about the direction of {name}: give {both}"
+                )
+            directions[name] = known if way == "unknown" else way
     labels = [
         tuple(dict.fromkeys(name for part in parts for name in part.labels[axis]))
         for axis in range(3)
@@ -514,6 +557,7 @@ def join_scores(*parts: Scores) -> Scores:
         run_info=_join_info(parts, labels[1], "run"),
         topic_info=_join_info(parts, labels[2], "topic"),
         meta=_join_meta(parts),
+        directions=directions,
     )
 
 
