@@ -87,6 +87,11 @@ def nodes() -> list[tuple[Path, ast.AST]]:
     ]
 
 
+ALLOWED = {("form.py", "zipfile"), ("demo.py", "subprocess")}
+"""Inspect's logs are zip archives, of which single members are read up to a size; the demo starts
+Python to compile kernels in a second process."""
+
+
 @pytest.mark.parametrize("why", FORBIDDEN)
 def test_no_module_imports(nodes, why):
     names = FORBIDDEN[why]
@@ -94,7 +99,7 @@ def test_no_module_imports(nodes, why):
         f"{path.name}:{node.lineno}: {name}"
         for path, node in nodes
         for name in imported(node)
-        if name in names or name.partition(".")[0] in names
+        if (name in names or name.partition(".")[0] in names) and (path.name, name) not in ALLOWED
     ]
     assert found == []
 

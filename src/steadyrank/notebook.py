@@ -93,6 +93,11 @@ class Framed(Exhibit):
         return frame_of(self.rows())
 
 
+def _whole_name(module: str) -> str:
+    """Return the name to import: modules of other packages are given with their package."""
+    return module if module.startswith("steadyrank") else f"steadyrank.{module}"
+
+
 def shown_by(
     text: str = "present.table:frame_text", *, listed: bool = False
 ) -> Callable[[type[_Result]], type[_Result]]:
@@ -105,7 +110,7 @@ def shown_by(
 
     def texts(self: Any, form: str, **options: Any) -> str:
         module, _, function = text.partition(":")
-        tables = attrgetter(function)(import_module(f"steadyrank.{module}"))
+        tables = attrgetter(function)(import_module(_whole_name(module)))
         names = import_module("steadyrank.present.run_names")
         with names.shown_as(names.names_of(self)):
             return str(tables([self] if listed else self, form, **options))
@@ -115,7 +120,7 @@ def shown_by(
 
     def describe(self: Any) -> str:
         """A paragraph for a paper: what was compared, how, and what was found."""
-        view = import_module(f"steadyrank.{text.partition(':')[0]}").VIEW
+        view = import_module(_whole_name(text.partition(":")[0])).VIEW
         return str(view.paragraph([self] if listed else self))
 
     def decorate(result: type[_Result]) -> type[_Result]:

@@ -127,7 +127,7 @@ def test_figures_are_written(capsys, files, tmp_path):
     [
         (("--factors", "stop_list,stem"), "unknown factor 'stem': did you mean 'stemmer'"),
         (("--factors", ","), "at least one factor"),
-        ((), "Missing option '--factors'"),
+        ((), "at least one factor"),
         ((*FACTORS, "--interactions", "0"), "'--interactions'"),
         ((*FACTORS, "--plot", "x.gif"), "ends in .svg, .png or .pdf"),
     ],
@@ -180,3 +180,11 @@ def test_a_figure_shows_one_measure(capsys, files, tmp_path):
     assert code == 2
     assert "a figure shows one measure" in err
     assert not target.exists()
+
+
+def test_components_come_from_the_names_of_runs(capsys, files):
+    *data, _, _ = files
+    code, table, _ = call(capsys, "components", *files, *FACTORS, "--format", "csv")
+    found = call(capsys, "components", *data, "--factors-from", "list-stemmer-model", "--csv")
+    assert code == 0
+    assert found == (0, table.replace("stop_list", "list"), "")

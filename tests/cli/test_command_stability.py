@@ -79,7 +79,7 @@ def test_one_run_is_refused(capsys, write):
     path = write("one.csv", "topic,a\n1,.1\n2,.2\n")
     code, _, err = call(capsys, "stability", "--scores", path)
     assert code == 2
-    assert "at least 2 runs" in err
+    assert "at least 2 systems" in err
 
 
 @pytest.fixture

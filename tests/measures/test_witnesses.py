@@ -268,7 +268,7 @@ def test_scores_are_compared_in_64_bits():
     assert one(rankings, judgments, "RR", ties="float32") == 0.5
 
 
-@pytest.mark.parametrize("grade", [-1, -2, -7])
+@pytest.mark.parametrize("grade", [-1, -2, -5])
 def test_a_topic_with_negative_grades_alone_scores_zero(grade):
     # pytrec_eval sizes its table of grades by the topic's largest: below -1 it overwrites
     # memory and dies, at -1 nDCG reads the table of an earlier topic, and may never return.

@@ -30,7 +30,10 @@ study_options = opt.options(
         "none, as published; subject in mode sound, which has no F].",
         "--power [observed|omega]": "Add observed power in mode paper: lambda = df F, or df (F - "
         "1) [default: none].",
-        "--factors F,F,…": "Correlate the measures within levels of these run-info columns, too.",
+        "--factors F,F,…": "Correlate the measures within levels of these run-info columns "
+        "as well.",
+        "--factors-from PATTERN": "Take such columns from the runs' names, by a pattern such as "
+        "'stop_stemmer_model_…' (… is any text) or a regular expression with named groups.",
         "--level confidence (0,1) = 0.95": "Compute intervals at this level of confidence.",
     }
 )
@@ -70,7 +73,8 @@ def command(
 ) -> None:
     """Correlate measures on samples of topics and systems, and show what drives the correlation.
 
-    Takes QRELS RUN... or scores, and at least two measures (by default the paper's eight). Shows
+    Takes QRELS RUN... or scores (--scores FILE, or -m NAME=FILE for each measure), and at least two
+    measures (by default the paper's eight). Shows
     which measures rank these systems alike, and how far that depends on the measures, the number of
     topics and the number of systems: effect sizes, with intervals over other topics and systems.
     """

@@ -12,7 +12,9 @@ from steadyrank.errors import InputError
 
 study_options = opt.options(
     {
-        "--factors F,F,…": ("Take the components from these run-info columns.", {"required": True}),
+        "--factors F,F,…": "Take the components from these run-info columns.",
+        "--factors-from PATTERN": "Take the components from the runs' names, by a pattern such as "
+        "'stop_stemmer_model_…' (… is any text) or a regular expression with named groups.",
         "--interactions K 1..": "Include interactions of at most K factors [default: all].",
         "--mode [sound|paper] = sound": "Choose the default of --strata: topic (sound), or none as "
         "published (paper).",
@@ -38,9 +40,9 @@ showing_options = opt.together(opt.plot_option("means with HSD intervals"), opt.
 def command(inputs: Inputs, output: Output, **options: Any) -> None:
     """Analyse the variance of a grid of runs by component, with topics as blocks.
 
-    Takes QRELS RUN... or scores, and --run-info FILE, whose columns give the components of each
-    run. Every combination must occur equally often, unless --unbalanced type3 is given. CSV holds
-    the ANOVA table.
+    Takes QRELS RUN... or scores (--scores FILE, -m NAME=FILE). Columns of --run-info FILE, or the
+    runs' names, give the components of each run. Every combination must occur equally often, unless
+    --unbalanced type3 is given. CSV holds the ANOVA table.
     """
     opt.check_level("--level", options["confidence"])
     scores = load_scores(inputs, output)

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from steadyrank.data.directions import (
+    Direction,
+    checked_directions,
+    is_lower,
+    one_direction,
+    rankable,
+    set_by_hand,
+)
 from steadyrank.data.order import order_by_name, scores_in_order
 from steadyrank.data.scores import (
     Scores,
     check_scores,
     distinct_labels,
     mean_of_present,
+    measure_of,
     own_numbers,
 )
 from steadyrank.errors import InputError, arg, unknown_name
@@ -33,6 +42,9 @@ class Leaderboard:
     topic_scores : mapping, optional
         Of datasets whose topics are known, the scores [run, topic] behind the column, NaN where
         missing.
+    directions : mapping, optional
+        Of datasets whose scores are better if "lower", or whose names say so wrongly: the
+        direction, as in `Scores`.
 
     Examples
     --------
@@ -48,6 +60,7 @@ class Leaderboard:
     values: np.ndarray
     types: tuple[str, ...] = ()
     topic_scores: Mapping[str, np.ndarray] = field(default_factory=dict)
+    directions: Mapping[str, Direction] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for what in ("runs", "datasets"):
@@ -63,6 +76,8 @@ class Leaderboard:
         object.__setattr__(self, "types", tuple(str(kind) for kind in self.types))
         if self.types and len(self.types) != len(self.datasets):
             raise InputError(f"{len(self.types)} types for {len(self.datasets)} datasets")
+        ways = checked_directions(self.datasets, self.directions)
+        object.__setattr__(self, "directions", ways)
 
     def __repr__(self) -> str:
         missing = int(np.isnan(self.values).sum())
@@ -89,7 +104,28 @@ class Leaderboard:
             topic_scores={
                 name: scores[rows] for name, scores in self.topic_scores.items() if name in kept
             },
+            directions=self.directions,
         )
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether lower is better in all datasets; an error that names two that differ."""
+        return one_direction(self.directions, "datasets") == "lower"
+
+    def is_lower_better(self, dataset: str) -> bool:
+        """Whether lower is better in one dataset; an error if it has no direction to rank by."""
+        return is_lower(dataset, self.directions[dataset])
+
+    def directed(
+        self, *, lower: str | Iterable[str] = (), higher: str | Iterable[str] = ()
+    ) -> Leaderboard:
+        """The same table with these datasets as lower-is-better, or as higher-is-better."""
+        return replace(self, directions=set_by_hand(self.directions, lower, higher, "dataset"))
+
+    def ranked(self) -> Leaderboard:
+        """The datasets that can be ranked by; a warning names the others."""
+        kept = [self.datasets.index(name) for name in rankable(self.directions)]
+        return self if len(kept) == len(self.datasets) else self.take(datasets=kept)
 
     def with_types(self, types: Mapping[str, str]) -> Leaderboard:
         """The same table with the type of each dataset, by name."""
@@ -112,6 +148,7 @@ class Leaderboard:
             runs=self.runs,
             topics=self.datasets,
             values=self.values[np.newaxis],
+            directions={measure: one_direction(self.directions, "datasets")},
         )
 
 
@@ -135,8 +172,9 @@ def leaderboard_from_collections(
     names = {name: _system_names(name, scores) for name, scores in collections.items()}
     runs = dict.fromkeys(run for column in names.values() for run in column)
     rows = {run: row for row, run in enumerate(runs)}
-    topic_scores = {}
+    topic_scores, directions = {}, {}
     for name, scores in collections.items():
+        directions[str(name)] = scores.directions[measure_of(scores, measure)]
         matrix = scores_in_order(scores).matrix(measure)
         topic_scores[str(name)] = np.full((len(runs), matrix.shape[1]), np.nan)
         topic_scores[str(name)][[rows[run] for run in names[name]]] = matrix
@@ -145,6 +183,7 @@ def leaderboard_from_collections(
         datasets=tuple(topic_scores),
         values=np.stack([mean_of_present(scores) for scores in topic_scores.values()], axis=1),
         topic_scores=topic_scores,
+        directions=directions,
     )
 
 

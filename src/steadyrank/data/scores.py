@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,6 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from steadyrank.data.directions import (
+    Direction,
+    checked_directions,
+    is_lower,
+    rankable,
+    set_by_hand,
+)
 from steadyrank.data.provenance import check_joined
 from steadyrank.errors import (
     InputError,
@@ -91,7 +99,9 @@ class Scores(Exhibit):
     `run_info` holds named columns about the runs, one entry per run: `team`, `system`,
     a grid's factors. `topic_info` holds those about the topics, one entry per topic: `cluster`
     (variations of one need, turns of one session), `weight` (traffic), and columns that cut the
-    topics into segments. `meta` says where the scores come from.
+    topics into segments. `meta` says where the scores come from. `directions` says of each measure
+    whether it is better if "higher" or "lower" ("neither", "unknown"); where it says nothing, the
+    measure's name does.
 
     Examples
     --------
@@ -109,6 +119,7 @@ class Scores(Exhibit):
     run_info: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     topic_info: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     meta: Mapping[str, Any] = field(default_factory=dict)
+    directions: Mapping[str, Direction] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for axis, given in zip(AXES, self.labels, strict=True):
@@ -125,6 +136,8 @@ class Scores(Exhibit):
         object.__setattr__(self, "meta", dict(self.meta))
         object.__setattr__(self, "run_info", _checked_info(self.run_info, self.runs, "run"))
         object.__setattr__(self, "topic_info", _checked_info(self.topic_info, self.topics, "topic"))
+        ways = checked_directions(self.measures, self.directions)
+        object.__setattr__(self, "directions", ways)
 
     @property
     def labels(self) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
@@ -197,6 +210,27 @@ class Scores(Exhibit):
             return mean_of_present(self.values)
         return weighted_mean(self.values, topic_weights(self))
 
+    def lower_is_better(self, measure: str | None = None) -> bool:
+        """Whether lower is better; an error if the measure has no direction to rank by.
+
+        >>> scores = Scores(measures=["wer"], runs=["a"], topics=["1"], values=[[[0.1]]])
+        >>> scores.lower_is_better(), scores.directed(higher="wer").lower_is_better("wer")
+        (True, False)
+        """
+        name = measure_of(self, measure)
+        return is_lower(name, self.directions[name])
+
+    def directed(
+        self, *, lower: str | Iterable[str] = (), higher: str | Iterable[str] = ()
+    ) -> Scores:
+        """The same scores with these measures as lower-is-better, or as higher-is-better."""
+        return replace(self, directions=set_by_hand(self.directions, lower, higher))
+
+    def ranked(self) -> Scores:
+        """The scores of the measures that can be ranked by; a warning names the others."""
+        kept = rankable(self.directions)
+        return self if len(kept) == len(self.measures) else self.select(measures=kept)
+
     def with_run_info(self, /, **columns: Sequence[str]) -> Scores:
         """The same scores with columns about the runs added or replaced."""
         added = {key: tuple(column) for key, column in columns.items()}
@@ -244,27 +278,79 @@ class Scores(Exhibit):
         )
 
 
-def check_factors(scores: Scores, factors: str | Sequence[str]) -> tuple[str, ...]:
-    """The columns of the run information that name components of the runs; every run has each."""
-    names = (factors,) if isinstance(factors, str) else tuple(factors)
+def factors_from_names(scores: Scores, pattern: str) -> tuple[Scores, tuple[str, ...]]:
+    """The scores with factors from the runs' names, and the names of these factors.
+
+    In a pattern such as 'stop_stemmer_model_…' words name the factors, "…" or "*" stands for any
+    text, and all else for itself; a regular expression with named groups does as well. A run whose
+    name does not match has no levels.
+
+    >>> one = Scores(measures=["m"], runs=["smart_porter_bm25_x"], topics=["1"], values=[[[1.0]]])
+    >>> factors_from_names(one, "stop_stemmer_model_…")[0].run_info
+    {'stop': ('smart',), 'stemmer': ('porter',), 'model': ('bm25',)}
+    """
+    given = pattern
+    if "(?P<" not in pattern:
+        parts = re.findall(r"[^\W\d_][^\W_]*|…|\.\.\.|.", pattern)
+        pattern = "".join(
+            f"(?P<{part}>.+?)"
+            if part[0].isalpha()
+            else ".*"
+            if part in ("…", "...", "*")
+            else re.escape(part)
+            for part in parts
+        )
+    try:
+        compiled = re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise InputError(f"{given!r} is not a pattern of factors: {error}") from None
+    matches = [compiled.fullmatch(run) for run in scores.runs]
+    names = tuple(compiled.groupindex)
+    if not names or not any(matches):
+        raise InputError(
+            f"{given!r} must name factors and match the runs' names, such as {scores.runs[0]!r}"
+        )
+    columns = {name: [match[name] if match else "" for match in matches] for name in names}
+    return scores.with_run_info(**columns), names
+
+
+def with_factors(
+    scores: Scores,
+    factors: str | Sequence[str] | None,
+    factors_from: str | None = None,
+    *,
+    has_gaps: bool = False,
+) -> tuple[Scores, tuple[str, ...]]:
+    """The scores, and the columns that name components of their runs.
+
+    Every run has a level of each factor; with gaps, some run has.
+    """
+    if factors_from is not None:
+        scores, found = factors_from_names(scores, factors_from)
+        factors = factors or found
+    names = (factors,) if isinstance(factors, str) else tuple(factors or ())
     if not names or len(set(names)) < len(names):
-        raise InputError(f"give at least one factor, each once, got {', '.join(names) or 'none'}")
+        raise InputError(
+            f"give at least one factor, each once, got {', '.join(names) or 'none'}: use "
+            f"{arg('factors=')} or {arg('factors_from=')}"
+        )
     if not scores.run_info:
         raise InputError(
             "there is no information about the runs: give a table of their components with "
-            f"{arg('run_info=')}, or add columns with scores.with_run_info"
+            f"{arg('run_info=')}, or a pattern of their names with {arg('factors_from=')}"
         )
     for name in names:
         check_choice("factor", name, scores.run_info)
-        if "" in scores.run_info[name]:
-            run = scores.runs[scores.run_info[name].index("")]
+        column = scores.run_info[name]
+        if "" in column and not (has_gaps and any(column)):
+            run = scores.runs[column.index("")]
             raise InputError(f"run {run!r} has no {name}: fill it in, or omit the run")
-    return names
+    return scores, names
 
 
 def factor_levels(scores: Scores, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Factor to its levels, of which each must have two."""
-    levels = {name: tuple(dict.fromkeys(scores.run_info[name])) for name in names}
+    levels = {name: tuple(dict.fromkeys(filter(None, scores.run_info[name]))) for name in names}
     for name, own in levels.items():
         if len(own) < 2:
             raise InputError(f"every run has the same {name} ({own[0]!r}): leave the factor out")
@@ -438,6 +524,16 @@ def join_scores(*parts: Scores) -> Scores:
     if not parts:
         raise InputError("no scores to join")
     check_joined(parts)
+    directions: dict[str, Direction] = {}
+    for part in parts:
+        for name, way in part.directions.items():
+            known = directions.get(name, "unknown")
+            if way != known and "unknown" not in (way, known):
+                both = f"{arg('lower_is_better=')} or {arg('higher_is_better=')}"
+                raise Disagreement(
+                    f"the scores to join disagree about the direction of {name}: give {both}"
+                )
+            directions[name] = known if way == "unknown" else way
     labels = [
         tuple(dict.fromkeys(name for part in parts for name in part.labels[axis]))
         for axis in range(3)
@@ -461,6 +557,7 @@ def join_scores(*parts: Scores) -> Scores:
         run_info=_join_info(parts, labels[1], "run"),
         topic_info=_join_info(parts, labels[2], "topic"),
         meta=_join_meta(parts),
+        directions=directions,
     )
 
 

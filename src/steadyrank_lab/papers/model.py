@@ -208,7 +208,7 @@ def _sheet(paper: str) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-@shown_by("papers.output:reproduction_text")
+@shown_by("steadyrank_lab.papers.output:reproduction_text")
 class Reproduction(Framed):
     """All exhibits of one paper, with the claims that must hold.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -128,10 +129,44 @@ def test_mode_paper_tests_the_component(result):
 
 def test_factors_that_cannot_be_used_are_refused():
     scores = scores_with(6)
-    with pytest.raises(sr.InputError, match="has 2 of the systems"):
+    with pytest.raises(sr.InputError, match="fewer than two levels"):
         sr.agree(scores, topic_sizes=[5], system_sizes=[3], n_samples=3, factors="stemmer")
     with pytest.raises(sr.InputError, match="factor"):
         sr.agree(scores, topic_sizes=[5], system_sizes=[3], n_samples=3, factors="stemer")
+
+
+def test_runs_without_a_level_are_left_out_and_told():
+    """Runs of unknown or rare stemmers change nothing within the levels of the others."""
+    whole, sizes = scores_with(), {**SIZES, "n_interval_samples": 0}
+    stemmer = list(whole.run_info["stemmer"])
+    stemmer[0], stemmer[1], stemmer[4] = "", "rare", "rare"
+    with pytest.warns(sr.SteadyrankWarning, match="1 of 36 runs have no stemmer|fewer than 3 runs"):
+        (found,) = sr.agree(
+            whole.with_run_info(stemmer=stemmer), **sizes, factors="stemmer"
+        ).components
+    some = [run for k, run in enumerate(whole.runs) if k not in (0, 1, 4)]
+    (other,) = sr.agree(whole.select(runs=some), **sizes, factors="stemmer").components
+    assert dict(zip(found.levels, found.n_systems, strict=True)) == {
+        "lovins": 12,
+        "none": 11,
+        "porter": 10,
+    }
+    assert dict(zip(found.levels, found.mean("tau"), strict=True)) == pytest.approx(
+        dict(zip(other.levels, other.mean("tau"), strict=True))
+    )
+
+
+def test_factors_come_from_names():
+    plain = scores_with()
+    columns = zip(plain.run_info["stemmer"], plain.run_info["stop_list"], strict=True)
+    runs = [f"{stemmer}_{stop}-{k}" for k, (stemmer, stop) in enumerate(columns)]
+    sizes = {**SIZES, "n_interval_samples": 0}
+    for pattern in ("stemmer_stop-…", "(?P<stemmer>[^_]+)_(?P<stop>.)-.*"):
+        named = sr.agree(
+            replace(plain, runs=tuple(runs), run_info={}), **sizes, factors_from=pattern
+        )
+        assert [one.component for one in named.components] == ["stemmer", "stop"]
+        assert set(named.components[0].levels) == {"none", "porter", "lovins"}
 
 
 def test_the_command_draws_and_takes_factors(tmp_path, capsys):

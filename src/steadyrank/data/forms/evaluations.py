@@ -105,8 +105,8 @@ def every_eval_ever_aggregate(source: Source) -> Iterator[Cell]:
         details = source.need(row, "score_details", dict)
         value = source.number(details.get("score"), where="score_details.score")
         config = row.get("metric_config")
-        if isinstance(config, dict) and config.get("lower_is_better") is True:
-            source.found.directions[name] = True
+        if isinstance(config, dict):
+            source.found.directions[name] = config.get("lower_is_better") is True
         yield Cell("score", run, "", value, None, name)
 
 
@@ -265,7 +265,7 @@ def _lm_eval_results(source: Source, stamp: str | None) -> dict[str, Any]:
 
 
 def lm_eval_results(source: Source) -> Iterator[Cell]:
-    """Results of lm-evaluation-harness: the first measure of each task."""
+    """Results of lm-evaluation-harness: every measure of every task."""
     value = source.record(source.value)
     run = str(value.get("model_name") or source.path.absolute().parent.name)
     higher = value.get("higher_is_better")
@@ -275,11 +275,9 @@ def lm_eval_results(source: Source) -> Iterator[Cell]:
             metric = name.partition(",")[0]
             if "," not in name or metric.endswith("_stderr") or isinstance(score, str):
                 continue
-            lower = (isinstance(ways, dict) and ways.get(metric) is False) or metric == "ter"
-            if lower or metric == "perplexity":
-                source.found.directions[task] = True
+            if isinstance(ways, dict) and isinstance(ways.get(metric), bool) and metric != "ter":
+                source.found.directions[name] = not ways[metric]
             yield Cell(name, run, "", source.number(score, None, name), None, task)
-            break
 
 
 def helm(source: Source) -> Iterator[Cell]:
@@ -341,6 +339,7 @@ def promptfoo(source: Source) -> Iterator[Cell]:
         scores |= {"success": row["success"]} if "success" in row else {}
         own = row.get("namedScores")
         scores |= own if isinstance(own, dict) else {}
+        source.found.directions |= dict.fromkeys(scores, False)
         n_errors += bool(failed)
         for name, value in scores.items():
             number = math.nan if failed else source.number(value, line, name)
@@ -388,14 +387,16 @@ def deepeval(source: Source) -> Iterator[Cell]:
             score, limit = source.number(metric.get("score"), None, name), metric.get("threshold")
             if metric.get("error"):
                 score = math.nan
-            if isinstance(limit, (int, float)) and score != limit:
+            if isinstance(limit, (int, float)) and (score < limit or score > limit):
                 ways.setdefault(name, set()).add((score < limit) == (metric.get("success") is True))
             judge = metric.get("evaluationModel")
             judged = judge if isinstance(judge, str) else ""
             yield Cell(name, run, topic, score, None, "", NUMBERED, judged)
     for name, seen in ways.items():
         plain = name.casefold().removesuffix(" [geval]")
-        if seen == {True} or (plain in _DEEPEVAL_LOWER and plain == name.casefold()):
+        if seen in ({True}, {False}) or plain != name.casefold():
+            source.found.directions[name] = seen == {True}
+        elif plain in _DEEPEVAL_LOWER:
             source.found.directions[name] = True
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from steadyrank.data.battles import Battles
+from steadyrank.data.directions import Direction, direction_of
 from steadyrank.data.forms import evaluations as llm
 from steadyrank.data.forms import pairs, search
 from steadyrank.data.forms.form import Battle, Cell, Form, Grade, Recognises, Source
@@ -27,7 +28,7 @@ from steadyrank.data.read.sources import PathLike, base_name, matching_files
 from steadyrank.data.read.streams import is_readable
 from steadyrank.data.scores import CellError, Scores, mean_of_present, scores_from_cells
 from steadyrank.data.table_rules import is_average, tell, tidy_scores
-from steadyrank.errors import FormatError, InputError, check_choice, warn
+from steadyrank.errors import FormatError, InputError, arg, check_choice, warn
 from steadyrank.words import counted, listed, some
 
 
@@ -107,6 +108,9 @@ FORMS = (
 # fmt: on
 """The more telling first; files of none of these are tables, runs or judgments."""
 
+NO_NAME = "score"
+"""The measure of files that do not name it: the dataset's name tells its direction."""
+
 BY_NAME = {form.name: form for form in FORMS}
 
 
@@ -116,10 +120,7 @@ class Reading:
 
     data: Scores | Leaderboard | Battles | Qrels
     said: str
-    lower: frozenset[str] = frozenset()
-    """Measures, or datasets of a leaderboard, that a file says are lower-is-better."""
-    higher: frozenset[str] = frozenset()
-    """Those that a file says are higher-is-better."""
+    where: str
 
     @property
     def scores(self) -> Scores:
@@ -131,7 +132,7 @@ class Reading:
             Battles: "holds battles of pairs of models: steadyrank battles PATH",
         }
         instead = how.get(type(self.data), "holds judgments: give runs beside them, QRELS RUN...")
-        raise InputError(f"{self.said}, which {instead}")
+        raise InputError(f"{self.where}: {self.said}, which {instead}")
 
 
 def form_of(source: Source, form: str | None = None) -> Form | None:
@@ -227,13 +228,6 @@ def read_forms(
     for note, files in noted.items():
         tell(files[0] if len(files) == 1 else f"{counted(len(files), 'file')} of {where}", note)
     titles = listed(list(dict.fromkeys(part.form.title for part in parts)))
-    ways = [part.source.found.directions for part in parts]
-    marked = {
-        "lower": frozenset(name for own in ways for name, is_lower in own.items() if is_lower),
-        "higher": frozenset(name for own in ways for name, is_lower in own.items() if not is_lower),
-    }
-    if both := marked["lower"] & marked["higher"]:
-        raise InputError(f"{where}: files disagree about which way {some(sorted(both))} is better")
     kind = parts[0].form.holds
     if kind == "battles":
         data: Any = _battles(parts)
@@ -246,9 +240,21 @@ def read_forms(
         held = f"{counted(len(data.runs), 'model')}, {counted(len(data.datasets), 'dataset')}"
     else:
         cells = cells_of(parts)
-        data, marked = scores_of(where, cells, marked)
+        data = scores_of(where, cells, directions_in(where, parts))
         held = _said_of(cells)
-    return Reading(data=data, said=f"read as {titles}: {held}", **marked)
+    return Reading(data=data, said=f"read as {titles}: {held}", where=where)
+
+
+def directions_in(where: object, parts: Sequence[Part]) -> dict[str, Direction]:
+    """The direction of each measure, or dataset of means, of which a file says one."""
+    found: dict[str, Direction] = {}
+    for part in parts:
+        for name, lower in part.source.found.directions.items():
+            way: Direction = "lower" if lower else "higher"
+            if found.setdefault(name, way) != way:
+                both = f"{arg('lower_is_better=')} or {arg('higher_is_better=')}"
+                raise InputError(f"{where}: files disagree about the direction of {name}: {both}")
+    return found
 
 
 def _said_of(cells: Sequence[Cell]) -> str:
@@ -357,9 +363,7 @@ def _alike(
     return [members for members, _ in groups]
 
 
-def scores_of(
-    where: str, cells: Sequence[Cell], marked: dict[str, frozenset[str]]
-) -> tuple[Scores, dict[str, frozenset[str]]]:
+def scores_of(where: str, cells: Sequence[Cell], directions: Mapping[str, Direction]) -> Scores:
     """The cube of all cells; a measure that several tasks have is one measure per task."""
     tasks: dict[str, set[str]] = {}
     for cell in cells:
@@ -380,6 +384,11 @@ def scores_of(
             [cell.value for cell in cells],
             facets=facets,
             meta={"source": where},
+            directions={
+                measure(name, task): way
+                for name, way in directions.items()
+                for task in tasks.get(name, ())
+            },
         )
     except CellError as error:
         raise FormatError(where, str(error), cells[error.row].line) from None
@@ -388,47 +397,51 @@ def scores_of(
         scores = scores.with_topic_info(
             dataset=[dataset.get(topic, "") for topic in map(str, scores.topics)]
         )
-    marks = {
-        kind: frozenset(measure(name, task) for name in own & tasks.keys() for task in tasks[name])
-        for kind, own in marked.items()
-    }
-    return tidy_scores(where, scores), marks
+    return tidy_scores(where, scores)
 
 
 def leaderboard_of(parts: Sequence[Part], measure: str | None = None) -> Leaderboard:
     """A table of runs by datasets: means as they are, or means over the samples of each dataset.
 
-    Of samples, the measure is that name or the first of each dataset. Datasets that a file says
-    are lower-is-better are left out of a mean with others.
+    Of samples, the measure is that name, or the first of each dataset that is better if higher, or
+    else if lower.
     """
     if parts[0].form.holds == "means":
         cells = [replace(cell, topic="") for part in parts for cell in part.rows]
     else:
         cells = cells_of(parts)
-    lower = {name for part in parts for name, low in part.source.found.directions.items() if low}
-    first: dict[str, str] = {}
+    marked = directions_in(parts[0].source.path, parts)
+    ways: dict[str, dict[str, Direction]] = {}
     for cell in cells:
-        if measure is None and cell.measure not in lower and cell.dataset not in lower:
-            first.setdefault(cell.dataset, cell.measure)
-        elif cell.measure == measure:
-            first[cell.dataset] = cell.measure
-    lacking = sorted({cell.dataset for cell in cells} - first.keys())
-    if lacking:
-        why = "lack the measure" if measure else "are lower-is-better"
-        warn(f"{counted(len(lacking), 'dataset')} left out, which {why}: {some(lacking)}")
+        if measure in (None, cell.measure):
+            name = cell.dataset if cell.measure == NO_NAME else cell.measure
+            way = marked.get(cell.dataset) or marked.get(cell.measure) or direction_of(name)
+            ways.setdefault(cell.dataset, {}).setdefault(cell.measure, way)
+    if lacking := sorted({cell.dataset for cell in cells} - ways.keys()):
+        n = counted(len(lacking), "dataset")
+        warn(f"{n} left out for lack of the measure: {some(lacking)}")
+    order = ("higher", "lower", "unknown", "neither")
+    first = {task: min(own, key=lambda m: order.index(own[m])) for task, own in ways.items()}
     kept = [cell for cell in cells if first.get(cell.dataset) == cell.measure]
     summed = sorted({cell.dataset for cell in kept if is_average(cell.dataset)})
     if summed and len(summed) < len(first):
         warn(f"omitted as summaries of other datasets: {some(summed)}")
         kept = [cell for cell in kept if cell.dataset not in summed]
-    return _leaderboard(parts[0].source.path, kept)
+    directions = {_dataset(task): ways[task][name] for task, name in first.items()}
+    return _leaderboard(parts[0].source.path, kept, directions)
 
 
-def _leaderboard(where: object, cells: Sequence[Cell]) -> Leaderboard:
+def _dataset(name: str) -> str:
+    return name or "all samples"
+
+
+def _leaderboard(
+    where: object, cells: Sequence[Cell], directions: Mapping[str, Direction]
+) -> Leaderboard:
     runs = {name: i for i, name in enumerate(dict.fromkeys(cell.run for cell in cells))}
     answers: dict[str, dict[tuple[str, str], list[float]]] = {}
     for cell in cells:
-        own = answers.setdefault(cell.dataset or "all samples", {})
+        own = answers.setdefault(_dataset(cell.dataset), {})
         own.setdefault((cell.run, cell.topic), []).append(cell.value)
     tables: dict[str, np.ndarray] = {}
     for dataset, found in answers.items():
@@ -447,6 +460,7 @@ def _leaderboard(where: object, cells: Sequence[Cell]) -> Leaderboard:
         datasets=tuple(tables),
         values=np.stack([mean_of_present(table) for table in tables.values()], axis=1),
         topic_scores=tables if has_topics else {},
+        directions=directions,
     )
 
 

@@ -189,6 +189,7 @@ def mteb(source: Source) -> Iterator[Cell]:
     split = next((own for own in ("test", "dev", "validation") if own in scores), "")
     split = split or next(iter(scores), "")
     run = source.path.absolute().parent.parent.name.replace("__", "/")
+    source.found.directions["main_score"] = False
     values = []
     for entry in source.need(scores, split, list):
         main = source.record(entry, f"a subset of {split}").get("main_score")

@@ -145,6 +145,10 @@ class Table:
 
     def labels(self, place: int, what: str) -> tuple[tuple[str, ...], np.ndarray]:
         """A column's names in their order of appearance, and which of them each row has."""
+        column = self.columns[place]
+        if self.is_csv and isinstance(column, list) and all(column):  # texts, and none is empty
+            names, codes = self.distinct(place)
+            return tuple(names), codes
         names, codes = distinct_names(self.names(place, what))
         return tuple(names), codes.astype(np.intp)
 
@@ -159,12 +163,12 @@ class Table:
 
     def _plain_numbers(self, place: int, what: What) -> np.ndarray | None:
         """The numbers of a column of Arrow's, or None where some cells are no plain numbers."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         column = self.columns[place]
         if isinstance(column, list):
             return None
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
         try:
             if self.is_csv:
                 column = column.cast(pa.large_string())
@@ -202,13 +206,18 @@ def _are_sound(values: np.ndarray, what: What) -> bool:
     return not np.isnan(values).any() and (what == "score" or bool(are_grades(values).all()))
 
 
+ARROW_FROM = 100_000
+"""Bytes from which on Arrow reads CSV: shorter files are read before Arrow is imported."""
+
+
 def csv_table(path: Path, stream: BinaryIO) -> Table:
     """The table of an opened CSV file, blanks around its cells left out."""
     content = stream.read().removeprefix(BOM)
     line = content.partition(b"\n")[0].decode("utf-8", "surrogateescape")
     delimiter = delimiter_of(line)
     header = tuple(name.strip() for name in line.split(delimiter))
-    plain = _plain_csv(content, len(header), delimiter.encode())
+    is_long = len(content) >= ARROW_FROM
+    plain = _plain_csv(content, len(header), delimiter.encode()) if is_long else None
     if plain is not None:
         return Table(path, header, plain.columns, range(2, 2 + plain.num_rows), is_csv=True)
     (_, names), *rows = read_csv(path)

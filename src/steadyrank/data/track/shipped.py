@@ -34,7 +34,7 @@ def shipped_runs() -> list[Run]:
     run has for each topic; and for all of these, one after the other, the place of the `documents`
     among the names, and `steps`: the first score of a topic, then by how much each one is lower.
     """
-    with np.load(io.BytesIO(lzma.decompress(PACKED.read_bytes()))) as packed:
+    with np.load(io.BytesIO(lzma.decompress(PACKED.read_bytes())), allow_pickle=False) as packed:
         arrays = {name: packed[name] for name in packed.files}
     names, topics = (arrays[key].tobytes().decode().split("\n") for key in ("names", "topics"))
     sizes, steps = arrays["sizes"].astype(np.int64), arrays["steps"].astype(np.int64)

@@ -313,6 +313,7 @@ def scores_by_system(scores: Scores) -> Scores:
         values=values,
         run_info={"system": names},
         meta={**meta, "n_instances": sizes, "instance_sd": spread},
+        directions=scores.directions,
     )
 
 

@@ -8,6 +8,7 @@ drives the correlation: which measures, how many topics, how many systems (Ferro
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from typing import Any, get_args
@@ -17,7 +18,7 @@ import numpy as np
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.scores import Scores, check_factors, factor_levels
+from steadyrank.data.scores import Scores, factor_levels, with_factors
 from steadyrank.errors import InputError, arg, bad_value, check_choice, check_count, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.scored import scores_of
@@ -41,7 +42,7 @@ from steadyrank.studies.agree.correlations import (
     sample_correlations,
 )
 from steadyrank.studies.agree.result import AgreeResult
-from steadyrank.studies.agree.within import component_agreement
+from steadyrank.studies.agree.within import LEAST_SYSTEMS, component_agreement
 from steadyrank.words import by_number
 
 LEAST_RESAMPLES = 20
@@ -70,6 +71,7 @@ def agree(
     power: Power | None = None,
     n_interval_samples: int = RESAMPLES,
     factors: str | Sequence[str] | None = None,
+    factors_from: str | None = None,
     jobs: int | None = None,
     scheduler: str | None = None,
     executor: Executor | None = None,
@@ -115,7 +117,10 @@ def agree(
         Resamples of topics and systems behind the intervals of effect sizes; 0 for none.
     factors : str or sequence of str, optional
         Columns of `run_info` that name components of the systems: measures are correlated within
-        the levels of each, too, and the component enters an analysis of its own (`components`).
+        the levels of each as well, and the component enters a separate analysis (`components`).
+    factors_from : str, optional
+        Where the components are in the runs' names: a pattern such as "stop_stemmer_model_…". Runs
+        without a level of a component are left out where measures are correlated within its levels.
     jobs, scheduler, executor : optional
         Threads; the address of a Dask scheduler; or any `concurrent.futures.Executor`.
     progress : callable, optional
@@ -162,8 +167,11 @@ def agree(
     _check_choices(coefficient, reference, mode, strata, power)
     asked = MEASURES if measures is None and qrels is not None else measures
     chosen = scores_in_order(scores_of(scores, qrels, asked, jobs=jobs), runs=True)
-    names = check_factors(chosen, factors) if factors else ()
+    names: tuple[str, ...] = ()
+    if factors or factors_from:
+        chosen, names = with_factors(chosen, factors, factors_from, has_gaps=True)
     factor_levels(chosen, names)
+    labels = {name: _usable_labels(chosen, name) for name in names}
     values, n_dropped = _complete(chosen)
     n_measures, n_systems, n_topics = values.shape
     sizes = {
@@ -185,7 +193,7 @@ def agree(
         component_agreement(
             values,
             name,
-            list(chosen.run_info[name]),
+            labels[name],
             **sizes,
             n_samples=n_samples,
             ties=ties,
@@ -280,6 +288,25 @@ def _complete(scores: Scores) -> tuple[np.ndarray, int]:
             "system has no score there on some measure"
         )
     return np.ascontiguousarray(scores.values[:, :, there]), dropped
+
+
+def _usable_labels(scores: Scores, factor: str) -> list[str]:
+    """The levels of the runs; "" for runs that correlations within levels leave out."""
+    labels = scores.run_info[factor]
+    small = [level for level, n in Counter(labels).items() if level and n < LEAST_SYSTEMS]
+    kept = ["" if level in small else level for level in labels]
+    if len(set(filter(None, kept))) < 2:
+        raise InputError(
+            f"{factor} has fewer than two levels with {LEAST_SYSTEMS} systems, which correlations "
+            f"within a level require: {factor} {small[0]!r} has {labels.count(small[0])}"
+        )
+    for what, n in (
+        (f"have no {factor}", labels.count("")),
+        (f"have a {factor} of fewer than {LEAST_SYSTEMS} runs", sum(map(labels.count, small))),
+    ):
+        if n:
+            warn(f"{n} of {len(labels)} runs {what}: left out of its levels")
+    return kept
 
 
 def _warn_undefined(

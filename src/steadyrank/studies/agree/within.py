@@ -81,19 +81,17 @@ def component_agreement(
     seed: int,
     **drawing: Any,
 ) -> ComponentAgreement:
-    """Correlate measures within each level of a component, [measure, system, topic] as given."""
+    """Correlate measures within each level of a component, [measure, system, topic] as given.
+
+    Systems without a level are left out.
+    """
     if component in FACTORS:
         raise InputError(f"a factor cannot be named {component!r}, which the ANOVA has: rename it")
-    levels = tuple(dict.fromkeys(labels))
-    codes = np.array([levels.index(label) for label in labels])
+    levels = tuple(dict.fromkeys(filter(None, labels)))
+    values = values[:, [bool(label) for label in labels]]
+    codes = np.array([levels.index(label) for label in labels if label])
     counts = np.bincount(codes)
     smallest = int(counts.min())
-    if smallest < LEAST_SYSTEMS:
-        few = levels[int(counts.argmin())]
-        raise InputError(
-            f"{component} {few!r} has {smallest} of the systems: correlations within a level "
-            f"require at least {LEAST_SYSTEMS}"
-        )
     sizes = tuple(size for size in system_sizes if LEAST_SYSTEMS <= size <= smallest)
     drawing |= {"system_sizes": sizes or (smallest,), "seed": seed}
     factors = (FACTORS[0], component, *FACTORS[1:])

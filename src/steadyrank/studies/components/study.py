@@ -19,7 +19,7 @@ import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.scores import Scores, check_factors, factor_levels, measure_of
+from steadyrank.data.scores import factor_levels, measure_of, with_factors
 from steadyrank.errors import InputError, arg, bad_value, check_choice, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.scored import scores_of
@@ -115,7 +115,8 @@ def components(
     qrels: Any = None,
     measure: str | None = None,
     *,
-    factors: str | Sequence[str],
+    factors: str | Sequence[str] | None = None,
+    factors_from: str | None = None,
     interactions: int | None = None,
     mode: Mode = "sound",
     strata: Strata | None = None,
@@ -133,6 +134,8 @@ def components(
         Needed where the scores have several; of runs AP, or nDCG@10 if graded.
     factors : str or sequence of str
         Columns that name the components; runs that agree in all of them are replicates.
+    factors_from : str, optional
+        Where the components are in the runs' names: a pattern such as "stop_stemmer_model_…".
     interactions : int, optional
         Factors in the largest interaction; all unless given.
     mode : str
@@ -181,7 +184,8 @@ def components(
     True
     """
     scores = scores_of(scores, qrels, measure)
-    names = _check_factors(scores, factors, interactions)
+    scores, names = with_factors(scores, factors, factors_from)
+    _check_names(names, interactions)
     check_choice("mode", mode, get_args(Mode))
     check_choice("kind of strata", "none" if strata is None else strata, get_args(Strata))
     check_open_unit("confidence", confidence)
@@ -218,15 +222,11 @@ def components(
     )
 
 
-def _check_factors(
-    scores: Scores, factors: str | Sequence[str], interactions: Any
-) -> tuple[str, ...]:
-    names = check_factors(scores, factors)
+def _check_names(names: Sequence[str], interactions: Any) -> None:
     if BLOCK in names:
         raise InputError(f"a factor cannot be named {BLOCK!r}, which is the block: rename it")
     if interactions is not None and interactions < 1:
         raise bad_value("interactions", "be at least 1 (main effects only)", interactions)
-    return names
 
 
 def _tell_dropped(left: int, dropped: int) -> None:

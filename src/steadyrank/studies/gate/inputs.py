@@ -335,7 +335,13 @@ def _leaves_out(scores: Scores) -> bool:
 def _spread(scores: Scores, topics: tuple[str, ...]) -> Scores:
     """The scores on more topics, without a value there."""
     empty = np.full((*scores.values.shape[:2], len(topics)), np.nan)
-    more = Scores(measures=scores.measures, runs=scores.runs, topics=topics, values=empty)
+    more = Scores(
+        measures=scores.measures,
+        runs=scores.runs,
+        topics=topics,
+        values=empty,
+        directions=scores.directions,
+    )
     return scores_in_order(join_scores(scores, more))
 
 
@@ -364,4 +370,5 @@ def _side_by_side(baseline: Scores, candidate: Scores, names: Sequence[str]) -> 
         values=np.concatenate([side.values for side in means], axis=1),
         topic_info={**baseline.topic_info, **candidate.topic_info},
         meta=dict(zip(ROLES, map(with_hashes, (baseline.meta, candidate.meta)), strict=True)),
+        directions=candidate.directions,
     )

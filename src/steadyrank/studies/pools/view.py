@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from steadyrank.present.cells import name
 from steadyrank.present.json import picked
+from steadyrank.present.table import Cell
 from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
 from steadyrank.stats.ranks.correlation import TauInterval
 from steadyrank.studies.material import NO_RUNS, Material, named_teams
@@ -46,11 +48,11 @@ def _owed(result: PoolsResult) -> list[Finding]:
     worst = min(rows, key=lambda row: row.change)
     median = statistics.median(row.change for row in rows)
     values = {**picked(worst, "run team measure change"), "median_change": median}
-    text = f"No run loses {measure} without its own team's judgments"
+    text = f"No run loses {_spelled(measure)} without its own team's judgments"
     if worst.change < 0.0:
         text = (
-            f"Without its own team's judgments a run loses at most {-worst.change:.4f} {measure} "
-            f"({worst.run}; median {0.0 - median:.4f})"
+            f"Without its own team's judgments a run loses at most {-worst.change:.4f} "
+            f"{_spelled(measure)} ({worst.run}; median {0.0 - median:.4f})"
         )
     return [Finding("pools.owed", f"{text}.", values)]
 
@@ -63,7 +65,7 @@ def _variance(result: PoolsResult, reference: Reference) -> Finding:
             f"{size(ends[0])} to {size(ends[1])})"
         )
     text = (
-        f"{reference.measure}: with all {len(result.teams)} teams the variance is "
+        f"{_spelled(reference.measure)}: with all {len(result.teams)} teams the variance is "
         f"{reference.variance:.4f}{requires}."
     )
     return Finding("pools.variance", text, _reference_row(reference))
@@ -225,13 +227,22 @@ def _most_biased_first(result: PoolsResult, rows: Sequence[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: -owed[row["run"]] if owed[row["run"]] > 0 else 0.0)
 
 
-MEASURE = Col("measure", form="name", when=lambda result: len(result.measures) > 1)
+def _spelled(measure: str) -> str:
+    """A measure as the paper writes it."""
+    return measure.replace("Pplus", "P+", 1)
+
+
+def _named(key: str) -> Callable[[Row], Cell]:
+    return lambda row: name(_spelled(row[key]))
+
+
+MEASURE = Col("measure", form=_named("measure"), when=lambda result: len(result.measures) > 1)
 
 REFERENCE = TableSpec(
     id="pools-reference",
     rows=_reference_rows,
     columns=(
-        Col("measure", form="name"),
+        Col("measure", form=_named("measure")),
         Col("topics", form="count"),
         Col("variance"),
         Col("variance_interval", "{sure} interval"),
@@ -293,10 +304,11 @@ LEAVE_OUT = TableSpec(
 )
 SIMILARITY = TableSpec(
     id="pools-similarity",
+    n_names=2,
     rows=_similarity_rows,
     columns=(
-        Col("measure_a", "measure", "name"),
-        Col("measure_b", "other", "name"),
+        Col("measure_a", "measure", _named("measure_a")),
+        Col("measure_b", "other", _named("measure_b")),
         Col("tau", form=".3f"),
         Col("interval", "published", ".3f"),
         Col("bootstrap_interval", "over topics", ".3f"),
@@ -306,6 +318,7 @@ SIMILARITY = TableSpec(
 )
 BIAS = TableSpec(
     id="pool-bias-runs",
+    n_names=3,
     rows=_bias_rows,
     shown=_most_biased_first,
     printed=lambda result: MOST_RUNS * len(result.measures),
