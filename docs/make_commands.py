@@ -6,6 +6,7 @@ python docs/make_commands.py
 from __future__ import annotations
 
 import inspect
+import re
 from collections import Counter
 from itertools import chain
 from pathlib import Path
@@ -64,11 +65,18 @@ def page() -> str:
     contexts = {name: _context(name) for name in COMMANDS}
     options = {name: _options_of(context) for name, context in contexts.items()}
     shared = _shared(options)
-    everywhere = set(shared)
+    several = [option for option in _several(options) if option not in shared]
     parts = [HEAD, "## Options of every command\n\n" + _listed([*shared, HELP])]
+    parts.append("## Options of several commands\n\n" + _listed(several))
     for name, context in contexts.items():
-        parts.append(_section(name, context, options[name], everywhere))
+        parts.append(_section(name, context, options[name], shared, several))
     return "\n".join(parts)
+
+
+def _several(options: dict[str, dict[str, list[HelpRecord]]]) -> list[HelpRecord]:
+    """The options that three commands or more have, in the same words."""
+    listed = chain.from_iterable(chain(*sections.values()) for sections in options.values())
+    return [option for option, n_commands in Counter(listed).items() if n_commands >= 3]
 
 
 def _shared(options: dict[str, dict[str, list[HelpRecord]]]) -> list[HelpRecord]:
@@ -104,7 +112,8 @@ def _section(
     name: str,
     context: click.Context,
     options: dict[str, list[HelpRecord]],
-    everywhere: set[HelpRecord],
+    everywhere: list[HelpRecord],
+    several: list[HelpRecord],
 ) -> str:
     usage = " ".join(context.command.collect_usage_pieces(context))
     text = inspect.cleandoc(context.command.help or "")
@@ -112,7 +121,14 @@ def _section(
     lists = ""
     for title, listed in options.items():
         own = [option for option in listed if option not in everywhere]
-        lists += f"\n{title}:\n\n{_listed(own)}" if own else ""
+        shown = _listed([option for option in own if option not in several])
+        also = [
+            f"`{re.findall('--[a-z-]+', names)[-1]}`"
+            for names, text in own
+            if (names, text) in several
+        ]
+        shown += f"- [Shared](#options-of-several-commands): {', '.join(also)}\n" if also else ""
+        lists += f"\n{title}:\n\n{shown}" if own else ""
     if context.command.examples:
         lists += "\nExamples:\n\n```sh\n" + "\n".join(context.command.examples) + "\n```\n"
     return (
