@@ -2,13 +2,13 @@
 
 python paper/make_figures.py [FOLDER]
 
-`rank_sets.png` is a simulated track, whose true order is known; `levels.png` draws the table of
-docs/levels.md on real score matrices, so that figure and documentation have the same numbers.
+`rank_sets.png` is a simulated track, whose true order is known; `levels.png` draws the rates of
+docs/evidence/families.csv, so that figure and documentation have the same numbers.
 """
 
 from __future__ import annotations
 
-import re
+import csv
 import sys
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 import steadyrank as sr
 
 PAPER = Path(__file__).parent
-LEVELS = PAPER.parent / "docs" / "levels.md"
+LEVELS = PAPER.parent / "docs" / "evidence" / "families.csv"
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 
 
@@ -51,10 +51,9 @@ def rank_sets() -> Figure:
 
 
 def level_rows(text: str) -> list[tuple[str, int, list[float]]]:
-    """Rows of the table of families on asymmetric scores: data, topics, the five rates."""
-    table = text.split("### Families on asymmetric scores")[1].split("\n### ")[0]
-    rows = re.findall(r"^\| ([^|]+) \| (\d+) \| ([.\d| ]+) \|$", table, re.MULTILINE)
-    return [(name, int(n), [float(x) for x in rates.split(" | ")]) for name, n, rates in rows]
+    """Return the rows of the families on asymmetric scores: data, topics, the five rates."""
+    rows = list(csv.reader(text.splitlines()))[1:]
+    return [(name, int(n), [float(x) for x in rates]) for name, n, *rates in rows]
 
 
 def levels() -> Figure:

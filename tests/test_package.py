@@ -16,9 +16,9 @@ from steadyrank import papers
 
 ROOT = Path(__file__).parents[1]
 IN_ROOT = {
-    *(".ci", ".gitattributes", ".github", ".gitignore", "action.yml", "pyproject.toml"),
+    *(".ci", ".gitattributes", ".github", ".gitignore", ".pre-commit-config.yaml", "action.yml"),
     *("AGENTS.md", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "README.md"),
-    *("RELEASING.md", "SECURITY.md"),
+    *("CODE_OF_CONDUCT.md", "RELEASING.md", "SECURITY.md", "pyproject.toml"),
     *("bench", "conda", "docs", "fuzz", "integrations", "paper", "src", "tests"),
 }
 """Files and folders that the root of the repository may have."""

@@ -1,23 +1,24 @@
-"""How often intervals hold what they claim to: the tables of docs/coverage.md.
+"""How often intervals cover the truth: docs/evidence/coverage.csv, summarised in docs/coverage.md.
 
     python -m bench.coverage [--trials 2000] [--only stability]
 
 Every interval that steadyrank prints or returns, on data from populations whose truth is known: the
-simulated track, and normal or exponential effects of about the same variances. In brackets the
-exact binomial 99.9 % interval of the coverage. An interval "holds" if its level lies within these,
-is "short" if the level lies above, "wide" if below. Intervals that take long get a share of the
+simulated track, and normal or exponential effects of about the same variances. The limits are the
+exact binomial 99.9 % interval of the coverage. The verdict is "short" if the nominal level is above
+these, "wide" if below, otherwise "not shown to miss". Intervals that take long get a share of the
 trials. Widths are medians. One core, some minutes.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import sys
 
 from threadpoolctl import threadpool_limits
 
 from bench.coverage.claims import Tally, measure
-from bench.coverage.registry import EXPERIMENTS, NO_CLAIM, claims
+from bench.coverage.registry import EXPERIMENTS, claims
 
 STUDIES = (
     "compare",
@@ -35,27 +36,15 @@ STUDIES = (
     "datasets",
 )
 
-HEADER = (
-    "| interval | study | setting | nominal | trials | covered [99.9 %] | width | verdict |\n"
-    "|---|---|---|---:|---:|---|---:|---|"
-)
+COLUMNS = "interval study setting nominal trials covered low high width verdict"
 
 
-def row(tally: Tally) -> str:
-    low, high = tally.limits
-    mark = "" if tally.verdict == "holds" else "**"
-    return (
-        f"| {tally.claim.interval} | {tally.claim.study} | {tally.setting} "
-        f"| {decimals(tally.claim.nominal, 2)} | {tally.trials} "
-        f"| {decimals(tally.coverage)} [{decimals(low)}, {decimals(high)}] "
-        f"| {tally.width:.3g} | {mark}{tally.verdict}{mark} |"
-    )
-
-
-def decimals(share: float, digits: int = 3) -> str:
-    """A share without the leading zero."""
-    text = f"{share:.{digits}f}"
-    return text.removeprefix("0") if share < 1.0 else text
+def cells(tally: Tally) -> list[object]:
+    """Return a row of the file: an interval in one setting."""
+    claim, rates = tally.claim, (tally.coverage, *tally.limits)
+    verdict = tally.verdict.replace("holds", "not shown to miss")
+    counted = [claim.nominal, tally.trials, *(f"{rate:.3f}" for rate in rates)]
+    return [claim.interval, claim.study, tally.setting, *counted, f"{tally.width:.3g}", verdict]
 
 
 def place(tally: Tally) -> tuple[int, int]:
@@ -67,7 +56,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--trials", type=int, default=2000)
     parser.add_argument("--only", choices=STUDIES, help="the intervals of one study")
+    parser.add_argument("--claims", action="store_true", help="what each interval should cover")
     asked = parser.parse_args()
+    file = csv.writer(sys.stdout, lineterminator="\n")
+    if asked.claims:
+        file.writerow(["interval", "study", "claim"])
+        file.writerows([each.interval, each.study, each.truth] for each in claims())
+        return
     found: list[Tally] = []
     with threadpool_limits(1):
         for name, experiment in EXPERIMENTS.items():
@@ -77,17 +72,11 @@ def main() -> None:
                 continue
             for setting in experiment.settings:
                 tallies = measure(name, experiment, setting, trials=asked.trials, full=True)
-                print(*map(row, tallies), sep="\n", file=sys.stderr, flush=True)
+                csv.writer(sys.stderr).writerows(map(cells, tallies))
                 found += tallies
     found.sort(key=place)
-    print(HEADER, *map(row, found), sep="\n")
-    print("\n| interval | study | is to hold |\n|---|---|---|")
-    for claim in dict.fromkeys(tally.claim for tally in found):
-        print(f"| {claim.interval} | {claim.study} | {claim.truth} |")
-    print("\n| in the JSON of | field | is |\n|---|---|---|")
-    for field, reason in NO_CLAIM.items():
-        study, _, keys = field.partition(" ")
-        print(f"| {study} | `{keys}` | {reason} |")
+    file.writerow(COLUMNS.split())
+    file.writerows(map(cells, found))
 
 
 if __name__ == "__main__":

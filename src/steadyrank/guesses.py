@@ -169,6 +169,15 @@ MODULES |= {"ir_measures": "steadyrank.ir_measures"}
 """Names that stand in modules of their own, which must be imported."""
 
 
+FORMS = (
+    "every-eval-ever, every-eval-ever-aggregate, inspect, lm-eval, lm-eval-results, helm, "
+    "promptfoo, promptfoo-csv, deepeval, ragas, mt-bench, nuggetizer, nuggetizer-metrics, "
+    "quepid-snapshot, quepid, opensearch-judgments, opensearch, mteb, arena-hard, comparia, "
+    "alpaca-eval, battles, arena-hard-leaderboard, autojudge or autojudge-lines"
+)
+"""The names of `data.forms.reading.FORMS`, for help, which need not read it."""
+
+
 def in_our_words(words: list[str], own: Set[str]) -> tuple[list[str], dict[str, str]]:
     """Arguments of a command with its `own` options, and by what others were replaced.
 

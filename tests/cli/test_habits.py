@@ -193,7 +193,6 @@ def test_several_score_files_of_a_gate_are_joined(capsys, track):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("compare", "scores.csv"), "scores.csv: these are scores, not a run: give --scores"),
         (("compare", "qrels.txt", "scores.csv"), "give --scores scores.csv"),
         (("evaluate", "qrels.txt", "scores.csv"), "give --scores scores.csv"),
         (("simulate", "qrels.txt", "scores.csv"), "these are scores, not a run: give a run"),

@@ -10,6 +10,7 @@ from steadyrank.cli import COMMANDS, GROUPS, group
 READING = {
     "--scores",
     "--max-input",
+    "--form",
     "--runs-in-rows",
     "--missing",
     "--no-relevant",

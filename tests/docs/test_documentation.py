@@ -77,8 +77,8 @@ def anchors(page: Path) -> frozenset[str]:
     return frozenset(text.replace(" ", "-") for text in plain)
 
 
-def test_walks_pass_through_files_and_functions_that_are_there():
-    text = (DOCS / "walks.md").read_text()
+def test_architecture_names_files_and_functions_that_are_there():
+    text = (DOCS / "dev" / "architecture.md").read_text()
     source = ROOT / "src" / "steadyrank"
     for path in set(re.findall(r"`((?:\w+/)+\w+\.py)`", text)):
         assert (source / path).exists() or (ROOT / path).exists(), path

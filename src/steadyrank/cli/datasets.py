@@ -8,14 +8,22 @@ import click
 
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.inputs import READING, split_assignment
+from steadyrank.cli.inputs import (
+    FORM,
+    READING,
+    are_mteb_folders,
+    of_kind,
+    read_tools,
+    split_assignment,
+)
 from steadyrank.cli.output import Output, tell_if_compiling
 from steadyrank.errors import InputError
 
 table_options = opt.together(
-    click.argument("tables", type=click.Path(), nargs=-1, metavar="[TABLE... | MTEB_FOLDER]"),
+    click.argument("tables", type=click.Path(), nargs=-1, metavar="[TABLE... | PATH...]"),
     opt.reading_options_of(
         {
+            **FORM,
             "--collection collections NAME=QRELS,RUNS ...": "Evaluate the runs of a collection, "
             "systems matched by name; repeat for each.",
             "--datasets types FILE": (
@@ -59,6 +67,7 @@ def command(
     tables: tuple[str, ...],
     collections: tuple[str, ...],
     measures: tuple[str, ...],
+    kind: str | None,
     output: Output,
     **options: Any,
 ) -> None:
@@ -75,8 +84,13 @@ def command(
     from steadyrank.studies.datasets.view import VIEW
 
     source: Any = _sources(tables, collections)
+    if len(measures) > 1:
+        raise InputError(f"datasets ranks runs by a single measure, got {', '.join(measures)}")
     if collections:
         source = _evaluated(source, measures, reading, output)
+    elif not are_mteb_folders(tables, kind):
+        found = read_tools(tables, kind, *measures, by_dataset=True)
+        source = source if found is None else of_kind("Leaderboard", found, tables)
     options |= {"jobs": output.jobs, "rng": output.seed}
     with output.progress("blocks of samples") as progress:
         result = datasets(source, progress=progress, **options)
@@ -105,8 +119,6 @@ def _sources(tables: tuple[str, ...], collections: tuple[str, ...]) -> Any:
 def _evaluated(
     files: dict[str, list[str]], measures: tuple[str, ...], reading: dict[str, Any], output: Output
 ) -> Any:
-    if len(measures) > 1:
-        raise InputError(f"datasets ranks runs by a single measure, got {', '.join(measures)}")
     from steadyrank.measures.evaluate import evaluate
 
     scores = {}

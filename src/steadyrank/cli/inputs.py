@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import glob
 import os
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,10 +15,13 @@ import click
 
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import NOTES
-from steadyrank.cli.output import Output, tell_if_compiling
+from steadyrank.cli.output import Output, tell, tell_if_compiling
 from steadyrank.errors import InputError
+from steadyrank.guesses import FORMS
 
 if TYPE_CHECKING:
+    from steadyrank.data.forms.form import Form
+    from steadyrank.data.forms.reading import Reading
     from steadyrank.data.scores import Scores
 
 
@@ -28,8 +33,12 @@ class Inputs:
     scores_files: tuple[str, ...]
     measures: tuple[str, ...]
     reading: dict[str, Any]
-    """The options that say how these are read, but for --runs-in-rows."""
+    """The options that say how these are read, but for --form and --runs-in-rows."""
+    kind: str | None
+    """The form of the files, where their content does not say it."""
     runs_in_rows: bool
+    is_by_content: bool = False
+    """Whether scores were given in place of QRELS RUN..., and what they are is said."""
 
     @property
     def has_scores(self) -> bool:
@@ -43,9 +52,11 @@ def gathered_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def command(**options: Any) -> Any:
         reading = {name: options.pop(name) for name in READING}
-        names = ("files", "scores_files", "measures", "runs_in_rows")
+        names = ("files", "scores_files", "measures", "kind", "runs_in_rows")
         given: Any = {name: options.pop(name) for name in names}
         inputs = Inputs(reading=reading, **given)
+        if not inputs.has_scores and hold_scores(inputs.files, inputs.kind):
+            inputs = replace(inputs, files=(), scores_files=inputs.files, is_by_content=True)
         if inputs.measures and not inputs.has_scores:
             inputs = replace(inputs, measures=opt.at_given_level(inputs.measures))
         elif inputs.has_scores and opt.given_level() is not None:
@@ -53,6 +64,46 @@ def gathered_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(inputs=inputs, **options)
 
     return command
+
+
+def hold_scores(files: Sequence[str], kind: str | None = None) -> bool:
+    """Return whether files are those of a tool, or tables of scores, rather than QRELS RUN...
+
+    The first file decides: a tool's judgments, unless they are alone, are QRELS.
+    """
+    if not files or kind is not None:
+        return bool(files)
+    is_alone, form = len(files) == 1, form_in(files[0])
+    if form is not None:
+        return is_alone or form.holds != "judgments"
+    from steadyrank.data.read.score_files import holds_scores
+    from steadyrank.measures.arguments import role_of
+
+    is_table = any(holds_scores(path, has_qrels=True) for path in files_in(files[:1])[:1])
+    return is_table or (is_alone and role_of(files[0]) is None)
+
+
+def form_in(path: str) -> Form | None:
+    """The form of a file, or of the first below a folder or pattern that has one."""
+    from steadyrank.data.forms.form import Source
+    from steadyrank.data.forms.reading import form_of
+
+    return next(filter(None, (form_of(Source(own)) for own in files_in([path]))), None)
+
+
+def are_mteb_folders(paths: Sequence[str], kind: str | None) -> bool:
+    """Whether these are whole folders of MTEB results, of which subsets can be chosen."""
+    forms = [form_in(path) for path in paths if kind in (None, "mteb") and Path(path).is_dir()]
+    return bool(forms) and all(form is not None and form.name == "mteb" for form in forms)
+
+
+def files_in(paths: Sequence[str]) -> list[Path]:
+    """The files that paths, folders and patterns stand for; of what is not there none."""
+    from steadyrank.data.forms.reading import files_below
+    from steadyrank.data.read.streams import is_readable
+
+    there = (Path(path) for path in paths if is_readable(Path(path)) or glob.glob(path))
+    return [file for path in there for file in files_below(path)]
 
 
 READING = (
@@ -67,8 +118,12 @@ READING = (
     "system_from",
 )
 
+FORM = {
+    "--form kind NAME": f"Read files as those of a tool, whatever their content says: as {FORMS}."
+}
+
 scores_options = opt.together(
-    click.argument("files", type=click.Path(), nargs=-1, metavar="[QRELS RUN...]"),
+    click.argument("files", type=click.Path(), nargs=-1, metavar="[QRELS RUN... | PATH...]"),
     opt.reading_options_of(
         {
             "--scores scores_files FILE ...": (
@@ -76,6 +131,7 @@ scores_options = opt.together(
                 "tool's output; repeat to join.",
                 opt.ANY_FILE,
             ),
+            **FORM,
             "--runs-in-rows": "Read a wide CSV with runs down and topics across.",
         }
     ),
@@ -345,7 +401,14 @@ def read_score_files(files: dict[str, str] | tuple[str, ...], inputs: Inputs) ->
 
     measures = () if isinstance(files, dict) else inputs.measures
     label = measures[0] if len(measures) == 1 else None
-    scores = read_scores(files, measure=label, runs_in_rows=inputs.runs_in_rows)
+    found = None if isinstance(files, dict) else read_tools(files, inputs.kind, label)
+    if found is None:
+        paths: Any = files_in([*files]) if inputs.is_by_content else files
+        scores = read_scores(paths or files, measure=label, runs_in_rows=inputs.runs_in_rows)
+        if inputs.is_by_content:
+            say(f"read as scores: {repr(scores)[9:-1].replace(' ×', ',')}")
+    else:
+        scores = of_kind("Scores", found, [*files])
     if measures and scores.measures != (label or NO_MEASURE,):
         scores = scores.select(measures=list(measures))
     if opt.is_given("missing"):
@@ -353,3 +416,42 @@ def read_score_files(files: dict[str, str] | tuple[str, ...], inputs: Inputs) ->
 
         scores = with_missing(scores, inputs.reading["missing"])
     return scores
+
+
+def read_tools(
+    files: Sequence[str], kind: str | None, measure: str | None = None, *, by_dataset: bool = False
+) -> Reading | None:
+    """Read files of a tool, and say on stderr what they are; None where they are of none.
+
+    `by_dataset` makes a table of runs by datasets also of scores by topic.
+    """
+    from steadyrank.data.forms.reading import read_forms
+
+    found = read_forms(files, form=kind, measure=measure, by_dataset=by_dataset)
+    if found is not None:
+        say(found.said)
+    return found
+
+
+def say(line: str) -> None:
+    """A line on stderr at once, unless --quiet."""
+    if not click.get_current_context().params["quiet"]:
+        tell(line)
+
+
+COMMANDS = {"Scores": "compare", "Leaderboard": "datasets", "Battles": "battles"}
+"""Kind of data to the command that answers first what they can say."""
+
+
+def of_kind(kind: str, found: Reading, files: Sequence[str]) -> Any:
+    """What was read, which must be of a kind; otherwise an error that names the command for it."""
+    data: Any = found.data
+    got = type(data).__name__
+    if got == "Leaderboard" and len(data.datasets) == 1 and data.topic_scores:
+        got = "Scores"  # which no other dataset stands beside
+    if got == kind:
+        return data
+    what = found.said.removeprefix("read as ")
+    if got not in COMMANDS:
+        raise InputError(f"{what}: these are judgments: give runs after them")
+    raise InputError(f"{what}: call {shlex.join(['steadyrank', COMMANDS[got], *files])}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from steadyrank.cli.command import OutputFile, same_command, subcommand
 from steadyrank.cli.compare import CORRECTIONS, TESTS
 from steadyrank.cli.inputs import (
     Inputs,
+    are_mteb_folders,
+    form_in,
     judge_option,
     named_files,
     qrels_and_runs,
@@ -24,7 +27,7 @@ from steadyrank.errors import InputError
 PAGE = "report.html"
 PAGES = (".html", ".htm")
 TABLES = (".csv", ".tsv", ".parquet")
-"""A single file of these is a leaderboard over datasets."""
+"""Files of these may be leaderboards over datasets."""
 
 report_options = opt.together(
     opt.reading_options_of(
@@ -138,6 +141,7 @@ def command(
             rng=output.seed,
             **output.machine,
             runs_in_rows=inputs.runs_in_rows,
+            form=inputs.kind,
             **inputs.reading,
             **options,
         )
@@ -160,8 +164,6 @@ def _sources(inputs: Inputs, datasets: str | None) -> dict[str, Any]:
             raise InputError("give either --datasets TABLE or QRELS RUN... or scores, not both")
         return {"datasets": datasets}
     files = score_files(inputs)
-    if files is None and len(inputs.files) == 1 and Path(inputs.files[0]).suffix in TABLES:
-        return {"datasets": inputs.files[0]}
     if files is None:
         qrels, runs = qrels_and_runs(inputs.files, "two RUNs")
         return {"runs": runs, "qrels": qrels, "measures": inputs.measures}
@@ -170,4 +172,28 @@ def _sources(inputs: Inputs, datasets: str | None) -> dict[str, Any]:
         raise InputError(f"a report leaves out empty cells of scores: fill them first, by {how}")
     if isinstance(files, dict):
         return {"scores": files, "measures": ()}
-    return {"scores": files[0] if len(files) == 1 else files, "measures": inputs.measures}
+    source: Any = files[0] if len(files) == 1 else files
+    if inputs.is_by_content and (_is_leaderboard(files) or are_mteb_folders(files, inputs.kind)):
+        return {"datasets": source}
+    return {"scores": source, "measures": inputs.measures}
+
+
+def _is_leaderboard(files: Sequence[str]) -> bool:
+    """Whether a table has scores by dataset: a column of these, or rows that name no topics."""
+    from steadyrank.data.interop.tables import pick_column
+    from steadyrank.data.read.csv_files import header_of
+    from steadyrank.data.read.leaderboards import DATASET_COLUMNS
+    from steadyrank.data.read.parquet import column_names
+    from steadyrank.data.read.score_files import is_long
+    from steadyrank.data.read.sources import kind_of, open_bytes
+    from steadyrank.data.table_rules import names_rows
+
+    path = Path(files[0])
+    if path.suffix not in TABLES or form_in(files[0]):
+        return False
+    with open_bytes(path) as stream:
+        is_parquet = kind_of(stream) == "parquet"
+        header = column_names(path, stream) if is_parquet else header_of(stream)
+    if is_long(header):
+        return pick_column(header, DATASET_COLUMNS) is not None
+    return names_rows(header[0]) != "topics"

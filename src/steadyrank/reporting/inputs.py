@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 
 from steadyrank.data.facets import averaged_facets, facets_of, tidy_judges
+from steadyrank.data.forms.reading import Reading, files_below, read_forms
+from steadyrank.data.leaderboard import Leaderboard
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.read.leaderboards import read_leaderboard
 from steadyrank.data.read.qrels import judgments_of
@@ -56,7 +58,8 @@ def read_material(
     if scores is not None:
         if runs is not None or qrels is not None:
             raise InputError("give either runs and qrels or scores, not both")
-        material = _from_scores(scores, measures, judges, settings)
+        read = _from_scores if isinstance(scores, Scores) else _from_files
+        material = read(scores, measures, judges, settings)
     elif runs is None or qrels is None:
         raise InputError("give runs and qrels, or scores")
     else:
@@ -136,22 +139,41 @@ def _from_runs(
     )
 
 
-def _from_scores(
-    scores: Any, measures: Sequence[str], judges: Mapping[str, Any], settings: Settings
+def _from_files(
+    source: Any, measures: Sequence[str], judges: Mapping[str, Any], settings: Settings
 ) -> Material:
-    files: list[tuple[str, Path]] = []
+    """What files hold, whichever kind it is."""
+    several = source if isinstance(source, (list, tuple)) else [source]
+    # A wide file does not say which measure it holds; a long one does.
+    label = measures[0] if len(measures) == 1 else None
+    found: Reading | None = None
     with kept_warnings() as warned:
-        if isinstance(scores, Scores):
-            read = scores
-        elif isinstance(scores, Mapping):
-            files = [(f"scores of {name}", Path(path)) for name, path in scores.items()]
-            read = read_scores(scores, runs_in_rows=settings.runs_in_rows)
+        if isinstance(source, Mapping):
+            files = [(f"scores of {name}", Path(path)) for name, path in source.items()]
         else:
-            several = scores if isinstance(scores, (list, tuple)) else [scores]
-            files = [("scores", Path(path)) for path in several]
-            # A wide file does not say which measure it holds; a long one does.
-            label = measures[0] if len(measures) == 1 else None
-            read = read_scores(scores, measure=label, runs_in_rows=settings.runs_in_rows)
+            found = read_forms(several, form=settings.form, measure=label)
+            files = [("scores", file) for path in several for file in files_below(Path(path))]
+            source = source if found else [file for _, file in files]
+        if found is None:
+            data: Any = read_scores(source, measure=label, runs_in_rows=settings.runs_in_rows)
+        else:
+            data = found.data if isinstance(found.data, Leaderboard) else found.scores
+    if isinstance(data, Leaderboard):
+        material = _from_leaderboard(data, settings)
+    else:
+        material = _from_scores(data, measures, judges, settings)
+    return replace(
+        material,
+        files=(*_hashed(files, Settings()), *material.files),
+        warnings=(*warned, *material.warnings),
+        read_as=found.said if found else "",
+    )
+
+
+def _from_scores(
+    read: Scores, measures: Sequence[str], judges: Mapping[str, Any], settings: Settings
+) -> Material:
+    with kept_warnings() as warned:
         if measures:
             read = read.select(measures=measures)
         read = scores_in_order(tidy_judges(describe_scores(read, **settings.reading.about)))
@@ -165,7 +187,7 @@ def _from_scores(
         settings=settings,
         judge_scores={judge.name: with_chosen_names(judge.scores, names) for judge in others},
         own_names=_changed(before, read.runs),
-        files=_hashed(files, settings),
+        files=_hashed([], settings),
         warnings=tuple(warned),
     )
 

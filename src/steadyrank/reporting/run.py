@@ -139,6 +139,7 @@ def report(
     no_relevant: NoRelevant = "zero",
     ties: Ties = "trec_eval",
     runs_in_rows: bool = False,
+    form: str | None = None,
     command: str = "",
     store: PathLike | None = None,
     jobs: int | None = None,
@@ -210,7 +211,7 @@ def report(
         runs, as in `datasets`.
     missing, no_relevant, ties : str
         As in `evaluate`.
-    runs_in_rows : bool
+    runs_in_rows, form : optional
         As in `read_scores`.
     command : str
         What the page gives as the way to make it again; by default this call.
@@ -277,6 +278,7 @@ def report(
         ties=ties,
         reading=make_reading(reading_options) if to_read is None else to_read.reading,
         runs_in_rows=runs_in_rows,
+        form=form,
         seed=seed,
     )
     if datasets is None and (drawn, aggregate) != ("datasets", "mean"):
@@ -321,7 +323,7 @@ def report(
     size = len(material.scores.runs), len(material.scores.topics)
     planned = make_plan(*size, budget=seconds, why_not=lacking, n_samples=n_samples)
     if announce is not None:
-        for line in planned.lines():
+        for line in filter(None, [material.read_as, *planned.lines()]):
             announce(line)
     findings = run_studies(material, planned, lacking, machine)
     again = call if keep_paths else without_folders(call)

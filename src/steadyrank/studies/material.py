@@ -58,6 +58,8 @@ class Settings:
     ties: Ties = "trec_eval"
     reading: Reading = field(default_factory=Reading)
     runs_in_rows: bool = False
+    form: str | None = None
+    """The form of files of scores, where their content does not say it."""
     top: int = 25
     """Rows of tables that are shown at first."""
     seed: int = 0
@@ -121,6 +123,8 @@ class Material:
     """Scores by dataset, where these were given; `scores` then has datasets for topics."""
     graded: Scores | None = None
     """The scores with their judges, answers and draws, of which `scores` are the means."""
+    read_as: str = ""
+    """What files of a tool were read as, in a line."""
     own_names: Mapping[str, str] = field(default_factory=dict)
     """Of runs whose names somebody chose, those in the files."""
     files: tuple[SourceFile, ...] = ()

@@ -207,16 +207,26 @@ def read_parts(
 
 
 def read_forms(
-    paths: Sequence[PathLike], *, form: str | None = None, measure: str | None = None
+    paths: Sequence[PathLike],
+    *,
+    form: str | None = None,
+    measure: str | None = None,
+    by_dataset: bool = False,
 ) -> Reading | None:
-    """What the files hold together; None where none of them has a form of the table."""
+    """What the files hold together; None where none of them has a form of the table.
+
+    `by_dataset` makes a leaderboard also of scores by topic.
+    """
     parts = read_parts(paths, form, measure)
     if not parts:
         return None
+    where = str(paths[0]) if len(paths) == 1 else f"{paths[0]} and others"
+    noted: dict[str, list[Path]] = {}
     for part in parts:
         for note in part.source.found.notes:
-            tell(part.source.path, note)
-    where = str(paths[0]) if len(paths) == 1 else f"{paths[0]} and others"
+            noted.setdefault(note, []).append(part.source.path)
+    for note, files in noted.items():
+        tell(files[0] if len(files) == 1 else f"{counted(len(files), 'file')} of {where}", note)
     titles = listed(list(dict.fromkeys(part.form.title for part in parts)))
     kind = parts[0].form.holds
     if kind == "battles":
@@ -225,8 +235,8 @@ def read_forms(
     elif kind == "judgments":
         data = _judgments(where, [row for part in parts for row in part.rows])
         held = f"{data!r}".partition(": ")[2][:-1]
-    elif kind == "means":
-        data = leaderboard_of(parts)
+    elif kind == "means" or by_dataset:
+        data = leaderboard_of(parts, measure)
         held = f"{counted(len(data.runs), 'model')}, {counted(len(data.datasets), 'dataset')}"
     else:
         cells = cells_of(parts)
