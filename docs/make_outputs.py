@@ -4,7 +4,8 @@ python docs/make_outputs.py
 
 Below a block of commands, a `text` block under the line `<!-- output -->` holds what they print;
 under `<!-- output 9 -->` its first nine lines.
-All run on the track that `steadyrank demo` writes.
+All run on the track that `steadyrank demo` writes, and on what the scripts of a page make: Python
+under `<!-- script NAME -->`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import io
 import os
 import re
 import shlex
+import subprocess
+import sys
 import tempfile
 import textwrap
 from pathlib import Path
@@ -32,8 +35,14 @@ SHOWN = re.compile(
 )
 
 
+SCRIPT = re.compile(r"^<!-- script [\w.]+ -->\n```python\n(.*?)```$", re.MULTILINE | re.DOTALL)
+
+
 def make_track(folder: Path) -> None:
-    """The track of `steadyrank demo`, without its report, in a folder."""
+    """The track of `steadyrank demo`, without its report, and what pages' scripts write."""
+    for page in PAGES:
+        for script in SCRIPT.findall(page.read_text("utf-8")):
+            subprocess.run([sys.executable, "-c", script], cwd=folder, check=True)
     with contextlib.redirect_stdout(io.StringIO()):
         run(["demo", "--data-only", "--out", str(folder / "steadyrank-demo"), "--quiet"])
 

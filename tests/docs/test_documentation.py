@@ -113,7 +113,8 @@ def test_python_runs_or_is_marked_as_illustration(page):
     text = page.read_text()
     for match in FENCE.finditer(text):
         if match[2] == "python" and ">>>" not in match[3]:
-            assert text[: match.start()].rstrip().endswith("<!-- illustration -->"), match[3]
+            mark = text[: match.start()].rstrip().rpartition("\n")[2]
+            assert re.fullmatch(r"<!-- (illustration|script [\w.]+) -->", mark), match[3]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)

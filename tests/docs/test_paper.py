@@ -13,7 +13,7 @@ TEXT = (PAPER / "paper.md").read_text("utf-8")
 ENTRIES = dict(
     re.findall(r"^@\w+\{(\w+),\n(.*?)^\}", (PAPER / "paper.bib").read_text("utf-8"), re.M | re.S)
 )
-TOOLS = {"vangysel2018", "macavaney2021", "bassani2022", "macdonald2021", "muennighoff2023"}
+TOOLS = {"vangysel2018", "macavaney2022", "bassani2022", "macdonald2021", "muennighoff2023"}
 """Papers about other programs; the others are behind the code, which names them."""
 
 
