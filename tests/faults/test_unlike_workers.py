@@ -92,8 +92,8 @@ def test_the_limit_of_input_holds_there_too(data, scheduler, tmp_path, capsys):
         path.unlink()
     with worker(scheduler, tmp_path / "worker"):
         words = ["evaluate", "qrels.txt", "runs", "-m", "AP", "--scheduler", scheduler, "--quiet"]
-        assert run([*words, "--max-input", "1kB"]) == 2
-        assert "unfolds to more than 1.0 kB" in capsys.readouterr().err
+        assert run([*words, "--max-input", "55kB"]) == 2
+        assert "unfolds to more than 55 kB" in capsys.readouterr().err
         # The next command, which sets no limit, has none there.
         assert run(words) == 0
 
