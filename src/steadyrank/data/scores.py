@@ -226,6 +226,19 @@ class Scores(Exhibit):
         """The same scores with these measures as lower-is-better, or as higher-is-better."""
         return replace(self, directions=set_by_hand(self.directions, lower, higher))
 
+    def oriented(self) -> Scores:
+        """Return the scores with higher as better: with the other sign where lower is better.
+
+        >>> scores = Scores(measures=["wer"], runs=["a"], topics=["1"], values=[[[0.1]]])
+        >>> scores.oriented().values.tolist()
+        [[[-0.1]]]
+        """
+        lower = np.array([self.lower_is_better(measure) for measure in self.measures])
+        if not lower.any():
+            return self
+        values = np.where(lower[:, None, None], 0.0 - self.values, self.values)
+        return replace(self, values=values, directions=dict.fromkeys(self.measures, "higher"))
+
     def ranked(self) -> Scores:
         """The scores of the measures that can be ranked by; a warning names the others."""
         kept = rankable(self.directions)

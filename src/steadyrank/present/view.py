@@ -103,7 +103,7 @@ class TableSpec:
     """Which rows are shown, in which order; exact rows stay as they are."""
     when: Callable[[Any], bool] = lambda subject: True
     best: str | Callable[[Any], str | Sequence[str]] = ""
-    """Key whose highest value is set in bold, or several."""
+    """Key whose highest value is set in bold, or several; the lowest of a key behind a minus."""
     marks: Callable[[Any, Row], str] = lambda subject, row: ""
     """What stands raised behind the figure of `marked`."""
     marked: str = ""
@@ -276,7 +276,8 @@ def make_table(
     columns = asked(spec.columns, subject)
     kept = [col for col in columns if _is_shown(col, subject, rows)]
     bold = asked(spec.best, subject)
-    ranking = [bold] if isinstance(bold, str) else bold
+    ranked = [bold] if isinstance(bold, str) else bold
+    ranking = [key.removeprefix("-") for key in ranked]
     decimals = [_digits(col, rows[:most], ranking) if digits is None else digits for col in kept]
     shown = [
         [_cell(col, row, d, page) for col, d in zip(kept, decimals, strict=True)] for row in rows
@@ -302,7 +303,7 @@ def make_table(
         if spec.marked in places and (mark := spec.marks(subject, row))
     }
     named = next((j for j, col in enumerate(kept) if col.form != "name"), len(kept))
-    best = frozenset(cell for key in ranking for cell in _best(key, rows, places))
+    best = frozenset(cell for key in ranked for cell in _best(key, rows, places))
     return replace(table, n_names=max(spec.n_names, named), marks=marks, best=best)
 
 
@@ -318,9 +319,11 @@ def asked(value: Any, subject: Any) -> Any:
 
 
 def _best(key: str, rows: Sequence[Row], places: Mapping[str, int]) -> list[tuple[int, int]]:
-    values = [row[key] for row in rows] if key in places else []
-    highest = max((value for value in values if _is_known(value)), default=None)
-    return [(i, places[key]) for i, value in enumerate(values) if value == highest is not None]
+    column = key.removeprefix("-")
+    values = [row[column] for row in rows] if column in places else []
+    first = max if column == key else min
+    best = first((value for value in values if _is_known(value)), default=None)
+    return [(i, places[column]) for i, value in enumerate(values) if value == best is not None]
 
 
 def _is_shown(col: Col, subject: Any, rows: Sequence[Row]) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 
 from steadyrank.compute.random import Rng, block_stream, seed_from
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.scores import position
+from steadyrank.data.scores import measure_of, position
 from steadyrank.errors import InputError
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.scored import scores_of
@@ -171,7 +171,8 @@ def audit_tests(
     seed = seed_from(rng)
     scores = scores_of(scores, qrels, measure)
     scores = scores_in_order(scores, runs=True)
-    matrix = scores.matrix(measure)
+    chosen_measure = measure_of(scores, measure)
+    matrix = scores.select(measures=chosen_measure).oriented().matrix()
     complete = matrix[:, ~np.isnan(matrix).any(axis=0)]
     if len(complete) < 2 or complete.shape[1] < 2:
         raise InputError("an audit requires at least two runs and two topics that all runs have")
@@ -190,7 +191,7 @@ def audit_tests(
         "power": differences,
     }
     return AuditResult(
-        measure=measure or scores.measures[0],
+        measure=chosen_measure,
         alpha=alpha,
         n_topics=size,
         n_trials=n_trials,

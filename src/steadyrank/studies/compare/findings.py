@@ -74,7 +74,7 @@ def verdict(result: CompareResult, n_runs: int = 0, study: str = "compare") -> F
         text = found.text.replace(f" by mean {result.measure}", "", 1)
         return replace(found, id=f"{study}.significant", text=text)
     order = ranked(result)
-    best = [run for run in order if result.mean[order[0]] - result.mean[run] <= SAME_MEAN]
+    best = [run for run in order if abs(result.mean[order[0]] - result.mean[run]) <= SAME_MEAN]
     could = [run for run in order if result.could_be_first[run]]
     values = {
         "leaders": [result.runs[run] for run in best],
@@ -163,7 +163,7 @@ def significant(result: CompareResult) -> Finding:
     values = {"n_significant": n, "n_pairs": n_pairs, "n_uncorrected": alone}
     by, rows = f"significantly by mean {result.measure}{result.by_judges}", f"{result.row_word}s"
     if result.baseline is not None:
-        better = int((result.difference[result.significant] > 0).sum())
+        better = int((result.gain[result.significant] > 0).sum())
         values |= {"n_better": better, "n_worse": n - better}
         text = _against_words(result, better, n - better)
     elif n_pairs == 1:
@@ -389,7 +389,7 @@ def _one_measure(results: Results) -> Assumption | None:
     for other in others:
         known = other.mean[other.runs.index(leader)] if leader in other.runs else -float("inf")
         best = other.order[0]
-        if other.mean[best] - known > SAME_MEAN:
+        if abs(other.mean[best] - known) > SAME_MEAN:
             name = other.runs[best]
             text = f"By mean {other.measure} {name} leads."
             values = {"measure": other.measure, "leader": name}
@@ -457,7 +457,8 @@ def describe(results: Results | CompareResult | CompareTable) -> str:
 def _described(result: CompareResult) -> str:
     leader = result.order[0]
     found = [
-        f"{result.runs[leader]} has the highest mean {result.measure} ({result.mean[leader]:.4f}).",
+        f"{result.runs[leader]} has the {result.best_words} {result.measure} "
+        f"({result.mean[leader]:.4f}).",
         "" if result.lead is None else _lead_words(result),
         "" if result.baseline is not None else first(result).text,
         significant(result).text,
@@ -475,5 +476,5 @@ def _lead_words(result: CompareResult) -> str:
     adjusted = "adjusted " if result.is_corrected else ""
     return (
         f"It leads {result.runs[second]} ({result.mean[second]:.4f}) by "
-        f"{result.lead.difference:.4f} ({sure}; {adjusted}{pvalue_words(p)}, d = {d:.2f})."
+        f"{typeset(f'{result.lead.difference:.4f}')} ({sure}; {adjusted}{pvalue_words(p)}, d = {d:.2f})."
     )

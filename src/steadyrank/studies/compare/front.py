@@ -249,7 +249,7 @@ def _add_comparison(panel: PairPanel, result: CompareResult) -> None:
 def _decision(result: CompareResult, place: int, sign: float) -> str:
     if place < 0:
         return "untested"
-    ahead = sign * result.difference[place]
+    ahead = sign * result.gain[place]
     if result.flag[place] == TOO_FEW:
         return "unknown"
     if result.significant[place]:

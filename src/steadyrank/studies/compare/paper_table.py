@@ -70,8 +70,8 @@ def paper_table(
             [*names[i], *(column[i] for measure in columns for column in measure)]
             for i in range(len(order))
         ],
-        best=_places(means, starts, 0),
-        second=_places(means, starts, 1) if underline_second else frozenset(),
+        best=_places(results, means, starts, 0),
+        second=_places(results, means, starts, 1) if underline_second else frozenset(),
         marks={
             (i, start): mark
             for start, result in zip(starts, results, strict=True)
@@ -174,12 +174,16 @@ def _against(result: CompareResult, row: int) -> int | None:
 
 
 def _places(
-    means: Sequence[Sequence[float]], starts: Sequence[int], place: int
+    results: Sequence[CompareResult],
+    means: Sequence[Sequence[float]],
+    starts: Sequence[int],
+    place: int,
 ) -> frozenset[tuple[int, int]]:
-    """The cells with the highest (0) or second highest (1) mean of each measure."""
+    """Return the cells with the best (0) or second best (1) mean of each measure."""
     cells = set()
-    for start, column in zip(starts, means, strict=True):
-        values = sorted({mean for mean in column if not np.isnan(mean)}, reverse=True)
+    for result, start, column in zip(results, starts, means, strict=True):
+        known = {mean for mean in column if not np.isnan(mean)}
+        values = sorted(known, reverse=not result.lower_is_better)
         if place < len(values):
             cells |= {(i, start) for i, mean in enumerate(column) if mean == values[place]}
     return frozenset(cells)
@@ -191,7 +195,7 @@ def _marks(result: CompareResult, order: Sequence[int], letters: dict[int, str])
     lost: set[int] = set()
     for pair in np.flatnonzero(result.significant).tolist():
         a, b = result.pairs[pair].tolist()
-        winner, loser = (a, b) if result.mean[a] > result.mean[b] else (b, a)
+        winner, loser = (a, b) if result.rank[a] < result.rank[b] else (b, a)
         beaten[winner].append(loser)
         lost.add(loser)
     if result.baseline is not None:
@@ -209,14 +213,17 @@ def paper_caption(
     """All that a reader must know: test, correction, family, alpha, topics, and what marks mean."""
     first = results[0]
     measures = listed([result.measure for result in results])
+    lower = [result.measure for result in results if result.lower_is_better]
+    best = "best mean" if lower else "highest mean"
     sentences = [
         f"Mean {measures} of {counted(len(first.runs), first.row_word)} over "
-        f"{first.topics_words(_dropped(results))}.",
+        f"{_topics_words(results)}.",
         _spread_words(first, shown),
         _mark_words(results),
         _beside_words(first, shown),
-        "Bold: highest mean.",
-        "Underlined: second highest mean." if underline_second else "",
+        f"Bold: {best}.",
+        f"Underlined: second {best}." if underline_second else "",
+        f"Lower is better: {listed(lower)}." if lower else "",
         # Of several measures the one that lacks the most.
         max(results, key=lambda result: result.n_missing).gaps(),
         # What a dash stands for, beside means that are compared.
@@ -224,6 +231,13 @@ def paper_caption(
         f"steadyrank {__version__}.",
     ]
     return " ".join(filter(None, sentences))
+
+
+def _topics_words(results: Sequence[CompareResult]) -> str:
+    """Return how many topics means are over; by measure where these differ."""
+    if len({result.n_topics for result in results}) == 1:
+        return results[0].topics_words(_dropped(results))
+    return listed([f"{result.topics_words()} by {result.measure}" for result in results])
 
 
 def _dropped(results: Sequence[CompareResult]) -> str:

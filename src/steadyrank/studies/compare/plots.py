@@ -21,7 +21,6 @@ from steadyrank.present.cells import signed_interval
 from steadyrank.present.figures import Plot
 from steadyrank.present.svg import tell
 from steadyrank.stats.pairs.decisions import turned
-from steadyrank.stats.run_means import best_first
 from steadyrank.studies.compare.findings import segments as segments_finding
 from steadyrank.studies.compare.result import better_first
 from steadyrank.words import counted
@@ -49,8 +48,8 @@ class _Against:
 
 def _against(result: CompareResult, run: str | None, order: Sequence[int] | None) -> _Against:
     """With `run`, or the baseline, or else the best run; in the `order` of runs, if it is given."""
-    order = [int(place) for place in (best_first(result.mean) if order is None else order)]
-    reference = run or result.baseline or result.runs[best_first(result.mean)[0]]
+    order = [int(place) for place in (result.order if order is None else order)]
+    reference = run or result.baseline or result.runs[result.order[0]]
     one = position(reference, result.runs, "run")
     if result.baseline not in (None, reference):
         raise InputError(f"all runs were compared with {result.baseline}, not with {reference}")

@@ -200,6 +200,9 @@ class CompareResult(Framed):
     """Of systems: how many runs each has. Then `runs` are systems, and tests are `mixed`."""
     instance_sd: np.ndarray = field(default_factory=lambda: np.empty(0))
     """Of systems: standard deviation of the means of the instances; NaN of a single run."""
+    lower_is_better: bool = False
+    """Whether the run with the lower mean is the better one. Means, differences and intervals have
+    the sign of the scores; ranks, wins and decisions say which run is better."""
     judges: tuple[str, ...] = ()
     """Those who graded, where it is known. Then `runs` are systems."""
     judges_fixed: bool = False
@@ -237,9 +240,24 @@ class CompareResult(Framed):
         return float(np.mean(self.significant)) if len(self.significant) else float("nan")
 
     @property
+    def gain(self) -> np.ndarray:
+        """By how much the first run of each pair is better; negative where it is worse."""
+        return -self.difference if self.lower_is_better else self.difference
+
+    @property
+    def best_words(self) -> str:
+        """What the best run has: "highest mean" or "lowest mean"."""
+        return "lowest mean" if self.lower_is_better else "highest mean"
+
+    @property
+    def lower_words(self) -> str:
+        """That lower is better, behind the measure's name; empty where higher is."""
+        return " (lower is better)" if self.lower_is_better else ""
+
+    @property
     def n_better(self) -> np.ndarray:
         """How many other runs each run is significantly better than, of all pairs together."""
-        signs = np.where(self.significant, np.sign(self.difference), 0.0)
+        signs = np.where(self.significant, np.sign(self.gain), 0.0)
         winners = np.where(signs > 0, *self.pairs.T)[signs != 0.0]
         return np.bincount(winners, minlength=len(self.runs))
 

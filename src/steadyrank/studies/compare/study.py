@@ -40,6 +40,7 @@ from steadyrank.measures.scored import scores_of
 from steadyrank.stats.instances.mixed_tests import has_instances
 from steadyrank.stats.instances.systems import Groups, systems_of, warn_about_structure
 from steadyrank.studies.compare.correcting import CompareSettings
+from steadyrank.studies.compare.orientation import with_sign_of_file
 from steadyrank.studies.compare.result import (
     Alternative,
     CompareResult,
@@ -213,6 +214,7 @@ def compare(
         seed=seed_from(rng),
         progress=progress,
     )
+    scores = scores.ranked() if asked is None else scores
     scores = describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)
     results = compare_each(scores, settings, by=by)
     return results[0] if len(results) == 1 else CompareTable(results=results)
@@ -222,6 +224,18 @@ def compare_each(
     scores: Scores, settings: CompareSettings, *, by: str | None = None
 ) -> tuple[CompareResult, ...]:
     """One result per measure of the scores."""
+    lower = [scores.lower_is_better(measure) for measure in scores.measures]
+    results = _compared(scores.oriented(), settings, by)
+    return tuple(
+        with_sign_of_file(result) if is_lower else result
+        for result, is_lower in zip(results, lower, strict=True)
+    )
+
+
+def _compared(
+    scores: Scores, settings: CompareSettings, by: str | None
+) -> tuple[CompareResult, ...]:
+    """Return one result per measure of scores where higher is better."""
     rows, column = _rows_and_segments(scores, by)
     scores = of_some_weight(scores)
     scores, settings = _graded(scores, rows, column, settings)

@@ -88,8 +88,20 @@ def compared(
     """One result per measure, of runs, or of systems as `groups` of runs; topics in order."""
     names = rows_of(scores, groups)
     pairs = _pairs(names, settings.baseline)
-    tested = [_tested(scores, measure, names, pairs, settings, groups) for measure in measures]
+    tested = [
+        _tested(_measured(scores, measure), measure, names, pairs, settings, groups)
+        for measure in measures
+    ]
     return [_result(one, corrected_family([one], settings)[0], settings) for one in tested]
+
+
+def _measured(scores: Scores, measure: str) -> Scores:
+    """Return the scores by a measure, without topics that no run has a score on."""
+    has_score = ~np.isnan(scores.matrix(measure)).all(axis=0)
+    if has_score.all() or not has_score.any():
+        return scores
+    topics = [scores.topics[topic] for topic in np.flatnonzero(has_score)]
+    return scores.select(measures=measure, topics=topics)
 
 
 def rows_of(scores: Scores, groups: Groups | None) -> tuple[str, ...]:

@@ -28,7 +28,6 @@ from steadyrank.present.view import (
 )
 from steadyrank.stats.pairs.family_audit import FalseClaims
 from steadyrank.stats.pairs.result import TOO_FEW
-from steadyrank.stats.run_means import best_first
 from steadyrank.studies.compare.audit import AuditResult, audited
 from steadyrank.studies.compare.correcting import CompareSettings
 from steadyrank.studies.compare.findings import (
@@ -97,7 +96,7 @@ def _pair_rows(results: Results) -> Iterator[dict[str, Any]]:
 
 def _listed(result: CompareResult) -> np.ndarray:
     """The pairs that a table lists: all, or those of the best runs and of the best with all."""
-    rank = np.argsort(best_first(result.mean))
+    rank = np.argsort(result.order)
     low, high = np.sort(rank[result.pairs], axis=1).T
     if len(low) <= MOST_PAIRS:
         return np.arange(len(low))
@@ -119,7 +118,7 @@ def _pairs_caption(results: Results) -> str:
 
 def _against_caption(results: Results) -> str:
     result = results[0]
-    ahead = result.difference[result.significant] > 0
+    ahead = result.gain[result.significant] > 0
     marks = f"{BETTER if ahead.any() else ''}{WORSE if not ahead.all() else ''}"
     return f"{result.caption()} {_words_of_figures(result, marks)}"
 
@@ -146,7 +145,8 @@ def _mcnemar_words(result: CompareResult) -> str:
 def _dagger(results: Results, row: Row) -> str:
     if not row.get("significant"):
         return ""
-    return BETTER if row["difference"] > 0 else WORSE
+    is_higher = row["difference"] > 0
+    return BETTER if is_higher != results[0].lower_is_better else WORSE
 
 
 def _rank(row: Row) -> Cell:
@@ -163,8 +163,12 @@ def _record(row: Row) -> Cell:
     return Cell("{wins}/{ties}/{losses}".format(**row) if "wins" in row else MISSING)
 
 
+def _best(results: Results) -> str:
+    return "-mean" if results[0].lower_is_better else "mean"
+
+
 RUN = Col("run", "{row_word}", "name")
-MEAN = Col("mean", "{measure}")
+MEAN = Col("mean", "{measure}{lower_words}")
 SD = Col("sd", "sd of instances", when="known")
 WILSON = Col("wilson_interval", "Wilson interval", when="known")
 INTERVAL = Col("interval", "{sure} interval", "change")
@@ -213,7 +217,7 @@ RUNS = TableSpec(
     rows=_run_rows,
     when=lambda results: results[0].baseline is None,
     columns=RANKS,
-    best="mean",
+    best=_best,
     caption=lambda results: " ".join(
         [results[0].caption(), *([LEVELS] if len(results[0].runs) > 2 else []), SEE]
     ),
@@ -227,7 +231,7 @@ PAIRS = TableSpec(
     shown=lambda results, rows: map(_known, better_first(results[0], places=_listed(results[0]))),
     when=lambda results: results[0].baseline is None,
     columns=(
-        Col("a", "better", "name", about="the higher mean"),
+        Col("a", "better", "name", about=lambda results: f"the {results[0].best_words}"),
         Col("b", "other", "name"),
         *FIGURES,
     ),
@@ -244,7 +248,7 @@ AGAINST = TableSpec(
     columns=(RUN, MEAN, SD, WILSON, *FIGURES),
     marks=_dagger,
     marked="mean",
-    best="mean",
+    best=_best,
     caption=_against_caption,
 )
 
@@ -332,7 +336,7 @@ SEGMENTS = TableSpec(
     columns=lambda results: (
         _segment_column(results),
         Col("n_topics", "topics", "count"),
-        Col("best", "highest mean", "name"),
+        Col("best", "{best_words}", "name"),
         MEAN,
         Col("could_be_first", form="count"),
         Col("significant_share", "significant pairs", "percent"),
@@ -385,7 +389,7 @@ def fields(results: Results) -> dict[str, Any]:
         "method": result.method_fields,
         **picked(
             result,
-            "mode baseline family interval_kind n_dropped n_samples seed "
+            "lower_is_better mode baseline family interval_kind n_dropped n_samples seed "
             "comparison_alpha n_missing n_clusters design_effect effective_topics",
         ),
         **({"judges": result.judges, "judges_fixed": result.judges_fixed} if result.judges else {}),
