@@ -474,7 +474,8 @@ def _lead_words(result: CompareResult) -> str:
     ends = signed_interval(result.lead.interval.tolist(), "+z.4f").text
     sure = f"{1 - result.alpha:.0%} interval {ends}"
     adjusted = "adjusted " if result.is_corrected else ""
+    lead = typeset(f"{result.lead.difference:.4f}")
     return (
-        f"It leads {result.runs[second]} ({result.mean[second]:.4f}) by "
-        f"{typeset(f'{result.lead.difference:.4f}')} ({sure}; {adjusted}{pvalue_words(p)}, d = {d:.2f})."
+        f"It leads {result.runs[second]} ({result.mean[second]:.4f}) by {lead} "
+        f"({sure}; {adjusted}{pvalue_words(p)}, d = {d:.2f})."
     )
