@@ -226,8 +226,7 @@ ENTRIES: dict[tuple[str, str], Entry] = {
     ),
     ("AgreeResult", "measures"): Entry(
         "Which measures say the same?",
-        "Bright cells are measures that rank runs alike and the tree joins the closest first;"
-        " bars on the right say how many pairs each measure separates.",
+        "Bright cells are measures that rank runs alike; similar measures are adjacent.",
         'sr.plot(agreement, kind="measures")',
     ),
     ("ComponentsResult", "levels"): Entry(

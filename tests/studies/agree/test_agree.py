@@ -435,21 +435,6 @@ def test_likeness_is_that_of_all_systems_and_topics(scores, result):
     assert 3 in (order[0], order[-1]), "the odd one stands at an end"
 
 
-def test_discriminative_power_is_that_of_compare(scores, result):
-    expected = sr.compare(scores, test="tukey").results
-    found = result.likeness.discriminative_power
-    assert found == pytest.approx([each.significant_share for each in expected], abs=1e-12)
-    assert 0 < found[0] < 1
-    means = scores.mean()
-    for i, each in enumerate(expected):
-        missed = np.abs(each.difference[~each.significant])
-        assert missed.max() <= result.likeness.needed_difference[i]
-        gaps = np.abs(np.subtract.outer(means[i], means[i]))
-        assert (gaps > result.likeness.needed_difference[i]).sum() / 2 / 276 == pytest.approx(
-            found[i]
-        )
-
-
 def said_by(result):
     findings = VIEW.findings(result)
     assert all(len(finding.text) <= 110 for finding in findings)

@@ -1,12 +1,12 @@
-"""Correlations among measures: on all data, on samples of them, and what drives these.
+"""Correlations among measures: on all data, on samples, and within components of systems.
 
-For `studies.agree.study` (Ferro 2018, section 2). The h-th draw of topics belongs to (topic size,
-h), the h-th draw of systems to (system size, h), both without replacement and the same for all
-pairs of measures. Neither depends on which other sizes or how many samples are asked for.
+The h-th draw of topics belongs to (topic size, h), the h-th draw of systems to (system size, h)
+(Ferro 2018, section 2). Draws are without replacement, the same for all pairs of measures, and
+independent of the other sizes and of the number of samples.
 
-All samples are of the same topics and systems: more of them make their mean steadier and add no
-information about others, so F and p, which take samples for independent observations, measure how
-many were drawn. Effect sizes do not; their intervals come from data sets resampled from these.
+All samples are from the same topics and systems. More samples make their mean more precise but add
+no information about other data, so F and p, which assume independent observations, measure the
+number of samples. Effect sizes do not; their intervals come from resampled data sets.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
@@ -24,30 +24,28 @@ from steadyrank.data.scores import mean_of_present
 from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.stats.anova.balanced import Anova, Power, anova, crossed_strata, without_tests
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.pairs import studentized_range as studentized
-from steadyrank.stats.pairs.result import CONSTANT, TOO_FEW
-from steadyrank.stats.pairs.tukey import two_way_anova
+from steadyrank.stats.pairs.result import CONSTANT
 from steadyrank.stats.ranks.correlation import AP_TIES, correlations
 from steadyrank.stats.ranks.kernels import pair_correlations
+
+Coefficient = Literal["tau", "tau_ap"]
+Reference = Literal["both", "first", "second"]
+Mode = Literal["sound", "paper"]
+Strata = Literal["none", "sample", "subject"]
 
 TOPIC_SIZES = (10, 20, 30, 40, 50, 60, 70)
 SYSTEM_SIZES = (10, 20, 50, 75, 100, 125, 150, 200, 250, 500)
 """The paper's sizes."""
 
 SAMPLES = 25
-"""Samples of one topic size that a task takes: their means are one product of matrices."""
-
+"""Samples of one topic size in a task: their means are one matrix product."""
 
 DRAWS = 4
-"""Samples of every size from each resampled data set. Two would show how far samples of one data
-set differ; two pairs also show how far their variances do."""
+"""Samples of each size per resampled data set. Two samples show how much samples of one data set
+differ; two pairs also show how much their variances differ."""
 
 RESAMPLES = 100
-"""Resampled data sets unless more are asked for: with `DRAWS` samples of each they cost as much as
-400 samples, some three seconds for nine measures of 4,284 systems."""
-
-Task = tuple[int, int, int]
-"""Position of a topic size, first sample, and the one after the last."""
+"""Default number of resampled data sets: three seconds for nine measures of 4,284 systems."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,34 +54,34 @@ class MeasureSamples:
 
     tau: np.ndarray
     tau_ap_first: np.ndarray
-    """The pair's first measure is the estimate, its second the reference."""
+    """The pair's first measure is the estimate, the second the reference."""
     tau_ap_second: np.ndarray
     resampled: MeasureSamples | None = None
-    """The same on resampled topics and systems, [pair, topic size, system size, resample, draw]."""
+    """[pair, topic size, system size, resample, draw]: on resampled topics and systems."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Study:
-    """All that a task needs but its number."""
+    """What all tasks share."""
 
     values: np.ndarray
     """[measure, system, topic], complete."""
     topic_draws: tuple[np.ndarray, ...]
-    """For each size [sample, topic]."""
+    """[sample, topic], per size."""
     system_draws: tuple[np.ndarray, ...]
     ties: str
     resolution: np.ndarray
-    """[measure]: mean scores that differ by less tie."""
+    """[measure]: smallest difference of two mean scores that is not a tie."""
 
 
 def resolutions(values: np.ndarray) -> np.ndarray:
-    """1e-12 of each measure's largest absolute score, [measure]; 1 where there is none."""
+    """Return 1e-12 of the largest absolute score of each measure; 1 where all scores are 0."""
     largest = np.abs(values).max(axis=(1, 2), initial=0.0)
     return np.where(largest > 0.0, CONSTANT * largest, 1.0)
 
 
 def draws(kind: str, n: int, size: int, n_samples: int, seed: int) -> np.ndarray:
-    """[sample, size]: which of n topics or systems each sample holds, in ascending order.
+    """Return the members of each sample, [sample, size], in ascending order.
 
     >>> draws("topics", 5, 2, 3, 0).shape, draws("topics", 5, 5, 1, 0).tolist()
     ((3, 2), [[0, 1, 2, 3, 4]])
@@ -93,10 +91,10 @@ def draws(kind: str, n: int, size: int, n_samples: int, seed: int) -> np.ndarray
 
 
 def resampled_draws(kind: str, n: int, size: int, n_resamples: int, seed: int) -> np.ndarray:
-    """[resample × draw, size]: what each sample of a resampled data set holds.
+    """Return the members of each sample of the resampled data sets, [resample × draw, size].
 
-    Resample b draws as many topics or systems as there are, with replacement, the same for all
-    sizes. Its samples are drawn without replacement; what it has twice may be there twice.
+    Resample b has n topics or systems drawn with replacement, the same for all sizes. Its samples
+    are drawn without replacement from these n, so a sample may hold a duplicate.
 
     >>> resampled_draws("topics", 5, 2, 3, 0).shape
     (12, 2)
@@ -121,11 +119,9 @@ def sample_correlations(
     """Draw topics and systems, and correlate the rankings by mean score of all pairs of measures.
 
     `values` is [measure, system, topic] without missing scores. Means that agree to 1e-12 of the
-    measure's largest score tie. The result does not depend on who computes which part.
-
-    `n_resamples` data sets of as many topics and systems are drawn with replacement besides, and
-    `DRAWS` samples of every size from each. A system that is there twice ties with itself, which
-    tau-b leaves out of account.
+    measure's largest score tie. In addition, `n_resamples` data sets of the same size are drawn
+    with replacement, and `DRAWS` samples of each size from each. A duplicated system ties with
+    itself, which tau-b ignores.
     """
     check_choice("treatment of ties", ties, AP_TIES)
     n_measures, n_systems, n_topics = values.shape
@@ -145,30 +141,36 @@ def sample_correlations(
         resolution=resolutions(values),
     )
     n_drawn = n_samples + DRAWS * n_resamples
-    # Blocks of samples are cut as they would be without resamples.
+    # The study's own samples are cut as they would be without resamples.
     parts = [(first, stop) for _, first, stop in blocks_of(n_samples, SAMPLES)]
     parts += [
         (n_samples + first, n_samples + stop)
         for _, first, stop in blocks_of(DRAWS * n_resamples, SAMPLES)
     ]
     tasks = [(t, first, stop) for t in range(len(topic_sizes)) for first, stop in parts]
-    blocks = map_shared(_one, study, tasks, **machine)
+    blocks = map_shared(_correlate, study, tasks, **machine)
     n_pairs = n_measures * (n_measures - 1) // 2
     gathered = np.empty((3, n_pairs, len(topic_sizes), len(system_sizes), n_drawn))
     for (t, first, stop), block in zip(tasks, blocks, strict=True):
         gathered[:, :, t, :, first:stop] = block.transpose(0, 3, 1, 2)
     own, rest = np.split(gathered, [n_samples], axis=-1)
-    more = rest.reshape(*rest.shape[:-1], n_resamples, DRAWS)
-    return _named(own, _named(more) if n_resamples else None)
+    resampled = None
+    if n_resamples:
+        more = rest.reshape(*rest.shape[:-1], n_resamples, DRAWS)
+        resampled = MeasureSamples(**_by_name(more))
+    return MeasureSamples(**_by_name(own), resampled=resampled)
 
 
-def _named(arrays: np.ndarray, resampled: MeasureSamples | None = None) -> MeasureSamples:
-    tau, first, second = np.ascontiguousarray(arrays)
-    return MeasureSamples(tau=tau, tau_ap_first=first, tau_ap_second=second, resampled=resampled)
+def _by_name(arrays: np.ndarray) -> dict[str, np.ndarray]:
+    names = ("tau", "tau_ap_first", "tau_ap_second")
+    return dict(zip(names, np.ascontiguousarray(arrays), strict=True))
 
 
-def _one(study: _Study, task: Task) -> np.ndarray:
-    """tau and tau_AP in both directions, [3, system size, sample, pair], of some samples."""
+def _correlate(study: _Study, task: tuple[int, int, int]) -> np.ndarray:
+    """Return tau and tau_AP in both directions, [3, system size, sample, pair].
+
+    A task is the position of a topic size, the first sample, and the one after the last.
+    """
     size, first, stop = task
     n_measures = len(study.values)
     scores = _negated_totals(study, study.topic_draws[size][first:stop])
@@ -177,22 +179,24 @@ def _one(study: _Study, task: Task) -> np.ndarray:
     for s, drawn in enumerate(study.system_draws):
         subset = np.empty((stop - first, n_measures, drawn.shape[1]))
         for matrix, systems, out in zip(scores, drawn[first:stop], subset, strict=True):
-            # Without "clip" NumPy takes into a buffer first.
+            # Any other mode than "clip" makes NumPy buffer the output.
             matrix.take(systems, axis=1, out=out, mode="clip")
         pair_correlations(subset, subset.argsort(axis=-1), int(study.ties == "a"), *taus[:, s])
     return taus
 
 
 def _negated_totals(study: _Study, drawn: np.ndarray) -> np.ndarray:
-    """Minus the sums over the topics drawn, [sample, measure, system], so that they sort from
-    the best down; in steps too fine to matter."""
+    """Return minus the sums over the drawn topics, [sample, measure, system], best first.
+
+    They are in units of `resolution`, rounded: equal means must tie although their sums were
+    rounded differently.
+    """
     n_measures, n_systems, n_topics = study.values.shape
     weights = np.zeros((len(drawn), n_topics))
-    # Of resampled topics, one that was drawn twice counts twice.
+    # A resampled topic that was drawn twice counts twice.
     np.subtract.at(weights, (np.arange(len(drawn))[:, None], drawn), 1.0)
     totals = weights @ study.values.reshape(-1, n_topics).T
     scaled = totals.reshape(-1, n_measures, n_systems)
-    # Equal means must tie although their sums were rounded differently.
     scaled *= 1.0 / (study.resolution[:, None] * drawn.shape[1])
     return np.asarray(np.round(scaled, out=scaled))
 
@@ -200,9 +204,9 @@ def _negated_totals(study: _Study, drawn: np.ndarray) -> np.ndarray:
 def fitting_sizes(
     what: str, sizes: Sequence[int] | None, default: tuple[int, ...], n: int, least: int
 ) -> tuple[int, ...]:
-    """The sizes asked for, checked; or those of the paper that leave something to draw from."""
+    """Return the given sizes, checked, or the paper's sizes below n."""
     if sizes is not None:
-        return _check_sizes(what, list(sizes), n, least)
+        return _checked_sizes(what, list(sizes), n, least)
     fitting = tuple(size for size in default if size < n) or (n,)
     if fitting != default:
         usual, few = (", ".join(map(str, some)) for some in (default, fitting))
@@ -214,7 +218,7 @@ def fitting_sizes(
     return fitting
 
 
-def _check_sizes(what: str, sizes: Sequence[int], n: int, least: int) -> tuple[int, ...]:
+def _checked_sizes(what: str, sizes: Sequence[int], n: int, least: int) -> tuple[int, ...]:
     for size in sizes:
         if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < least:
             raise InputError(
@@ -232,86 +236,41 @@ def _check_sizes(what: str, sizes: Sequence[int], n: int, least: int) -> tuple[i
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MeasureLikeness:
-    """How alike measures are, on all systems and topics."""
+    """Similarity of the rankings by all measures, on all systems and topics."""
 
     tau: np.ndarray
     """[measure, measure]: tau-b between rankings by mean score."""
     tau_ap: np.ndarray
     """[measure, measure]: mean of both directions."""
-    linkage: np.ndarray
-    """[measures - 1, 4]: average linkage by 1 - tau, as SciPy has it."""
     order: np.ndarray
-    """Measures as the dendrogram's leaves, the most alike side by side."""
-    discriminative_power: np.ndarray
-    """[measure]: share of the pairs of systems that differ by Tukey's HSD."""
-    needed_difference: np.ndarray
-    """[measure]: the mean difference above which it does."""
-    alpha: float
+    """Measures in the order of a dendrogram (average linkage by 1 - tau): similar ones adjacent."""
 
 
-def measure_likeness(
-    values: np.ndarray, *, ties: str = "a", alpha: float = 0.05
-) -> MeasureLikeness:
+def measure_likeness(values: np.ndarray, *, ties: str = "a") -> MeasureLikeness:
     """Compare measures on complete scores [measure, system, topic].
 
-    tau is NaN for a measure that gives every system the same mean. Discriminative power is
-    Sakai's, by Tukey's HSD on the two-way layout: a measure that separates more is more
-    sensitive, not more right.
-
-    Reference: Sakai 2006, doi:10.1145/1148170.1148261.
+    tau is NaN for a measure that gives every system the same mean.
     """
     means = np.round(values.mean(axis=2) / resolutions(values)[:, None])
-    tau = correlations(means, coefficient="tau")
-    linkage, order = _dendrogram(tau)
-    power = np.array([_power(matrix, alpha) for matrix in values])
+    tau, order = correlations(means, coefficient="tau"), np.arange(len(means))
+    if not np.isnan(tau).any():
+        from scipy.cluster import hierarchy
+
+        # Rounding must not decide between equal distances.
+        distance = np.maximum(np.round(1.0 - tau[np.triu_indices(len(tau), 1)], 12), 0.0)
+        linkage = hierarchy.linkage(distance, "average", optimal_ordering=True)
+        order = np.asarray(hierarchy.leaves_list(linkage), dtype=np.int64)
     return MeasureLikeness(
-        tau=tau,
-        tau_ap=correlations(means, coefficient="tau_ap", ties=ties),
-        linkage=linkage,
-        order=order,
-        discriminative_power=power[:, 0],
-        needed_difference=power[:, 1],
-        alpha=alpha,
+        tau=tau, tau_ap=correlations(means, coefficient="tau_ap", ties=ties), order=order
     )
 
 
-def _dendrogram(tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    if np.isnan(tau).any():
-        return np.full((len(tau) - 1, 4), np.nan), np.arange(len(tau))
-    from scipy.cluster import hierarchy
-
-    # Rounding must not decide between equal distances.
-    distance = np.round(1.0 - tau[np.triu_indices(len(tau), 1)], 12)
-    linkage = hierarchy.linkage(np.maximum(distance, 0.0), "average", optimal_ordering=True)
-    return linkage, np.asarray(hierarchy.leaves_list(linkage), dtype=np.int64)
-
-
-def _power(matrix: np.ndarray, alpha: float) -> tuple[float, float]:
-    """Share of the pairs of systems [system, topic] told apart, and from which difference on."""
-    table = two_way_anova(matrix)
-    if table.flag == TOO_FEW:
-        return float("nan"), float("nan")
-    needed = CONSTANT * max(1.0, float(np.abs(matrix).max()))
-    if not table.flag:
-        critical = studentized.critical_value(alpha, table.n_runs, table.error.df)
-        needed = critical * float(np.sqrt(table.error.ms / table.n_topics))
-    means = np.sort(matrix.mean(axis=1))
-    # Of sorted means, those beyond the needed difference are a tail: no pair is looked at.
-    apart = means.size - np.searchsorted(means, means + needed, side="right")
-    return float(apart.sum() / (means.size * (means.size - 1) / 2)), needed
-
-
-Coefficient = Literal["tau", "tau_ap"]
-Reference = Literal["both", "first", "second"]
-Mode = Literal["sound", "paper"]
-Strata = Literal["none", "sample", "subject"]
-
 FACTORS = ("measure_pair", "topic_size", "system_size", "subject")
-"""The axes of correlations, in this order."""
+"""Axes of the correlations, in this order."""
 
 
 def strata_of(factors: Sequence[str]) -> Mapping[str, Sequence[str]]:
-    """Kind of strata to the terms with errors of their own; the last factor is the subject."""
+    """Return the terms with separate errors per kind of strata; the subject is the last factor."""
     *crossed, subject = factors
     return {
         "none": (),
@@ -332,11 +291,11 @@ def effects_table(
     power: Power | None,
     factors: Sequence[str] = FACTORS,
 ) -> Anova | None:
-    """The table of all correlations, without F and p in mode sound; None where there can be none.
+    """Return the ANOVA of all correlations, without F and p in mode sound.
 
-    Strata say what F is taken against, and change nothing else.
+    None if some correlation does not exist or there is a single cell. Strata are the errors that F
+    is taken against.
     """
-    # A single cell has subjects and nothing else, hence no error.
     if np.isnan(samples).any() or samples[..., 0].size == 1:
         return None
     if mode == "sound":
@@ -348,7 +307,7 @@ def effects_table(
 def by_coefficient(
     correlations: MeasureSamples, reference: Reference
 ) -> dict[Coefficient, np.ndarray]:
-    """Both coefficients; tau_AP with the reference asked for, the estimate is the other measure."""
+    """Return both coefficients, tau_AP with the given measure as reference."""
     first, second = correlations.tau_ap_first, correlations.tau_ap_second
     directed = {"first": second, "second": first, "both": 0.5 * (first + second)}
     return {"tau": correlations.tau, "tau_ap": directed[reference]}
@@ -360,7 +319,7 @@ def effect_intervals(
     anovas: Mapping[Coefficient, Anova | None],
     level: float,
 ) -> dict[Coefficient, dict[str, Interval]]:
-    """Of each coefficient, effect to the interval of its omega squared; empty without resamples."""
+    """Return the intervals of omega squared by coefficient and effect; empty without resamples."""
     intervals: dict[Coefficient, dict[str, Interval]] = {name: {} for name in anovas}
     if correlations.resampled is None:
         return intervals
@@ -375,27 +334,27 @@ def effect_intervals(
 def omega_squared_intervals(
     table: Anova, samples: np.ndarray, resampled: np.ndarray, level: float
 ) -> dict[str, Interval]:
-    """Effect to the interval of its omega squared over other topics and systems.
+    """Return the interval of each effect's omega squared over other topics and systems.
 
     `samples` is [pair, topic size, system size, sample], `resampled` has the same correlations on
     resampled data sets, [pair, topic size, system size, resample, draw].
 
-    What is to be held: omega squared of the cells' means over all data sets of as many topics and
-    systems, with the mean error within a data set. It is 0 if pairs (or sizes) do not differ in
-    the population, however many samples are drawn.
+    The interval covers omega squared of the cells' means over all data sets with as many topics and
+    systems, with the mean error within a data set. This is 0 if pairs (or sizes) do not differ in
+    the population, whatever the number of samples.
 
-    Systems drawn twice tie, and topics drawn twice leave fewer of them; both shift the correlations
-    of resampled data. Hence only deviations from the resamples' mean are used: they are added to
-    the effects found, and so is the deviation of the error's mean square, as a factor. What the few
-    draws of a resample add to its deviation, beyond what the study's own samples do, is taken out.
+    Duplicated systems tie, and duplicated topics leave fewer distinct ones; both shift the
+    correlations of resampled data. So only deviations from the resamples' mean are used: they are
+    added to the observed effects, and the error's mean square is multiplied by its deviation. The
+    variance that the few draws of a resample add, beyond that of the study's samples, is removed.
 
-    The upper end is the percentile of omega squared so resampled. An effect is a sum of squares,
-    so resampling always adds to it, as drawing the data did: the lower end is as far below omega
-    squared as the upper end is above (at least 0). The error of the lower percentile is thus
-    avoided, which excludes 0 where nothing differs. Resampling two factors at once counts their
-    interaction thrice (Owen 2007, doi:10.1214/07-AOAS122), so intervals are rather wide.
+    The upper end is a percentile of the resampled omega squared. An effect is a sum of squares, so
+    resampling always adds to it, as sampling the data did: the lower end is as far below omega
+    squared as the upper end is above (at least 0). This avoids the lower percentile, which excludes
+    0 even where nothing differs. Resampling two factors at once counts their interaction three
+    times (Owen 2007, doi:10.1214/07-AOAS122), so intervals are rather wide.
     """
-    # The mean of its cell over all resamples and draws stands for what does not exist.
+    # The mean of its cell replaces a correlation that does not exist.
     means = mean_of_present(resampled.reshape(*resampled.shape[:3], -1))[..., None, None]
     whole = np.where(np.isnan(resampled), means, resampled)
     n_samples = samples.shape[-1]
@@ -423,7 +382,7 @@ def _centred(values: np.ndarray) -> np.ndarray:
 
 
 def _effects(cells: np.ndarray) -> dict[str, np.ndarray]:
-    """Main effects and two-way interactions of the first three axes; averaged axes stay, as 1."""
+    """Return main effects and two-way interactions of the first three axes; averaged axes stay."""
     centred = _centred(cells)
     mains = [
         centred.mean(axis=tuple(other for other in range(3) if other != axis), keepdims=True)
@@ -437,10 +396,10 @@ def _effects(cells: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _deviations(drawn: np.ndarray, n_samples: float) -> np.ndarray:
-    """[..., resample]: deviations of the resamples' means, as of so many samples from each.
+    """Return the deviations of the resamples' means, [..., resample], as if of `n_samples` draws.
 
     `drawn` is [..., resample, draw]. The variance among means of few draws has a part that is due
-    to the draws; it is made as small as the mean of `n_samples` would have it.
+    to the draws; it is reduced to that of `n_samples` draws.
     """
     n_resamples, n_draws = drawn.shape[-2:]
     means = drawn.mean(axis=-1)
@@ -451,3 +410,107 @@ def _deviations(drawn: np.ndarray, n_samples: float) -> np.ndarray:
         return np.asarray(deviations)
     wanted = max(0.0, total - within) + within * n_draws / n_samples
     return np.asarray(deviations * np.sqrt(min(1.0, wanted / total)))
+
+
+LEAST_SYSTEMS = 3
+"""Smallest number of systems of a level: two have only correlations of 1 and -1."""
+
+DEALT = 19
+"""Random assignments of systems to levels: the smallest p is 1 / 20."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ComponentAgreement:
+    """Correlations among measures within the levels of one component.
+
+    If the component (such as the stemmer) matters for how measures agree, its levels differ. But
+    any two sets of systems differ, so systems are also assigned to levels at random: what levels
+    explain then is due to chance (future work of Ferro 2018).
+    """
+
+    component: str
+    levels: tuple[str, ...]
+    n_systems: tuple[int, ...]
+    """Number of systems per level."""
+    system_sizes: tuple[int, ...]
+    """Sizes sampled from every level: the given sizes that the smallest level has."""
+    tau: np.ndarray
+    """[pair, level, topic size, system size, sample]"""
+    tau_ap: np.ndarray
+    anovas: Mapping[Coefficient, Anova | None]
+    """ANOVA with the component as a factor; None where some correlation does not exist."""
+    dealt: Mapping[Coefficient, np.ndarray]
+    """[assignment]: omega squared of the component where systems have random levels."""
+
+    def mean(self, coefficient: Coefficient) -> np.ndarray:
+        """Return the mean per level, over pairs of measures, sizes and samples."""
+        samples = np.moveaxis(self.tau if coefficient == "tau" else self.tau_ap, 1, 0)
+        return mean_of_present(samples.reshape(len(self.levels), -1))
+
+    def pvalue(self, coefficient: Coefficient) -> float:
+        """Return p of omega squared among those of random levels; NaN without an ANOVA."""
+        table, dealt = self.anovas[coefficient], self.dealt[coefficient]
+        if table is None or not len(dealt):
+            return float("nan")
+        found = table.source(self.component).omega_squared
+        return float((1 + np.count_nonzero(dealt >= found)) / (1 + len(dealt)))
+
+
+def component_agreement(
+    values: np.ndarray,
+    component: str,
+    labels: list[str],
+    *,
+    system_sizes: tuple[int, ...],
+    reference: Reference,
+    mode: Mode,
+    strata: Strata,
+    power: Power | None,
+    seed: int,
+    **drawing: Any,
+) -> ComponentAgreement:
+    """Correlate measures within each level of a component; `values` is [measure, system, topic].
+
+    Systems without a level are left out.
+    """
+    if component in FACTORS:
+        raise InputError(f"a factor cannot be named {component!r}, which the ANOVA has: rename it")
+    levels = tuple(dict.fromkeys(filter(None, labels)))
+    values = values[:, [bool(label) for label in labels]]
+    codes = np.array([levels.index(label) for label in labels if label])
+    counts = np.bincount(codes)
+    smallest = int(counts.min())
+    sizes = tuple(size for size in system_sizes if LEAST_SYSTEMS <= size <= smallest)
+    drawing |= {"system_sizes": sizes or (smallest,), "seed": seed}
+    factors = (FACTORS[0], component, *FACTORS[1:])
+
+    def within(codes: np.ndarray) -> dict[Coefficient, np.ndarray]:
+        found = [
+            by_coefficient(sample_correlations(values[:, codes == k], **drawing), reference)
+            for k in range(len(levels))
+        ]
+        return {key: np.stack([one[key] for one in found], axis=1) for key in found[0]}
+
+    samples = within(codes)
+    streams = (block_stream(seed, f"agree, {component} at random", k) for k in range(DEALT))
+    shuffled = [within(stream.permutation(codes)) for stream in streams]
+    dealt: dict[Coefficient, np.ndarray] = {}
+    for key in samples:
+        tables = [
+            effects_table(drawn[key], "sound", "subject", None, factors) for drawn in shuffled
+        ]
+        known = [table.source(component).omega_squared for table in tables if table is not None]
+        dealt[key] = np.array(known)
+    return ComponentAgreement(
+        component=component,
+        levels=levels,
+        n_systems=tuple(counts.tolist()),
+        system_sizes=drawing["system_sizes"],
+        tau=samples["tau"],
+        tau_ap=samples["tau_ap"],
+        anovas={
+            key: effects_table(drawn, mode, strata, power, factors)
+            for key, drawn in samples.items()
+        },
+        dealt=dealt,
+    )

@@ -1,8 +1,7 @@
-"""What `agree` found, drawn.
+"""Figures of `agree`.
 
-Correlations against the number of systems, a panel a number of topics (Figure 1 of Ferro 2018);
-measure pairs by both coefficients (Figure 2); measures by likeness, with their dendrogram and
-discriminative power.
+Correlations against the number of systems, a panel per number of topics (Figure 1 of Ferro 2018);
+measure pairs by both coefficients (Figure 2); and a heat map of the measures.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import numpy as np
 
 from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
-from steadyrank.present.svg import tell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,14 +22,14 @@ if TYPE_CHECKING:
 
 SYMBOLS = {"tau": "tau", "tau_ap": "tau_AP"}
 ACROSS = 4
-"""Panels side by side, at most."""
+"""Largest number of panels in a row."""
 
 
 def draw_sizes(result: AgreeResult, ax: Axes, *, pair: Sequence[str] | None = None) -> None:
-    """Mean correlation of one pair of measures with intervals: Figure 1.
+    """Draw the mean correlation of one pair of measures with intervals (Figure 1).
 
-    A panel a number of topics, systems across, both coefficients; bands hold 95 % of the samples.
-    `pair` names two measures (the first two unless given).
+    One panel per number of topics, systems on the x axis; bands hold 95 % of the samples. `pair`
+    names two measures (by default the first two).
     """
     chosen = 0 if pair is None else result.pair(*pair)
     made = style.panels(ax, len(result.topic_sizes), across=ACROSS)
@@ -67,7 +65,6 @@ def _draw_curve(
     place: int,
     name: str,
 ) -> None:
-    """Means with intervals, and the band of the middle 95 % of the samples."""
     whole = ~np.isnan(samples).any(axis=1)
     band = np.quantile(samples[whole], [0.025, 0.975], axis=1)
     ax.fill_between(x[whole], *band, color=style.COLOURS[place], alpha=0.15, linewidth=0)
@@ -86,7 +83,7 @@ def _draw_curve(
 
 
 def draw_pairs(result: AgreeResult, ax: Axes) -> None:
-    """Marginal means of the measure pairs by both coefficients, each centred: Figure 2."""
+    """Draw the marginal means of measure pairs by both coefficients, centred (Figure 2)."""
     rows = result.ranking()
     place = np.arange(len(rows))
     for k, key in enumerate(("tau", "tau_ap")):
@@ -111,43 +108,18 @@ def _pair(row: Mapping[str, Any]) -> str:
 
 
 def draw_measures(result: AgreeResult, ax: Axes) -> None:
-    """Measures by tau on all the data: heat map, dendrogram above, discriminative power beside."""
-    like, order = result.likeness, result.likeness.order
+    """Draw tau between all measures on all data as a heat map, similar measures adjacent."""
+    order = result.likeness.order
     names = [result.measures[i] for i in order]
-    grid = style.inside(ax, 2, 2, height_ratios=[1, 4], width_ratios=[4, 1])
-    figure: Any = ax.get_figure()
-    tree, cells, bars = (figure.add_subplot(cell) for cell in (grid[0, 0], grid[1, 0], grid[1, 1]))
-    _draw_tree(tree, like.linkage, len(names))
-    tau = like.tau[np.ix_(order, order)]
-    pairs = [(a, b) for a in range(len(names)) for b in range(len(names))]
+    tau = result.likeness.tau[np.ix_(order, order)]
     low = min(0.0, float(np.nanmin(tau, initial=0.0)))
-    texts = [f"{names[a]} – {names[b]}: tau {tau[a, b]:.4f}" for a, b in pairs]
-    style.heat(cells, tau, low=low, high=1.0, texts=texts)  # NaN stays blank
-    style.write_in_cells(cells, tau, [f"{value:.2f}" for value in tau.flat], low=low)
-    style.name_columns(cells, names)
-    style.name_rows(cells, names)
-    style.label(cells, x=f"tau on {result.n_systems} systems, {result.n_topics} topics")
-    power = 100.0 * np.nan_to_num(like.discriminative_power[order])
-    shapes = bars.barh(np.arange(len(names)), power, color=style.COLOURS[0])
-    tell(shapes, [f"{name}: {share:.1f}%" for name, share in zip(names, power, strict=True)])
-    bars.set_yticks([])
-    bars.set_ylim(len(names) - 0.5, -0.5)
-    bars.set_xlabel("pairs of\nsystems that\ndiffer, %", fontsize="small")
-    bars.spines[["top", "right"]].set_visible(False)
-
-
-def _draw_tree(ax: Axes, linkage: np.ndarray, n: int) -> None:
-    from scipy.cluster.hierarchy import dendrogram
-
-    tree = dendrogram(linkage, no_plot=True)
-    for x, y in zip(tree["icoord"], tree["dcoord"], strict=True):
-        # SciPy puts leaf i at 10 i + 5.
-        ax.plot((np.array(x) - 5.0) / 10.0, y, color=style.QUIET, linewidth=1.0)
-    ax.set_xlim(-0.5, n - 0.5)
-    ax.set_ylim(bottom=0.0)
-    ax.set_xticks([])
-    ax.set_ylabel("1 − tau", fontsize="small")
-    ax.spines[["top", "right", "bottom"]].set_visible(False)
+    pairs = [f"{a} – {b}" for a in names for b in names]
+    texts = [f"{pair}: tau {value:.4f}" for pair, value in zip(pairs, tau.flat, strict=True)]
+    style.heat(ax, tau, low=low, high=1.0, texts=texts)  # NaN stays blank
+    style.write_in_cells(ax, tau, [f"{value:.2f}" for value in tau.flat], low=low)
+    style.name_columns(ax, names)
+    style.name_rows(ax, names)
+    style.label(ax, x=f"tau on {result.n_systems} systems, {result.n_topics} topics")
 
 
 def _panels_size(result: AgreeResult) -> tuple[float, float]:
@@ -171,9 +143,8 @@ PLOTS = {
         ),
         "measures": Plot(
             draw_measures,
-            lambda r: (3.4 + 0.45 * len(r.measures), 2.6 + 0.42 * len(r.measures)),
-            "Heat map of tau between {n_measures} measures with a dendrogram and bars of how many "
-            "pairs of systems differ significantly by each.",
+            lambda r: (2.4 + 0.45 * len(r.measures), 1.6 + 0.42 * len(r.measures)),
+            "Heat map of tau between {n_measures} measures.",
         ),
     }
 }

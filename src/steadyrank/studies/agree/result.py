@@ -1,4 +1,4 @@
-"""What `agree` returns: correlations of measures on samples of topics and systems."""
+"""The result of `agree`: correlations of measures on samples of topics and systems."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.student import t_intervals
 from steadyrank.studies.agree.correlations import (
     Coefficient,
+    ComponentAgreement,
     MeasureLikeness,
     Mode,
     Reference,
     Strata,
 )
-from steadyrank.studies.agree.within import ComponentAgreement
 
 COEFFICIENTS: Mapping[str, str] = {"tau": "Kendall's tau", "tau_ap": "AP correlation tau_AP"}
 
@@ -31,7 +31,7 @@ COEFFICIENTS: Mapping[str, str] = {"tau": "Kendall's tau", "tau_ap": "AP correla
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.agree.view:VIEW.text")
 class AgreeResult(Framed):
-    """What `agree` found: correlations on samples, and what drives them.
+    """The result of `agree`: correlations on samples, and what drives them.
 
     Examples
     --------
@@ -46,37 +46,37 @@ class AgreeResult(Framed):
     coefficient: Coefficient
     measures: tuple[str, ...]
     pairs: np.ndarray
-    """[pair, 2]: positions of two measures."""
+    """[pair, 2]: positions of the two measures."""
     topic_sizes: tuple[int, ...]
     system_sizes: tuple[int, ...]
     n_samples: int
     n_topics: int
     n_systems: int
     n_dropped: int
-    """Topics left out because some system lacks a score there."""
+    """Number of topics left out because some system has no score there."""
     reference: Reference
     ties: str
     confidence: float
     mode: Mode
     strata: Strata
-    """What F is taken against, in mode paper."""
+    """Errors that F is taken against, in mode paper."""
     n_interval_samples: int
-    """Resamples of topics and systems behind the intervals of effect sizes."""
+    """Number of resamples of topics and systems for the intervals of effect sizes."""
     seed: int
     tau: np.ndarray
     """[pair, topic size, system size, sample]"""
     tau_ap: np.ndarray
     """[pair, topic size, system size, sample]"""
     anovas: Mapping[Coefficient, Anova | None]
-    """The table of each coefficient; None where some correlation does not exist, or where one pair
-    of measures at one combination of sizes leaves nothing to compare. F and p in mode paper."""
+    """ANOVA per coefficient (F and p in mode paper); None if some correlation does not exist, or
+    for a single pair of measures at a single combination of sizes."""
     omega_squared_intervals: Mapping[Coefficient, Mapping[str, Interval]]
-    """Of each coefficient, effect to the interval of its omega squared over other topics and
-    systems; empty in mode paper."""
+    """Intervals of omega squared over other topics and systems, by coefficient and effect; empty in
+    mode paper."""
     likeness: MeasureLikeness
-    """The measures on all systems and topics."""
+    """Similarity of the measures on all systems and topics."""
     components: tuple[ComponentAgreement, ...] = ()
-    """The measures among systems that share a component, for each of the factors."""
+    """Correlations among systems that share a level of a component, per factor."""
 
     @property
     def samples(self) -> np.ndarray:
@@ -85,16 +85,16 @@ class AgreeResult(Framed):
 
     @property
     def anova(self) -> Anova | None:
-        """The table of the chosen coefficient."""
+        """ANOVA of the chosen coefficient."""
         return self.anovas[self.coefficient]
 
     @property
     def limits(self) -> Mapping[str, Interval]:
-        """Effect to the interval of its omega squared, of the chosen coefficient."""
+        """Intervals of omega squared by effect, of the chosen coefficient."""
         return self.omega_squared_intervals[self.coefficient]
 
     def anova_rows(self, coefficient: Coefficient | None = None) -> list[dict[str, Any]]:
-        """One dictionary per source: the table with the intervals of omega squared."""
+        """Return one dictionary per source of the ANOVA, with intervals of omega squared."""
         chosen = self.coefficient if coefficient is None else coefficient
         table, limits = self.anovas[chosen], self.omega_squared_intervals[chosen]
         if table is None:
@@ -114,12 +114,12 @@ class AgreeResult(Framed):
         return self.means_and_intervals(self.coefficient)[1]
 
     def means_and_intervals(self, coefficient: Coefficient) -> tuple[np.ndarray, np.ndarray]:
-        """`mean` and `interval` of either coefficient."""
+        """Return `mean` and `interval` of a coefficient."""
         samples = self.tau if coefficient == "tau" else self.tau_ap
         return mean_of_present(samples), _intervals(samples, self.confidence)
 
     def pair(self, measure_a: str, measure_b: str) -> int:
-        """The position of a pair of measures, in either order."""
+        """Return the position of a pair of measures, given in either order."""
         for name in (measure_a, measure_b):
             check_choice("measure", name, self.measures)
         wanted = sorted(self.measures.index(name) for name in (measure_a, measure_b))
@@ -128,13 +128,13 @@ class AgreeResult(Framed):
         return int(np.flatnonzero((self.pairs == wanted).all(axis=1))[0])
 
     def pair_name(self, pair: int) -> str:
-        """The two measures of a pair, in words."""
+        """Return the names of the two measures of a pair as one text."""
         a, b = self.pairs[pair]
         return f"{self.measures[a]} – {self.measures[b]}"
 
     @property
     def marginal(self) -> dict[Coefficient, np.ndarray]:
-        """[pair]: mean over all sizes and samples, by each coefficient."""
+        """[pair]: mean over all sizes and samples, by coefficient."""
         return {
             "tau": mean_of_present(self.tau.reshape(len(self.pairs), -1)),
             "tau_ap": mean_of_present(self.tau_ap.reshape(len(self.pairs), -1)),
@@ -142,21 +142,20 @@ class AgreeResult(Framed):
 
     @property
     def rmse(self) -> float:
-        """Root mean square difference of the pairs' marginal means by both coefficients, each
-        centred around zero."""
+        """Root mean square difference of the two coefficients' centred marginal means."""
         gaps = [means - means.mean() for means in self.marginal.values()]
         return float(np.sqrt(np.mean((gaps[0] - gaps[1]) ** 2)))
 
     @property
     def swaps(self) -> np.ndarray:
-        """[swap, 2]: pairs of measures that the two coefficients put in opposite orders."""
+        """[swap, 2]: pairs of measure pairs that the two coefficients order differently."""
         tau, tau_ap = self.marginal.values()
         one, other = all_pairs(len(self.pairs)).T
         opposite = (tau[one] - tau[other]) * (tau_ap[one] - tau_ap[other]) < 0.0
         return np.asarray(np.stack([one, other], axis=1)[opposite])
 
     def ranking(self) -> list[dict[str, Any]]:
-        """Pairs of measures by their marginal tau, with their ranks by both coefficients."""
+        """Return the measure pairs by marginal tau, with their ranks by both coefficients."""
         means = self.marginal
         ranks = {key: np.argsort(np.argsort(-m, kind="stable")) + 1 for key, m in means.items()}
         return [
@@ -172,7 +171,7 @@ class AgreeResult(Framed):
         ]
 
     def cells(self) -> list[dict[str, Any]]:
-        """One dictionary a pair of measures and combination of sizes."""
+        """Return one dictionary per pair of measures and combination of sizes."""
         mean, interval = self.mean, self.interval
         return [
             {
@@ -189,7 +188,7 @@ class AgreeResult(Framed):
         ]
 
     def caption(self) -> str:
-        """What a table of this result must say."""
+        """Return the caption of a table: coefficient, samples, sizes, seed and version."""
         dropped = f" ({self.n_dropped} dropped)" if self.n_dropped else ""
         topics, systems = (_first_and_last(s) for s in (self.topic_sizes, self.system_sizes))
         return (
@@ -199,7 +198,7 @@ class AgreeResult(Framed):
         )
 
     def component_rows(self) -> list[dict[str, Any]]:
-        """One dictionary per level of each component, as in JSON."""
+        """Return one dictionary per level of each component, as in JSON."""
         return [
             {"component": one.component, "level": level, "systems": n, "mean": float(mean)}
             for one in self.components
@@ -209,7 +208,7 @@ class AgreeResult(Framed):
         ]
 
     def component_effects(self) -> list[dict[str, Any]]:
-        """One dictionary per component: what it explains, and what random levels explain."""
+        """Return one dictionary per component: omega squared, observed and with random levels."""
         rows = []
         for one in self.components:
             table = one.anovas[self.coefficient]
@@ -230,7 +229,7 @@ class AgreeResult(Framed):
         return rows
 
     def rows(self) -> list[dict[str, Any]]:
-        """Those of `cells`."""
+        """Return `cells`."""
         return self.cells()
 
 
@@ -240,7 +239,6 @@ def _first_and_last(sizes: tuple[int, ...]) -> str:
 
 
 def _intervals(samples: np.ndarray, confidence: float) -> np.ndarray:
-    """t intervals of means over the last axis, [..., 2]; NaN below two samples."""
     mean = mean_of_present(samples)
     n = (~np.isnan(samples)).sum(axis=-1)
     square = np.nansum((samples - mean[..., None]) ** 2, axis=-1)

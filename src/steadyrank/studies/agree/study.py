@@ -1,9 +1,9 @@
-"""`agree`: do the measures agree, and from how many topics and systems on?
+"""`agree`: do the measures agree, and with how many topics and systems?
 
-For anyone who reports several measures, or proposes one: rankings of systems by two measures are
-correlated on samples of topics and systems of many sizes, and an analysis of variance says what
-drives the correlation: which measures, how many topics, how many systems (Ferro, IIR 2018; TOIS
-36(2), 2017). Effect sizes have intervals over other topics and systems.
+For authors who report several measures or propose one. Rankings of systems by two measures are
+correlated on samples of topics and systems of several sizes. An analysis of variance shows what the
+correlation depends on: the measures, the number of topics or the number of systems (Ferro, IIR
+2018; TOIS 36(2), 2017). Effect sizes have intervals over other topics and systems.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.agree.correlations import (
     DEFAULT_STRATA,
+    LEAST_SYSTEMS,
     RESAMPLES,
     SYSTEM_SIZES,
     TOPIC_SIZES,
@@ -35,6 +36,7 @@ from steadyrank.studies.agree.correlations import (
     Reference,
     Strata,
     by_coefficient,
+    component_agreement,
     effect_intervals,
     effects_table,
     fitting_sizes,
@@ -42,15 +44,13 @@ from steadyrank.studies.agree.correlations import (
     sample_correlations,
 )
 from steadyrank.studies.agree.result import AgreeResult
-from steadyrank.studies.agree.within import LEAST_SYSTEMS, component_agreement
 from steadyrank.words import by_number
 
 LEAST_RESAMPLES = 20
-"""Fewer have no percentile to speak of."""
-
+"""Smallest number of resamples that gives meaningful percentiles."""
 
 MEASURES = ("AP", "P@10", "Rprec", "RBP(p=0.8)", "nDCG", "nDCG@20", "ERR", "Twist")
-"""Of the paper, which runs are evaluated by unless others are named."""
+"""Measures of the paper, the default for runs."""
 
 
 @data_first
@@ -80,66 +80,65 @@ def agree(
 ) -> AgreeResult:
     """Correlate all pairs of measures on samples of topics and systems, and analyse the variance.
 
-    For every topic size and system size samples of each are drawn without replacement; the h-th
-    draw of topics meets the h-th draw of systems of every size, and all pairs of measures see the
-    same draws. In a sample two measures rank the systems by mean score; tau-b and tau_AP of the two
-    rankings are always both computed.
+    For every topic size and system size, samples are drawn without replacement. The h-th draw of
+    topics is combined with the h-th draw of systems of every size, the same for all pairs of
+    measures. Both tau-b and tau_AP of the two rankings by mean score are computed.
 
     Parameters
     ----------
     scores, qrels : Scores, or runs and judgments
         Runs and judgments as `evaluate` takes them.
     measures : iterable of str, optional
-        Those to correlate; all of the scores, or the eight of the paper, unless given.
+        Measures to correlate; by default all of the scores, or for runs the paper's eight.
     topic_sizes, system_sizes : sequence of int, optional
-        Those of the paper, cut to what the data have, unless given.
+        Sizes of the samples; by default those of the paper that are below the size of the data.
     n_samples : int
         Draws of each size.
     coefficient : str
-        What tables show: "tau" or "tau_ap".
+        Coefficient that tables show: "tau" or "tau_ap".
     confidence : float
-        Of the intervals of means over samples.
+        Level of the intervals of means over samples.
     reference : str
-        tau_AP has the "first" or the "second" measure of a pair as its reference, or is the mean of
-        "both" directions.
+        Measure of a pair that is the reference of tau_AP, "first" or "second"; "both" averages the
+        two directions.
     ties : str
         As in `tau_ap`.
     mode : str
         "sound" gives effect sizes with intervals and no F or p; "paper" the published F and p,
         without intervals.
     strata : str, optional
-        What F is taken against in mode "paper": one residual ("none", as published), samples for
-        the sizes ("sample"), or each effect's interaction with the subject ("subject"). None of
-        them makes the samples independent data.
+        Errors that F is taken against in mode "paper": one residual ("none", as published), samples
+        for the sizes ("sample"), or each effect's interaction with the subject ("subject"). The
+        samples are not independent data under any of them.
     power : str, optional
         Adds observed power, "observed" or "omega".
     n_interval_samples : int
-        Resamples of topics and systems behind the intervals of effect sizes; 0 for none.
+        Resamples of topics and systems for the intervals of effect sizes; 0 for no intervals.
     factors : str or sequence of str, optional
-        Columns of `run_info` that name components of the systems: measures are correlated within
-        the levels of each as well, and the component enters a separate analysis (`components`).
+        Columns of `run_info` that name components of the systems. Measures are also correlated
+        within the levels of each, with the component as a factor of the ANOVA (`components`).
     factors_from : str, optional
-        Where the components are in the runs' names: a pattern such as "stop_stemmer_model_…". Runs
-        without a level of a component are left out where measures are correlated within its levels.
+        Pattern of the components in the runs' names, such as "stop_stemmer_model_…". Runs without a
+        level of a component are left out of its levels.
     jobs, scheduler, executor : optional
-        Threads; the address of a Dask scheduler; or any `concurrent.futures.Executor`.
+        Number of threads; address of a Dask scheduler; or any `concurrent.futures.Executor`.
     progress : callable, optional
-        Is given (finished, total) blocks of samples.
+        Called with (finished, total) blocks of samples.
     rng : int, Generator or None
         Seed.
 
     Returns
     -------
     AgreeResult
-        Correlations per pair of measures and combination of sizes, the analysis of variance with
-        omega² and its intervals, and how alike the measures rank all systems.
+        Correlations per pair of measures and combination of sizes, the ANOVA with omega² and its
+        intervals, and the similarity of the rankings of all systems.
 
     Notes
     -----
-    The ANOVA (eq. 1) has samples as subjects, main effects and two-way interactions of measure
-    pair, topic size and system size. All samples are of the same topics and systems, so more of
-    them add no information: F and p grow more extreme with `n_samples` whatever the data are.
-    Topics that some system lacks on some measure are left out.
+    The ANOVA (eq. 1) has samples as subjects, and main effects and two-way interactions of measure
+    pair, topic size and system size. All samples are from the same topics and systems, so more of
+    them add no information, while F and p become more extreme with `n_samples` for any data. Topics
+    without a score of every system on every measure are left out.
 
     Partial omega² of an effect is df (F - 1) / (df (F - 1) + N), with N correlations in all.
 
@@ -165,8 +164,9 @@ def agree(
     check_open_unit("confidence", confidence)
     _check_resamples(n_interval_samples)
     _check_choices(coefficient, reference, mode, strata, power)
-    asked = MEASURES if measures is None and qrels is not None else measures
-    chosen = scores_in_order(scores_of(scores, qrels, asked, jobs=jobs), runs=True)
+    if measures is None and qrels is not None:
+        measures = MEASURES
+    chosen = scores_in_order(scores_of(scores, qrels, measures, jobs=jobs), runs=True)
     names: tuple[str, ...] = ()
     if factors or factors_from:
         chosen, names = with_factors(chosen, factors, factors_from, has_gaps=True)
@@ -189,34 +189,11 @@ def agree(
     n_interval_samples = 0 if mode == "paper" or single else n_interval_samples
     strata = strata or DEFAULT_STRATA[mode]
     machine: Any = {"jobs": jobs, "scheduler": scheduler, "executor": executor}
-    within = [
-        component_agreement(
-            values,
-            name,
-            labels[name],
-            **sizes,
-            n_samples=n_samples,
-            ties=ties,
-            reference=reference,
-            mode=mode,
-            strata=strata,
-            power=power,
-            seed=seed,
-            **machine,
-        )
-        for name in names
-    ]
+    drawing: Any = {**sizes, "n_samples": n_samples, "ties": ties, "seed": seed, **machine}
+    tests: Any = {"reference": reference, "mode": mode, "strata": strata, "power": power}
+    within = [component_agreement(values, name, labels[name], **tests, **drawing) for name in names]
     correlations = sample_correlations(
-        values,
-        **sizes,
-        n_samples=n_samples,
-        n_resamples=n_interval_samples,
-        ties=ties,
-        seed=seed,
-        jobs=jobs,
-        scheduler=scheduler,
-        executor=executor,
-        progress=progress,
+        values, n_resamples=n_interval_samples, progress=progress, **drawing
     )
     samples = by_coefficient(correlations, reference)
     _warn_undefined(samples[coefficient], coefficient, pairs, chosen.measures)
@@ -271,7 +248,7 @@ def _check_choices(coefficient: Any, reference: Any, mode: Any, strata: Any, pow
 
 
 def _complete(scores: Scores) -> tuple[np.ndarray, int]:
-    """Scores of topics that every system has on every measure, and how many were dropped."""
+    """Return the scores of complete topics, and the number of topics dropped."""
     if len(scores.measures) < 2:
         raise InputError(
             f"agreement requires at least two measures, got {', '.join(scores.measures) or 'none'}"
@@ -291,7 +268,7 @@ def _complete(scores: Scores) -> tuple[np.ndarray, int]:
 
 
 def _usable_labels(scores: Scores, factor: str) -> list[str]:
-    """The levels of the runs; "" for runs that correlations within levels leave out."""
+    """Return the levels of the runs; "" for runs that are left out of the levels."""
     labels = scores.run_info[factor]
     small = [level for level, n in Counter(labels).items() if level and n < LEAST_SYSTEMS]
     kept = ["" if level in small else level for level in labels]
@@ -312,7 +289,7 @@ def _usable_labels(scores: Scores, factor: str) -> list[str]:
 def _warn_undefined(
     samples: np.ndarray, coefficient: str, pairs: np.ndarray, measures: Sequence[str]
 ) -> None:
-    """Tell where a measure ties all systems of a draw, so that there is nothing to correlate."""
+    """Warn of samples in which a measure ties all systems, so that no correlation exists."""
     lost = np.isnan(samples)
     if not lost.any():
         return

@@ -22,8 +22,8 @@ from steadyrank.studies.part import Findings, Front, Job, Samples, part_of
 from steadyrank.words import counted, interval, listed, swap_words
 
 ALMOST_ALIKE, ALIKE = 0.9, 0.8
-"""From which tau on two rankings are held to be equivalent, or at least not noticeably different
-(Voorhees 2001)."""
+"""Smallest tau of two rankings that are equivalent, and not noticeably different (Voorhees 2001).
+"""
 
 EFFECTS = {
     "measure_pair": "which measures are compared",
@@ -36,11 +36,11 @@ AGAINST = {
     "sample": "errors among and within samples",
     "subject": "interactions with the subject",
 }
-"""What F is taken against, by the strata of the analysis."""
+"""Errors that F is taken against, by strata."""
 
 
 def findings(result: AgreeResult) -> list[Finding]:
-    """Which measures rank alike and which do not, and what their agreement depends on."""
+    """Return which measures rank alike, and what their agreement depends on."""
     said = [_nearest(result), *_odd(result), *_trend(result)]
     if result.anova is not None:
         said += _effects(result, result.anova)
@@ -60,7 +60,7 @@ def _nearest(result: AgreeResult) -> Finding:
 
 
 def _odd(result: AgreeResult) -> list[Finding]:
-    """The measure that is farthest from its nearest neighbour, if there are others."""
+    """Return the measure farthest from its nearest neighbour, of three or more."""
     if len(result.measures) < 3:
         return []
     odd = min(_likeness_rows(result), key=lambda row: float(row["tau"]))
@@ -95,7 +95,7 @@ def _trend(result: AgreeResult) -> list[Finding]:
 
 
 def _effects(result: AgreeResult, table: Anova) -> list[Finding]:
-    """The largest of the main effects; which of them other topics and systems need not show."""
+    """Return the largest main effect, and the effects whose intervals include 0."""
     sizes = {name: table.source(name).omega_squared for name in EFFECTS if table.source(name).df}
     if not sizes:
         return []
@@ -117,7 +117,7 @@ def _effects(result: AgreeResult, table: Anova) -> list[Finding]:
 
 
 def _components(result: AgreeResult) -> list[Finding]:
-    """The component within whose levels measures agree most differently."""
+    """Return the component whose levels differ most in how measures agree."""
     rows = result.component_effects()
     if not rows:
         return []
@@ -131,7 +131,7 @@ def _components(result: AgreeResult) -> list[Finding]:
 
 
 def _coefficients(result: AgreeResult) -> Finding:
-    """How far tau and tau_AP say the same; one pair of measures has no order to compare."""
+    """Compare tau and tau_AP; a single pair of measures has no order to compare."""
     tau, tau_ap = (float(np.mean(means)) for means in result.marginal.values())
     text = f"Over all sizes, mean tau is {tau:.2f} and mean tau_AP {tau_ap:.2f}"
     if len(result.pairs) > 1:
@@ -149,7 +149,7 @@ def _pair(result: AgreeResult, pair: int) -> list[str]:
 
 
 def _likeness_rows(result: AgreeResult) -> list[dict[str, Any]]:
-    """Measures in the order of the dendrogram, with their nearest and what they tell apart."""
+    """Return the measures in the order of the dendrogram, with their nearest measure."""
     like = result.likeness
     others = np.where(np.eye(len(result.measures), dtype=bool), -np.inf, like.tau)
     return [
@@ -158,15 +158,12 @@ def _likeness_rows(result: AgreeResult) -> list[dict[str, Any]]:
             "nearest": result.measures[j],
             "tau": float(like.tau[i, j]),
             "tau_ap": float(like.tau_ap[i, j]),
-            "discriminative_power": float(like.discriminative_power[i]),
-            "needed_difference": float(like.needed_difference[i]),
         }
         for i, j in zip(like.order, others.argmax(axis=1)[like.order], strict=True)
     ]
 
 
 def _with_all_data(result: AgreeResult, rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Pairs of measures with their names in one, and their tau on all topics and systems."""
     tau = result.likeness.tau
     pairs = [result.pair(row["measure_a"], row["measure_b"]) for row in rows]
     return [
@@ -196,16 +193,12 @@ LIKENESS = TableSpec(
         Col("nearest", form="name"),
         Col("tau"),
         Col("tau_ap", "tau_AP"),
-        Col("discriminative_power", "pairs that differ", "percent"),
-        Col("needed_difference", "difference needed"),
     ),
-    caption="All {n_systems:,} systems and {n_topics:,} topics, similar measures side by side. "
-    "Pairs of systems differ by Tukey's HSD at {likeness.alpha:g} where their means do by the "
-    "difference needed.",
+    caption="All {n_systems:,} systems and {n_topics:,} topics, similar measures in adjacent rows.",
 )
 TABLE = TableSpec(
     id="measure-anova",
-    # CSV holds the cells where one size of topics and of systems leaves no ANOVA.
+    # CSV holds the cells if there is no ANOVA.
     rows=lambda result: result.anova_rows() or result.cells(),
     shown=anova_lines,
     columns=ANOVA,
@@ -240,7 +233,7 @@ EFFECT_OF = TableSpec(
         Col("pvalue_random", "p", ".2f"),
     ),
     caption="Measures correlated within each level of a component: its omega², that of its "
-    "interaction with the pair, and what levels dealt at random explain (docs/agree.md).",
+    "interaction with the pair, and that of random levels (docs/agree.md).",
 )
 LEVELS = TableSpec(
     id="measure-levels",
@@ -256,16 +249,15 @@ LEVELS = TableSpec(
 CELLS = TableSpec(
     id="measure-cells", rows=lambda result: result.cells(), columns=(), when=lambda result: False
 )
-"""For CSV alone: a row per pair of measures and combination of sizes."""
+"""CSV only: one row per pair of measures and combination of sizes."""
 
 ROWS = {"anova": TABLE.id, "cells": CELLS.id, "ranking": PAIRS.id, "components": LEVELS.id}
-"""What CSV can hold, by the names of the command, and the tables that have it."""
+"""Values of `--rows`, and the tables that they write as CSV."""
 
 
 def fields(result: AgreeResult) -> dict[str, Any]:
-    """The promised keys, and what else there is."""
-    like = result.likeness
-    names = [result.measures[i] for i in like.order]
+    """Return the fields of the JSON output."""
+    names = [result.measures[i] for i in result.likeness.order]
     levels = result.component_rows()
     return {
         **picked(result, "coefficient measures"),
@@ -277,16 +269,7 @@ def fields(result: AgreeResult) -> dict[str, Any]:
         "power_convention": result.anova.power if result.anova else None,
         **picked(result, "mode strata n_resamples=n_interval_samples"),
         "swaps": [[_pair(result, p) for p in swap] for swap in result.swaps.tolist()],
-        "likeness": {
-            **picked(like, "tau tau_ap"),
-            "dendrogram_order": names,
-            "linkage": like.linkage,
-            **{
-                key: dict(zip(result.measures, getattr(like, key).tolist(), strict=True))
-                for key in ("discriminative_power", "needed_difference")
-            },
-            "alpha": like.alpha,
-        },
+        "likeness": {**picked(result.likeness, "tau tau_ap"), "dendrogram_order": names},
         **picked(result, "topic_sizes system_sizes n_samples level=confidence"),
         **picked(result, "reference ties n_topics n_systems n_dropped seed"),
         "components": [
@@ -312,8 +295,7 @@ VIEW = View(
         means=(
             "Kendall's tau compares two rankings: 1 is the same order, 0 no relation. Samples of "
             "topics and runs of several sizes show how many are required before agreement stops "
-            "growing. Intervals of omega squared show how far it could differ with other topics "
-            "and runs."
+            "growing. Intervals of omega squared are about other topics and runs."
         ),
         means_not=(
             "Measures that agree may both miss what users care about; measures that differ may "
@@ -332,7 +314,7 @@ VIEW = View(
 
 
 LEAST_RANKED = 5
-"""Runs from which on a correlation of rankings says something."""
+"""Smallest number of runs for which a correlation of rankings is informative."""
 
 
 def _why_not(material: Material) -> str:
@@ -362,7 +344,7 @@ def _run(job: Job) -> AgreeResult:
 
 
 def _sizes(usual: tuple[int, ...], n: int, least: int) -> list[int]:
-    """The usual sizes that leave something to draw from, or halves of what there is."""
+    """Return the usual sizes below n, or one half and three quarters of n."""
     fitting = [size for size in usual if size < n]
     return fitting if len(fitting) > 1 else sorted({max(least, n // 2), max(least, 3 * n // 4)})
 
@@ -376,15 +358,11 @@ def _front(result: AgreeResult, findings: Findings) -> Front:
 
 
 def swap_share(scores: Scores) -> float:
-    """Pairs that another measure orders otherwise than the first, mean over the others."""
-    first, *others = (_differences(scores, measure) for measure in scores.measures)
+    """Return the share of pairs that another measure reverses, mean over the other measures."""
+    a, b = all_pairs(len(scores.runs)).T
+    means = (adjusted_means(scores.matrix(measure)) for measure in scores.measures)
+    first, *others = (each[a] - each[b] for each in means)
     return float(mean_of_present(np.array([share_turned(first, other) for other in others])))
-
-
-def _differences(scores: Scores, measure: str) -> np.ndarray:
-    means = adjusted_means(scores.matrix(measure))
-    a, b = all_pairs(len(means)).T
-    return np.asarray(means[a] - means[b])
 
 
 PART = part_of(
