@@ -107,6 +107,13 @@ REMOVED = {
     "compare --discriminative-power": "give several measures: the last table has the share of "
     "significant pairs of each",
     "compare --interval": "each test has its own interval",
+    **dict.fromkeys(
+        [
+            f"plan --{name}"
+            for name in ("minutes-per-document", "documents-per-topic", "pool-depth")
+        ],
+        "multiply topics by documents per topic and minutes per document",
+    ),
     "datasets --rope": "the interval and wins of the pair (--a, --b) say how large a difference is",
     "compare --family": "each measure is a family: for k measures divide --alpha by k",
     **dict.fromkeys(

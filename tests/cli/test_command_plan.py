@@ -127,26 +127,6 @@ def test_what_topics_buy(capsys):
     assert "0.1497" in out
 
 
-def test_budgets(capsys):
-    named = ("--variance", "AP=.05", "--variance", "RR=.1")
-    budget = (
-        "--minutes-per-document",
-        "2",
-        "--documents-per-topic",
-        "AP=500",
-        "--documents-per-topic",
-        "RR=10",
-    )
-    _, out, _ = call(capsys, "plan", *named, *ASKED, *budget, "--format", "json")
-    plans = json.loads(out)["plans"]
-    assert [plan["cheapest"] for plan in plans] == [False, True]
-    assert plans[0]["hours"] == pytest.approx(plans[0]["topics"] * 500 * 2 / 60)
-    budget = ("--minutes-per-document", "2", "--pool-depth", "10")
-    _, out, _ = call(capsys, "plan", *named, *ASKED, *budget)
-    assert "AP requires the fewest assessor hours: " in out
-    assert "documents, at most   hours (2 min per document)" in out
-
-
 def test_a_small_pilot_is_told_on_stderr_unless_quiet(capsys, pilot, write):
     lines = pilot.read_text().splitlines()
     small = [line for line in lines if line[0] == "m" or int(line.split(",")[2]) < 8]

@@ -26,10 +26,6 @@ design_options = opt.options(
         "--comparisons K = 1": "Control alpha over K comparisons by ttest or interval.",
         "--topics n_topics N int": "Show the power and the smallest detectable difference with N "
         "topics.",
-        "--minutes-per-document T float": "Compute assessors' hours and the cheapest measure, at T "
-        "minutes per document.",
-        "--documents-per-topic [M=]K ...": "Judge K documents per topic; M=K for one measure.",
-        "--pool-depth [M=]K ...": "Judge at most systems × K documents per topic instead.",
     }
 )
 
@@ -61,8 +57,6 @@ def command(
     demands |= {
         "variance": _named_variances(variances, inputs.measures),
         "difference_variance": _number_or_pilot(demands["difference_variance"]),
-        "documents_per_topic": _by_name("--documents-per-topic", demands["documents_per_topic"]),
-        "pool_depth": _by_name("--pool-depth", demands["pool_depth"]),
     }
     pilot = None
     if _has_pilot(inputs, demands):
@@ -95,28 +89,24 @@ def _has_pilot(inputs: Inputs, demands: dict[str, Any]) -> bool:
 def _named_variances(
     texts: tuple[str, ...], measures: tuple[str, ...]
 ) -> float | dict[str, float] | None:
-    """As `_by_name`; a single measure may also stand after -m."""
-    variances = _by_name("--variance", texts)
-    if variances is None or not measures:
-        return variances
-    if isinstance(variances, dict) or len(measures) > 1:
-        raise InputError("write --variance NAME=V once for each measure, without -m")
-    return {measures[0]: variances}
-
-
-def _by_name(option: str, texts: tuple[str, ...]) -> float | dict[str, float] | None:
+    """Return the variances by measure; a single one may be named by -m."""
     if not texts:
         return None
-    if len(texts) == 1 and split_assignment(texts[0])[1] is None:
-        return _number(option, texts[0])
     named: dict[str, float] = {}
     for text in texts:
         name, value = split_assignment(text)
+        if value is None and len(texts) == 1:
+            if len(measures) > 1:
+                raise InputError("write --variance NAME=V once for each measure, without -m")
+            variance = _number("--variance", text)
+            return {measures[0]: variance} if measures else variance
         if value is None:
-            raise InputError(f"{option} {text}: write NAME=NUMBER for each of several measures")
+            raise InputError(f"--variance {text}: write NAME=NUMBER for each of several measures")
         if name in named:
-            raise InputError(f"{option}: {name} is given twice")
-        named[name] = _number(option, value)
+            raise InputError(f"--variance: {name} is given twice")
+        named[name] = _number("--variance", value)
+    if measures:
+        raise InputError("write --variance NAME=V once for each measure, without -m")
     return named
 
 

@@ -144,8 +144,6 @@ def test_the_plan_of_a_pilot_leads_with_the_assured_number():
     assert (known.topics_assured, known.assurance, known.advised) == (None, None, known.topics)
     (given,) = sr.plan(scores, minimum_difference=0.05, n_topics=40).plans
     assert given.topics_assured is None
-    paid = sr.plan(scores, minimum_difference=0.05, minutes_per_document=1, documents_per_topic=60)
-    assert paid.plans[0].hours == row.topics_assured
 
 
 def test_formulas_of_the_paper_stay_under_their_names():

@@ -1,4 +1,4 @@
-"""`plan`: topics for measures, what the pilot leaves open, curves and budgets."""
+"""`plan`: topics for measures, what the pilot leaves open, and curves."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_variance_gives_topics_and_their_power():
     assert (row["measure"], row["variance"], row["topics"]) == ("score", 0.114, 160)
     assert row["power"] == design.range_power(0.15, 0.114, 160, systems=10)
     assert row["smallest_difference"] < 0.15
-    assert row["variance_interval"] is row["topics_interval"] is row["hours"] is None
+    assert row["variance_interval"] is row["topics_interval"] is None
     assert isinstance(result, sr.PlanResult)
 
 
@@ -257,28 +257,6 @@ def test_curves_that_a_plan_does_not_have():
         result.curve("topics", [2.5])
 
 
-def test_budgets_and_the_cheapest_measure():
-    asked = {"variance": PAPER, "minimum_difference": 0.15, "systems": 10}
-    result = sr.plan(**asked, minutes_per_document=0.5, documents_per_topic=261)
-    assert [row.hours for row in result.plans] == [
-        row.topics * 261 * 0.5 / 60 for row in result.plans
-    ]
-    assert [row.measure for row in result.plans if row.cheapest] == ["Q@10"]
-    # nG@1 looks at one document: the shallow pool makes up for needing most topics.
-    depths = dict.fromkeys(PAPER, 10) | {"nG@1": 1}
-    pooled = sr.plan(**asked, minutes_per_document=1, pool_depth=depths)
-    assert pooled.plans[0].documents_per_topic == 10
-    assert pooled.plans[1].documents_per_topic == 100
-    assert [row.measure for row in pooled.plans if row.cheapest] == ["nG@1"]
-    (table,) = VIEW.made(pooled)
-    assert "documents, at most" in table.header
-    cheapest = next(each for each in VIEW.findings(pooled) if each.id == "plan.cheapest")
-    assert cheapest.values == {"measures": ["nG@1"], "hours": pooled.plans[0].hours}
-    given = sr.plan(**asked, n_topics=50, minutes_per_document=1, documents_per_topic=60)
-    assert {row.hours for row in given.plans} == {50.0}
-    assert {row.cheapest for row in given.plans} == {None}
-
-
 REFUSED = [
     ({}, "give a variance, or pilot data"),
     ({"variance": 0.0}, "variance of score must be a number above 0, got 0.0"),
@@ -304,15 +282,6 @@ REFUSED = [
     ({"variance": 0.1, "formula": "exakt"}, "did you mean 'exact'"),
     ({"variance": 0.1, "formula": "nagata", "beta": 0.3}, "no published coefficients.*exact"),
     ({"variance": 0.1, "confidence": 1.0}, "confidence must lie strictly"),
-    ({"variance": 0.1, "minutes_per_document": 1.0}, "a budget requires"),
-    ({"variance": 0.1, "documents_per_topic": 1.0}, "a budget requires"),
-    ({"variance": 0.1, "pool_depth": 1, "documents_per_topic": 1}, "not both"),
-    ({"variance": 0.1, "pool_depth": {"AP": 1}, "minutes_per_document": 1}, "unknown measure 'AP'"),
-    (
-        {"variance": {"AP": 0.1, "RR": 0.2}, "pool_depth": {"AP": 1}, "minutes_per_document": 1},
-        "no pool depth for RR",
-    ),
-    ({"variance": 0.1, "documents_per_topic": 0, "minutes_per_document": 1}, "above 0, got 0"),
 ]
 
 

@@ -1,7 +1,5 @@
-"""Plans, drawn: what more topics or systems would buy.
-
-Topics against the minimum difference and against the number of systems (Sakai & Shang, EVIA 2016),
-power against topics.
+"""Figure of `plan`: topics against the minimum difference and the number of systems, and power
+against topics (Sakai & Shang, EVIA 2016).
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ _AXES = {
 
 
 def draw_plan_curves(result: PlanResult, ax: Axes) -> None:
-    """What the plan's topics depend on, a panel each: difference, systems or width, and power."""
+    """Draw topics against difference, systems or width, and power against topics, in panels."""
     kinds = result.curves
     several = len(kinds) > 1
     axes = panels(ax, len(kinds), across=3, sharey=False) if several else [ax]
@@ -37,7 +35,7 @@ def draw_plan_curves(result: PlanResult, ax: Axes) -> None:
 
 
 def _draw_curve(result: PlanResult, ax: Axes, against: Against) -> None:
-    """One curve of the plan, and where on it the plan stands."""
+    """Draw one curve, with the plan marked on it."""
     curve = result.curve(against)
     is_power = curve.against == "topics"
     for place, row in enumerate(result.plans):
@@ -51,7 +49,7 @@ def _draw_curve(result: PlanResult, ax: Axes, against: Against) -> None:
             ax.plot(asked, row.topics, markersize=5, **look(place))
     label(ax, x=_AXES[curve.against], y="power" if is_power else "topics")
     if not is_power and curve.topics.max() > 20 * max(1, np.median(curve.topics)):
-        ax.set_yscale("log")  # small differences would press all others onto the axis
+        ax.set_yscale("log")  # otherwise small differences flatten the rest of the curve
     else:
         ax.set_ylim(bottom=0, auto=True)
     if is_power:

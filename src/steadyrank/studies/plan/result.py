@@ -1,4 +1,4 @@
-"""What `plan` returns: a plan per measure, and curves of its topics against what was requested."""
+"""The result of `plan`: a plan per measure, and curves of topics against each demand."""
 
 from __future__ import annotations
 
@@ -23,46 +23,43 @@ Against = Literal["minimum_difference", "systems", "width", "topics"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasurePlan:
-    """The topics for one measure, and what they buy; NaN or None where there is no answer."""
+    """Topics for one measure, their power and smallest difference; NaN or None where undefined."""
 
     measure: str
     variance: float
-    """Of a system's scores over topics: given, or V_E of the pilot."""
+    """Variance of a system's scores over topics: given, or V_E of the pilot."""
     difference_variance: float
-    """Of the differences of two systems, where the design is paired."""
+    """Variance of the differences of two systems, in a paired design."""
     topics: int
-    """For each system, if the design is unpaired."""
+    """Number of topics; per system in an unpaired design."""
     power: float
-    """Exact power at `topics` for the minimum difference."""
+    """Exact power of `topics` for the minimum difference."""
     smallest_difference: float
-    """That `topics` show with power 1 - beta."""
+    """Smallest difference that `topics` detect with power 1 - beta."""
     expected_width: float
     pilot: Pilot | None = None
     topics_assured: int | None = None
-    """Topics that will do with `assurance`, where topics were asked for of a pilot: by a variance
-    that few pilots underestimate."""
+    """Topics that suffice with probability `assurance`, by a variance that few pilots
+    underestimate; None without a pilot or if topics were given."""
     topics_interval: Interval | None = None
-    """Topics at both ends of the interval of the variance used, where topics were asked for."""
+    """Topics at both ends of the variance's interval; None if topics were given."""
     power_interval: Interval | None = None
-    """Likewise the power, where topics were given."""
+    """Power at both ends of the variance's interval, if topics were given."""
     topics_two_way: int | None = None
-    """Topics by the two-way residual, for an analysis that takes topics' difficulty out."""
+    """Topics by the two-way residual, for an analysis that removes topic effects."""
     design_effect: float | None = None
-    """Of the pilot's clusters of topics, on the variance that the plan rests on."""
+    """Factor by which the pilot's clusters of topics raise the variance of the plan."""
     topics_clustered: int | None = None
-    """Topics, where these will be clustered as in the pilot; never fewer than `advised`."""
+    """Topics in clusters like the pilot's; never fewer than `advised`."""
     clusters: int | None = None
-    """The clusters of so many topics, of the pilot's mean size."""
+    """Number of clusters of `topics_clustered`, of the pilot's mean size."""
     effective_topics: float | None = None
-    """What the pilot's topics are worth in topics of equal weight; None where they have none."""
-    documents_per_topic: float | None = None
-    hours: float | None = None
-    """Assessors' hours for all topics that are advised."""
-    cheapest: bool | None = None
+    """Number of equally weighted topics equivalent to the pilot's weighted ones; None without
+    weights."""
 
     @property
     def advised(self) -> int:
-        """The number to build: the assured one, where there is one."""
+        """Number of topics to build: `topics_assured` if known, else `topics`."""
         return self.topics if self.topics_assured is None else self.topics_assured
 
     @property
@@ -72,12 +69,12 @@ class MeasurePlan:
 
     @property
     def is_by_differences(self) -> bool:
-        """Whether the plan rests on the variance of differences of the pilot's pairs of runs."""
+        """Whether the plan uses the variance of differences of the pilot's pairs of runs."""
         return self.pilot is not None and self.difference_variance == self.pilot.difference_variance
 
     @property
     def pilot_interval(self) -> Interval | None:
-        """Of the variance that the plan rests on: that of differences, or of scores."""
+        """Interval of the variance of the plan: that of differences, or of scores."""
         if self.pilot is None:
             return None
         by_differences = self.is_by_differences
@@ -85,14 +82,14 @@ class MeasurePlan:
 
     @property
     def pilot_df(self) -> float:
-        """Effective degrees of freedom of the chi-square law behind that interval."""
+        """Effective degrees of freedom of `pilot_interval`."""
         if self.pilot is None:
             return math.nan
         by_differences = self.is_by_differences
         return self.pilot.residual_effective_df if by_differences else self.pilot.effective_df
 
     def row(self) -> dict[str, Any]:
-        """The keys of the JSON output."""
+        """Return the fields of the JSON output."""
         of_pilot = (
             "variance_interval topic_variance residual_variance residual_interval df effective_df "
             "residual_effective_df"
@@ -105,29 +102,28 @@ class MeasurePlan:
             **picked(self, "design_effect topics_clustered clusters effective_topics"),
             **{f"pilot_{size}": getattr(self.pilot, f"n_{size}", None) for size in sizes},
             **{key: getattr(self.pilot, key, None) for key in of_pilot.split()},
-            **picked(self, "documents_per_topic hours cheapest"),
         }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """The topics with which a t test detects a difference."""
+    """Topics with which a t test detects a difference."""
 
     measure: str
     runs: tuple[str, str] | None
-    """The two runs that differ as much, the better first; None of any two."""
+    """The two runs with this difference, the better first; None for any two runs."""
     difference: float
     variance: float
-    """Of the differences of these runs, or of the pilot's mean pair; of scores if unpaired."""
+    """Variance of differences of these runs, or of the pilot's mean pair; of scores if unpaired."""
     topics: int
     topics_assured: int | None
-    """With 80 % assurance against the variance that the pilot has."""
+    """Topics with 80 % assurance against the pilot's variance."""
     topics_interval: Interval | None
-    """At both ends of what the pilot knows of the variance, and for two runs of the difference:
-    infinite above where the interval of that difference contains 0."""
+    """Topics at both ends of the variance's interval, and for two runs of the difference's:
+    infinite above if the interval of the difference contains 0."""
 
     def row(self) -> dict[str, Any]:
-        """The keys of the JSON output."""
+        """Return the fields of the JSON output."""
         better, worse = self.runs or (None, None)
         numbers = picked(self, "difference variance topics topics_interval")
         return {"measure": self.measure, "a": better, "b": worse, **numbers}
@@ -136,7 +132,7 @@ class Difference:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by()
 class PlanCurve(Framed):
-    """Numbers of topics, or the power of given ones, against something that was requested."""
+    """Numbers of topics, or the power of given ones, against one demand."""
 
     against: Against
     values: np.ndarray
@@ -147,11 +143,11 @@ class PlanCurve(Framed):
     """[measure, value]: exact, at these topics."""
 
     def caption(self) -> str:
-        """What stands against what."""
+        """Return the caption of the table."""
         return f"Topics and their power against {self.against.replace('_', ' ')}."
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary per measure and value."""
+        """Return one dictionary per measure and value."""
         return [
             {"measure": measure, self.against: value, "topics": topics, "power": power}
             for measure, *curve in zip(self.measures, self.topics, self.power, strict=True)
@@ -162,7 +158,7 @@ class PlanCurve(Framed):
 @dataclass(frozen=True, slots=True, kw_only=True)
 @shown_by("studies.plan.view:VIEW.text")
 class PlanResult(Framed):
-    """What `plan` found: one plan per measure.
+    """The result of `plan`: one plan per measure.
 
     Examples
     --------
@@ -174,18 +170,15 @@ class PlanResult(Framed):
 
     demands: Demands
     given_topics: int | None
-    """The number of topics that was asked about, if it was not asked for."""
+    """Number of topics whose power was requested; None if topics are the answer."""
     confidence: float
-    """Of the intervals that pilot data give."""
+    """Level of the intervals of pilot data."""
     plans: tuple[MeasurePlan, ...]
-    minutes_per_document: float | None = None
-    documents_are_bounds: bool = False
-    """Whether documents per topic are systems times pool depth, as if no document were shared."""
     differences: tuple[Difference, ...] = ()
-    """Of a pilot alone: the topics for the difference of its first two runs, then for others."""
+    """For a pilot alone: topics for the difference of its first two runs, then for others."""
 
     def caption(self) -> str:
-        """What a table of this result must say: aim, design, formula, version."""
+        """Return the caption of a table: aim, design, formula and version."""
         demands = self.demands
         pairing = "paired" if demands.paired else "unpaired"
         family = f" over {demands.comparisons:,} comparisons" if demands.comparisons > 1 else ""
@@ -219,10 +212,9 @@ class PlanResult(Framed):
     def curve(
         self, against: Against = "minimum_difference", values: Sequence[float] | None = None
     ) -> PlanCurve:
-        """Topics against minimum differences, numbers of systems or widths; power against topics.
+        """Return topics against minimum differences, systems or widths; or power against topics.
 
-        Without values: around what was requested, systems from 2 to 100, topics up to twice those
-        planned.
+        Default values are around the demand, 2 to 100 systems, or up to twice the planned topics.
 
         >>> import steadyrank as sr
         >>> result = sr.plan(variance=0.114, minimum_difference=0.15, systems=10)
@@ -238,7 +230,7 @@ class PlanResult(Framed):
         topics = np.zeros((len(self.plans), len(checked)), np.int64)
         power = np.full(topics.shape, np.nan)
         for i, row in enumerate(self.plans):
-            # The formulas take half the variance of differences where these are tested.
+            # The formulas take half the variance of differences in paired designs.
             variance = row.difference_variance / 2.0 if self.demands.paired else row.variance
             for j, value in enumerate(checked):
                 changed: Any = {} if against == "topics" else {against: value}
@@ -255,7 +247,7 @@ class PlanResult(Framed):
 
     @property
     def curves(self) -> tuple[Against, ...]:
-        """What this plan has curves against, topics last."""
+        """Demands that this plan has curves against, topics last."""
         if self.demands.method == "interval":
             return ("width",)
         if self.demands.minimum_difference is None:
@@ -279,5 +271,5 @@ class PlanResult(Framed):
         return [known * factor for factor in np.linspace(0.25, 2.0, 71)]
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary a measure with the JSON's keys; of a pilot alone, one a difference."""
+        """Return one dictionary per measure; for a pilot alone, one per difference."""
         return [row.row() for row in self.differences or self.plans]

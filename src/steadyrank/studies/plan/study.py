@@ -1,8 +1,8 @@
-"""`plan`: how many topics, for which power, and how safe is that number?
+"""`plan`: how many topics does a test collection require, and how certain is that number?
 
-For anyone who builds a test collection, from a variance or from pilot data (Sakai & Shang, EVIA
-2016): topics for one-way ANOVA of m systems, for a t test or an interval of two; what a given
-number of topics buys; how well the pilot knows the variance; what the assessors will cost.
+For builders of test collections, from a variance or from pilot data (Sakai & Shang, EVIA 2016):
+topics for one-way ANOVA of m systems, or for a t test or an interval of two; power and smallest
+detectable difference of a given number of topics; uncertainty of the pilot's variance.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from steadyrank.data.interop.objects import NO_MEASURE
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.scores import Scores, cluster_codes, mean_of_present, position, topic_weights
+from steadyrank.data.scores import Scores, cluster_codes, mean_of_present, topic_weights
 from steadyrank.errors import InputError, arg, check_choice, warn
 from steadyrank.measures.arguments import data_first
 from steadyrank.measures.names import Measure
@@ -73,27 +73,23 @@ def plan(
     decided: Decided | None = None,
     n_topics: int | None = None,
     confidence: float = 0.95,
-    minutes_per_document: float | None = None,
-    documents_per_topic: float | Mapping[str, float] | None = None,
-    pool_depth: float | Mapping[str, float] | None = None,
 ) -> PlanResult:
     """Compute how many topics a collection requires, per measure, or what given topics detect.
 
-    Of pilot data alone: the topics with which a paired t test detects the difference between the
-    first two runs, and a grid of differences, and what as many topics as the pilot's detect.
+    For pilot data alone: the topics with which a paired t test detects the difference between the
+    first two runs, and a grid of differences; and what as many topics as the pilot's detect.
 
     Parameters
     ----------
     scores : Scores, or runs, optional
         Pilot data: scores, or runs as `evaluate` takes them, with `qrels`. The variance is
-        estimated by eq. 1 of Sakai & Shang, with a chi-square interval and the range of topics that
-        follows. Where the topics have clusters (`Scores.topic_info`), with their design
-        effect.
+        estimated by eq. 1 of Sakai & Shang, with a chi-square interval, the range of topics that
+        follows, and the design effect if topics have clusters (`Scores.topic_info`).
     qrels : object, optional
-        Judgments, where runs are given.
+        Judgments of runs.
     measures, measure : str or sequence of str, optional
-        Measures of the pilot data; by default all of the scores, or of runs AP (nDCG@10 where
-        judgments are graded).
+        Measures of the pilot data; by default all of the scores, or for runs AP (nDCG@10 with
+        graded judgments).
     variance : float or mapping, optional
         Instead of pilot data, the variance of a system's scores over topics, for all measures or
         for each.
@@ -101,7 +97,7 @@ def plan(
         Variance of differences, which a paired design requires: a number; "pilot", the mean over
         the pilot's pairs of runs, which accounts for topics that are hard for all systems (the
         default with two or more runs); a percentile of them such as "95%", as Webber, Moffat &
-        Zobel (2008) plan; or "twice" the variance, as published, which does not.
+        Zobel (2008) plan; or "twice" the variance, as published, which does not account for them.
     minimum_difference : float, optional
         Difference to detect, between the best and the worst system or between two.
     systems : int, optional
@@ -112,13 +108,13 @@ def plan(
         1 - alpha interval of a difference has the expected `width`. By default "ttest" for a
         pilot or a variance of differences without `systems`, else "anova".
     test : str, optional
-        The method by the name that its test has in `compare`: "t" or "anova".
+        The method by its name in `compare`: "t" or "anova".
     formula : str
-        "corrected": exact power of `compare`'s own paired t test, which allows for skewed
-        differences, the default of a pilot's t tests; "exact" power of the published tests, the
-        default of all else; or the published approximations ("nagata").
+        "corrected": exact power of the paired t test of `compare`, which allows for skewed
+        differences (the default for paired t tests of a pilot); "exact" power of the published
+        tests (the default otherwise); or the published approximations ("nagata").
     paired : bool, optional
-        Whether both systems of a t test or interval have the same topics; by default they do.
+        Whether both systems of a t test or interval have the same topics (default).
     width : float, optional
         Expected full width of an interval.
     alpha, beta : float
@@ -126,28 +122,25 @@ def plan(
     comparisons : int
         Number of t tests or intervals over which alpha is controlled, by Bonferroni's correction.
     decided : CompareResult, optional
-        What `compare` found: plan for the level that a single comparison has there.
+        A result of `compare`: plan for the level that a single comparison has there.
     n_topics : int, optional
         Compute the power and the smallest detectable difference with this many topics instead.
     confidence : float
-        Level of the intervals that pilot data give.
-    minutes_per_document, documents_per_topic, pool_depth : optional
-        The budget: an assessor's time, with documents per topic, or with a pool depth, where a
-        topic has at most systems × depth of them; one number, or one for each measure.
+        Level of the intervals of pilot data.
 
     Returns
     -------
     PlanResult
-        One plan per measure: variance, topics, power, and their intervals; of a pilot alone
+        One plan per measure: variance, topics, power, and their intervals; for a pilot alone
         `differences`, the topics by difference.
 
     Notes
     -----
     One-way ANOVA of m systems on n topics each has power P(F' > F(m - 1, m (n - 1); alpha)), where
     F' is noncentral F with noncentrality n D² / (2 variance) and D the minimum difference: the
-    worst case, in which all other systems lie in the middle. Assumes normally distributed scores
-    with the same variance in all systems, and that the pilot's topics and systems are like the
-    future ones.
+    worst case, in which all other systems have the middle score. Assumes normally distributed
+    scores with the same variance in all systems, and that the pilot's topics and systems are like
+    the future ones.
 
     References
     ----------
@@ -167,14 +160,16 @@ def plan(
     >>> first.runs, first.topics
     (('new', 'old'), 179)
     """
-    measures = _one_or_more(measure, measures)
-    nothing = (minimum_difference, width, n_topics)
-    by_pilot = scores is not None and all(value is None for value in nothing)
-    chosen = _method(method, test, systems, paired=not (scores is None is difference_variance))
-    of_pilot = systems is None and chosen == "anova" and scores is not None
+    named: Any = measures if measure is None else measure
+    named = [named] if isinstance(named, str | Measure) else named
+    has_pilot = scores is not None
+    by_pilot = has_pilot and minimum_difference is width is n_topics is None
+    chosen = _method(method, test, systems, paired=has_pilot or difference_variance is not None)
+    of_pilot = systems is None and chosen == "anova" and has_pilot
+    is_compared = has_pilot and chosen == "ttest" and paired is not False
     demands = check_demands(
         method=chosen,
-        formula=formula or _usual_formula(chosen, paired, has_pilot=scores is not None),
+        formula=formula or ("corrected" if is_compared else "exact"),
         alpha=alpha,
         beta=beta,
         systems=2 if of_pilot else systems,
@@ -193,46 +188,28 @@ def plan(
             _plan_measure(
                 demands, name, own, _of_differences(own, difference_variance), None, n_topics
             )
-            for name, own in _given_variances(variance, measures).items()
+            for name, own in _given_variances(variance, named).items()
         ]
     else:
-        pilot = scores_in_order(scores_of(scores, qrels, measures), runs=True)
+        pilot = scores_in_order(scores_of(scores, qrels, named), runs=True)
         demands = replace(demands, systems=len(pilot.runs)) if of_pilot else demands
         n_topics = check_whole("topics", len(pilot.topics)) if by_pilot else n_topics
         rows = _plan_pilot(demands, pilot, difference_variance, n_topics, confidence)
         if by_pilot and demands.method == "ttest":
             differences = [each for row in rows for each in _differences(demands, pilot, row)]
-    documents = documents_to_judge(
-        [row.measure for row in rows],
-        systems=demands.systems,
-        pool_depth=pool_depth,
-        minutes_per_document=minutes_per_document,
-        documents_per_topic=documents_per_topic,
-    )
-    if minutes_per_document is not None:
-        rows = _with_hours(rows, documents, minutes_per_document, mark=n_topics is None)
     return PlanResult(
         demands=demands,
         given_topics=n_topics,
         confidence=confidence,
         plans=tuple(rows),
-        minutes_per_document=minutes_per_document,
-        documents_are_bounds=pool_depth is not None,
         differences=tuple(differences),
     )
 
 
-def _one_or_more(measure: str | None, measures: Any) -> Any:
-    """`measure` and `measures` are one argument: measures, or one of them."""
-    given = measures if measure is None else measure
-    return [given] if isinstance(given, str | Measure) else given
-
-
 def _method(method: Any, test: Any, systems: Any, *, paired: bool) -> Any:
-    """The method that is named, by itself or by its test; `paired` where t tests have their data.
+    """Return the method that is named, itself or by its test.
 
-    Without a name it is the paired t test if there are such data, as in `compare`, unless the
-    number of systems says otherwise.
+    By default, the t test if there are `paired` data and no number of systems.
     """
     if test is not None:
         check_choice("test", test, ("t", "anova"))
@@ -240,12 +217,6 @@ def _method(method: Any, test: Any, systems: Any, *, paired: bool) -> Any:
             raise InputError(f"give either {arg('method=')} or {arg('test=')}, not both")
         return "ttest" if test == "t" else "anova"
     return method or ("ttest" if paired and systems is None else "anova")
-
-
-def _usual_formula(method: Any, paired: Any, *, has_pilot: bool) -> Formula:
-    """Of data, for the test that `compare` will do with them; of a variance, as published."""
-    is_compared = has_pilot and method == "ttest" and paired is not False
-    return "corrected" if is_compared else "exact"
 
 
 def _check_sources(
@@ -274,7 +245,7 @@ def _check_sources(
 
 
 def _percentile(given: Any) -> float | None:
-    """The share of a text such as 95%; None of anything else.
+    """Return the share that a text such as "95%" names; None for anything else.
 
     >>> _percentile("95%"), _percentile("pilot"), _percentile(0.02)
     (0.95, None, None)
@@ -290,9 +261,16 @@ def _percentile(given: Any) -> float | None:
     return share
 
 
-def _pair_percentile(matrix: np.ndarray, measure: str, share: float) -> float:
-    """Of the variances of the differences of all pairs of runs, each over its shared topics."""
-    found = moments(np.ascontiguousarray(matrix), all_pairs(len(matrix)))
+def _given_differences(scores: Scores, measure: str, given: Any) -> Any:
+    """Return the variance of differences at the given percentile, or what else was given.
+
+    The percentile is over all pairs of runs, each on its shared topics.
+    """
+    share = _percentile(given)
+    if share is None:
+        return given
+    matrix = np.ascontiguousarray(scores.matrix(measure))
+    found = moments(matrix, all_pairs(len(matrix)))
     variances = np.square(found.sd[found.n > 1])
     value = float(np.quantile(variances, share)) if len(variances) else 0.0
     if not value > 0.0:
@@ -307,7 +285,7 @@ _NO_PAIRS = (
 
 
 def _given_variances(variance: Any, measures: Sequence[str] | None) -> dict[str, float]:
-    """By measure; NaN where only the variance of differences is known."""
+    """Return the variances by measure; NaN if only the variance of differences is known."""
     if not isinstance(variance, Mapping):
         variance = {measures[0] if measures else NO_MEASURE: variance}
     if not variance:
@@ -330,12 +308,10 @@ def _plan_pilot(
         pilot = pilot_variance(scores.matrix(name), name, confidence=confidence)
         if difference_variance == "pilot" and not pilot.difference_variance > 0.0:
             raise InputError(f"{name}: {_NO_PAIRS}")
-        given = difference_variance
-        if (share := _percentile(given)) is not None:
-            given = _pair_percentile(scores.matrix(name), name, share)
+        given = _given_differences(scores, name, difference_variance)
         differences = _of_differences(pilot.variance, given, pilot)
         row = _plan_measure(demands, name, pilot.variance, differences, pilot, n_topics)
-        rows.append(with_clusters(row, scores, paired=demands.paired, asked=n_topics is None))
+        rows.append(_with_clusters(row, scores, paired=demands.paired, asked=n_topics is None))
     if not rows:
         raise InputError("name at least one measure")
     first = min(rows, key=lambda row: row.pilot.n_topics if row.pilot else math.inf)
@@ -348,14 +324,14 @@ def _plan_pilot(
 
 
 STEPS = (1.0, 2.0, 5.0)
-"""Of a grid of differences, in each decade."""
+"""Differences of the grid in each decade."""
 
 AROUND = (1 / 6, 2.0)
-"""Between which the grid lies, in units of the difference that the pilot's topics detect."""
+"""Limits of the grid, in units of the difference that the pilot's topics detect."""
 
 
 def _differences(demands: Demands, scores: Scores, row: MeasurePlan) -> list[Difference]:
-    """Topics for the difference between the first two runs, and for round ones around a pilot's."""
+    """Return the topics for the difference of the first two runs, and for a grid of round ones."""
     first = [_of_first_two(demands, scores, row.measure)] if demands.paired else []
     smallest = row.smallest_difference
     if math.isinf(smallest):  # too few topics for the corrected test: the scale of differences
@@ -371,7 +347,10 @@ def _differences(demands: Demands, scores: Scores, row: MeasurePlan) -> list[Dif
 
 
 def _of_first_two(demands: Demands, scores: Scores, measure: str) -> Difference | None:
-    """That of the two best means, by the variance of these two; None of a single run or of ties."""
+    """Return the topics for the difference of the two best means, by the variance of these two.
+
+    None for a single run, and for ties.
+    """
     one = scores.select(measures=measure)
     means = one.mean()[0]
     best = [int(run) for run in np.argsort(-means, kind="stable")[:2] if not np.isnan(means[run])]
@@ -381,19 +360,25 @@ def _of_first_two(demands: Demands, scores: Scores, measure: str) -> Difference 
     n_topics = int((~np.isnan(apart)).sum())
     gap = float(means[best[0]] - means[best[1]])
     variance = float(np.nanvar(apart, ddof=1)) if n_topics > 1 else math.nan
-    rates = {"alpha": demands.comparison_alpha, "beta": demands.beta}
     needed = needed_topics(
         gap,
         variance,
         n_topics,
-        **rates,
+        alpha=demands.comparison_alpha,
+        beta=demands.beta,
         variance_df=pair_df(apart[None])[0],
         corrected=demands.formula == "corrected",
     )
     if not np.isfinite(needed.topics):
         return None
     names = (one.runs[best[0]], one.runs[best[1]])
-    _warn_if_skewed(names, apart[~np.isnan(apart)])
+    off = apart[~np.isnan(apart)] - np.nanmean(apart)
+    skewness = float((off**3).mean() / (off**2).mean() ** 1.5)
+    if abs(skewness) > SKEWED:
+        warn(
+            f"differences of {names[0]} and {names[1]} are skewed ({skewness:.1f}): the number of "
+            "topics may be too small more often than its assurance says"
+        )
     ends = (float(needed.low), float(needed.high))
     return Difference(
         measure=measure,
@@ -406,18 +391,8 @@ def _of_first_two(demands: Demands, scores: Scores, measure: str) -> Difference 
     )
 
 
-def _warn_if_skewed(names: tuple[str, str], differences: np.ndarray) -> None:
-    off = differences - differences.mean()
-    skewness = float((off**3).mean() / (off**2).mean() ** 1.5)
-    if abs(skewness) > SKEWED:
-        warn(
-            f"differences of {names[0]} and {names[1]} are skewed ({skewness:.1f}): the number of "
-            "topics may be too small more often than its assurance says"
-        )
-
-
 def _of_difference(demands: Demands, row: MeasurePlan, difference: float) -> Difference:
-    """Topics for a difference of any two runs, by the variance that the plan rests on."""
+    """Return the topics for a difference of any two runs, by the variance of the plan."""
     asked = replace(demands, minimum_difference=difference)
     variance = row.difference_variance if demands.paired else row.variance
     half = 0.5 if demands.paired else 1.0
@@ -436,7 +411,7 @@ def _of_difference(demands: Demands, row: MeasurePlan, difference: float) -> Dif
 
 
 def _of_differences(own: float, given: Any, pilot: Pilot | None = None) -> float:
-    """That of the pilot's pairs, if it has any; else, as published, twice the variance."""
+    """Return the given variance of differences, or the pilot's; else twice the variance."""
     if given not in (None, "pilot", "twice"):
         return float(given)
     has_pairs = pilot is not None and pilot.difference_variance > 0.0
@@ -469,7 +444,7 @@ def _plan_measure(
 def _with_pilot(
     made: MeasurePlan, demands: Demands, pilot: Pilot, variance: float, n_topics: int | None
 ) -> MeasurePlan:
-    """What the pilot's uncertainty does to the plan, and what a two-way analysis would need."""
+    """Return the plan with intervals, the assured number, and the topics of a two-way analysis."""
     if variance not in (pilot.variance, pilot.residual_variance):
         return made
     by_residual = variance == pilot.residual_variance
@@ -498,26 +473,11 @@ def _with_pilot(
     return replace(made, topics_two_way=two_way)
 
 
-def _with_hours(
-    rows: list[MeasurePlan], documents: dict[str, float], minutes: float, *, mark: bool
-) -> list[MeasurePlan]:
-    """The plans with assessors' hours; the cheapest marked if all are for the same power."""
-    hours = [row.advised * documents[row.measure] * minutes / 60.0 for row in rows]
-    return [
-        replace(
-            row,
-            documents_per_topic=documents[row.measure],
-            hours=own,
-            cheapest=own == min(hours) if mark else None,
-        )
-        for row, own in zip(rows, hours, strict=True)
-    ]
+def _with_clusters(row: MeasurePlan, scores: Scores, *, paired: bool, asked: bool) -> MeasurePlan:
+    """Return the plan with the design effect of the pilot's clusters, if it has any.
 
-
-def with_clusters(row: MeasurePlan, scores: Scores, *, paired: bool, asked: bool) -> MeasurePlan:
-    """The plan with the design effect of the pilot's clusters, and the topics that it `asked` for.
-
-    Of a paired design it is the effect on differences, else on the runs' own scores.
+    The effect is on differences in a paired design, else on scores. If topics were `asked` for,
+    with their number in such clusters.
     """
     weights = topic_weights(scores)
     if weights is not None:
@@ -533,38 +493,3 @@ def with_clusters(row: MeasurePlan, scores: Scores, *, paired: bool, asked: bool
     n_topics = math.ceil(row.advised * max(1.0, effect))
     size = len(codes) / len(np.unique(codes))
     return replace(row, topics_clustered=n_topics, clusters=math.ceil(n_topics / size))
-
-
-def documents_to_judge(
-    measures: Sequence[str],
-    *,
-    systems: int,
-    minutes_per_document: Any = None,
-    documents_per_topic: Any = None,
-    pool_depth: Any = None,
-) -> dict[str, float]:
-    """Documents per topic by measure; empty without a budget.
-
-    One number for all measures, or one for each. A pool of that depth holds at most systems ×
-    depth documents, if no two systems return the same.
-    """
-    if documents_per_topic is not None and pool_depth is not None:
-        raise InputError("give either the documents per topic or a pool depth, not both")
-    given, what, factor = documents_per_topic, "documents per topic", 1
-    if pool_depth is not None:
-        given, what, factor = pool_depth, "pool depth", systems
-    if (given is None) != (minutes_per_document is None):
-        raise InputError(
-            "a budget requires minutes per document and documents per topic (or a pool "
-            "depth): give both"
-        )
-    if given is None:
-        return {}
-    check_positive("minutes_per_document", minutes_per_document)
-    by_measure = given if isinstance(given, Mapping) else dict.fromkeys(measures, given)
-    for name in by_measure:
-        position(str(name), tuple(measures), "measure")
-    missing = [name for name in measures if name not in by_measure]
-    if missing:
-        raise InputError(f"no {what} for {', '.join(missing)}: give one for each measure")
-    return {name: factor * check_positive(what, by_measure[name]) for name in measures}

@@ -1,4 +1,4 @@
-"""How `plan` is shown: what it says, its tables and figures, for every output."""
+"""How `plan` is shown: findings, tables and figures, for every output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from steadyrank.words import counted, level_words, size
 
 
 def findings(result: PlanResult) -> list[Finding]:
-    """The topics of the first measure, or what the given ones detect; then what to mind."""
+    """Return the topics of the first measure, or what the given ones detect; then cautions."""
     plan, demands = result.plans[0], result.demands
     said = [_topics(result, plan) if result.given_topics is None else _detected(result, plan)]
     said = [*_first_two(result), *said]
@@ -31,12 +31,6 @@ def findings(result: PlanResult) -> list[Finding]:
         )
         values = picked(plan, "measure topics_clustered clusters design_effect")
         said.append(Finding("plan.clustered", text, values))
-    cheapest = [each for each in result.plans if each.cheapest]
-    if cheapest and len(result.plans) > 1:
-        names = ", ".join(each.measure for each in cheapest)
-        text = f"{names} requires the fewest assessor hours: {cheapest[0].hours:,.0f}."
-        values = {"measures": [each.measure for each in cheapest], "hours": cheapest[0].hours}
-        said.append(Finding("plan.cheapest", text, values))
     small = [each.pilot.n_topics for each in result.plans if each.pilot]
     if small and min(small) < STEADY_PILOT:
         text = (
@@ -63,7 +57,7 @@ def findings(result: PlanResult) -> list[Finding]:
 
 
 def describe(result: PlanResult) -> str:
-    """The paragraph for a paper: what every measure requires, and by which design."""
+    """Return the paragraph for a paper: the topics per measure, and the design."""
     found = _topics if result.given_topics is None else _detected
     said = " ".join(found(result, plan).text for plan in result.plans)
     return f"{said} The design: {result.caption()}"
@@ -74,7 +68,7 @@ def _topics(result: PlanResult, plan: MeasurePlan) -> Finding:
     aim = f"intervals of {plan.measure} differences {demands.width} wide"
     if demands.method != "interval":
         gap = f"{demands.minimum_difference:g} in {plan.measure}"
-        # Of a family there is room for no more.
+        # With a family of comparisons the sentence would be too long.
         gap = gap if demands.comparisons > 1 else f"a difference of {gap}"
         aim = f"{_rates(demands)} for {gap}"
     text = f"{size(plan.topics)} topics are required: {aim}."
@@ -117,13 +111,13 @@ def _detected(result: PlanResult, plan: MeasurePlan) -> Finding:
 
 
 def _rates(demands: Demands) -> str:
-    """Power and level; that the level is .05 goes without saying, as captions do."""
+    """Return power and level as text, without the usual level of .05."""
     level = f" at {level_words(demands.alpha, demands.comparisons)}"
     return f"power {1 - demands.beta:g}{level.removeprefix(' at alpha 0.05')}"
 
 
 def _with_intervals(result: PlanResult, rows: Sequence[Row]) -> list[Row]:
-    """The interval of the variance that a plan rests on under the name of what it is of."""
+    """Name the interval of the plan's variance by the kind of variance."""
     return [
         {
             **row,
@@ -141,15 +135,13 @@ _TOPICS = (
         f"topics ({ASSURANCE:.0%} assurance)",
         "size",
         "known",
-        "of all pilots, this share plans topics enough for the power that is promised",
+        "this share of pilots plans enough topics for the given power",
     ),
     Col("topics", form="size", about="if the variance is exactly the pilot's"),
 )
 
 
 def _columns(result: PlanResult) -> tuple[Col, ...]:
-    documents = "documents, at most" if result.documents_are_bounds else "documents"
-    bound = "systems × pool depth, as if no two systems returned the same document"
     return (
         Col("measure", form="name"),
         Col("variance", about="of a system's scores over topics, whose difficulty it includes"),
@@ -183,14 +175,6 @@ def _columns(result: PlanResult) -> tuple[Col, ...]:
         Col("power_interval", "{sure} interval (power)", ".3f", "known"),
         Col("smallest_difference", when=lambda result: result.given_topics is not None),
         Col("expected_width", when=lambda result: result.demands.method == "interval"),
-        Col(
-            "documents_per_topic",
-            documents,
-            "g",
-            "known",
-            bound if result.documents_are_bounds else "",
-        ),
-        Col("hours", "hours ({minutes_per_document:g} min per document)", ",.0f", "known"),
     )
 
 
@@ -267,7 +251,7 @@ PILOT = TableSpec(
 
 
 def fields(result: PlanResult) -> dict[str, Any]:
-    """The promised keys, and what else there is."""
+    """Return the fields of the JSON output."""
     demands = result.demands
     return {
         **picked(demands, "method formula alpha comparisons beta systems minimum_difference"),
@@ -275,7 +259,7 @@ def fields(result: PlanResult) -> dict[str, Any]:
         "differences": [each.row() | picked(each, "topics_assured") for each in result.differences],
         "paired": None if demands.method == "anova" else demands.paired,
         "width": demands.width,
-        **picked(result, "given_topics confidence minutes_per_document documents_are_bounds"),
+        **picked(result, "given_topics confidence"),
     }
 
 
