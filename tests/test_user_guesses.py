@@ -128,7 +128,7 @@ COMMANDS = {
     "compare qrels.txt runs --verbose": "No such option",
     "compare qrels.txt runs --silent": "",
     "compare --qrels qrels.txt --runs runs": "",
-    "compare scores.csv": "give --scores scores.csv",
+    "compare scores.csv": "",
     "compare qrels.txt scores.csv": "give --scores scores.csv",
     "compare --scores scores.csv": "",
     "compare --scores wide.csv": "",

@@ -5,9 +5,11 @@ from steadyrank.data.battles import Battles as Battles
 from steadyrank.data.interop.objects import as_qrels as as_qrels
 from steadyrank.data.interop.objects import as_run as as_run
 from steadyrank.data.interop.objects import as_scores as as_scores
+from steadyrank.data.interop.objects import run_from_frame as run_from_frame
 from steadyrank.data.leaderboard import Leaderboard as Leaderboard
 from steadyrank.data.qrels import Qrels as Qrels
 from steadyrank.data.qrels import qrels_from_dict as qrels_from_dict
+from steadyrank.data.read.any_file import read as read
 from steadyrank.data.read.datasets import read_topics as read_topics
 from steadyrank.data.read.leaderboards import read_leaderboard as read_leaderboard
 from steadyrank.data.read.limits import max_input as max_input

@@ -8,6 +8,7 @@ methods for whoever reads types.
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from operator import attrgetter
@@ -62,6 +63,11 @@ class Exhibit:
             return text
         import_module("steadyrank.compute.files").write_whole(path, [text])
         return None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the command prints as JSON; missing numbers are None."""
+        found: dict[str, Any] = json.loads(self._text("json"))
+        return found
 
     def summary(self) -> str:
         """What was found, in the sentences that the command prints above its tables, if any."""

@@ -458,7 +458,10 @@ def _corrected(pvalues: np.ndarray, correction: str, alpha: float) -> np.ndarray
 def _compared(outcome: Outcome, label: str) -> CompareResult:
     base = None if outcome.baseline is None else outcome.scores.runs[outcome.baseline]
     test: Any = outcome.test if outcome.test in TEST_NAMES else "t"
-    result = compare(outcome.scores, measure=label, test=test, alpha=outcome.alpha, baseline=base)
+    scores = outcome.scores
+    if scores.directions[label] not in ("higher", "lower"):  # columns of tests need no direction
+        scores = scores.directed(higher=label)
+    result = compare(scores, measure=label, test=test, alpha=outcome.alpha, baseline=base)
     assert isinstance(result, CompareResult)  # of one measure
     return result
 
@@ -469,10 +472,12 @@ def _added_columns(
     result = _compared(outcome, label)
     limits = _rounded(result.mean_interval, label, decimals)
     ranks = [f"{low}–{high}" for low, high in result.rank_set.tolist()]
+    has_direction = outcome.scores.directions[label] in ("higher", "lower")
+    is_ranked = result.own is not None and has_direction
     return {
         f"{label} low": limits[:, 0],
         f"{label} high": limits[:, 1],
-        f"{label} rank set": [None] * len(ranks) if result.own is None else ranks,
+        f"{label} rank set": ranks if is_ranked else [None] * len(ranks),
     }
 
 

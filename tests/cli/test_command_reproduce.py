@@ -98,7 +98,7 @@ def test_runs_with_teams(capsys, tmp_path):
     ("arguments", "told"),
     [
         (("sakai2106",), "unknown paper 'sakai2106': did you mean 'sakai2016'?"),
-        (("lin2005", "qrels.txt"), "give QRELS and at least one RUN"),
+        (("lin2005", "qrels.txt"), "qrels.txt: no such file"),
         (("lin2005", "--team-from", "(a)"), "--team-from describes runs"),
         (("lin2005", "q.txt", "a.run", "--scores", "s.csv"), "either QRELS RUN... or scores"),
         (("lin2005", "-o", "nowhere/claims.csv"), "the folder nowhere does not exist"),

@@ -76,11 +76,10 @@ def hold_scores(files: Sequence[str], kind: str | None = None) -> bool:
     is_alone, form = len(files) == 1, form_in(files[0])
     if form is not None:
         return is_alone or form.holds != "judgments"
-    from steadyrank.data.read.score_files import holds_scores
-    from steadyrank.measures.arguments import role_of
+    from steadyrank.data.read.any_file import holds_scores, role_of_file
 
     is_table = any(holds_scores(path, has_qrels=True) for path in files_in(files[:1])[:1])
-    return is_table or (is_alone and role_of(files[0]) is None)
+    return is_table or (is_alone and role_of_file(files[0]) is None)
 
 
 def form_in(path: str) -> Form | None:

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -138,6 +139,21 @@ class Scores(Exhibit):
         object.__setattr__(self, "topic_info", _checked_info(self.topic_info, self.topics, "topic"))
         ways = checked_directions(self.measures, self.directions)
         object.__setattr__(self, "directions", ways)
+
+    @classmethod
+    def from_frame(cls, frame: Any, *, measure: str | None = None) -> Scores:
+        """Return the scores in a frame, long or wide, as `as_scores` reads it.
+
+        `measure` names the measure where no column does.
+
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"topic": ["1", "2"], "a": [0.1, 0.3], "b": [0.2, 0.6]})
+        >>> Scores.from_frame(frame, measure="AP").runs
+        ('a', 'b')
+        """
+        read = import_module("steadyrank.data.interop.objects").as_scores
+        scores: Scores = read(frame, measure=measure)
+        return scores
 
     @property
     def labels(self) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:

@@ -7,23 +7,19 @@ also as a table of pandas, polars or pyarrow. Measures follow, by position, as `
 
 from __future__ import annotations
 
-import glob
 import inspect
 import os
-import re
 from collections.abc import Callable, Mapping
 from functools import wraps
 from numbers import Real
 from pathlib import Path
-from typing import Any, Literal, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
-from steadyrank.data.interop.objects import holds_one_run, scores_in_table
-from steadyrank.data.interop.tables import VALUE_NAMES, is_named_tuple, table_of
+from steadyrank.data.interop.objects import holds_one_run, numbers_in, scores_in_table
+from steadyrank.data.interop.tables import is_named_tuple, table_of
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.datasets import is_dataset
+from steadyrank.data.read.any_file import GRADES, Role, role_of_file
 from steadyrank.data.read.runs import ReadingOptions, Runs
-from steadyrank.data.read.sources import data_lines, kind_of, open_bytes
-from steadyrank.data.read.streams import is_stream
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, arg
@@ -32,12 +28,9 @@ from steadyrank.measures.names import Measure, is_foreign, parse_measure
 
 P = ParamSpec("P")
 Answer = TypeVar("Answer")
-Role = Literal["runs", "qrels"]
 
 JUDGMENTS = ("qrels", "human")
 """What studies call the judgments."""
-
-GRADES = {*VALUE_NAMES["relevance"]} - {"score"}
 
 
 def data_first(function: Callable[P, Answer]) -> Callable[P, Answer]:
@@ -64,6 +57,8 @@ def data_first(function: Callable[P, Answer]) -> Callable[P, Answer]:
                 f"{keyword_answer(name, known)}"
             )
         label = None if word is None else label_of(given.get(word))
+        if len(data) > 1:
+            _take_columns(given, data)
         given |= {name: _read(given[name], label) for name in data if name in given}
         if data and len(args) >= len(data):
             _set_in_order(given, data)
@@ -126,10 +121,22 @@ def label_of(measures: Any) -> str | None:
 
 def _read(value: Any, label: str | None) -> Any:
     """A table of scores, or a mapping of some, as `Scores`; anything else stays."""
+    if (scores := scores_in_table(value, label)) is not None:
+        return scores
     if isinstance(value, Mapping) and not holds_one_run(value):
         return {name: _read(part, label) for name, part in value.items()}
-    scores = scores_in_table(value, label)
-    return value if scores is None else scores
+    return value
+
+
+def _take_columns(given: dict[str, Any], data: list[str]) -> None:
+    """Join two columns of numbers, of two runs, to the one argument for scores."""
+    both = [given.get(name) for name in (data[0], data[-1])]
+    if any(column is None or numbers_in(column) is None for column in both):
+        return
+    names = [str(getattr(column, "name", "")) for column in both]
+    names = names if names[0] != names[1] else ["a", "b"]
+    given[data[0]] = dict(zip(names, both, strict=True))
+    del given[data[-1]]
 
 
 def _set_in_order(given: dict[str, Any], data: list[str]) -> None:
@@ -157,7 +164,7 @@ def role_of(source: Any) -> Role | None:
     ('runs', 'runs', None)
     """
     if isinstance(source, str | os.PathLike):
-        return _role_of_path(source)
+        return role_of_file(source)
     kind = type(source).__name__
     if isinstance(source, Qrels) or kind in ("Qrels", "TrecQrel"):  # of ranx and trectools
         return "qrels"
@@ -173,23 +180,3 @@ def role_of(source: Any) -> Role | None:
         return "runs" if any(isinstance(x, Real) and x % 1 for x in values) else None
     several = isinstance(source, Run | Runs | list | tuple | Mapping)
     return "runs" if several or kind in ("Run", "TrecRun") else None
-
-
-def _role_of_path(source: str | os.PathLike[str]) -> Role | None:
-    """By the first line of a file, which is TREC text or says it; folders and patterns are runs."""
-    path = Path(source)
-    if is_dataset(source) or is_stream(path):
-        return "qrels" if is_dataset(source) else None
-    if path.is_dir() or (not path.exists() and glob.has_magic(str(path))):
-        return "runs"
-    try:
-        with open_bytes(path) as stream:
-            is_text = kind_of(stream) == "text"
-            line = next((line for _, line in data_lines(stream) if is_text), b"")
-    except (InputError, OSError, ValueError):
-        return None  # Whoever reads the file will say what is wrong with it.
-    fields = line.decode("utf-8", "replace").lower().split()
-    if len(fields) == 6:
-        return "runs"
-    is_judgment = len(fields) == 4 and re.fullmatch(r"-?\d+", fields[-1])
-    return "qrels" if is_judgment or GRADES & {*",".join(fields).split(",")} else None

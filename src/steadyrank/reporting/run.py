@@ -18,6 +18,7 @@ from typing import Any, Unpack
 from steadyrank._version import __version__
 from steadyrank.compute.files import check_still_there, write_whole
 from steadyrank.compute.random import Rng, seed_from
+from steadyrank.data.interop.objects import scores_in_table
 from steadyrank.data.read.run_names import run_called
 from steadyrank.data.read.runs import ReadingOptions, make_reading, read_runs
 from steadyrank.data.read.sources import PathLike
@@ -163,9 +164,9 @@ def report(
         As `evaluate` takes them; or, first and alone, `scores`.
     measures : str or sequence of str
         The first ranks the runs.
-    scores : Scores or paths, optional
-        Instead: a `Scores`, a file, several to join, or one wide file per measure, `{"AP":
-        "ap.csv"}`.
+    scores : Scores, table or paths, optional
+        Instead: a `Scores`, what `as_scores` takes, a file, several to join, or one wide file per
+        measure, `{"AP": "ap.csv"}`.
     datasets : path, DataFrame or Leaderboard, optional
         Instead: scores of runs on several datasets, as `datasets` takes them.
     out : path
@@ -255,6 +256,8 @@ def report(
         raise InputError(f"{card}: the name of a card ends in .png")
     if qrels is scores is datasets is None and may_be_scores(runs):
         runs, scores = None, runs
+    if (held := scores_in_table(scores)) is not None:
+        scores = held
     to_read = None if runs is None else read_runs(runs, **reading_options)
     settings = Settings(
         test=test,

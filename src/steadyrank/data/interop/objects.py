@@ -11,6 +11,7 @@ import itertools
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ from steadyrank.data.run import (
     oddity_warning,
     topic_names,
 )
-from steadyrank.data.scores import Scores, scores_from_cells
+from steadyrank.data.scores import Scores, own_numbers, scores_from_cells
 from steadyrank.data.table_rules import tidy_scores
 from steadyrank.errors import InputError, arg, warn
 
@@ -145,6 +146,31 @@ def converted_run(source: Any, *, name: str | None, duplicates: Duplicates) -> t
     return run, rows.kind
 
 
+def run_from_frame(frame: Any, *, name: str | None = None) -> Run:
+    """Return the run in a frame with columns of topics, documents and scores.
+
+    Parameters
+    ----------
+    frame : pandas, polars or pyarrow table
+        Columns as in `as_run`, or `query`, `doc` and `score`.
+    name : str, optional
+        The run's; else what a column calls it, else "run".
+
+    Returns
+    -------
+    Run
+        The run, its documents ranked.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"query": ["1", "1"], "doc": ["a", "b"], "score": [0.5, 0.7]})
+    >>> run_from_frame(frame, name="bm25").ranking("1")
+    [('b', 0.7), ('a', 0.5)]
+    """
+    return as_run(frame, name=name)
+
+
 def as_qrels(source: Any) -> Qrels:
     """Judgments from what another tool gave; as `as_run`, with grades instead of scores.
 
@@ -177,7 +203,7 @@ def as_qrels(source: Any) -> Qrels:
     return qrels
 
 
-def as_scores(source: Any, *, name: str | None = None) -> Scores:
+def as_scores(source: Any, *, name: str | None = None, measure: str | None = None) -> Scores:
     """Scores that another tool computed, topic by topic.
 
     Names of measures are taken as they are. NaN is missing.
@@ -186,11 +212,14 @@ def as_scores(source: Any, *, name: str | None = None) -> Scores:
     ----------
     source : object
         A long table (`measure, run, topic, value`; PyTerrier's `name, qid, measure, value` of
-        `pt.Experiment(..., perquery=True)`), a wide one with topics down and runs across, what
+        `pt.Experiment(..., perquery=True)`; or run, topic and a column per measure), a wide one
+        with topics down and runs across, a NumPy array [run, topic], `{run: numbers}`, what
         `ir_measures.iter_calc` and `calc` return, or pytrec_eval's `{topic: {measure: value}}`,
         alone or by run.
     name : str, optional
         The run's, where the object does not say which run it is about.
+    measure : str, optional
+        The measure's, where the object does not say which measure it is about.
 
     Returns
     -------
@@ -204,7 +233,7 @@ def as_scores(source: Any, *, name: str | None = None) -> Scores:
     """
     if isinstance(source, Scores):
         return source
-    if name is None and (scores := scores_in_table(source)) is not None:
+    if name is None and (scores := scores_in_table(source, measure)) is not None:
         return scores
     table = table_of(source)
     if table is None and isinstance(source, Mapping):
@@ -217,9 +246,11 @@ def as_scores(source: Any, *, name: str | None = None) -> Scores:
 
 
 def scores_in_table(source: Any, measure: str | None = None) -> Scores | None:
-    """The scores in a table that is long, or wide and then of `measure`; None of anything else.
+    """Return the scores in a table or in columns of numbers; None of anything else.
 
-    A wide one has topics down, in a column or in the index of pandas, and runs across.
+    A long table names topic and run; its values have one column, or one per measure. A wide one,
+    of `measure`, has topics down, in a column or in the index of pandas, and runs across. Columns
+    without a table are `scores_in_columns`.
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"topic": [1, 2], "bm25": [0.1, 0.3], "splade": [0.2, 0.6]})
@@ -227,25 +258,91 @@ def scores_in_table(source: Any, measure: str | None = None) -> Scores | None:
     array([[0.2, 0.4]])
     """
     table = table_of(source)
-    if table is None or table.pick(DOCUMENT_NAMES) is not None:
+    if table is None:
+        return scores_in_columns(source, measure)
+    if table.pick(DOCUMENT_NAMES) is not None:
         return None
-    if table.pick(_MEASURE_NAMES) is not None and table.pick(_CELL_NAMES) is not None:
+    run, value = table.pick(_RUN_OF_SCORES), table.pick(_CELL_NAMES)
+    if table.pick(_MEASURE_NAMES) is not None and value is not None:
         return tidy_scores(table.kind, _scores_of_table(table, None))
     topic = table.pick(TOPIC_NAMES)
-    if topic is None and hasattr(source, "rename_axis") and source.index.nlevels == 1:
+    has_index = hasattr(source, "rename_axis") and source.index.nlevels == 1
+    if topic is None and has_index and (run is None or source.index.name is not None):
         return scores_in_table(source.rename_axis(index="topic").reset_index(), measure)
-    runs = [name for name in table.columns if name != topic]
-    if topic is None or not runs or table.pick(("value",)) is not None:
+    if topic is None:
+        return None
+    if value is not None:
+        columns = {measure or NO_MEASURE: value}
+    else:
+        columns = {str(name): name for name in table.columns if name not in (topic, run, *FACETS)}
+    if not columns or (run is None and value is not None):
         return None
     try:
-        values = [number_column(table.column(run), f"{table.kind}, {run}") for run in runs]
+        cells = [number_column(table.column(c), f"{table.kind}, {c}") for c in columns.values()]
     except InputError:
         return None
-    names, n = _labels(table, topic), len(runs)
-    labels = [measure or NO_MEASURE] * (n * len(names))
-    across = [str(run) for run in runs for _ in names]
-    cells = _scores(labels, across, names * n, np.concatenate(values), table.kind)
-    return tidy_scores(table.kind, cells)
+    n, topics = len(columns), _labels(table, topic)
+    across = [str(name) for name in columns for _ in topics]
+    if run is None:
+        measures, runs = [measure or NO_MEASURE] * len(across), across
+    else:
+        measures, runs = across, _labels(table, run, any_object=True) * n
+    held = {name: own for name in FACETS if (own := table.pick((name,))) is not None}
+    facets = {name: _labels(table, own, any_object=True) * n for name, own in held.items()}
+    found = _scores(measures, runs, topics * n, np.concatenate(cells), table.kind, facets)
+    return tidy_scores(table.kind, found)
+
+
+def scores_in_columns(source: Any, measure: str | None = None) -> Scores | None:
+    """Return the scores in a matrix [run, topic], or in `{run: numbers}`; None of anything else.
+
+    Topics are numbered from 1; of pandas' Series, their indexes name them.
+
+    >>> scores_in_columns({"bm25": [0.1, 0.3], "splade": [0.2, 0.6]}).mean()
+    array([[0.2, 0.4]])
+    >>> scores_in_columns(np.array([[0.1, 0.3], [0.2, 0.6]])).runs
+    ('run1', 'run2')
+    """
+    is_matrix = isinstance(source, np.ndarray) and source.ndim == 2
+    shape = source.shape if is_matrix else (0, 0)
+    if is_matrix or (isinstance(source, (list, tuple)) and numbers_in(source[:1]) is None):
+        source = {f"run{place}": row for place, row in enumerate(source, start=1)}
+    if is_matrix and shape[0] > shape[1]:
+        warn(
+            f"the array has {shape[0]} rows, which are runs, and {shape[1]} columns, which are "
+            "topics: give array.T if it is the other way round"
+        )
+    if not isinstance(source, Mapping) or not source:
+        return None
+    columns = {str(name): numbers_in(column) for name, column in source.items()}
+    if any(column is None for column in columns.values()):
+        return None
+    cells = [
+        (run, topic, value)
+        for run, column in columns.items()
+        for topic, value in (column or {}).items()
+    ]
+    runs, topics, values = zip(*cells, strict=True)
+    labels = [measure or NO_MEASURE] * len(runs)
+    return tidy_scores("the scores", _scores(labels, runs, topics, list(values), "the scores"))
+
+
+def numbers_in(column: Any) -> dict[str, float] | None:
+    """Return the numbers of a list, a vector or a Series by topic; None of anything else.
+
+    >>> numbers_in([0.5, None, 1]), numbers_in(["a.run"])
+    ({'1': 0.5, '2': nan, '3': 1.0}, None)
+    """
+    if not (isinstance(column, (list, tuple)) or getattr(column, "ndim", 0) == 1):
+        return None
+    first = next(iter(column), "")
+    if not (first is None or isinstance(first, (Real, np.bool_))):
+        return None
+    topics = column.index if hasattr(column, "items") else range(1, len(column) + 1)
+    found = dict(zip(map(str, topics), own_numbers(list(column)).tolist(), strict=True))
+    if len(found) < len(column):
+        raise InputError("the index has a topic twice: keep one score of each topic")
+    return found
 
 
 def single_runs(runs: Any) -> Iterator[tuple[str | None, Any]]:
@@ -260,8 +357,23 @@ def single_runs(runs: Any) -> Iterator[tuple[str | None, Any]]:
     if isinstance(runs, Mapping) and not holds_one_run(runs):
         yield from ((str(name), run) for name, run in runs.items())
         return
-    for run in [runs] if holds_one_run(runs) else _several(runs):
+    for run in _runs_in_table(runs) if holds_one_run(runs) else _several(runs):
         yield None, run
+
+
+def _runs_in_table(source: Any) -> list[Any]:
+    """The parts of a table by the runs that a column names; other objects are one run."""
+    table = table_of(source)
+    column = None if table is None else table.pick(RUN_NAMES)
+    if table is None or column is None or table.pick(DOCUMENT_NAMES) is None:
+        return [source]
+    names = _labels(table, column, any_object=True)
+    if len(found := dict.fromkeys(names)) < 2:
+        return [source]
+    rows = {name: [row for row, own in enumerate(names) if own == name] for name in found}
+    if hasattr(source, "iloc"):
+        return [source.iloc[own] for own in rows.values()]
+    return [source.take(own) if hasattr(source, "take") else source[own] for own in rows.values()]
 
 
 def _several(runs: Any) -> Iterable[Any]:

@@ -22,24 +22,25 @@ from steadyrank.errors import FormatError, InputError
 
 # trectools calls the topic's id "query", which in PyTerrier's frames is its text: last.
 TOPIC_NAMES = ("query_id", "qid", "q_id", "topic", "query")
-DOCUMENT_NAMES = ("doc_id", "docno", "docid", "did", "document", "corpus_id")
+DOCUMENT_NAMES = ("doc_id", "docno", "docid", "did", "document", "corpus_id", "doc")
 
 VALUE_NAMES = {
     "score": ("score", "sim"),
     "relevance": ("relevance", "rel", "label", "grade", "score"),
 }
 
-RUN_NAMES = ("run", "tag", "name", "system")
+RUN_NAMES = ("run", "tag", "name", "system", "model")
 
 LONG_ROLES: Mapping[str, tuple[str, ...]] = {
     "measure": ("measure", "metric"),
-    "run": ("run", "name", "system"),
-    "topic": ("topic", "qid", "query_id", "q_id"),
+    "run": ("run", "name", "system", "model"),
+    "topic": ("topic", "qid", "query_id", "q_id", "query"),
     "value": ("value", "score"),
 }
 """What the columns of a long table of scores are called."""
 
-_OTHER_THINGS = {"query", "document", "name", "system", "method", "collection", "benchmark"}
+_OTHER_THINGS = {"query", "document", "doc", "name", "system", "method", "collection"}
+_OTHER_THINGS |= {"benchmark"}
 """Names that may also mean something else beside a column that holds the thing: its text, …"""
 
 
@@ -65,6 +66,7 @@ def twin_columns(present: Iterable[str], names: tuple[str, ...]) -> list[str]:
     # Only ranx calls grades scores, and PyTerrier numbers documents beside their `docno`.
     others = _OTHER_THINGS | ({"score"} if "relevance" in names else set())
     others |= {"docid"} if "docno" in present else set()
+    others |= {names[-1]} & {"model"}  # beside a run's name, it is a component of the run
     same = {plain_column(found), *(name for name in names if name not in others)}
     twins = [name for name in present if plain_column(name) in same and name != found]
     return [] if found is None else [*[name for name in present if name == found], *twins]

@@ -19,8 +19,7 @@ from steadyrank.data.facets import FACETS, NESTED, facets_of
 from steadyrank.data.forms.reading import read_forms
 from steadyrank.data.interop.objects import NO_MEASURE
 from steadyrank.data.interop.tables import DOCUMENT_NAMES, LONG_ROLES, pick_column
-from steadyrank.data.read.csv_files import as_meant, header_of, names_documents
-from steadyrank.data.read.parquet import column_names
+from steadyrank.data.read.csv_files import as_meant
 from steadyrank.data.read.score_tools import (
     SUMMARY,
     is_log,
@@ -29,7 +28,6 @@ from steadyrank.data.read.score_tools import (
     read_printed,
 )
 from steadyrank.data.read.sources import PathLike, base_name, head_of, kind_of, open_bytes
-from steadyrank.data.read.streams import is_readable
 from steadyrank.data.read.tables import Table, csv_table, json_table, parquet_table
 from steadyrank.data.scores import (
     AXES,
@@ -197,32 +195,6 @@ def is_long(header: Sequence[str]) -> bool:
     named = _holds(header, "run") or _holds(header, "measure")
     is_ranking = pick_column(header, DOCUMENT_NAMES) is not None
     return named and _holds(header, "topic") and _holds(header, "value") and not is_ranking
-
-
-def holds_scores(path: Path, has_qrels: bool) -> bool:
-    """Whether a file has a score per measure, run and topic, and not a ranking.
-
-    Of JSON objects by topic only judgments tell: without any, they hold scores.
-    """
-    if not is_readable(path) or path.is_dir():
-        return False
-    with open_bytes(path) as stream:
-        kind = kind_of(stream)
-        if kind == "parquet":
-            return is_long(column_names(path, stream))
-        if kind == "json lines":
-            head = head_of(stream)
-            return b'"measure"' in head or b'"metrics"' in head or not has_qrels
-        if kind == "json":
-            return is_log(head_of(stream)) or not has_qrels
-        if names_documents(stream):
-            return False
-        if printed_by(stream) is not None:
-            return True
-        header = header_of(stream)
-    if len(header) > 1 and (is_long(header) or is_blank(header[0]) or names_rows(header[0])):
-        return True
-    return len(" ".join(header).split()) != 6 and not has_qrels
 
 
 def _long_scores(table: Table, measure: str | None) -> Scores:
