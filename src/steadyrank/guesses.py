@@ -108,10 +108,7 @@ REMOVED = {
     "significant pairs of each",
     "compare --interval": "each test has its own interval",
     **dict.fromkeys(
-        [
-            f"plan --{name}"
-            for name in ("minutes-per-document", "documents-per-topic", "pool-depth")
-        ],
+        [f"plan --{k}" for k in ("minutes-per-document", "documents-per-topic", "pool-depth")],
         "multiply topics by documents per topic and minutes per document",
     ),
     "datasets --rope": "the interval and wins of the pair (--a, --b) say how large a difference is",

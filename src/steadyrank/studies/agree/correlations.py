@@ -161,7 +161,7 @@ def sample_correlations(
     return MeasureSamples(**_by_name(own), resampled=resampled)
 
 
-def _by_name(arrays: np.ndarray) -> dict[str, np.ndarray]:
+def _by_name(arrays: np.ndarray) -> dict[str, Any]:
     names = ("tau", "tau_ap_first", "tau_ap_second")
     return dict(zip(names, np.ascontiguousarray(arrays), strict=True))
 
