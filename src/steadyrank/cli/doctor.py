@@ -69,7 +69,7 @@ def self_test() -> None:
     # Ranking d3 d1 d2 (d2 before d1 by score would be wrong: the tie goes to the later id).
     qrels = qrels_from_dict({"1": {"d1": 1, "d2": 2, "d4": 1}})
     run = run_from_dict({"1": {"d1": 1.0, "d2": 1.0, "d3": 2.0}}, name="self-test")
-    values = evaluate(run, qrels, ["AP", "P@2", "RR"]).values[:, 0, 0]
+    values = evaluate(run, qrels, ["AP", "P@2", "RR"], rel=1).values[:, 0, 0]
     expected = [(1 / 2 + 2 / 3) / 3, 1 / 2, 1 / 2]
     if any(abs(value - right) > 1e-12 for value, right in zip(values, expected, strict=True)):
         raise MachineError(f"the self-test failed: got {values.tolist()}, expected {expected}")
