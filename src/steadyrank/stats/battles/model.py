@@ -275,12 +275,22 @@ def _bounded(step: np.ndarray) -> np.ndarray:
     return np.asarray(step / max(1.0, float(np.abs(step).max(initial=0.0)) / LARGEST_STEP))
 
 
-def win_rates(strength: np.ndarray) -> np.ndarray:
-    """Return the probability that each model beats an average one of the others.
+def win_probability(difference: np.ndarray, log_nu: float = -np.inf) -> np.ndarray:
+    """Return the share of wins, ties as half of one, of a model that is stronger by a difference.
+
+    >>> win_probability(np.array([0.0, np.log(3.0)])).round(4).tolist()
+    [0.5, 0.75]
+    """
+    won, _, drawn = _three_ways(difference, log_nu)
+    return np.asarray(won + 0.5 * drawn)
+
+
+def win_rates(strength: np.ndarray, log_nu: float = -np.inf) -> np.ndarray:
+    """Return the share of wins of each model against an average one of the others.
 
     >>> win_rates(np.array([0.0, 0.0, 0.0])).tolist()
     [0.5, 0.5, 0.5]
     """
-    chances = expit(strength[:, None] - strength[None, :])
+    chances = win_probability(strength[:, None] - strength[None, :], log_nu)
     np.fill_diagonal(chances, 0.0)
     return np.asarray(chances.sum(axis=1) / (len(strength) - 1))
