@@ -8,12 +8,28 @@ from typing import Any
 
 import numpy as np
 
+from steadyrank.errors import InputError
+from steadyrank.present.cells import name as name_cell
 from steadyrank.present.cells import signed_interval
 from steadyrank.present.json import picked
-from steadyrank.present.view import Col, FigureSpec, Finding, Row, TableSpec, View, Words
+from steadyrank.present.page import Board, BoardRow, Tile
+from steadyrank.present.view import Assumption, Col, FigureSpec, Finding, TableSpec, View, Words
 from steadyrank.stats.planning.needed_topics import MOST_SHOWN
+from steadyrank.stats.planning.swaps import swap_share
 from steadyrank.studies.battles.result import BattlesResult, Effect
-from steadyrank.words import counted, listed, pvalue_words, size
+from steadyrank.studies.battles.study import battles
+from steadyrank.studies.material import Material
+from steadyrank.studies.part import Findings, Front, Job, part_of
+from steadyrank.words import (
+    count_or_share,
+    counted,
+    listed,
+    pvalue_words,
+    roughly,
+    size,
+    swap_words,
+    typeset,
+)
 
 SEE = "See docs/battles.md."
 
@@ -111,8 +127,8 @@ def _controls(result: BattlesResult) -> Iterator[Finding]:
     """Return what the controls are worth, and whom each of them moves most."""
     for own in result.controls:
         text = (
-            f"Control for {own.name} moves {own.run} most, by {own.moved:+.3f}: one sd more is worth "
-            f"{_worth(own)}."
+            f"Control for {own.name} moves {own.run} most, by {own.moved:+.3f}: one sd more is "
+            f"worth {_worth(own)}."
         )
         keys = "name estimate standard_error pvalue run moved"
         yield Finding(f"battles.control.{own.name}", text, picked(own, keys))
@@ -347,17 +363,11 @@ NEXT = TableSpec(
     columns=(
         Col("model_a", "first", "name"),
         Col("model_b", "second", "name"),
-        Col("prompt", form=lambda row: _prompt_cell(row)),
+        Col("prompt", form=lambda row: name_cell(row["prompt"] or "–")),
     ),
     n_names=3,
     caption="Battles that lower the variance of the undecided differences most; – is a new prompt.",
 )
-
-
-def _prompt_cell(row: Row) -> Any:
-    from steadyrank.present.cells import name
-
-    return name(row["prompt"] or "–")
 
 
 def _effect_fields(own: Effect) -> dict[str, Any]:
@@ -428,4 +438,135 @@ VIEW = View(
     figure=FigureSpec(
         id="battles-matrix", caption="Expected share of wins of each pair.", kind="matrix"
     ),
+)
+
+
+def _run(job: Job) -> BattlesResult:
+    material, given = job.material, job.material.settings
+    if material.battles is None:
+        raise InputError(_why_not(material))
+    return battles(
+        material.battles,
+        baseline=given.baseline,
+        alpha=given.alpha,
+        progress=job.machine.progress("blocks of sign patterns"),
+        **job.common,
+    )
+
+
+def _why_not(material: Material) -> str:
+    return "requires battles: rows of two models and the winner" if material.battles is None else ""
+
+
+ROWS = 10
+"""Rows of the board."""
+
+
+def _front(result: BattlesResult, others: Findings) -> Front:
+    first, *more = _swaps(result)
+    return Front(
+        verdict=verdict(result),
+        line=lead(result),
+        assumption=_assumption(result),
+        board=None if result.own is None else _board(result),
+        cautions=tuple(one for one in [_circles(result)] if one is not None),
+        swap=first[1],
+        more_swaps=tuple(more),
+        tiles=tuple(_tiles(result)),
+    )
+
+
+def _board(result: BattlesResult) -> Board:
+    rows = []
+    for run in result.order[:ROWS]:
+        low, high = result.rank_set[run].tolist()
+        rows.append(
+            BoardRow(
+                rank=int(result.rank[run]),
+                name=result.runs[run],
+                score=typeset(f"{result.strength[run]:+.3f}"),
+                low=low,
+                high=high,
+                group=str(result.tier[run]),
+            )
+        )
+    return Board(
+        title="Leaderboard",
+        note=f"dot: rank; bar: ranks that it may have, {1 - result.alpha:.0%} confidence for each",
+        measure="strength (log odds)",
+        rows=tuple(rows),
+        n_ranks=len(result.runs),
+        group="tier",
+        link="battles",
+        more=f"All {len(result.runs):,} models",
+    )
+
+
+def _swaps(result: BattlesResult) -> Iterator[tuple[str, Finding]]:
+    """Return the share of pairs that change their order, by what is varied."""
+    m = len(result.runs)
+    share = swap_share(result.values)
+    text = f"On as many other {_nouns(result)} {swap_words(share, m, 'models', roughly)}."
+    yield "Other prompts", Finding("battles.swap", text, {"share": share})
+    if result.other_judges is not None:
+        share = result.other_judges.swap
+        text = f"By {len(result.judges)} other judges {swap_words(share, m, 'models', roughly)}."
+        yield "Other judges", Finding("battles.swap_judges", text, {"share": share})
+    for name, share in result.turned.items():
+        if name == "ties":
+            text = f"By Davidson's model of ties {swap_words(share, m, 'models')}."
+            yield "Ties otherwise", Finding("battles.swap_ties", text, {"share": share})
+        else:
+            text = f"Controlled for {name} {swap_words(share, m, 'models')}."
+            yield f"Without {name}", Finding("battles.swap_controls", text, {"share": share})
+
+
+def _assumption(result: BattlesResult) -> Assumption | None:
+    """Return what other judges would change about the verdict."""
+    others, total = result.other_judges, len(result.runs)
+    if others is None or result.own is None:
+        return None
+    here, there = (int(own.could_be_first.sum()) for own in (result.own, others.own))
+    if here == there:
+        return None
+    text = f"By other judges, {counted(there, 'model')} could be first."
+    values = {"could_be_first": there, "n_rows": total}
+    return Assumption(Finding("battles.other_judges", text, values), abs(there - here) / total)
+
+
+def _tiles(result: BattlesResult) -> Iterator[Tile]:
+    n, total = int(result.significant.sum()), len(result.pairs)
+    if total > 1:
+        yield Tile(
+            id="battles.significant",
+            figure=count_or_share(n, total),
+            text=f"of {total:,} pairs differ significantly",
+            values={"n_significant": n, "n_pairs": total},
+        )
+    if result.design_ratio > NOTICEABLE:
+        yield Tile(
+            id="battles.ratio",
+            figure=f"{result.design_ratio:.1f}×",
+            text=f"the standard errors of independent battles, as battles share {_nouns(result)}",
+            values={"ratio": result.design_ratio},
+        )
+    if result.lead and not result.lead.significant and result.topics_assured < MOST_SHOWN:
+        yield Tile(
+            id="battles.prompts",
+            figure=size(result.topics_assured),
+            text=f"{_nouns(result)} to separate first from second (80% assurance); there are "
+            f"{result.drawn}",
+            values={"topics_assured": result.topics_assured},
+        )
+
+
+PART = part_of(
+    VIEW,
+    run=_run,
+    why_not=_why_not,
+    works_on="prompts",
+    is_required=True,
+    is_open=True,
+    front=_front,
+    varies="Other prompts",
 )
