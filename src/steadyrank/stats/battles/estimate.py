@@ -101,7 +101,7 @@ def other_fits(estimate: Estimate) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         none = replace(design, covariates=_stacked({}, len(battles)))
         both = fit(none, estimate.ties).strength, fit(every, estimate.ties).strength
         found[" and ".join(columns)] = both
-    if (design.outcome == 0.5).any() and not is_separated(design):
+    if (design.outcome == 0.5).any() and not estimate.fit.is_penalised:
         found["ties"] = fit(design).strength, fit(design, "davidson").strength
     return found
 
@@ -123,9 +123,9 @@ def estimated(
     check_choice("treatment of ties", ties, get_args(Ties))
     used, others = _connected(_with_values(battles, control))
     design, covariates = _design(used, position, control)
-    if is_separated(design):
-        _warn_of_separation(used)
     found = fit(design, ties)
+    if found.is_penalised:
+        _warn_of_penalty(used, is_separated(design), covariates)
     first, second, drawn = _clusters(used, cluster)
     return Estimate(
         battles=used,
@@ -234,7 +234,11 @@ def _difference(battles: Battles, name: str) -> np.ndarray:
     return np.asarray(off / spread)
 
 
-def _warn_of_separation(battles: Battles) -> None:
+def _warn_of_penalty(battles: Battles, is_apart: bool, covariates: tuple[str, ...]) -> None:
+    if not is_apart:
+        what = " or ".join(covariates)
+        warn(f"{what} decides every battle: Firth's penalty keeps its coefficient finite")
+        return
     rates = battles.win_rates()
     said = [
         f"{some([battles.models[i] for i in np.flatnonzero(rates == rate)])} never {what}"
