@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 @subcommand("gate")
-@click.argument("files", type=click.Path(), nargs=-1, metavar="[QRELS] BASELINE CANDIDATE")
+@click.argument(
+    "files", type=click.Path(), nargs=-1, metavar="[QRELS | BATTLES] BASELINE CANDIDATE"
+)
 @opt.measures_option
 @opt.rel_option
 @opt.options(
@@ -95,9 +97,10 @@ def command(
     """Decide whether a candidate may replace a baseline: pass, fail, or cannot tell.
 
     BASELINE and CANDIDATE are runs, or scores of any tool, which need no QRELS; a folder each for
-    systems that vary. The candidate passes if it is worse by less than the margin on every
-    measure (-m nDCG@10=.01 gives each its own). Exit code: 0 pass, 3 fail, 4 cannot tell or
-    holes in the judgments.
+    systems that vary. With a file of BATTLES they are the names of two models, or of two rankings
+    that were interleaved, compared by their win rates. The candidate passes if it is worse by less
+    than the margin on every measure (-m nDCG@10=.01 gives each its own). Exit code: 0 pass, 3 fail,
+    4 cannot tell or holes in the judgments.
     """
     check_folders(summary, junit)
     if show:

@@ -229,6 +229,11 @@ def simulated_battles(
     rng : int, Generator or None
         Seed.
 
+    Returns
+    -------
+    Battles
+        With the prompts p1, p2, … and the judges j1, j2, …
+
     Examples
     --------
     >>> import steadyrank as sr

@@ -62,6 +62,16 @@ class Estimate:
         return self.battles.models
 
     @property
+    def unit_names(self) -> tuple[str, ...]:
+        """The names of the units of the pseudo-values: prompts, voters, or their numbers."""
+        n = self.pseudo.values.shape[1]
+        for column in ("prompt", "judge"):
+            codes, names = self.battles.codes(column)
+            if len(names) == n and (codes == self.first).all():
+                return names
+        return tuple(str(k + 1) for k in range(n))
+
+    @property
     def coefficient_error(self) -> np.ndarray:
         """The standard error of each coefficient."""
         m = len(self.names)
