@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 
 @subcommand("gate")
-@click.argument(
-    "files", type=click.Path(), nargs=-1, metavar="[QRELS | BATTLES] BASELINE CANDIDATE"
-)
+@click.argument("files", type=click.Path(), nargs=-1, metavar="[QRELS] BASELINE CANDIDATE")
 @opt.measures_option
 @opt.rel_option
 @opt.options(

@@ -198,10 +198,10 @@ def test_what_was_done_with_odd_battles_is_one_line(rows, columns, said):
 
 
 def test_a_group_that_is_left_out_is_named():
-    rows = [("x", "y", 1), ("y", "x", 0), ("y", "x", 1), ("u", "v", 1)] * 3
+    rows = [("x", "y", 1), ("y", "x", 1), ("y", "x", 0), ("x", "y", 0), ("u", "v", 1)] * 3
     with pytest.warns(sr.SteadyrankWarning, match="connect"):
-        result = sr.battles(battles(*rows, prompt=[*"aabb"] * 3))
-    assert (result.runs, result.others, result.n_battles) == (("x", "y"), (("u", "v"),), 9)
+        result = sr.battles(battles(*rows, prompt=[*"aabbc"] * 3))
+    assert (result.runs, result.others, result.n_battles) == (("x", "y"), (("u", "v"),), 12)
     assert result.to_dict()["connected"] is False
 
 
@@ -232,7 +232,10 @@ def test_frames_and_other_names_of_columns(tmp_path):
         result = sr.battles(frame, columns=names)
     assert result.n_battles == 16
     frame.to_parquet(tmp_path / "v.parquet")
-    with pytest.warns(sr.SteadyrankWarning, match="no prompts"):
+    with (
+        pytest.warns(sr.SteadyrankWarning, match="no prompts"),
+        pytest.warns(sr.SteadyrankWarning, match=r"v\.parquet: 4 battles with no winner left out"),
+    ):
         again = sr.battles(tmp_path / "v.parquet", columns=names)
     assert again.strength.tolist() == result.strength.tolist()
     with pytest.raises(sr.InputError, match="no column 'votes'"):
