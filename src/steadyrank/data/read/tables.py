@@ -119,6 +119,8 @@ class Table:
         if isinstance(column, list):
             places = {cell: code for code, cell in enumerate(dict.fromkeys(column))}
             return [*places], np.array([places[cell] for cell in column], np.intp)
+        if hasattr(column.type, "value_type"):  # It is encoded, and its nulls have no code.
+            column = column.cast(column.type.value_type)
         coded = column.combine_chunks().dictionary_encode(null_encoding="encode")
         kept = replace(self, columns=[coded.dictionary])
         return kept.cells(0), coded.indices.to_numpy(zero_copy_only=False)
