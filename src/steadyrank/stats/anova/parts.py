@@ -182,7 +182,7 @@ class Amount:
 
     @classmethod
     def rounded(cls, ss: float, df: int, tiny: float) -> Amount:
-        """Return the amount; 0 where the root mean square is no more than rounding of size `tiny`."""
+        """Return the amount; 0 where the root mean square is at most `tiny`, the rounding error."""
         return cls(ss if df and sqrt(ss / df) > tiny else 0.0, df)
 
     @property
