@@ -184,7 +184,7 @@ def test_missing_is_about_scores_of_judges_and_no_option_of_a_report_is_silent(g
     code, _, err = call(capsys, *judges, "--missing", "error")
     assert (code, "'a1' lacks 6 of 24" in err) == (2, True)
     code, _, err = call(capsys, "report", "--scores", "gaps.csv", "--missing", "zero")
-    assert (code, "fill them first, by evaluate --scores FILE --missing zero" in err) == (2, True)
+    assert (code, "evaluate --scores FILE --missing zero" in err) == (2, True)
 
 
 def test_means_say_over_how_many_topics_they_are(gaps, capsys):
