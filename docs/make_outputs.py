@@ -2,8 +2,8 @@
 
 python docs/make_outputs.py [PAGE ...]
 
-Below a block of commands, a `text` block under the line `<!-- output -->` has what they print; under
-`<!-- output 9 -->` its first nine lines; under `<!-- output last -->` its last paragraph. The
+Below a block of commands, a `text` block under the line `<!-- output -->` has what they print;
+under `<!-- output 9 -->` its first nine lines; under `<!-- output last -->` its last paragraph. The
 commands run on the track that `steadyrank demo` writes, and on the files that the scripts of a page
 write: Python under `<!-- script NAME -->`.
 """
@@ -68,7 +68,7 @@ def printed(commands: str, lines: str = "") -> str:
 
 
 def shown(output: str, lines: str = "") -> str:
-    """Return the lines of an output that a page shows: all of them, the first, or the last paragraph.
+    """Return what a page shows of an output: all lines, the first, or the last paragraph.
 
     Sentences are folded as in a terminal; tables keep their width.
     """
