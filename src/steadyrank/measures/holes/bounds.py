@@ -465,11 +465,13 @@ def _share_bounds(lists: Lists, measure: HoledMeasure) -> HoleWeights:
     entries = (holes.blocks, holes.ranks), (judged.blocks, judged.ranks, gains)
     top, is_ap = float(measure.gains.max()), measure.family == "AP"
     bound_kernels.document_shares(*entries, top, is_ap, of_holes, of_judged)
-    least, most = (
+    judged_least, judged_most = (
         np.bincount(judged.cells, row, minlength=lists.lengths.size) for row in of_judged
     )
-    rows, *weights = _in_order_of_documents(holes, *of_holes[::-1])
-    return HoleWeights(holes.blocks, rows, *weights, most, least, lists.hole_blocks)
+    rows, least, most = _in_order_of_documents(holes, *of_holes)
+    return HoleWeights(
+        holes.blocks, rows, most, least, judged_most, judged_least, lists.hole_blocks
+    )
 
 
 class Ask(NamedTuple):
