@@ -34,7 +34,7 @@ def command(files: tuple[str, ...], kind: str | None, output: Output, **reading:
     if len(files) < 2:
         raise InputError("give QRELS and at least one RUN, or the scores of a tool")
     qrels, *runs = files
-    # What reading warns about is among the results.
+    # Warnings of reading are among the results.
     with warnings.catch_warnings(), output.progress("runs") as progress:
         warnings.simplefilter("ignore")
         from steadyrank.measures.check import check
