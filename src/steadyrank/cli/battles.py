@@ -78,7 +78,6 @@ def command(
     judgments of AlpacaEval, arena-hard, MT-bench, the Chatbot Arena or ComparIA. Errors are those
     over prompts: battles on one prompt are not independent.
     """
-    opt.check_level("--alpha", options["alpha"])
     names = _columns(columns)
     from steadyrank.studies.battles.study import battles
     from steadyrank.studies.battles.view import VIEW
