@@ -141,6 +141,8 @@ def report(
     no_relevant: NoRelevant = "zero",
     ties: Ties = "trec_eval",
     runs_in_rows: bool = False,
+    lower_is_better: str | Sequence[str] = (),
+    higher_is_better: str | Sequence[str] = (),
     form: str | None = None,
     command: str = "",
     store: PathLike | None = None,
@@ -212,8 +214,8 @@ def report(
         that ranks its runs, as in `datasets`.
     missing, no_relevant, ties : str
         As in `evaluate`.
-    runs_in_rows, form : optional
-        As in `read_scores`.
+    runs_in_rows, form, lower_is_better, higher_is_better : optional
+        As in `read_scores`; datasets of a leaderboard have directions as well.
     command : str
         The command that the page shows for making it again; by default this call.
     store : path, optional
@@ -260,7 +262,8 @@ def report(
     if (held := scores_in_table(scores)) is not None:
         scores = held
     to_read = None if runs is None else read_runs(runs, **reading_options)
-    chosen |= {"factors": _names(factors), "instance_factors": _names(instance_factors)}
+    several = ("factors", "instance_factors", "lower_is_better", "higher_is_better")
+    chosen |= {key: _names(chosen[key]) for key in several}
     reading = make_reading(reading_options) if to_read is None else to_read.reading
     settings = Settings(**chosen, reading=reading, seed=seed)
     if datasets is None and (drawn, aggregate) != ("datasets", "mean"):
