@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +21,7 @@ MOST_JUDGES = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JudgeFit:
-    """What the battles of one judge say; NaN where they do not suffice."""
+    """What the battles of one judge say."""
 
     judge: str
     n_battles: int
@@ -31,45 +33,24 @@ class JudgeFit:
     """Standard error of each coefficient."""
 
 
-def fits_by_judge(estimate: Estimate) -> tuple[JudgeFit, ...]:
-    """Return the fit of each judge's battles, with the covariates of the whole model."""
-    codes, names = estimate.judges
-    return tuple(
-        _alone(estimate, np.flatnonzero(codes == place), name)
-        for place, name in enumerate(names)
-        if len(names) <= MOST_JUDGES
-    )
-
-
-def _alone(estimate: Estimate, rows: np.ndarray, judge: str) -> JudgeFit:
-    whole = estimate.fit.design
-    design = Design(
-        n_models=whole.n_models,
-        a=whole.a[rows],
-        b=whole.b[rows],
-        outcome=whole.outcome[rows],
-        covariates=whole.covariates[rows],
-    )
-    m = whole.n_models
-    strength, coefficient, error = (
-        np.full(n, np.nan) for n in (m, *[len(estimate.covariates)] * 2)
-    )
-    if design.is_connected and is_identified(design):
-        try:
-            own = fit(design)
-        except InputError:  # it does not settle: this judge alone says too little
-            own = None
-        if own is not None:
-            clusters = np.unique(estimate.first[rows], return_inverse=True)[1]
-            strength, coefficient = own.strength, own.coefficient
-            error = np.sqrt(np.diag(own.covariance(clusters))[m:])
-    return JudgeFit(
-        judge=judge,
-        n_battles=len(rows),
-        strength=strength,
-        coefficient=coefficient,
-        standard_error=error,
-    )
+def fits_by_judge(estimate: Estimate) -> Iterator[JudgeFit]:
+    """Return the fit of each judge whose battles suffice, with the covariates of all battles."""
+    (codes, names), whole = estimate.judges, estimate.fit.design
+    for place, judge in enumerate(names if len(names) <= MOST_JUDGES else ()):
+        rows = np.flatnonzero(codes == place)
+        columns = {key: getattr(whole, key)[rows] for key in ("a", "b", "outcome", "covariates")}
+        design = Design(n_models=whole.n_models, **columns)
+        if not (design.is_connected and is_identified(design)):
+            continue
+        with contextlib.suppress(InputError):  # where it does not settle
+            own, clusters = fit(design), np.unique(estimate.first[rows], return_inverse=True)[1]
+            yield JudgeFit(
+                judge=judge,
+                n_battles=len(rows),
+                strength=own.strength,
+                coefficient=own.coefficient,
+                standard_error=np.sqrt(np.diag(own.covariance(clusters))[design.n_models :]),
+            )
 
 
 def other_judges(estimate: Estimate, alpha: float) -> OtherJudges:

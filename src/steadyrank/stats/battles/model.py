@@ -19,6 +19,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
+from steadyrank.compute.blas import one_blas_thread
 from steadyrank.data.battles import connected
 from steadyrank.errors import InputError
 
@@ -63,9 +64,14 @@ class Design:
 
     def crossed(self, weights: np.ndarray) -> np.ndarray:
         """Return X'WX, with `weights` the diagonal of W."""
-        weighted = self.x.copy()
-        weighted.data *= np.repeat(weights, 2 + self.covariates.shape[1])
-        return np.asarray((self.x.T @ weighted).todense())
+        m = self.n_models
+        pairs = np.bincount(self.a * m + self.b, weights, m * m).reshape(m, m)
+        pairs += pairs.T.copy()
+        made = np.zeros(2 * self.x.shape[1:])
+        made[:m, :m] = np.diag(pairs.sum(axis=1)) - pairs
+        made[:, m:] = self.x.T @ (self.covariates * weights[:, None])
+        made[m:] = made[:, m:].T
+        return made
 
     def quadratic(self, matrix: np.ndarray) -> np.ndarray:
         """Return x'Mx for the row x of every battle."""
@@ -147,9 +153,10 @@ def fit(design: Design, ties: Ties = "half") -> Fit:
             "a group of models never loses to the others, which Davidson's model of ties does not "
             "allow: use ties as half wins"
         )
-    found = None if is_apart else _newton(design, has_nu=has_nu)
-    if found is None and not has_nu:
-        found = _newton(design, is_penalised=True)
+    with one_blas_thread():  # the matrices are small
+        found = None if is_apart else _newton(design, has_nu=has_nu)
+        if found is None and not has_nu:
+            found = _newton(design, is_penalised=True)
     if found is None:
         raise InputError(
             "the strengths do not settle: is a control constant or repeated, or are nearly all "

@@ -171,14 +171,17 @@ def battles(
         position=next((own for own in effects if own.name == POSITION), None),
         controls=tuple(own for own in effects if own.name != POSITION),
         other_judges=other_judges(found, alpha) if is_sample else None,
-        by_judge=() if judging == "voters" else fits_by_judge(found),
+        by_judge=() if judging == "voters" else tuple(fits_by_judge(found)),
         fit=circles(*fights, rng=np.random.default_rng(family.seed)),
         is_penalised=found.fit.is_penalised,
         others=found.others,
         topics_needed=needed[0],
         topics_assured=needed[1],
         next_battles=found.battles.on_new_prompts(chosen),
-        turned=_turned(found, pairs) if baseline is None else {},
+        turned={
+            name: share_turned(*(own[pairs[:, 0]] - own[pairs[:, 1]] for own in both))
+            for name, both in other_fits(found).items()
+        },
     )
 
 
@@ -262,12 +265,3 @@ def _effects(found: Estimate) -> list[Effect]:
             )
         )
     return made
-
-
-def _turned(found: Estimate, pairs: np.ndarray) -> dict[str, float]:
-    """Return the share of pairs that another way of fitting turns, by what it changes."""
-    a, b = pairs.T
-    return {
-        name: share_turned(here[a] - here[b], there[a] - there[b])
-        for name, (here, there) in other_fits(found).items()
-    }

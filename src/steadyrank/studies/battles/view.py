@@ -109,7 +109,6 @@ def _effects(result: BattlesResult) -> Iterator[Finding]:
     text = f"The first place is worth {first.worth}: it wins {wins} of even battles."
     yield Finding("battles.position", text, asdict(first))
     known = [(float(one.coefficient[0]), one.judge) for one in result.by_judge]
-    known = [own for own in known if not math.isnan(own[0])]
     if len(known) > 1:
         (low, lowest), (high, highest) = min(known), max(known)
         text = f"By judge the first place is worth {low:+.2f} ({lowest}) to {high:+.2f} ({highest})"
