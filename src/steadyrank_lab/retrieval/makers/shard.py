@@ -218,9 +218,10 @@ def shard(
         random (`random_shards`). For each, `csi` central samples hold a `sample_rate` (one, or
         several) of every shard. By the `csi_depth` best documents of the central sample,
         `selection` "redde" or "rank-s" (whose votes fall by the factor `decay` with each rank, the
-        best one's by `decay` to the power of `first_exponent`, 0 or 1) chooses `top_shards`, a number or, of scores, one for each measure: {"AP": 10, "": 5}, ""
-        being any other. Their documents are merged by score, `depth` a topic. `statistics`:
-        "global", or every "shard" and central sample its own. `model`, `stop_list` and `lexical`
+        best one's by `decay` to the power of `first_exponent`, 0 or 1) chooses `top_shards`: a
+        number or, for scores, one for each measure: {"AP": 10, "": 5}, "" being any other. Their
+        documents are merged by score, `depth` a topic. `statistics`: "global", or "shard" for each
+        shard's and central sample's own. `model`, `stop_list` and `lexical`
         rank the documents. `cache`, `jobs`, `scheduler`, `executor`, `reading` and `progress` as in
         `grid`; `rng` is the seed.
 
