@@ -170,12 +170,6 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "their means, orange where significant.",
         'sr.plot(table, kind="topics")',
     ),
-    ("CompareTable", "segments"): Entry(
-        "Does the best run lead in every segment, by several measures?",
-        "One panel per measure, with all topics first and the segments below: look for a run "
-        "that leads on all topics and not in some segment.",
-        'sr.plot(segmented, kind="segments")',
-    ),
     ("AuditResult", "rates"): Entry(
         "Which test holds its level on these scores?",
         "Blue and orange are rejections where nothing differs and should lie at the dashed "

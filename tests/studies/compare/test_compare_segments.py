@@ -148,7 +148,6 @@ def test_several_measures_have_their_segments_each():
     table = sr.compare(segment_scores(measures=("AP", "RR")), by="kind")
     assert [len(result.segments.results) for result in table.results] == [3, 3]
     assert len(table.to_frame()) == 2 * 3 * 4
-    table.plot(kind="segments")
 
 
 def test_the_command_in_every_format(tmp_path, capsys):
