@@ -10,8 +10,8 @@ import pytest
 from commanding import call
 
 import steadyrank as sr
+from steadyrank.cli.inputs import FORM
 from steadyrank.data.forms.reading import BY_NAME
-from steadyrank.guesses import FORMS
 
 sys.path.append(str(Path(__file__).parents[1] / "data" / "forms"))
 import made
@@ -51,14 +51,15 @@ def battles(tmp_path):
 
 
 def test_help_lists_the_forms():
-    assert FORMS.replace(" or ", ", ").split(", ") == [n for n in BY_NAME if n != "companion"]
+    _, _, listed = next(iter(FORM.values())).strip(".").partition(": ")
+    assert listed.replace(" or ", ", ").split(", ") == [n for n in BY_NAME if n != "companion"]
 
 
 @pytest.mark.parametrize("given", ["", "/*"])
 def test_folders_and_patterns_of_a_tool_are_compared(capsys, logs, given):
     found, err = answer(capsys, "compare", f"{logs}{given}", "--json")
     assert means(found) == pytest.approx({"alpha": ALPHA, "beta": BETA})
-    assert err.startswith("steadyrank: read as Inspect logs: 2 runs, 4 samples")
+    assert err.startswith("steadyrank: read as Inspect logs: 2 models, 4 samples, 2 epochs")
     assert answer(capsys, "compare", f"{logs}{given}", "--json", "--quiet") == (found, "")
 
 
@@ -86,10 +87,10 @@ def test_the_command_for_another_kind_is_named(capsys, logs, battles, tmp_path):
         {"task_name": "T", "scores": {"test": [{"main_score": 0.5, "hf_subset": "default"}]}},
     )
     for words, told in [
-        (("compare", battles), f"battles of 2 models: call steadyrank battles {battles}"),
-        (("datasets", battles), f"call steadyrank battles {battles}"),
-        (("compare", tmp_path / "m"), f"call steadyrank datasets {tmp_path / 'm'}"),
-        (("datasets", logs), f"call steadyrank compare {logs}"),
+        (("compare", battles), f"battles of 2 models: run steadyrank battles {battles}"),
+        (("datasets", battles), f"run steadyrank battles {battles}"),
+        (("compare", tmp_path / "m"), f"run steadyrank datasets {tmp_path / 'm'}"),
+        (("datasets", logs), f"run steadyrank compare {logs}"),
     ]:
         code, out, err = call(capsys, *words, "--quiet")
         assert (code, out, err.count("\n")) == (2, "", 1)
@@ -136,3 +137,22 @@ def test_judgments_of_a_tool_stay_judgments(capsys, tmp_path):
     code, _, err = call(capsys, "compare", tmp_path / "qrels.txt")
     assert code == 2
     assert "give QRELS and at least one RUN" in err
+
+
+def test_check_says_what_scores_can_answer(capsys, logs, table, battles, tmp_path):
+    found, _ = answer(capsys, "check", str(logs), "--json")
+    assert found["said"] == "Inspect logs: 2 models, 4 samples, 2 epochs"
+    (held,) = found["measures"]
+    assert (held["name"], held["better"], held["missing"]) == ("match", "higher", 0)
+    by_command = {row["command"].split()[1]: row for row in found["questions"] if row["command"]}
+    assert {"compare", "topics", "plan", "stability", "report"} == by_command.keys()
+    assert next(row["requires"] for row in found["questions"] if not row["command"]) == "10 topics"
+    answer(capsys, *by_command["compare"]["command"].split()[1:])
+    out, _ = answer(capsys, "check", str(table))
+    assert f"steadyrank compare {table}" in out
+    assert "steadyrank battles" in answer(capsys, "check", str(battles))[0]
+    board = tmp_path / "board.csv"
+    board.write_text("model,x,y,bias\na,1,2,3\nb,2,3,4\n")
+    out, _ = answer(capsys, "check", str(board))
+    assert f"steadyrank datasets {board}" in out
+    assert "direction of 1 measure is unknown" in out

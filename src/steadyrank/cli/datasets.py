@@ -9,8 +9,10 @@ import click
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import (
+    DIRECTIONS,
     FORM,
     READING,
+    WAYS,
     are_mteb_folders,
     of_kind,
     read_tools,
@@ -24,6 +26,7 @@ table_options = opt.together(
     opt.reading_options_of(
         {
             **FORM,
+            **DIRECTIONS,
             "--collection collections NAME=QRELS,RUNS ...": "Evaluate the runs of a collection, "
             "systems matched by name; repeat for each.",
             "--datasets types FILE": (
@@ -42,8 +45,8 @@ table_options = opt.together(
 
 study_options = opt.options(
     {
-        "--aggregate [mean|mean-of-types|borda|wins] = mean": "Rank runs by this aggregate over "
-        "datasets.",
+        "--aggregate [mean|mean-of-types|borda|wins] = mean": "Rank the runs by this aggregate "
+        "over datasets.",
         "--drawn [datasets|types|topics|both] = datasets": "Resample datasets, whole types of "
         "them, topics, or datasets and topics.",
         "--gaps [complete|pairwise|zero] = complete": "Use the datasets that every run has, "
@@ -75,11 +78,11 @@ def command(
 
     Takes tables of scores (long: run or model, dataset or task, value or score, and where there are
     any type and topic; wide: first column the runs), a folder of MTEB results, or collections. The
-    rank intervals hold for all runs simultaneously, and are about other datasets of the same kind.
+    rank intervals hold for all runs simultaneously. They are about other datasets of the same kind.
     """
-    opt.check_level("--alpha", options["alpha"])
     tell_if_compiling(output.quiet)
     reading = {name: options.pop(name) for name in READING if name in options}
+    lower, higher = (options.pop(way) for way in WAYS)
     from steadyrank.studies.datasets.study import datasets
     from steadyrank.studies.datasets.view import VIEW
 
@@ -91,6 +94,11 @@ def command(
     elif not are_mteb_folders(tables, kind):
         found = read_tools(tables, kind, *measures, by_dataset=True)
         source = source if found is None else of_kind("Leaderboard", found, tables)
+    if lower or higher:
+        from steadyrank.data.read.leaderboards import read_leaderboard
+
+        table = read_leaderboard(source, subsets=options.pop("subsets"))
+        source = table.directed(lower=lower, higher=higher)
     options |= {"jobs": output.jobs, "rng": output.seed}
     with output.progress("blocks of samples") as progress:
         result = datasets(source, progress=progress, **options)
@@ -99,7 +107,7 @@ def command(
 
 
 def _sources(tables: tuple[str, ...], collections: tuple[str, ...]) -> Any:
-    """Tables, or the files of each collection by its name."""
+    """Return the tables, or the files of each collection by its name."""
     if bool(tables) == bool(collections):
         raise InputError("give either TABLE... or --collection NAME=QRELS,RUNS for each collection")
     if tables:

@@ -65,6 +65,7 @@ def describe(result: DatasetsResult) -> str:
     n, total = len(result.first_names()), len(result.runs)
     drawn = {"types": "whole types of datasets", "topics": "topics"}.get(result.drawn, "datasets")
     best = f"{n} of the runs could be first" if n > 1 else "no other could be first"
+    most = "lowest" if result.lowest_leads else "highest"
     return (
         f"We compared {total:,} runs by {AGGREGATES[result.aggregate]} over "
         f"{counted(len(result.datasets), 'dataset')}: paired t tests of all {len(result.pairs):,} "
@@ -72,7 +73,7 @@ def describe(result: DatasetsResult) -> str:
         f"flips of {drawn} (max-t, stepdown, family-wise alpha {result.alpha:g}; Mogstad et al., "
         f"2024). "
         f"{result.told_apart_share:.0%} of the pairs differ significantly. "
-        f"{result.runs[leader]} has the highest value ({result.value[leader]:.4f}); with "
+        f"{result.runs[leader]} has the {most} value ({result.value[leader]:.4f}); with "
         f"{1 - result.alpha:.0%} confidence {best}."
     )
 

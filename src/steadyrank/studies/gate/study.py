@@ -393,7 +393,7 @@ def _row(
     verdict, holes = look.verdict, pair.holes.get(part.measure)
     bounded = None if part.lowest is None else holes
     is_open = verdict == "holes"
-    return GateRow(
+    row = GateRow(
         measure=part.measure,
         margin=part.margin,
         segment=part.segment,
@@ -424,6 +424,7 @@ def _row(
         decided_after=_decided_after(part, fit, verdict, pvalue_pass, pvalue_fail, alpha),
         method=fit.method,
     )
+    return row.with_sign_of_file() if part.lower_is_better else row
 
 
 def _fragility(part: Part) -> GateFragility | None:
