@@ -99,6 +99,8 @@ RESULTS = {
     "pool_depth=40, "
     'no_relevant="skip", pilot_topics=[20, 10], minimum_difference=0.1, systems=10)',
     "boards": "sr.datasets(collections)",
+    "fought": "sr.battles(sr.simulated_battles(6, 60, spread=0.6, n_judges=3, judge_sd=0.3, "
+    "position=0.3, rng=3))",
     "gated": "sr.gate(track.runs[0], track.runs[1], track.qrels, "
     'measures={"AP": 0.05, "nDCG@10": 0.05}, missing="zero")',
     "history": 'sr.GateHistory(folder="gates", gates=tuple(nights))',
@@ -305,6 +307,24 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "difference.",
         'sr.plot(boards, kind="forest")',
         "the forest plot of meta-analyses",
+    ),
+    ("BattlesResult", "ranks"): Entry(
+        "Which ranks may each model have on other prompts?",
+        "The dot is the rank by strength, the line the ranks that other prompts leave to a model; "
+        "lines that reach the left edge belong to models that could be first.",
+        "sr.plot(fought)",
+    ),
+    ("BattlesResult", "matrix"): Entry(
+        "How often does each model win against each other one?",
+        "Bright cells are shares above one half, and the number below a share counts the battles "
+        "of the two models.",
+        'sr.plot(fought, kind="matrix")',
+    ),
+    ("BattlesResult", "judges"): Entry(
+        "Do the judges agree about the models?",
+        "One marker per judge and a bar for all of them: wide rows are models about which judges "
+        "disagree.",
+        'sr.plot(fought, kind="judges")',
     ),
     ("GateResult", "gate"): Entry(
         "May this change ship?",
