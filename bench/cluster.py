@@ -60,7 +60,7 @@ class Costs:
 
 
 def megabytes() -> float:
-    """Of one block's result: means, standard errors of all pairs, two sums for each cell."""
+    """Return the size of a block: means, standard errors of all pairs, two sums for each cell."""
     pairs = math.comb(RUNS, 2)
     return (LARGEST_BLOCK * (8 * RUNS + 4 * pairs) + 16 * RUNS * TOPICS) / 1e6
 

@@ -6,10 +6,11 @@ Makes runs of 249 topics × 1000 documents (the size of TREC 2004 Robust) with 1
 judged documents a topic, lets every tool read and score them with the same thirteen
 measures, and prints CPU time ratios. All tools run in this process, each peer in turns with
 steadyrank alone: whoever evaluates runs one tool, and a third one in the same turns would leave
-nothing of ours in the processor's caches. The median over the turns of a series counts, so that
-a busy machine slows both alike; of five series, the lowest, the median and the highest ratio are
+nothing of ours in the processor's caches. The median over the turns of a series counts, so that a
+busy machine slows both alike; of five series, the lowest, the median and the highest ratio are
 printed, and at last the ratios with all tools in the same turns. Judgments are read, and kernels
-compiled, before the clock starts, for every tool. Two threads are timed by the wall, and in addition two processes that share nothing, as not every machine lets two run at full speed.
+compiled, before the clock starts, for every tool. Two threads are timed by the wall, and in
+addition two processes that share nothing, as not every machine lets two run at full speed.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
     .ci/benchmark main            or: python -m bench.ratios OLD/src NEW/src
 
-Both revisions run on the same files with the same libraries, turn by turn, each in a new process after one that compiles; compared is processor time. Above 1, the new revision takes longer.
+Both revisions run on the same files with the same libraries, turn by turn, each in a new process
+after one that compiles; compared is processor time. Above 1, the new revision takes longer.
 """
 
 from __future__ import annotations

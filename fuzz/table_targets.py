@@ -211,7 +211,7 @@ def check_judge_grades(path: Path) -> None:
 def check_judge_files(path: Path) -> None:
     given = path.read_bytes().decode("utf-8", "surrogateescape").split("\n")
     files = named_files("--judge", given)
-    # A file without a name has a default name.
+    # A file without a name is named by its path.
     for text, (name, file) in zip(given, files.items(), strict=True):
         assert text == f"{name}={file}" or (text == file and name)
 

@@ -1,6 +1,7 @@
 """Claims of intervals and their coverage: settings, trials, tallies.
 
-`python -m bench.coverage` measures every interval that steadyrank prints or returns, and docs/coverage.md summarises it; the tests measure with fewer trials, and see that none is missing.
+`python -m bench.coverage` measures every interval that steadyrank prints or returns, and
+docs/coverage.md summarises it; the tests measure with fewer trials, and see that none is missing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Trials of `compare`'s simultaneous statements about close and distant runs.
 
-Neighbours in the true order differ by this number of standard errors of a difference: 0 is a tie of all
-runs, 2 a leaderboard in which a single test separates neighbours about half the time.
+Neighbours in the true order differ by this number of standard errors of a difference: 0 is a tie of
+all runs, 2 a leaderboard in which a single test separates neighbours about half the time.
 """
 
 from __future__ import annotations
