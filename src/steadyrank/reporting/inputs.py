@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from steadyrank.data.battles import Battles
 from steadyrank.data.facets import averaged_facets, facets_of, tidy_judges
 from steadyrank.data.forms.reading import Reading, files_below, read_forms
 from steadyrank.data.leaderboard import Leaderboard
@@ -59,8 +60,12 @@ def read_material(
     if scores is not None:
         if runs is not None or qrels is not None:
             raise InputError("give either runs and qrels or scores, not both")
+        if isinstance(scores, Battles):
+            return _from_battles(scores, settings)
         read = _from_scores if isinstance(scores, Scores) else _from_files
         material = read(scores, measures, judges, settings)
+        if material.battles is not None:
+            return material
     elif runs is None or qrels is None:
         raise InputError("give runs and qrels, or scores")
     else:
@@ -152,8 +157,10 @@ def _from_files(
         if found is None:
             data: Any = read_scores(source, measure=label, runs_in_rows=settings.runs_in_rows)
         else:
-            data = found.data if isinstance(found.data, Leaderboard) else found.scores
-    if isinstance(data, Leaderboard):
+            data = found.data if isinstance(found.data, Leaderboard | Battles) else found.scores
+    if isinstance(data, Battles):
+        material = _from_battles(data, settings)
+    elif isinstance(data, Leaderboard):
         material = _from_leaderboard(data, settings)
     else:
         material = _from_scores(data, measures, judges, settings)
@@ -205,6 +212,22 @@ def _from_leaderboard(table: Any, settings: Settings) -> Material:
         own_names=_changed(leaderboard.runs, scores.runs),
         files=_hashed([("scores by dataset", file) for file in files], settings),
         warnings=tuple(odd),
+    )
+
+
+def _from_battles(battles: Battles, settings: Settings) -> Material:
+    """Battles of pairs of models, with win rates for scores: no study of topics takes them."""
+    rates = np.nan_to_num(battles.win_rates())[None, :, None]
+    scores = Scores(
+        measures=("win rate",), runs=battles.models, topics=("all battles",), values=rates
+    )
+    names = with_chosen_names(scores, settings.reading.names).runs
+    return Material(
+        scores=replace(scores, runs=names),
+        battles=replace(battles, models=names),
+        settings=settings,
+        own_names=_changed(battles.models, names),
+        files=_hashed([], settings),
     )
 
 

@@ -70,7 +70,7 @@ def make_page(
     machine: Machine,
 ) -> tuple[Page, tuple[Finding, ...]]:
     """Return the page and all its findings; `names` has the runs' names as shown."""
-    material, scores = findings.material, findings.material.scores
+    material = findings.material
     with shown_as(names):
         fronts = fronts_of(findings)
         first, said = first_screen(findings, fronts), said_first(fronts)
@@ -82,11 +82,7 @@ def make_page(
             said += new
     page = Page(
         title=title,
-        subtitle=(
-            f"{counted(len(scores.runs), 'run', form=',')} · "
-            f"{counted(len(scores.topics), material.unit, form=',')} · "
-            f"{_measures(scores.measures)}"
-        ),
+        subtitle=_subtitle(material),
         description=first.verdict,
         first=first,
         sections=tuple(sections),
@@ -97,6 +93,14 @@ def make_page(
         pairs=two_runs(findings),
     )
     return page, tuple(said)
+
+
+def _subtitle(material: Material) -> str:
+    if material.battles is not None:
+        return repr(material.battles).removeprefix("<Battles: ").removesuffix(">")
+    scores = material.scores
+    runs, topics = counted(len(scores.runs), "run"), counted(len(scores.topics), material.unit)
+    return f"{runs} · {topics} · {_measures(scores.measures)}"
 
 
 def _measures(measures: tuple[str, ...]) -> str:
@@ -249,6 +253,8 @@ def _not_examined(findings: Findings, examined: Iterable[str]) -> str:
         for study in studies_by_place()
         if study.part.varies and study.name not in examined and study.name in findings.why_not
     ]
+    if material.battles is not None:
+        return ""
     if material.leaderboard is not None:
         left = ", ".join(_lower(study) for study in unknown if study.is_command)
         return f"Not examined: {left} (report QRELS RUN... on one collection)."

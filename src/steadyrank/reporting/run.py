@@ -17,6 +17,7 @@ from typing import Any, Unpack
 from steadyrank._version import __version__
 from steadyrank.compute.files import check_still_there, write_whole
 from steadyrank.compute.random import Rng, seed_from
+from steadyrank.data.battles import Battles
 from steadyrank.data.interop.objects import scores_in_table
 from steadyrank.data.read.run_names import run_called
 from steadyrank.data.read.runs import ReadingOptions, make_reading, read_runs
@@ -257,7 +258,7 @@ def report(
     target = check_target(out)
     if card is not None and Path(card).suffix.lower() != ".png":
         raise InputError(f"{card}: the name of a card must end in .png")
-    if qrels is scores is datasets is None and may_be_scores(runs):
+    if qrels is scores is datasets is None and (isinstance(runs, Battles) or may_be_scores(runs)):
         runs, scores = None, runs
     if (held := scores_in_table(scores)) is not None:
         scores = held
@@ -397,13 +398,17 @@ def why_not(material: Material) -> dict[str, str]:
     reasons = {
         study.name: study.part.why_not(material)
         if study.part.works_on == works_on
-        else _other_scores(study.part.works_on)
+        else _other_scores(study.part.works_on, material)
         for study in studies_by_turn()
     }
     return {study: reason for study, reason in reasons.items() if reason}
 
 
-def _other_scores(works_on: str) -> str:
+def _other_scores(works_on: str, material: Material) -> str:
+    if works_on == "prompts":
+        return "requires battles: rows of two models and the winner"
+    if material.battles is not None:
+        return "requires scores; battles of pairs of models were given"
     if works_on == "topics":
         return "requires scores per topic; a table of scores per dataset was given"
     return "requires scores on several datasets: give a table of them with --datasets FILE"
