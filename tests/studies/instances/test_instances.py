@@ -507,7 +507,9 @@ def test_a_sweep_goes_from_the_largest_down():
     scores = swept([-0.1, 0.0, -0.1, 0.0])
     sound = sr.instances(scores, b="full", sweep="rate", **QUICK)
     assert sound.smallest_non_inferior == "4"
-    assert said(sound)["sweep_alone"].text == "2 passes when tested alone, but a larger rate does not."
+    assert (
+        said(sound)["sweep_alone"].text == "2 passes when tested alone, but a larger rate does not."
+    )
     with pytest.warns(sr.SteadyrankWarning, match="mode paper"):
         paper = sr.instances(scores, b="full", sweep="rate", mode="paper", **QUICK)
     assert paper.smallest_non_inferior == "2"
