@@ -87,7 +87,7 @@ study_options = opt.together(
                 {"show_default": "poisson; judged with --mode paper"},
             ),
             "--score-source [score|rank] = score": "Use scores, with ties broken at random, or "
-            "ranks in place of scores.",
+            "ranks instead of scores.",
             **opt.ALPHA,
             "--bins n_bins N 2.. = 21": "Show error rates in N bins of the difference.",
             "--bin-width W float = 0.01": "Make these bins this wide, such as 1 for percentages.",
@@ -149,7 +149,7 @@ def command(
         raise InputError("--part requires --store DIR, the folder of all parts")
     if options["part"] is not None and output.plot is not None:
         raise InputError("--part computes samples alone: omit --plot, and draw without --part")
-    from steadyrank.studies.simulate.list_kernels import outline
+    from steadyrank.studies.simulate.shared_lists import outline
 
     tell_if_compiling(output.quiet, outline)
     from steadyrank.studies.simulate.study import simulate
@@ -167,6 +167,6 @@ def _check_top(runs: tuple[str, ...], top: int | None) -> None:
     """Refuse at once what would otherwise fail after hours of sampling."""
     if top is not None:
         from steadyrank.data.read.runs import read_runs
-        from steadyrank.studies.simulate.view import top_columns
+        from steadyrank.studies.simulate.result import top_columns
 
         top_columns(top, len(read_runs(list(runs))))

@@ -10,12 +10,13 @@ import pytest
 from scipy.stats import kendalltau
 
 import steadyrank as sr
+from steadyrank.studies.simulate.result import top_columns
 from steadyrank.studies.simulate.statistics import (
     CollectionCorrelation,
     ErrorRate,
     SignificanceRates,
 )
-from steadyrank.studies.simulate.view import VIEW, findings, top_columns
+from steadyrank.studies.simulate.view import VIEW, findings
 
 RUNS = ("50%_of", "good", "poor", "b\udce9d")
 RAW = np.array([[0.2, 0.4], [0.5, 0.7], [0.1, 0.1], [0.3, 0.1]])
@@ -326,7 +327,7 @@ def test_one_run_is_not_ranked():
 def test_runs_that_all_score_the_same_have_no_ranking_to_keep():
     tau = replace(make_result().rank_correlation, mean=NAN, interval=(NAN, NAN))
     text = VIEW.text(make_result(rank_correlation=tau), "table")
-    assert "there is no ranking to compare" in text
+    assert "There is no ranking to compare" in text
     assert "nan" not in text
 
 
