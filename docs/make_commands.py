@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from steadyrank.cli import COMMANDS, group
+from steadyrank.cli import commands, group
 from steadyrank.cli.command import HelpRecord
 
 PAGE = Path(__file__).with_name("commands.md")
@@ -62,7 +62,7 @@ HELP = ("--help", "Show this message and exit.")
 
 def page() -> str:
     """The whole page."""
-    contexts = {name: _context(name) for name in COMMANDS}
+    contexts = {name: _context(name) for name in commands()}
     options = {name: _options_of(context) for name, context in contexts.items()}
     shared = _shared(options)
     several = [option for option in _several(options) if option not in shared]
@@ -132,7 +132,7 @@ def _section(
     if context.command.examples:
         lists += "\nExamples:\n\n```sh\n" + "\n".join(context.command.examples) + "\n```\n"
     return (
-        f"## {name}\n\n*{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}*\n\n"
+        f"## {name}\n\n*{commands()[name][0].upper()}{commands()[name][1:]}*\n\n"
         f"```text\nsteadyrank {name} {usage}\n```\n\n{_plain(text)}\n{lists}\n{links}\n"
     )
 

@@ -113,7 +113,7 @@ def commands(place: Path) -> Callable[[int], bool]:
 
     output.PATIENCE = float("inf")  # Progress of a slow machine is no error.
     files = write_files(place)
-    names = [name for name in cli.COMMANDS if name not in ("doctor", "demo", "reproduce")]
+    names = [name for name in cli.commands() if name not in ("doctor", "demo", "reproduce")]
 
     def refused(number: int) -> bool:
         out, err = io.StringIO(), io.StringIO()

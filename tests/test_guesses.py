@@ -110,7 +110,7 @@ def test_nothing_is_told_of_a_command_that_fails(files, capsys):
 
 
 def test_help_has_our_names_alone():
-    for name in cli.COMMANDS:
+    for name in cli.commands():
         command = cli.group.get_command(None, name)
         own = {flag for parameter in command.params for flag in parameter.opts}
         sections = command.help_sections(command.make_context(name, [], resilient_parsing=True))
@@ -206,13 +206,13 @@ def test_what_was_removed_is_answered_in_one_line(typed, capsys):
 
 
 def test_every_answer_exists():
-    assert set(guesses.COMMANDS.values()) <= set(cli.COMMANDS)
-    assert {ours.split()[0] for ours in guesses.SAME_COMMANDS.values()} <= set(cli.COMMANDS)
-    assert not {*guesses.COMMANDS, *guesses.SAME_COMMANDS} & set(cli.COMMANDS)
+    assert set(guesses.COMMANDS.values()) <= set(cli.commands())
+    assert {ours.split()[0] for ours in guesses.SAME_COMMANDS.values()} <= set(cli.commands())
+    assert not {*guesses.COMMANDS, *guesses.SAME_COMMANDS} & set(cli.commands())
     assert not guesses.COMMANDS.keys() & guesses.SAME_COMMANDS.keys()
     assert set(guesses.NAMES.values()) <= set(sr.__all__)
     assert not set(guesses.NAMES) & set(sr.__all__)
-    commands = [cli.group.get_command(None, name) for name in cli.COMMANDS]
+    commands = [cli.group.get_command(None, name) for name in cli.commands()]
     for option in guesses.OPTIONS:
         assert any(option_meant(option, command) for command in commands), option
     flags = {flag: p for command in commands for p in command.params for flag in p.opts}

@@ -1,8 +1,33 @@
-"""steadyrank: how far can you trust this leaderboard?
+"""How far can you trust this leaderboard?
 
-Public names are those of `__init__.pyi`, which type checkers read, and figures of one paper those
-of `steadyrank.papers`; each is imported when it is first used. Some live in `steadyrank_lab`, the
-laboratory, which imports this package and is known to it by name alone.
+    >>> import steadyrank as sr
+    >>> track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=20, depth=50, pool_depth=25)
+    >>> scores = sr.evaluate(track.runs, track.qrels, ["nDCG@10", "AP"])
+    >>> result = sr.compare(scores, measure="nDCG@10")
+    >>> print(result.summary().splitlines()[0])
+    team1-s1 leads; with 95% confidence no other of the 3 runs could be first.
+
+`sr.read_run`, `sr.read_qrels` and `sr.read_scores` read files. Each question is one function:
+
+=======================================================  ===============
+Which runs are significantly better, and by how much?    `sr.compare`
+Are systems with several runs equivalent?                `sr.instances`
+Is a leaderboard over several datasets reliable?         `sr.datasets`
+Do the measures agree?                                   `sr.agree`
+Which component of a grid of runs matters?               `sr.components`
+Would other topics change the order?                     `sr.topics`
+Would another document collection change it?             `sr.simulate`
+Would complete judgments change it?                      `sr.holes`
+Would other judges change it?                            `sr.judges`
+How many topics are required?                            `sr.plan`
+How stable is the collection?                            `sr.stability`
+Is the pilot of a plan reliable?                         `sr.pools`
+May this change ship?                                    `sr.gate`
+All of these on one page                                 `sr.report`
+=======================================================  ===============
+
+`help(sr.compare)` documents one function. Results have `summary`, `to_frame`, `to_latex`, `plot`
+and `describe`. `__init__.pyi` lists all public names, which are imported when first used.
 """
 
 from __future__ import annotations
@@ -14,7 +39,7 @@ from typing import Any
 _IMPORT = re.compile(r"^from (\S+) import (\w+) as", re.MULTILINE)
 _STUB = Path(__file__).with_suffix(".pyi").read_text("utf-8")
 _HOMES = {name: home for home, name in _IMPORT.findall(_STUB)}
-"""Where each public name lives."""
+"""The module of each public name."""
 
 __all__ = sorted(_HOMES)
 

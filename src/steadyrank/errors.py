@@ -1,23 +1,23 @@
-"""Everything that steadyrank raises or warns about on purpose.
+"""Errors and warnings that steadyrank raises on purpose.
 
 SteadyrankError
-├── InputError            the caller can mend it: exit code 2
+├── InputError            the caller can fix it: exit code 2
 │   ├── FormatError       a file's content, with its line where there is one
 │   └── UnknownNameError  a measure, run, topic or option that does not exist
 └── MachineError          disk, memory, a missing extra: exit code 1
 
-SteadyrankWarning         counted oddities that do not stop the work
+SteadyrankWarning         oddities that do not stop the work
 
 A message marks the parameters that it names with `arg`: `str` shows their Python names, a command
-shows its options. `code` names the family of a message, for programs that handle it:
+shows its options. `code` classifies the message, for programs that handle it:
 
 value           a parameter cannot have this value
 conflict        two parameters exclude each other
 required        a parameter is missing
 unknown-name    no such measure, run, topic or choice
 format          a file has other content
-place           a folder, a file or an address cannot be worked with
-input           anything else that the caller can mend
+place           a folder, a file or an address cannot be used
+input           anything else that the caller can fix
 machine         disk, memory, a missing package
 warning         any warning
 """
@@ -36,7 +36,7 @@ MARK = "\x1f"
 
 
 def arg(name: str, value: str | None = None) -> str:
-    """Mark a parameter in a message: its name, `name=` where it should be given, or with a value.
+    """Mark a parameter in a message: `name`, `name=` if it should be given, or with a value.
 
     >>> print(InputError(f"{arg('n_samples')} is too small: give {arg('mode', 'paper')}"))
     n_samples is too small: give mode="paper"
@@ -45,7 +45,7 @@ def arg(name: str, value: str | None = None) -> str:
 
 
 class Message(BaseException):
-    """A message that marks parameters, with a code: the base of errors and of warnings."""
+    """The base of errors and warnings: a message that marks parameters, with a code."""
 
     code = "error"
 
@@ -90,7 +90,7 @@ class SteadyrankError(Message, Exception):
 
 
 class InputError(SteadyrankError):
-    """Something the caller gave is wrong, and the message says what to do.
+    """Invalid input from the caller; the message says what to do.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class InputError(SteadyrankError):
 
 
 class FormatError(InputError):
-    """A file does not hold what it should; printed as ``file:line: what, got, remedy``.
+    """Invalid content of a file; printed as ``file:line: what, got, remedy``.
 
     Examples
     --------
@@ -130,8 +130,7 @@ class FormatError(InputError):
         super().__init__(f"{place}: {message}", code=code)
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Exceptions cross process and cluster borders by pickling, which would
-        # otherwise call __init__ with the finished message alone.
+        # Unpickling would otherwise call __init__ with the finished message alone.
         return (_restore_format_error, (self.path, self.args, self.line, self.code))
 
 
@@ -144,7 +143,7 @@ def _restore_format_error(
 
 
 class UnknownNameError(InputError):
-    """A name that is not among those that exist; suggests the nearest.
+    """An unknown name; the message suggests the nearest known one.
 
     Examples
     --------
@@ -172,7 +171,7 @@ class MachineError(SteadyrankError):
 
 
 class SteadyrankWarning(Message, UserWarning):
-    """Something odd was counted; the results are valid, but read the message.
+    """Something odd in the data; the results are valid, but read the message.
 
     Examples
     --------
@@ -194,10 +193,9 @@ def unknown_name(
     *,
     where: str = "",
 ) -> UnknownNameError:
-    """An error for a name that is not among `known`, with the nearest spelling.
+    """Return an error for a name that is not among `known`, with the nearest spelling.
 
-    `guesses` has names of other tools, in small letters, and what they are here; `where` is where
-    the name is missing.
+    `guesses` has synonyms in lower case, with the known names; `where` ends the statement.
 
     >>> print(unknown_name("measure", "nDGC", ["nDCG", "AP"]))
     unknown measure 'nDGC': did you mean 'nDCG'?
@@ -214,9 +212,9 @@ def unknown_name(
 def unknown_column(
     name: str, table: str, columns: Iterable[str], instead: Iterable[str] = ()
 ) -> UnknownNameError:
-    """An error for a column that a table lacks: which it has, and the nearest of these.
+    """Return an error for a column that a table lacks, with its columns and the nearest one.
 
-    `instead` has names that could be given in place of a column.
+    `instead` has names that could be given instead of a column.
 
     >>> print(unknown_column("orgin", "topic information", ["cluster", "origin"]))
     there is no column 'orgin' in the topic information (cluster, origin): did you mean 'origin'?
@@ -229,12 +227,11 @@ def unknown_column(
 
 
 def _nearest(name: str, names: list[str]) -> str | None:
-    """The name that is spelled most like another, in the same letters or in others."""
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    if near:
+    """Return the most similar name, preferably in the same case."""
+    if near := difflib.get_close_matches(name, names, n=1):
         return near[0]
     by_lower = {other.lower(): other for other in names}
-    near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(name.lower(), by_lower, n=1)
     return by_lower[near[0]] if near else None
 
 
@@ -243,7 +240,7 @@ def _some(names: list[str]) -> str:
 
 
 def warn(message: str, *, stacklevel: int = 4) -> None:
-    """Warn of something odd in the name of the first caller from `stacklevel` on who is not us."""
+    """Warn, naming the first caller outside of steadyrank from `stacklevel` on as the source."""
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and (
         level < stacklevel or str(frame.f_globals.get("__name__")).startswith("steadyrank.")
@@ -253,7 +250,7 @@ def warn(message: str, *, stacklevel: int = 4) -> None:
 
 
 def bad_value(name: str, rule: str, got: object, remedy: str = "") -> InputError:
-    """An error for a parameter that has another value than it must.
+    """Return an error for an invalid value of a parameter.
 
     >>> print(bad_value("alpha", "lie between 0 and 1", 5, "give a level such as 0.05"))
     alpha must lie between 0 and 1, got 5: give a level such as 0.05
@@ -264,7 +261,7 @@ def bad_value(name: str, rule: str, got: object, remedy: str = "") -> InputError
 
 
 def check_number(name: str, value: object) -> float:
-    """The number, or an error for what only looks like one; the caller checks its range.
+    """Return a number, or raise an error for other types; the caller checks the range.
 
     >>> check_number("alpha", 0.05)
     0.05
@@ -275,7 +272,7 @@ def check_number(name: str, value: object) -> float:
 
 
 def check_count(name: str, value: object, least: int = 1) -> int:
-    """A whole number of at least `least`.
+    """Return a whole number of at least `least`, or raise an error.
 
     >>> check_count("jobs", 2)
     2
@@ -286,7 +283,7 @@ def check_count(name: str, value: object, least: int = 1) -> int:
 
 
 def check_choice(kind: str, value: object, choices: Collection[str]) -> None:
-    """Refuse what is not among the choices.
+    """Raise an error for a value that is not among the choices.
 
     >>> check_choice("mode", "sound", ("sound", "paper"))
     """

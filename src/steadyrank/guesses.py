@@ -1,8 +1,7 @@
-"""What users of other tools try first, and what it is called here.
+"""Names from other tools: trec_eval, pytrec_eval, ir_measures, ranx, PyTerrier and autorank.
 
-Of trec_eval, pytrec_eval, ir_measures, ranx, PyTerrier, repro_eval and autorank. What means exactly
-the same is done, and a line says our name; help does not list it. Of anything else the error names
-what is nearest. Names of measures that other tools have are understood in `measures.kinds`.
+Exact synonyms are accepted, and a line says our name; help does not list them. For any other name
+the error suggests the nearest. `measures.kinds` has the synonyms of measures.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence, Set
 
 
 def _by_guess(table: Mapping[str, str]) -> dict[str, str]:
-    """Guess to what was meant, from what was meant to guesses between blanks."""
+    """Return our name for each guess; the table has the guesses for each of our names."""
     return {guess: meant for meant, guesses in table.items() for guess in guesses.split()}
 
 
@@ -25,7 +24,7 @@ SAME_COMMANDS = _by_guess(
         "check": "validate",
     }
 )
-"""Commands that do the same here under another name."""
+"""Synonyms of our commands."""
 
 COMMANDS = _by_guess(
     {
@@ -39,7 +38,7 @@ COMMANDS = _by_guess(
         "report": "autorank html",
     }
 )
-"""Commands, and those of ours that are nearest."""
+"""Names of commands, and our nearest commands."""
 
 SAME_OPTIONS = _by_guess(
     {
@@ -60,17 +59,17 @@ SAME_OPTIONS = _by_guess(
         "--rel": "--relevance-level -l",
     }
 ) | {"--html": "--format html", "-c": "--missing zero", "--complete": "--missing zero"}
-"""Options that take the same values here under another name."""
+"""Synonyms of our options, with the same values."""
 
 SAME_VALUES = {
     "--test": _by_guess({"t": "ttest t-test student", "randomization": "fisher permutation"}),
     "--method": {"t": "ttest"},
     "--correction": _by_guess({"bh": "fdr_bh fdr benjamini-hochberg", "holm": "holm-bonferroni"}),
 }
-"""Values of our options under the names that other tools have for them."""
+"""Synonyms of our options' values."""
 
 ARGUMENTS = _by_guess({"QRELS": "--qrels --qrel", "RUN": "--run --runs"})
-"""Options that are arguments here, judgments first."""
+"""Options of other tools that are arguments here."""
 
 OPTIONS = _by_guess(
     {
@@ -81,7 +80,7 @@ OPTIONS = _by_guess(
         "--plot": "--page",
     }
 )
-"""Options, and those of ours that stand for them, with other values."""
+"""Options of other tools, and our nearest options, which have other values."""
 
 WITHOUT_OPTION = _by_guess(
     {
@@ -90,7 +89,7 @@ WITHOUT_OPTION = _by_guess(
         "condensed lists are part of a name: -m 'AP(judged_only=True)'": "-J --judged-only",
     }
 )
-"""Options that are something else here, with what to write."""
+"""What to write instead of options of other tools that are no options here."""
 
 REMOVED = {
     **dict.fromkeys(
@@ -101,12 +100,14 @@ REMOVED = {
         ],
         "use stability --topics N,N,… --instances M,M,…",
     ),
-    "simulate --model parametric": "use --model kde, or the default, which resamples documents",
-    "simulate --mixture": "use --model kde, or the default, which resamples documents",
+    **dict.fromkeys(
+        ["simulate --model parametric", "simulate --mixture"],
+        "use --model kde, or the default, which resamples documents",
+    ),
     "simulate --device cuda": "omit it to sample on the CPU",
     "compare --discriminative-power": "give several measures: the last table has the share of "
     "significant pairs of each",
-    "compare --interval": "each test has its own interval",
+    "compare --interval": "the interval is that of the test",
     **dict.fromkeys(
         [f"plan --{k}" for k in ("minutes-per-document", "documents-per-topic", "pool-depth")],
         "multiply topics by documents per topic and minutes per document",
@@ -130,7 +131,7 @@ REMOVED = {
         "use --figure sizes or pairs, or --json, which has the numbers",
     ),
 }
-"""Options of a command, or values of them, that were removed, and what to use."""
+"""What to use instead of removed options, or removed values of options."""
 
 NAMES = _by_guess(
     {
@@ -155,10 +156,10 @@ NAMES = _by_guess(
         "rbo": "rbo_ext rank_biased_overlap",
     }
 )
-"""Names in Python, and those of ours."""
+"""Names in Python, and ours."""
 
 KEYWORDS = {"seed": "rng", "-m": "measures", "samples": "n_samples"}
-"""Options that studies in Python have under another name."""
+"""Options whose keyword in Python has another name."""
 
 ABSENT = {
     "test": "it offers no choice of tests",
@@ -170,20 +171,11 @@ ABSENT = {
 
 MODULES = {"Experiment": "steadyrank.pyterrier", "pyterrier": "steadyrank.pyterrier"}
 MODULES |= {"ir_measures": "steadyrank.ir_measures"}
-"""Names that stand in modules of their own, which must be imported."""
-
-
-FORMS = (
-    "every-eval-ever, every-eval-ever-aggregate, inspect, lm-eval, lm-eval-results, helm, "
-    "promptfoo, promptfoo-csv, deepeval, ragas, mt-bench, nuggetizer, nuggetizer-metrics, "
-    "quepid-snapshot, quepid, opensearch-judgments, opensearch, mteb, arena-hard, comparia, "
-    "alpaca-eval, battles, arena-hard-leaderboard, autojudge or autojudge-lines"
-)
-"""The names of `data.forms.reading.FORMS`, for help, which need not read it."""
+"""Names in modules that must be imported separately."""
 
 
 def in_our_words(words: list[str], own: Set[str]) -> tuple[list[str], dict[str, str]]:
-    """Arguments of a command with its `own` options, and by what others were replaced.
+    """Replace synonyms in a command's arguments by its `own` options; return what was replaced.
 
     >>> in_our_words(["a.run", "--test", "student", "--max-p=.1"], {"--test", "--alpha"})
     (['a.run', '--test', 't', '--alpha', '.1'], {'student': 't', '--max-p': '--alpha'})
@@ -191,7 +183,7 @@ def in_our_words(words: list[str], own: Set[str]) -> tuple[list[str], dict[str, 
     made: list[str] = []
     replaced: dict[str, str] = {}
     first = next((word for word in words if word.partition("=")[0] in ARGUMENTS), "")
-    # In this order, what was given by options is where it should be.
+    # Judgments must come first, as in QRELS RUN...
     by_option = first.startswith("--qrel") and bool(own & {"qrels", "files"})
     for place, word in enumerate(words):
         if word == "--":
@@ -214,7 +206,7 @@ def in_our_words(words: list[str], own: Set[str]) -> tuple[list[str], dict[str, 
 
 
 def removed(command: str, words: Sequence[str]) -> str | None:
-    """What to say where a command is given what was removed from it, or None.
+    """Return the error for a removed option or value among a command's arguments, or None.
 
     >>> removed("simulate", ["qrels", "a.run", "--device=cuda"])
     '--device cuda was removed in 1.1; omit it to sample on the CPU'
@@ -229,7 +221,7 @@ def removed(command: str, words: Sequence[str]) -> str | None:
 
 
 def name_meant(name: str, known: list[str]) -> str:
-    """The end of an error about a name in Python: what was meant, or nothing.
+    """Return the end of an error about an unknown name in Python.
 
     >>> name_meant("load_run", ["read_run"]), name_meant("evaluat", ["evaluate"])
     (': did you mean `sr.read_run`?', ': did you mean `sr.evaluate`?')
@@ -243,7 +235,7 @@ def name_meant(name: str, known: list[str]) -> str:
 
 
 def keyword_answer(name: str, known: Collection[str]) -> str:
-    """The end of an error about a keyword that a study lacks: the one that was meant, or why.
+    """Return the end of an error about a keyword that a study lacks: a suggestion or the reason.
 
     >>> keyword_answer("seed", ["rng"]), keyword_answer("rng", ["measure"])
     (': did you mean rng?', ': it draws no random numbers')

@@ -1,8 +1,8 @@
-"""ir_measures with steadyrank's kernels: `import steadyrank.ir_measures`, and go on as before.
+"""ir_measures with steadyrank's kernels: `import steadyrank.ir_measures` is all that is needed.
 
 The import registers a provider ahead of pytrec_eval in ir_measures' default pipeline, for the
-measures and parameters on which both agree to the last digits. Whatever it does not take (its own
-ties of `RR@k`, `Judged` and `Compat`, gains, diversity) goes to ir_measures' providers as ever.
+measures and parameters on which both agree to the last digit. Other measures (such as `RR@k`,
+`Judged`, `Compat`, gains, diversity) are computed by ir_measures' providers as before.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ except ImportError as error:
 
 
 class SteadyrankProvider(providers.Provider):  # type: ignore[misc]
-    """The measures of pytrec_eval, by steadyrank's kernels.
+    """The measures of pytrec_eval, computed by steadyrank's kernels.
 
-    Ties are broken as there: by document id descending, after rounding scores to 32 bits.
+    Ties are broken as in pytrec_eval: by descending document id, after rounding scores to 32 bits.
     """
 
     NAME = "steadyrank"
 
     def supports(self, measure: Any) -> bool:
-        """Whether both programs give the same digits for a measure."""
+        """Return whether both programs give the same digits for a measure."""
         if not ir_measures.pytrec_eval.supports(measure) or measure.NAME == "NumQ":
             return False
         # pytrec_eval rounds a level of recall to two decimals; gains may leave grades as they are.
@@ -50,7 +50,7 @@ class SteadyrankProvider(providers.Provider):  # type: ignore[misc]
 
 
 class _Evaluator(providers.Evaluator):  # type: ignore[misc]
-    """Judgments and measures, made ready to score runs."""
+    """Judgments and measures, prepared for scoring runs."""
 
     def __init__(self, measures: Iterable[Any], judgments: dict[str, dict[str, int]]) -> None:
         super().__init__(list(measures), set(judgments))
@@ -73,7 +73,7 @@ class _Evaluator(providers.Evaluator):  # type: ignore[misc]
 
 
 def _register() -> SteadyrankProvider:
-    """Put the provider into the default pipeline, once, before those that it stands in for."""
+    """Put the provider into the default pipeline, once, before pytrec_eval."""
     if SteadyrankProvider.NAME in providers.registry:
         return providers.registry[SteadyrankProvider.NAME]  # type: ignore[no-any-return]
     provider: SteadyrankProvider = providers.register(SteadyrankProvider())
@@ -83,9 +83,9 @@ def _register() -> SteadyrankProvider:
 
 
 steadyrank = _register()
-"""The provider itself, as `ir_measures.pytrec_eval` is one."""
+"""The provider, like `ir_measures.pytrec_eval`."""
 
 
 def __getattr__(name: str) -> Any:
-    """Everything else is ir_measures' own: `from steadyrank.ir_measures import nDCG, calc`."""
+    """Return all other names from ir_measures: `from steadyrank.ir_measures import nDCG, calc`."""
     return getattr(ir_measures, name)

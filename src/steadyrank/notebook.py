@@ -1,8 +1,7 @@
-"""How a result shows itself: as its command's tables, in a paper, in a notebook, as a figure.
+"""How results are shown: printed, in notebooks, as LaTeX, Markdown, HTML, CSV, frames and figures.
 
-`shown_by` gives all of this to a result's class: one line as `repr`, its tables when printed, a
-frame of its rows, LaTeX, Markdown and HTML, and its plot. `Exhibit` and `Framed` have the same
-methods for whoever reads types.
+`Exhibit` and `Framed` are the base classes of results; the decorator `shown_by` says which function
+makes a result's tables.
 """
 
 from __future__ import annotations
@@ -20,18 +19,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_ROWS = 60
-"""Of each table in a notebook."""
+"""Number of rows of each table in a notebook."""
 PRINTED_ROWS = 15
-"""Of each table that `print` shows: a result may have several."""
+"""Number of rows of each table that `print` shows."""
 
 ENDS = ("interval", "range", "rank_set", "completion_ranks")
-"""How keys end that have two limits."""
+"""Endings of keys whose value is a pair of limits."""
 
 _Result = TypeVar("_Result")
 
 
 class Exhibit:
-    """A result whose tables go into a paper; `shown_by` says how these are made."""
+    """A result with tables; `shown_by` says how these are made."""
 
     __slots__ = ()
 
@@ -40,21 +39,21 @@ class Exhibit:
         def _text(self, form: str, **options: Any) -> str: ...
 
     def to_latex(self, **options: Any) -> str:
-        """Booktabs tables with captions, ready to paste; options as those of `to_markdown`."""
+        """Return booktabs tables with captions; options as in `to_markdown`."""
         return self._text("latex", **options)
 
     def to_markdown(self, **options: Any) -> str:
-        """Markdown tables with captions below; `digits` and what else the command has."""
+        """Return Markdown tables with captions; options are `digits` and others of the command."""
         return self._text("markdown", **options)
 
     def to_html(self, **options: Any) -> str:
-        """HTML tables with captions; options as those of `to_markdown`."""
+        """Return HTML tables with captions; options as in `to_markdown`."""
         return self._text("html", **options)
 
     def to_csv(
         self, path: str | PathLike[str] | None = None, *, index: bool = False, **options: Any
     ) -> str | None:
-        """CSV as the command writes it: returned, or written to a file; it never has an index."""
+        """Return the CSV of the command, or write it to a file; it has no index."""
         if index:
             errors = import_module("steadyrank.errors")
             raise errors.InputError("the CSV of a result has no index: omit index")
@@ -65,18 +64,18 @@ class Exhibit:
         return None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the command prints as JSON; missing numbers are None."""
+        """Return the JSON output of the command as a dictionary; missing numbers are None."""
         found: dict[str, Any] = json.loads(self._text("json"))
         return found
 
     def summary(self) -> str:
-        """What was found, in the sentences that the command prints above its tables, if any."""
+        """Return the sentences that the command prints above its tables, if any."""
         above, rule, _ = self._text("table", most_rows=1).partition("──")
-        said = above.rpartition("\n\n")[0] if rule else above
-        return said.strip() or str(self)
+        sentences = above.rpartition("\n\n")[0] if rule else above
+        return sentences.strip() or str(self)
 
     def plot(self, **options: Any) -> Figure:
-        """The result drawn, as `steadyrank.plot` draws it, with its options."""
+        """Draw the result as `steadyrank.plot` does, with the same options."""
         draw = import_module("steadyrank.studies.plotting").plot
         figure: Figure = draw(self, **options)
         return figure
@@ -86,37 +85,37 @@ class Exhibit:
 
 
 class Framed(Exhibit):
-    """A result of rows: `rows` has them as dictionaries, `to_frame` as a pandas frame."""
+    """A result with rows: `rows` returns them as dictionaries, `to_frame` as a pandas frame."""
 
     __slots__ = ()
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary per row."""
-        raise NotImplementedError  # Every result that is framed has rows of its own.
+        """Return one dictionary per row."""
+        raise NotImplementedError
 
     def to_frame(self) -> pd.DataFrame:
-        """The rows as a frame, an interval as its two ends in columns of their own."""
+        """Return the rows as a frame, with two columns for the ends of each interval."""
         return frame_of(self.rows())
 
 
-def _whole_name(module: str) -> str:
-    """Return the name to import: modules of other packages are given with their package."""
-    return module if module.startswith("steadyrank") else f"steadyrank.{module}"
+def _module(name: str) -> Any:
+    """Import a module of steadyrank, or of another package whose name begins with steadyrank."""
+    return import_module(name if name.startswith("steadyrank") else f"steadyrank.{name}")
 
 
 def shown_by(
     text: str = "present.table:frame_text", *, listed: bool = False
 ) -> Callable[[type[_Result]], type[_Result]]:
-    """Let a result show itself by the tables that its command prints; stands below `@dataclass`.
+    """Show a result by the tables of its command; comes directly below `@dataclass`.
 
-    `text` names the function that makes them, "module:function" or "module:VIEW.text": it lies
-    above the result and is therefore looked up only when something is shown. `listed` functions
-    take several results. What the class defines itself stays.
+    `text` names the function that makes the tables, as "module:function" or "module:VIEW.text";
+    its module is imported when something is shown. `listed` functions take a list of results.
+    Methods that the class defines are kept.
     """
 
     def texts(self: Any, form: str, **options: Any) -> str:
         module, _, function = text.partition(":")
-        tables = attrgetter(function)(import_module(_whole_name(module)))
+        tables = attrgetter(function)(_module(module))
         names = import_module("steadyrank.present.run_names")
         with names.shown_as(names.names_of(self)):
             return str(tables([self] if listed else self, form, **options))
@@ -125,15 +124,15 @@ def shown_by(
         return texts(self, "table", most_rows=PRINTED_ROWS).rstrip("\n")
 
     def describe(self: Any) -> str:
-        """A paragraph for a paper: what was compared, how, and what was found."""
-        view = import_module(_whole_name(text.partition(":")[0])).VIEW
+        """Return a paragraph for a paper: what was compared, how, and what was found."""
+        view = _module(text.partition(":")[0]).VIEW
         return str(view.paragraph([self] if listed else self))
 
     def decorate(result: type[_Result]) -> type[_Result]:
         if text.endswith((".view:VIEW.text", ":compare_text")):
             result.describe = describe  # type: ignore[attr-defined]
         for name, method in (("_text", texts), ("__str__", printed), ("__repr__", _line)):
-            # What every object has gives way; what a class or its bases define stays.
+            # Methods of the class and its bases are kept, but not those of `object`.
             if getattr(result, name, None) in (None, getattr(object, name, None)):
                 setattr(result, name, method)
         return result
@@ -146,12 +145,12 @@ def _line(self: Any) -> str:
 
 
 def frame_of(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Rows as a frame of scalars, as `flat` has them."""
+    """Return a frame of the rows, made flat by `flat`."""
     return made_frame([flat(row) for row in rows])
 
 
 def made_frame(data: Any) -> pd.DataFrame:
-    """A frame, also of names that are not UTF-8: these are columns of Python's strings."""
+    """Return a frame; names that are not UTF-8 are in columns of dtype object."""
     import pandas as pd
 
     try:
@@ -165,7 +164,7 @@ def made_frame(data: Any) -> pd.DataFrame:
 
 
 def flat(row: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """A row of scalars: nested keys joined by underscores, intervals as their two ends.
+    """Return a row of scalars: nested keys joined by underscores, intervals as two columns.
 
     Longer sequences, such as the values of every trial, are left out.
 

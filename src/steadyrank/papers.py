@@ -1,4 +1,4 @@
-"""Experiments of one paper, which live in the laboratory: `steadyrank_lab.papers`, by this name."""
+"""Experiments of single papers: the names of `steadyrank_lab.papers`."""
 
 from __future__ import annotations
 

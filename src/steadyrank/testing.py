@@ -30,23 +30,23 @@ def assert_no_loss(
     qrels : object, optional
         Judgments; not needed for two sets of scores.
     margin : float
-        The loss that is acceptable on measures without a margin of their own; 0.01 by default,
-        and none for `rebuild=True`, which takes its tolerance from the builds.
+        The acceptable loss on measures without a margin in `measures`; 0.01 by default, and none
+        for `rebuild=True`, where the builds determine the tolerance.
     unsure, on_holes : str
-        What the verdicts "cannot tell" and "holes" mean: "fail" raises, "pass" does not, unless the
-        new system is significantly worse.
+        How to treat the verdicts "cannot tell" and "holes": "fail" raises, "pass" does not, unless
+        the new system is significantly worse.
     **options : optional
-        Those of `steadyrank.gate`, such as `measures={"nDCG@10": 0.01, "AP": 0.02}`.
+        Options of `steadyrank.gate`, such as `measures={"nDCG@10": 0.01, "AP": 0.02}`.
 
     Returns
     -------
     GateResult
-        The gate that passed, or was open where `unsure` or `on_holes` is "pass".
+        The result of the gate.
 
     Notes
     -----
-    The message of the `AssertionError` is the verdict, what it rests on, and the topics that lost
-    most.
+    The message of the `AssertionError` has the verdict, its reasons, and the topics with the
+    largest losses.
 
     Examples
     --------
@@ -66,14 +66,10 @@ def assert_no_loss(
         margin = 0.01
     result = gate(old, new, qrels, margin=margin, **options)
     if result.exit_code(unsure, on_holes):
-        raise AssertionError("\n".join([f.text for f in VIEW.findings(result)] + _lost(result)))
+        lost = [
+            f"  {row.measure}, topic {loss.topic}: {loss.baseline:.4f} to {loss.candidate:.4f}"
+            for row in result.measures
+            for loss in row.losses
+        ]
+        raise AssertionError("\n".join([f.text for f in VIEW.findings(result)] + lost))
     return result
-
-
-def _lost(result: GateResult) -> list[str]:
-    """The topics that lost most, a line each."""
-    return [
-        f"  {row.measure}, topic {loss.topic}: {loss.baseline:.4f} to {loss.candidate:.4f}"
-        for row in result.measures
-        for loss in row.losses
-    ]

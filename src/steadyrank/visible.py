@@ -1,8 +1,8 @@
-"""Characters that do not show, made to: for terminals, error messages, tables, pages and figures.
+"""Escaping of hidden characters, for terminals, error messages, tables, pages and figures.
 
-A name may hold anything that a file can: the start of a terminal's command, a line break in the
-middle of a row, a mark that turns the writing around, half of a letter. One rule for all: it is
-shown as `\\x1b` or `\\u202e`, and a byte that is not UTF-8 (a surrogate in Python) as `\\xe9`.
+A name may contain terminal commands, line breaks, marks that reverse the direction of writing, or
+parts of a character. They are shown as `\\x1b` or `\\u202e`, and a byte that is not UTF-8 (a
+surrogate in Python) as `\\xe9`.
 """
 
 from __future__ import annotations
@@ -10,17 +10,16 @@ from __future__ import annotations
 import re
 import unicodedata
 
-# Controls, line and paragraph separators, marks that turn the direction of writing, and halves
-# of surrogate pairs: none of them shows, and some hide what a name is.
+# Controls, line and paragraph separators, marks of the direction of writing, and surrogates.
 _ALL = "\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 HIDDEN = re.compile(f"[{_ALL}]")
-# How `spelled` writes them; the digits are those of no other character.
+# The codes that `spelled` writes, and no others.
 _CODE = (
     "x(?:[01][0-9a-f]|7f|[89a-f][0-9a-f])"
     "|u(?:00[89][0-9a-f]|061c|200[ef]|202[89a-e]|206[6-9]|d[89a-f][0-9a-f]{2})"
 )
 _HIDDEN_BUT_TAB = re.compile(f"(?!\t)[{_ALL}]")
-# Bold, underlined and their end, which tables for terminals have, or else something hidden.
+# Bold, underlined and their end, which tables for terminals have, or any hidden character.
 _STYLED = re.compile(rf"\x1b\[(?:[014]|1;4)m|{_HIDDEN_BUT_TAB.pattern}")
 _TO_SPELL = re.compile(rf"(\\*)({_HIDDEN_BUT_TAB.pattern})|(\\+)(?={_CODE})")
 _SPELLED = re.compile(rf"(\\+)({_CODE})")
@@ -28,7 +27,7 @@ LONGEST_MESSAGE = 2000
 
 
 def visible(text: str) -> str:
-    """The text with hidden characters as Python writes them; bytes as bytes, lines as lines.
+    """Return the text with hidden characters escaped; line breaks stay.
 
     >>> print(visible("a\\x1b[2Jb\\udce9"))
     a\\x1b[2Jb\\xe9
@@ -37,7 +36,7 @@ def visible(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """As `visible`, in one line.
+    """Return the text with hidden characters and line breaks escaped.
 
     >>> print(escaped("a\\nb"))
     a\\nb
@@ -46,9 +45,9 @@ def escaped(text: str) -> str:
 
 
 def reversible(text: str) -> str:
-    """As `visible`, so that `restored` finds the text again; tabs stay as they are.
+    """Escape hidden characters except tabs such that `restored` returns the original text.
 
-    Of backslashes before what reads like a code, an even number is the text's own.
+    Backslashes of the text before something that looks like a code are doubled.
 
     >>> print(reversible("caf\\udce9"), reversible("caf\\\\xe9"))
     caf\\xe9 caf\\\\xe9
@@ -59,7 +58,7 @@ def reversible(text: str) -> str:
 
 
 def restored(text: str) -> str:
-    """What `reversible` made of a text, undone.
+    """Return the text from which `reversible` made this one.
 
     >>> [restored(reversible(text)) for text in ("a\\x1b", "a\\\\x1b", "a\\\\\\x1b")]
     ['a\\x1b', 'a\\\\x1b', 'a\\\\\\x1b']
@@ -76,18 +75,18 @@ def _restored(match: re.Match[str]) -> str:
 
 
 def is_hidden(text: str) -> bool:
-    """Whether `reversible` would spell some character of the text."""
+    """Return whether `reversible` escapes any character of the text."""
     return _HIDDEN_BUT_TAB.search(text) is not None
 
 
 def for_terminal(text: str, *, styled: bool = False) -> str:
-    """Text of several lines that can do nothing to a terminal but stand in bold, where `styled`."""
+    """Escape hidden characters in lines for a terminal; if `styled`, bold and underline stay."""
     pattern = _STYLED if styled else _HIDDEN_BUT_TAB
     return pattern.sub(lambda match: match[0] if len(match[0]) > 1 else spelled(match[0]), text)
 
 
 def one_line(message: object) -> str:
-    """A message as one line of decent length.
+    """Return a message as one line of limited length.
 
     >>> one_line("no such file:\\n a\\x1b")
     'no such file: a\\\\x1b'
@@ -97,7 +96,7 @@ def one_line(message: object) -> str:
 
 
 def in_ascii(character: str) -> str:
-    """A character for a stream that has no such: what looks like it, or a question mark.
+    """Return a similar ASCII text for a character, or a question mark.
 
     >>> "".join(map(in_ascii, "−é…±語"))
     '-e...+-?'
@@ -108,25 +107,12 @@ def in_ascii(character: str) -> str:
     return plain or "?"
 
 
-_LOOK_ALIKES = {
-    "−": "-",
-    "–": "-",
-    "—": "-",
-    "─": "-",
-    "━": "-",
-    "│": "|",
-    "±": "+-",
-    "×": "x",
-    "·": ".",
-    "≤": "<=",
-    "≥": ">=",
-    "†": "+",
-    "∞": "inf",
-}
+_LOOK_ALIKES = dict.fromkeys("−–—─━", "-") | {"│": "|", "±": "+-", "×": "x", "·": "."}
+_LOOK_ALIKES |= {"≤": "<=", "≥": ">=", "†": "+", "∞": "inf"}
 
 
 def spelled(character: str) -> str:
-    """A hidden character as `\\x1b` or `\\u202e`; a byte that is not UTF-8 as `\\xe9`."""
+    """Return a hidden character as `\\x1b` or `\\u202e`, a byte that is not UTF-8 as `\\xe9`."""
     code = ord(character)
     if 0xDC80 <= code <= 0xDCFF:
         return f"\\x{code - 0xDC00:02x}"

@@ -1,7 +1,7 @@
-"""Numbers and names in sentences and in cells of tables: one way to say each, for every layer.
+"""Texts of numbers and names in sentences and tables.
 
-A number that is not known is a dash, unless `missing` says otherwise; small p-values and chances
-are said to be small, not rounded to nothing.
+An unknown number is a dash, unless `missing` is given; small p-values and probabilities are shown
+as less than a bound instead of 0.
 """
 
 from __future__ import annotations
@@ -13,25 +13,14 @@ from decimal import Decimal
 from typing import Any
 
 MISSING = "–"
-"""What stands where a number is not known."""
+"""The text of an unknown number."""
 
 MOST_NAMES = 4
-"""Names in a sentence; of more, the first and how many others."""
+"""Number of names that a sentence lists; the others are counted."""
 
 _NUMBERS = (
-    "no",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
+    *("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("eleven", "twelve"),
 )
 
 MILLION = 1_000_000
@@ -39,7 +28,7 @@ _MINUS = re.compile(r"(?<=[\s(\[])-(?=\.?\d)")
 
 
 def weighted_words(effective: float | None) -> str:
-    """What weights leave of the topics, to follow their number; nothing where there are none.
+    """Return the effective number of weighted topics, to follow their number.
 
     >>> "50 topics" + weighted_words(4.04)
     '50 topics, weighted (as many as 4.0 of equal weight)'
@@ -48,7 +37,7 @@ def weighted_words(effective: float | None) -> str:
 
 
 def by_number(number: float, one: str, many: str) -> str:
-    """The words for one, or for any other number.
+    """Return the words for one, or those for any other number.
 
     >>> f"1 of 3 topics {by_number(1, 'has', 'have')} no relevant document"
     '1 of 3 topics has no relevant document'
@@ -57,7 +46,7 @@ def by_number(number: float, one: str, many: str) -> str:
 
 
 def counted(number: float, one: str, many: str | None = None, *, form: str = ",d") -> str:
-    """A number and what it counts; `many` where an s at the end is not enough.
+    """Return a number and what it counts; `many` is the plural unless it is `one` with an s.
 
     >>> counted(1, "run"), counted(0, "run"), counted(1326, "run"), counted(2.5, "run", form=".3g")
     ('1 run', '0 runs', '1,326 runs', '2.5 runs')
@@ -68,7 +57,7 @@ def counted(number: float, one: str, many: str | None = None, *, form: str = ",d
 
 
 def number_word(number: int) -> str:
-    """Small numbers as words.
+    """Return small numbers as words.
 
     >>> number_word(3), number_word(40), number_word(1200)
     ('three', '40', '1,200')
@@ -77,7 +66,7 @@ def number_word(number: int) -> str:
 
 
 def size(number: float) -> str:
-    """A number that a computation requires, as of topics: beyond a million its digits say nothing.
+    """Return the text of a required number, such as of topics, if it is at most a million.
 
     >>> size(254), size(8404), size(7_593_205)
     ('254', '8,404', 'more than a million')
@@ -85,17 +74,8 @@ def size(number: float) -> str:
     return "more than a million" if number > MILLION else f"{number:,.0f}"
 
 
-def at_least(number: float) -> str:
-    """The same for a lower bound.
-
-    >>> at_least(51), at_least(7_593_205)
-    ('at least 51', 'more than a million')
-    """
-    return size(number) if number > MILLION else f"at least {size(number)}"
-
-
 def listed(parts: Sequence[str], last: str = "and") -> str:
-    """Parts of a sentence, the last one after "and", or after another word.
+    """Join parts of a sentence, the last one by "and" or another word.
 
     >>> listed(["a", "b", "c"]), listed(["a", "b"], "or")
     ('a, b and c', 'a or b')
@@ -104,7 +84,7 @@ def listed(parts: Sequence[str], last: str = "and") -> str:
 
 
 def some(names: Sequence[str], most: int = MOST_NAMES) -> str:
-    """Names in a row, cut where they are many.
+    """List names; of many names, the first ones and the number of others.
 
     >>> some(["a", "b"]), some(["a", "b", "c", "d", "e", "f"], 3)
     ('a and b', 'a, b, c and 3 others')
@@ -117,7 +97,7 @@ def some(names: Sequence[str], most: int = MOST_NAMES) -> str:
 def best_words(
     names: Sequence[str], total: int, sure: str, *, most: int = MOST_NAMES, noun: str = "run"
 ) -> str:
-    """Which runs could be the best.
+    """Say which runs could be the best.
 
     >>> best_words(["a", "b"], 9, "With 95% confidence")
     'With 95% confidence the best run is one of two: a and b.'
@@ -131,7 +111,7 @@ def best_words(
 
 
 def level_words(alpha: float, comparisons: int = 1) -> str:
-    """A level of significance, and over how many comparisons it is kept.
+    """Return a level of significance, and the number of comparisons that it holds for.
 
     >>> level_words(0.05), level_words(0.05, 153)
     ('alpha 0.05', 'alpha 0.05 over 153 comparisons')
@@ -140,7 +120,7 @@ def level_words(alpha: float, comparisons: int = 1) -> str:
 
 
 def count_or_share(n: int, total: int, few: int = 20) -> str:
-    """A number out of few, or a share of many.
+    """Return a number out of few, or a share of many.
 
     >>> count_or_share(0, 3), count_or_share(2, 3), count_or_share(94, 325)
     ('None', '2', '29%')
@@ -149,7 +129,7 @@ def count_or_share(n: int, total: int, few: int = 20) -> str:
 
 
 def percent(rate: float) -> str:
-    """A rate with two digits, in percent.
+    """Return a rate in percent, with two digits.
 
     >>> percent(0.183), percent(0.0312), percent(0.0002)
     ('18%', '3.1%', 'less than 0.1%')
@@ -160,7 +140,7 @@ def percent(rate: float) -> str:
 
 
 def roughly(share: float) -> str:
-    """A forecast, which is known to a point or two.
+    """Return a predicted share in percent, without decimals.
 
     >>> roughly(0.0912), roughly(0.004)
     ('about 9%', 'less than 1%')
@@ -171,7 +151,7 @@ def roughly(share: float) -> str:
 def swap_words(
     share: float, n_rows: int, rows: str = "runs", said: Callable[[float], str] = percent
 ) -> str:
-    """How many pairs change their order, or with which probability the only one does.
+    """Say which share of pairs changes its order; of two rows, the probability that they swap.
 
     >>> swap_words(0.17, 9), swap_words(0.17, 2, said=roughly)
     ('17% of the pairs of runs change their order', 'the two runs swap with probability about 17%')
@@ -182,9 +162,9 @@ def swap_words(
 
 
 def chance(share: float, n_draws: int = 1000) -> str:
-    """A probability in percent: whole, but for the ends, which are never quite reached.
+    """Return a probability in percent, which is never 0% or 100%.
 
-    Of fewer than 1,000 draws, nothing below one of them is known.
+    With fewer than 1,000 draws, the smallest known probability is that of one draw.
 
     >>> [chance(share) for share in (0.5, 0.943, 0.9962, 0.99999, 1.0, 0.004, 0.0)]
     ['50%', '94%', '99.6%', 'more than 99.9%', 'more than 99.9%', '0.4%', 'less than 0.1%']
@@ -200,7 +180,7 @@ def chance(share: float, n_draws: int = 1000) -> str:
 
 
 def pvalue_words(value: float) -> str:
-    """A p-value in a sentence, with two digits.
+    """Return a p-value for a sentence, with two digits.
 
     >>> pvalue_words(0.0123), pvalue_words(1e-9)
     ('p = 0.012', 'p < 0.0001')
@@ -209,7 +189,7 @@ def pvalue_words(value: float) -> str:
 
 
 def pvalue(value: float, *, orders: bool = False, missing: str = MISSING) -> str:
-    """A p-value in a table, with four decimals; with `orders`, small ones by their order.
+    """Return a p-value for a table, with four decimals; with `orders`, also small ones.
 
     >>> [pvalue(p) for p in (0.25, 3.64e-85, float("nan"))]
     ['0.2500', '< 0.0001', '–']
@@ -227,7 +207,7 @@ def pvalue(value: float, *, orders: bool = False, missing: str = MISSING) -> str
 def figure(
     value: float | None, form: str, *, missing: str = MISSING, endless: str | None = None
 ) -> str:
-    """A number in a table; `endless` says what stands for one that is infinite.
+    """Return a number for a table; `endless` is the text of infinity.
 
     >>> figure(0.12345, ".4f"), figure(0.5, ".1%"), figure(float("nan"), ".4f"), figure(None, "d")
     ('0.1235', '50.0%', '–', '–')
@@ -240,7 +220,7 @@ def figure(
 def interval(
     ends: Sequence[float] | None, form: str, *, missing: str = MISSING, endless: str | None = None
 ) -> str:
-    """An interval in a table.
+    """Return an interval for a table.
 
     >>> interval((0.0, 0.25), ".2f"), interval((51, math.inf), "d", endless="none")
     ('[0.00, 0.25]', '[51, none]')
@@ -251,7 +231,7 @@ def interval(
 
 
 def typeset(text: str) -> str:
-    """A text of numbers with the sign for minus, which is no hyphen; numbers alone stand in it.
+    """Replace hyphens by minus signs in a text that consists of numbers.
 
     >>> typeset("[-0.01, +0.02]")
     '[−0.01, +0.02]'
@@ -260,7 +240,7 @@ def typeset(text: str) -> str:
 
 
 def minus_signs(text: str) -> str:
-    """A sentence with the sign for minus before its numbers; hyphens inside of names stay.
+    """Replace hyphens before numbers by minus signs in a sentence; hyphens in names stay.
 
     >>> minus_signs("tau = -0.07, from -.1 to 2; run-2 and -x")
     'tau = −0.07, from −.1 to 2; run-2 and -x'
@@ -269,7 +249,7 @@ def minus_signs(text: str) -> str:
 
 
 def exact(value: Any) -> str:
-    """A value in CSV: every digit of a number, and nothing where there is none.
+    """Return a value for CSV: a number with all digits, and nothing for a missing value.
 
     >>> exact(0.1), exact(12), exact(float("nan")), exact("AP")
     ('0.1', '12', '', 'AP')
@@ -280,7 +260,7 @@ def exact(value: Any) -> str:
 
 
 def decimals_for(*values: float) -> str:
-    """The format, of two decimals at least, that shows every digit of numbers such as 0.005.
+    """Return the format with at least two decimals that shows all digits of the numbers.
 
     >>> decimals_for(0.0, 0.01), decimals_for(0.005, 0.01), decimals_for(20.0, float("inf"))
     ('.2f', '.3f', '.2f')
@@ -290,9 +270,9 @@ def decimals_for(*values: float) -> str:
 
 
 def enough_digits(values: Iterable[float], least: int = 4) -> int:
-    """The fewest decimals, from `least` to 6, with which no two of the numbers look alike.
+    """Return the fewest decimals, from `least` to 6, with which different numbers look different.
 
-    Numbers that six decimals do not tell apart count as one.
+    Numbers with the same six decimals count as equal.
 
     >>> enough_digits([0.25, 0.5]), enough_digits([0.25001, 0.25002]), enough_digits([0.2, 0.2], 3)
     (4, 5, 3)
@@ -305,25 +285,21 @@ def enough_digits(values: Iterable[float], least: int = 4) -> int:
 
 
 def filled(text: str, subject: Any) -> str:
-    """A text in which `{name}` is an attribute of the subject, and `{n_names}` how many it has.
+    """Fill a text: `{name}` is an attribute of the subject, `{n_names}` the length of `names`.
 
     `{sure}` is the level of its intervals.
 
     >>> filled("slices of {n_args}, {args[0]} first", ValueError("red", "blue"))
     'slices of 2, red first'
     """
-    return text.format_map(_Attributes(subject))
+    return text.format_map(_Attributes(subject=subject))
 
 
 class _Attributes(dict[str, Any]):
-    """What a text may refer to."""
-
-    def __init__(self, subject: Any) -> None:
-        super().__init__()
-        self._subject = subject
+    """The values of placeholders."""
 
     def __missing__(self, key: str) -> Any:
-        subject = self._subject
+        subject = self["subject"]
         if key == "sure":
             level = getattr(subject, "confidence", None)
             return f"{1.0 - subject.alpha if level is None else level:.0%}"

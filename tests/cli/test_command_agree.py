@@ -222,7 +222,7 @@ def test_defaults_are_cut_with_a_warning(capsys, long):
     ("arguments", "message"),
     [
         (("--topic-sizes", "10,20"), "topic size 20 exceeds the 15 topics of the data"),
-        (("--system-sizes", "10,x"), "--system-sizes 10,x: give whole numbers with commas between"),
+        (("--system-sizes", "10,x"), "--system-sizes 10,x: give whole numbers separated by commas"),
         (("--samples", "1"), "'--samples'"),
         (("-m", "AP"), "at least two measures, got AP"),
         (("--pair", "AP", "ERR"), "unknown measure 'ERR'"),

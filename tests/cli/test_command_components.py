@@ -178,7 +178,7 @@ def test_a_figure_shows_one_measure(capsys, files, tmp_path):
     target = tmp_path / "x.svg"
     code, _, err = call(capsys, "components", *files, *again, *FACTORS, "--plot", target)
     assert code == 2
-    assert "a figure shows one measure" in err
+    assert "--plot takes one measure" in err
     assert not target.exists()
 
 

@@ -15,7 +15,7 @@ import pytest
 from commanding import call
 
 import steadyrank as sr
-from steadyrank.cli import COMMANDS, run
+from steadyrank.cli import commands, run
 
 QRELS = "1 0 d1 2\n1 0 d2 0\n2 0 d3 1\n"
 RUN_A = "1 Q0 d1 1 9 a\n1 Q0 d2 2 8 a\n2 Q0 d3 1 9 a\n"
@@ -151,8 +151,8 @@ def test_a_bug_is_one_line_and_where_the_details_are(capsys, files, monkeypatch)
 @pytest.mark.parametrize(
     ("error", "code", "told"),
     [
-        (KeyboardInterrupt(), 130, "interrupted; the same command starts again"),
-        (MemoryError(), 1, "out of memory: give fewer runs at a time, or fewer --jobs"),
+        (KeyboardInterrupt(), 130, "interrupted; the same command starts from the beginning"),
+        (MemoryError(), 1, "out of memory: give fewer runs at a time, or use fewer --jobs"),
         (OSError(28, "No space left on device", "out.csv"), 1, "out.csv: No space left on device"),
     ],
 )
@@ -167,7 +167,7 @@ def test_the_machines_failures_have_their_codes(capsys, files, monkeypatch, erro
 def test_every_command_is_listed_and_helps(capsys):
     code, out, _ = call(capsys, "--help")
     assert code == 0
-    for name in COMMANDS:
+    for name in commands():
         assert f"  {name} " in out
         assert call(capsys, name, "--help")[0] == 0
     assert call(capsys)[0] == 0

@@ -73,7 +73,7 @@ def test_judgments_of_several_judges_are_a_facet(folder, capsys):
         (("stability", "--target", "0"), "target must be a standard error above 0"),
         (("stability", "--facets", "judges"), "unknown facet 'judges': did you mean 'judge'?"),
         (("stability", "--facet-from", "x(.)"), "must have named groups"),
-        (("compare", "--judge", "a=b.qrels"), "--judge evaluates runs: scores have a column judge"),
+        (("compare", "--judge", "a=b.qrels"), "--judge requires QRELS RUN..."),
         (("compare", "--test", "wilcoxon"), "three or more judges are a sample"),
     ],
 )

@@ -288,7 +288,7 @@ def test_a_history_is_shown_without_a_gate(folder, capsys):
     for words in (("--show",), ("qrels", "old", "same", "--history", "kept", "--show")):
         code, _, err = call(capsys, "gate", *words)
         assert (code, err.count("\n")) == (2, 1)
-        assert "--show shows what --history DIR recorded" in err
+        assert "--show requires --history DIR" in err
     assert "no gates are recorded here" in call(capsys, "gate", "--history", "no", "--show")[2]
 
 
@@ -329,7 +329,7 @@ def test_systems_of_one_file_of_scores(folder, capsys):
     )
     assert single["runs_per_side"] == [1, 3]
     code, _, err = gate(capsys, "same", "--system-from", "^(.)_")
-    assert (code, "--system-from say which runs of --scores FILE" in err) == (2, True)
+    assert (code, "--system-from apply only to --scores FILE" in err) == (2, True)
 
 
 def test_a_rebuild(folder, capsys):

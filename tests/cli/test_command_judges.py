@@ -199,7 +199,7 @@ BAD = {
     "twice": (("{p}", "{r}", "--judge", "m={m}", "--judge", "m={m}"), "two judges are named 'm'"),
     "grades": (
         ("{p}", "{r}", "--judge", "m={m}", "--judge-grades", "a=b"),
-        "write GRADE=GRADE with commas between",
+        "write GRADE=GRADE separated by commas",
     ),
     "a grade twice": (
         ("{p}", "{r}", "--judge", "m={m}", "--judge-grades", "0=0,1=1,1=2"),
@@ -211,7 +211,7 @@ BAD = {
     ),
     "measures": (("{p}", "{r}", "--judge", "m={m}", "-m", "AP", "-m", "RR"), "one measure"),
     "lacks topics": (("{m}", "{r}", "--judge", "m={p}"), "lacks 20 of the 30 topics"),
-    "scores": (("{p}", "{r}", "--judge-scores", "m={m}"), "--judge-scores goes with --scores FILE"),
+    "scores": (("{p}", "{r}", "--judge-scores", "m={m}"), "--judge-scores requires --scores FILE"),
     "kin": (("{p}", "{r}", "--judge", "m={m}", "--kin", "xyz"), "matches none of the 6 runs"),
     "top": (("{p}", "{r}", "--judge", "m={m}", "--top", "99"), "--top must lie between 2"),
 }

@@ -173,7 +173,7 @@ def test_teams_by_name(capsys, files, folder):
     [
         (("--ks", "4"), "there are 4 teams: at most 3 can be left out, got 4"),
         (("--ks", "0"), "--ks must be whole numbers of at least 1, got 0"),
-        (("--ks", "one"), "--ks one: give whole numbers with commas between"),
+        (("--ks", "one"), "--ks one: give whole numbers separated by commas"),
         (("--pool-depth", "0"), "--pool-depth must be a whole number of at least 1, got 0"),
         (("--trials", "0"), "--trials must be whole numbers of at least 1, got 0"),
         (("--pilot-topics", "50"), "the qrels hold 10 topics: there cannot be 50 pilot topics"),

@@ -11,7 +11,7 @@ import pytest
 from commanding import call
 
 import steadyrank as sr
-from steadyrank.cli import COMMANDS
+from steadyrank.cli import commands
 from steadyrank_lab.cli.reproduce import PAPERS as LISTED
 from steadyrank_lab.papers.reproduce import PAPERS
 
@@ -136,4 +136,4 @@ def test_a_folder_of_others_is_refused_before_any_work(capsys, files, tmp_path):
 
 def test_names_are_those_of_the_papers():
     assert tuple(PAPERS) == tuple(LISTED)
-    assert "reproduce" in COMMANDS
+    assert "reproduce" in commands()

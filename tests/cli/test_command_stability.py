@@ -63,8 +63,8 @@ def test_the_table_answers_in_words(capsys, wide):
     ("arguments", "message"),
     [
         (("--levels", "2"), "level must lie strictly between 0 and 1"),
-        (("--levels", "high"), "--levels high: give numbers with commas between"),
-        (("--topics", "1.5"), "--topics 1.5: give whole numbers with commas between"),
+        (("--levels", "high"), "--levels high: give numbers separated by commas"),
+        (("--topics", "1.5"), "--topics 1.5: give whole numbers separated by commas"),
         (("--topics", "0"), "topics must be whole numbers of at least 1"),
     ],
 )
@@ -149,7 +149,7 @@ def test_plots(capsys, instances, tmp_path):
     [
         (("--facet", "asessor"), "unknown facet 'asessor'"),
         (("--facet", "assessor"), "it is not known which runs are instances"),
-        (("--instances", "two"), "--instances two: give whole numbers with commas between"),
+        (("--instances", "two"), "--instances two: give whole numbers separated by commas"),
         (("--instances", "2"), "require systems with several runs each"),
         (("--system-from", "(s)"), "all 12 runs are of one system, s"),
         (("--plot", "figure.bmp"), "a figure's name ends in .svg, .png or .pdf"),

@@ -10,8 +10,8 @@ import pytest
 from commanding import call
 
 import steadyrank as sr
+from steadyrank.cli.inputs import FORM
 from steadyrank.data.forms.reading import BY_NAME
-from steadyrank.guesses import FORMS
 
 sys.path.append(str(Path(__file__).parents[1] / "data" / "forms"))
 import made
@@ -51,7 +51,8 @@ def battles(tmp_path):
 
 
 def test_help_lists_the_forms():
-    assert FORMS.replace(" or ", ", ").split(", ") == [n for n in BY_NAME if n != "companion"]
+    _, _, listed = next(iter(FORM.values())).strip(".").partition(": ")
+    assert listed.replace(" or ", ", ").split(", ") == [n for n in BY_NAME if n != "companion"]
 
 
 @pytest.mark.parametrize("given", ["", "/*"])
@@ -86,10 +87,10 @@ def test_the_command_for_another_kind_is_named(capsys, logs, battles, tmp_path):
         {"task_name": "T", "scores": {"test": [{"main_score": 0.5, "hf_subset": "default"}]}},
     )
     for words, told in [
-        (("compare", battles), f"battles of 2 models: call steadyrank battles {battles}"),
-        (("datasets", battles), f"call steadyrank battles {battles}"),
-        (("compare", tmp_path / "m"), f"call steadyrank datasets {tmp_path / 'm'}"),
-        (("datasets", logs), f"call steadyrank compare {logs}"),
+        (("compare", battles), f"battles of 2 models: run steadyrank battles {battles}"),
+        (("datasets", battles), f"run steadyrank battles {battles}"),
+        (("compare", tmp_path / "m"), f"run steadyrank datasets {tmp_path / 'm'}"),
+        (("datasets", logs), f"run steadyrank compare {logs}"),
     ]:
         code, out, err = call(capsys, *words, "--quiet")
         assert (code, out, err.count("\n")) == (2, "", 1)

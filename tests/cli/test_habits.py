@@ -15,7 +15,7 @@ import pytest
 from commanding import call
 
 import steadyrank as sr
-from steadyrank.cli import COMMANDS, group
+from steadyrank.cli import commands, group
 from steadyrank.stats.planning.needed_topics import needed_topics
 from steadyrank.stats.planning.variance import pair_df
 
@@ -111,7 +111,7 @@ def test_runs_that_tie_and_single_runs_have_a_grid_alone():
 # formats and results
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", commands())
 def test_every_command_with_formats_has_their_short_forms(name):
     options = {flag for param in group.get_command(None, name).params for flag in param.opts}
     if "--format" in options:
@@ -237,7 +237,7 @@ def test_a_leaderboard_is_datasets(capsys):
     header = ",".join(["model", *(f"task{k}" for k in range(9))])
     Path("board.csv").write_text("\n".join([header, *rows]) + "\n")
     code, out, err = call(capsys, "leaderboard", "board.csv")
-    assert (code, err.splitlines()[-1]) == (0, "steadyrank: leaderboard is datasets here")
+    assert (code, err.splitlines()[-1]) == (0, "steadyrank: leaderboard is called datasets here")
     assert out == call(capsys, "datasets", "board.csv")[1]
 
 

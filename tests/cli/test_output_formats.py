@@ -8,7 +8,7 @@ import click
 import pytest
 
 import steadyrank as sr
-from steadyrank.cli import COMMANDS, group
+from steadyrank.cli import commands, group
 from steadyrank.cli.output import BY_SUFFIX, OF_SOME, choose_format
 from tests.cli.commanding import call
 
@@ -35,7 +35,7 @@ def has_plot(command):
     return any(parameter.name == "plot" for parameter in command.params)
 
 
-ALL = [name for name in COMMANDS if name not in ("components", "grid", "shard")]
+ALL = [name for name in commands() if name not in ("components", "grid", "shard")]
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -52,7 +52,7 @@ def test_every_command_refuses_other_suffixes(capsys, tmp_path, monkeypatch, nam
 def test_a_name_that_contradicts_the_format_is_refused(capsys, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     _, err = refusal(capsys, name, "-o", "table.tex", "--format", "csv")
-    assert "-o table.tex: the name says latex, but --format says csv" in err
+    assert "-o table.tex: the suffix means latex, but --format is csv" in err
 
 
 def test_only_evaluate_writes_parquet(capsys, tmp_path, monkeypatch):
@@ -60,7 +60,7 @@ def test_only_evaluate_writes_parquet(capsys, tmp_path, monkeypatch):
     _, err = refusal(capsys, "compare", "-o", "x.parquet", "--format", "csv")
     assert "-o x.parquet: name a file that ends in .txt, .csv" in err
     _, err = refusal(capsys, "evaluate", "-o", "x.parquet", "--format", "csv")
-    assert "the name says parquet, but --format says csv" in err
+    assert "the suffix means parquet, but --format is csv" in err
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_what_the_shell_made_of_a_glob_is_no_page(files, capsys):
     words = ["report", "--scores", "scores.csv", "--budget", "1s", "--quiet"]
     code, _, told = call(capsys, *words, "--out", "runs/a.txt")
     assert (code, told.count("\n")) == (2, 1)
-    assert "--out runs/a.txt: name a page that ends in .html, or add --force" in told
+    assert "--out runs/a.txt: name a file that ends in .html, or add --force" in told
     assert (files / "runs/a.txt").read_text().startswith("0 Q0")
     assert call(capsys, *words, "--out", "runs/a.txt", "--force")[0] == 0
     assert (files / "runs/a.txt").read_text().startswith("<!DOCTYPE html>")

@@ -13,7 +13,7 @@ import pytest
 from test_frozen_help import command_of, plain
 
 import steadyrank as sr
-from steadyrank.cli import COMMANDS
+from steadyrank.cli import commands
 from steadyrank.reporting.demo import demo
 from steadyrank_lab.retrieval.makers import shard
 from steadyrank_lab.retrieval.makers.runs import lay_out_runs
@@ -59,7 +59,7 @@ def parameters(name):
     return found
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", commands())
 def test_choices_and_defaults_are_those_of_the_function(name):
     known = parameters(name)
     for option in command_of(name).params:
@@ -75,7 +75,7 @@ def test_choices_and_defaults_are_those_of_the_function(name):
 def test_most_options_are_compared():
     compared = [
         (name, option.name)
-        for name in COMMANDS
+        for name in commands()
         for option in command_of(name).params
         if option.name in parameters(name)
     ]

@@ -9,7 +9,7 @@ import pytest
 from commanding import call
 
 import steadyrank as sr
-from steadyrank.cli import COMMANDS, group
+from steadyrank.cli import commands, group
 from steadyrank.cli.command import in_options
 from steadyrank.errors import arg
 
@@ -100,7 +100,7 @@ def test_an_error_says_which_parameter_it_is_about():
     assert str(again) == "a.run:3: give name="
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", commands())
 def test_every_option_has_one_name(name):
     options = [option for option in command_of(name).params if isinstance(option, click.Option)]
     names = [option.name for option in options]

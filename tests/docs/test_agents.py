@@ -8,7 +8,7 @@ import shlex
 
 import pytest
 
-from steadyrank.cli import COMMANDS, run
+from steadyrank.cli import commands, run
 from tests.docs.test_documentation import DOCS, FENCE, PAGES, ROOT, script
 
 GUIDE = DOCS / "agents.md"
@@ -31,7 +31,7 @@ def column(number):
 
 
 def test_the_guide_names_every_command_and_exit_code():
-    assert set(re.findall(r"`([a-z]+)`", column(1))) == set(COMMANDS)
+    assert set(re.findall(r"`([a-z]+)`", column(1))) == set(commands())
     assert set(re.findall(r"^\| (\d+) \|", section("Exit codes"), re.MULTILINE)) == CODES
     short = (ROOT / "AGENTS.md").read_text()
     told = re.search(r"Exit codes: (.*?)\. Do not", short, re.DOTALL)[1]
@@ -114,6 +114,6 @@ def test_lists_for_agents_have_every_page(llms, tmp_path):
     names = re.findall(r"^<!-- (\S+\.md) -->$", full, re.MULTILINE)
     assert sorted(names) == sorted(page.relative_to(DOCS).as_posix() for page in pages)
     assert "{toctree}" not in full
-    assert all(f"{command} " in full for command in COMMANDS)
+    assert all(f"{command} " in full for command in commands())
     for target in re.findall(r"\]\((\S+)\.html\)", index):
         assert (DOCS / f"{target}.md").exists(), target

@@ -60,19 +60,19 @@ def test_ctrl_c_in_the_middle_of_a_computation(data, tmp_path):
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=LONG)
     assert (running.returncode, out) == (130, "")
-    assert err == f"steadyrank: interrupted; the same command takes up what {store} keeps\n"
+    assert err == f"steadyrank: interrupted; the same command continues from what is in {store}\n"
     assert not [path for path in store.iterdir() if path.name.startswith(".")]
 
 
 @pytest.mark.parametrize(
     ("arguments", "then"),
     [
-        (["pools", "q", "r"], "the same command starts again"),
-        (["report", "q", "r", "--out", "page.html"], "the same command starts again"),
-        (["report", "q", "r", "--store=kept"], "the same command takes up what kept keeps"),
+        (["pools", "q", "r"], "the same command starts from the beginning"),
+        (["report", "q", "r", "--out", "page.html"], "the same command starts from the beginning"),
+        (["report", "q", "r", "--store=kept"], "the same command continues from what is in kept"),
         (
             ["grid", "c", "--out", "a", "--store", "b"],
-            "the same command takes up what a and b keep",
+            "the same command continues from what is in a and b",
         ),
     ],
 )

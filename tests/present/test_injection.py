@@ -107,7 +107,6 @@ def test_terminals_are_only_coloured(colour):
     text = render(
         Table(header=table.header, rows=table.rows, best=frozenset({(0, 2)})),
         "table",
-        width=400,
         colour=colour,
     )
     plain = re.sub(r"\x1b\[[0-9;]*m", "", text) if colour else text

@@ -15,7 +15,7 @@ from steadyrank import cli
 
 pytestmark = pytest.mark.slow
 
-SHARE = {command: 1 if command in ONCE else 4 for command in cli.COMMANDS}
+SHARE = {command: 1 if command in ONCE else 4 for command in cli.commands()}
 
 
 def never(constant: str) -> None:
@@ -37,7 +37,7 @@ def files(tmp_path_factory):
     return write_files(tmp_path_factory.mktemp("files"))
 
 
-@pytest.mark.parametrize("command", cli.COMMANDS)
+@pytest.mark.parametrize("command", cli.commands())
 def test_commands_answer_whatever_they_are_given(tmp_path, files, capsys, monkeypatch, command):
     def found() -> str:
         raise

@@ -165,4 +165,4 @@ def test_the_order_of_lines_changes_no_byte(name, files, capsys):
 
 
 def test_every_command_is_here_or_has_no_files():
-    assert {words[0] for words in COMMANDS.values()} | {*NO_FILES} == {*cli.COMMANDS}
+    assert {words[0] for words in COMMANDS.values()} | {*NO_FILES} == {*cli.commands()}

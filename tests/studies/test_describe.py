@@ -33,7 +33,7 @@ def test_a_paragraph_ends_every_text(name, data, capsys):  # noqa: F811
         assert text.startswith(printed(capsys, *arguments, "--format", form).rstrip("\n"))
     assert "description" not in json.loads(printed(capsys, *arguments, "--format", "json"))
     assert run([*arguments, "--describe", "--format", "csv"]) == 2
-    assert "--describe ends a text in words" in capsys.readouterr().err
+    assert "--describe has no place in CSV" in capsys.readouterr().err
 
 
 def test_a_paragraph_says_what_was_found(data):  # noqa: F811

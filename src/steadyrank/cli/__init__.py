@@ -1,8 +1,8 @@
-"""The `steadyrank` command: each subcommand in a file of its own, loaded when it is called.
+"""The `steadyrank` command. Each subcommand is a module, which is imported when it is called.
 
-Exit codes: 0 done; 2 bad input or usage; 1 the machine failed; 130 interrupted; `gate` has 3 for
-a candidate that fails and 4 where it cannot tell. Whatever goes wrong is one line on
-stderr, but that nobody reads what we print, as in `| head -1`: who stopped reading knows.
+Exit codes: 0 done; 2 bad input or usage; 1 the machine failed; 130 interrupted; `gate` also has 3
+for a candidate that fails and 4 if it cannot tell. Every error is one line on stderr. A closed
+pipe, as in `| head -1`, is no error.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
 
 from steadyrank._version import __version__
-from steadyrank.errors import InputError, MachineError, SteadyrankError
+from steadyrank.errors import InputError, MachineError, SteadyrankError, unknown_name
+from steadyrank.guesses import COMMANDS as GUESSED
 from steadyrank.guesses import SAME_COMMANDS
 from steadyrank.studies.registry import STUDIES
 
 OWN_COMMANDS = {
     **{study.name: study.question for study in STUDIES if study.is_command},
-    "report": "all of it on one page",
-    "demo": "a track and the report on it, without any data of your own",
-    "doctor": "versions, threads, caches, self-test",
+    "report": "run every study that the data support; one page",
+    "demo": "write example data and a report on it",
+    "doctor": "show versions, threads and caches; run a self-test",
 }
 
 
@@ -47,28 +47,18 @@ GROUPS = {
 """The commands as `steadyrank --help` lists them; others come last, under "More"."""
 
 
-class Commands(Mapping[str, str]):
-    """Every command and its question: our own, then those that other packages bring."""
-
-    def __getitem__(self, name: str) -> str:
-        return OWN_COMMANDS[name] if name in OWN_COMMANDS else plugins()[name].COMMANDS[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter({**OWN_COMMANDS, **plugins()})
-
-    def __len__(self) -> int:
-        return len(list(iter(self)))
-
-
-COMMANDS = Commands()
+def commands() -> dict[str, str]:
+    """Return the help line of each command: ours first, then those of other packages."""
+    others = {name: home.COMMANDS[name] for name, home in plugins().items()}
+    return {**OWN_COMMANDS, **others, **OWN_COMMANDS}
 
 
 @functools.cache
 def plugins() -> dict[str, Any]:
-    """Commands of other packages, and the module that lists each with its question.
+    """Return the commands of other packages, each with the package that lists it.
 
-    An entry point of the group `steadyrank.commands` names a module with `COMMANDS`, a question by
-    command, beside which each command stands as `command` in a module of its name.
+    An entry point of the group `steadyrank.commands` names a package with `COMMANDS`, the help line
+    of each command. Its submodule of that name has the Click command as `command`.
     """
     from importlib.metadata import entry_points
 
@@ -78,57 +68,57 @@ def plugins() -> dict[str, Any]:
             home = entry.load()
             found |= dict.fromkeys(home.COMMANDS, home)
         except Exception as error:
-            _warn(f"the commands of {entry.value} cannot be loaded: {_named(error)}")
+            why = f"{type(error).__name__}: {error}"
+            _fail(f"warning: the commands of {entry.value} cannot be loaded: {why}", 1)
     return found
 
 
-OBJECTS_BETWEEN_LOOKS = 200_000
-"""New objects after which Python looks for garbage; of its own accord it would after 700."""
+OBJECTS_BETWEEN_COLLECTIONS = 200_000
+"""New objects between garbage collections; Python's default is 700."""
 
 
 class LazyGroup(click.Group):
-    """A group that knows its commands by name and imports one only to run it."""
+    """A group that imports a command only to run it."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands in the order in which people need them."""
-        return list(COMMANDS)
+        """Return the names of all commands."""
+        return list(commands())
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """The command of that name, imported now."""
-        if name not in COMMANDS:
-            return None
+        """Import a command; return None if there is none of this name."""
+        command: click.Command
         if name in OWN_COMMANDS:
-            command: click.Command = importlib.import_module(f"steadyrank.cli.{name}").command
+            command = importlib.import_module(f"steadyrank.cli.{name}").command
             return command
+        if name not in plugins():
+            return None
         home = plugins()[name].__name__
         try:
             command = importlib.import_module(f"{home}.{name}").command
         except Exception as error:
-            raise MachineError(f"{name} of {home} cannot be loaded: {_named(error)}") from error
+            why = f"{type(error).__name__}: {error}"
+            raise MachineError(f"{name} of {home} cannot be loaded: {why}") from error
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Name the nearest command when there is none of that name."""
+        """Find a command, also by the name that another tool has for it."""
         name = click.utils.make_str(args[0])
         if name in SAME_COMMANDS:
             ours, *more = SAME_COMMANDS[name].split()
-            ctx.meta["steadyrank.notes"] = [f"{name} is {SAME_COMMANDS[name]} here"]
+            ctx.meta["steadyrank.notes"] = [f"{name} is called {SAME_COMMANDS[name]} here"]
             args = [ours, *args[1:], *more]
-        elif name not in COMMANDS and not name.startswith("-"):
-            from steadyrank.errors import unknown_name
-            from steadyrank.guesses import COMMANDS as GUESSED
-
-            raise click.UsageError(str(unknown_name("command", name, COMMANDS, GUESSED)), ctx)
+        elif name not in OWN_COMMANDS and name not in commands() and not name.startswith("-"):
+            raise click.UsageError(str(unknown_name("command", name, commands(), GUESSED)), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands by what they are for, without importing them."""
+        """List the commands by purpose, without importing them."""
+        listed = commands()
         grouped = {name for names in GROUPS.values() for name in names}
-        more = {"More": tuple(name for name in COMMANDS if name not in grouped)}
-        # One width for all groups, so that the questions stand in one column.
-        width = max(map(len, COMMANDS))
+        more = {"More": tuple(name for name in listed if name not in grouped)}
+        width = max(map(len, listed))  # one for all groups, so that the help lines align
         for title, names in (GROUPS | more).items():
-            known = [(name.ljust(width), COMMANDS[name]) for name in names if name in COMMANDS]
+            known = [(name.ljust(width), listed[name]) for name in names if name in listed]
             if known:
                 formatter.write(f"\n{title}{'' if title.endswith('?') else ':'}\n")
                 with formatter.indentation():
@@ -142,15 +132,14 @@ def group() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and exit; every failure in one line."""
+    """Run the command line and exit."""
     if hasattr(signal, "pthread_kill"):
         sys.unraisablehook = _interrupt_again
-    # Figures go to files, in a style of our own: neither a backend nor a style of others is needed.
+    # Figures are files in our style: the user's backend and style do not apply.
     os.environ.pop("MPLBACKEND", None)
     os.environ["MATPLOTLIBRC"] = os.devnull
-    # What is imported stays until the end: looking through it for garbage takes a tenth of the
-    # time in which a small command is done.
-    gc.set_threshold(OBJECTS_BETWEEN_LOOKS)
+    # Frequent garbage collections would take a tenth of a small command's time.
+    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     code = run(arguments)
     gc.freeze()
     sys.exit(code)
@@ -173,10 +162,13 @@ def run(arguments: list[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         return _fail(f"interrupted; {_after_interrupt(given)}", 130)
     except click.UsageError as error:
-        return _fail(_usage_line(error), 2)
-    except (InputError, click.ClickException) as error:
-        message = error.format_message() if isinstance(error, click.ClickException) else error
-        return _fail(str(message), 2)
+        usage = " ".join(error.format_message().split()).rstrip(".")
+        command = error.ctx.command_path if error.ctx else "steadyrank"
+        return _fail(f"{usage} (see {command} --help)", 2)
+    except click.ClickException as error:
+        return _fail(error.format_message(), 2)
+    except InputError as error:
+        return _fail(str(error), 2)
     except SteadyrankError as error:
         return _fail(str(error), 1)
     except BrokenPipeError:
@@ -187,7 +179,7 @@ def run(arguments: list[str] | None = None) -> int:
         where = f"{error.filename}: " if error.filename else ""
         return _fail(f"{where}{error.strerror or error}", 1)
     except MemoryError:
-        return _fail("out of memory: give fewer runs at a time, or fewer --jobs", 1)
+        return _fail("out of memory: give fewer runs at a time, or use fewer --jobs", 1)
     except Exception as error:
         package = _REQUIRED.get(str(getattr(error, "name", "")).partition(".")[0])
         if package is not None and isinstance(error, ModuleNotFoundError):
@@ -199,25 +191,19 @@ def run(arguments: list[str] | None = None) -> int:
 
 _REQUIRED = {name: name for name in ("pandas", "pyarrow", "matplotlib", "jinja2")}
 _REQUIRED |= {"Stemmer": "PyStemmer", "RAKE": "python-rake"}
-"""Modules that a lean installation may lack, and the packages that have them."""
+"""Modules that a lean installation may lack, and their packages."""
 
 
 def _invoke(arguments: list[str]) -> None:
     if "_STEADYRANK_COMPLETE" in os.environ:
         group.main(prog_name="steadyrank")
-    # Not through click's own `main`, which answers interrupts and closed pipes its own way.
+    # Click's `main` handles interrupts and closed pipes differently.
     with group.make_context("steadyrank", list(arguments)) as context:
         group.invoke(context)
 
 
-def _usage_line(error: click.UsageError) -> str:
-    message = " ".join(error.format_message().split()).rstrip(".")
-    command = error.ctx.command_path if error.ctx else "steadyrank"
-    return f"{message} (see {command} --help)"
-
-
 def _ready_streams() -> None:
-    """Streams that take every name, and never what was meant for another one."""
+    """Let stdout and stderr take any character; open stderr if it was closed."""
     if sys.stderr is None:
         # `print` to a stderr that was closed would go to stdout, into the result.
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
@@ -227,9 +213,9 @@ def _ready_streams() -> None:
 
 
 def _as_far_as_possible(error: UnicodeError) -> tuple[str | bytes, int]:
-    """One character that a stream's encoding lacks: its nearest likeness, or a question mark.
+    """Replace a character that a stream's encoding lacks by a similar one or a question mark.
 
-    Names may hold bytes that are not UTF-8; these leave as they came.
+    Bytes of a name that are not UTF-8 are written unchanged.
     """
     if not isinstance(error, UnicodeEncodeError):
         raise error
@@ -246,12 +232,12 @@ codecs.register_error(AS_FAR_AS_POSSIBLE, _as_far_as_possible)
 
 
 def _abandon_stdout() -> None:
-    """Let what stdout still holds go: Python would complain again when it closes it on exit."""
+    """Discard the buffer of stdout; Python would fail again when it closes stdout on exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _check_stdout() -> None:
-    """Let what stdout holds go if it cannot get rid of it, as on a full disk."""
+    """Discard the buffer of stdout if it cannot be written, as on a full disk."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -260,9 +246,9 @@ def _check_stdout() -> None:
 
 
 def _interrupt_again(unraisable: Any) -> None:
-    """Ctrl-C in the middle of a destructor, where Python would print and forget it."""
+    """Repeat a Ctrl-C that came during a destructor, where Python prints and ignores it."""
     if unraisable.exc_type is KeyboardInterrupt:
-        # Not at once: what is raised in here is forgotten as well.
+        # Not immediately: Python also ignores what is raised here.
         here = threading.main_thread().ident
         threading.Timer(0.05, signal.pthread_kill, (here, signal.SIGINT)).start()
     else:
@@ -270,14 +256,13 @@ def _interrupt_again(unraisable: Any) -> None:
 
 
 def _after_interrupt(arguments: list[str]) -> str:
-    """What the same command will do."""
+    """Say what happens if the interrupted command is repeated."""
     keeping = ("--store", "--out") if arguments[:1] in (["grid"], ["shard"]) else ("--store",)
     words = [word for argument in arguments for word in argument.split("=", 1)]
     kept = [place for option, place in zip(words, words[1:], strict=False) if option in keeping]
     if not kept:
-        return "the same command starts again"
-    keep = "keeps" if len(kept) == 1 else "keep"
-    return f"the same command takes up what {' and '.join(kept)} {keep}"
+        return "the same command starts from the beginning"
+    return f"the same command continues from what is in {' and '.join(kept)}"
 
 
 def _fail(message: str, code: int) -> int:
@@ -287,28 +272,12 @@ def _fail(message: str, code: int) -> int:
     return code
 
 
-def _warn(message: str) -> None:
-    from steadyrank.cli.output import tell
-
-    tell(f"warning: {message}")
-
-
-def _named(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
-
-
 def _keep_traceback() -> str:
     details = traceback.format_exc()
     try:
-        with tempfile.NamedTemporaryFile(
-            "w",
-            prefix="steadyrank-",
-            suffix=".log",
-            delete=False,
-            encoding="utf-8",
-            errors="replace",
-        ) as log:
+        handle, path = tempfile.mkstemp(".log", "steadyrank-")
+        with open(handle, "w", encoding="utf-8", errors="replace") as log:
             log.write(f"steadyrank {__version__}, Python {sys.version}\n{sys.argv}\n{details}")
     except OSError:
         return details.splitlines()[-1]
-    return f"details in {log.name}"
+    return f"details in {path}"

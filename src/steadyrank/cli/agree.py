@@ -24,14 +24,13 @@ study_options = opt.options(
         "(b).",
         "--mode [sound|paper] = sound": "Report effect sizes with intervals and no tests, or the "
         "published F and p.",
-        "--resamples n_interval_samples 0.. = 100": "Resample topics and systems this often for "
-        "these intervals; 0 for none.",
+        "--resamples n_interval_samples 0.. = 100": "Resample topics and systems this many times "
+        "for these intervals; 0 for none.",
         "--strata [none|sample|subject]": "Take F against these errors in mode paper [default: "
         "none, as published; subject in mode sound, which has no F].",
         "--power [observed|omega]": "Add observed power in mode paper: lambda = df F, or df (F - "
         "1) [default: none].",
-        "--factors F,F,…": "Correlate the measures within levels of these run-info columns "
-        "as well.",
+        "--factors F,F,…": "Also correlate the measures within levels of these run-info columns.",
         "--factors-from PATTERN": "Take such columns from the runs' names, by a pattern such as "
         "'stop_stemmer_model_…' (… is any text) or a regular expression with named groups.",
         "--level confidence (0,1) = 0.95": "Compute intervals at this level of confidence.",
@@ -74,9 +73,9 @@ def command(
     """Correlate measures on samples of topics and systems, and show what drives the correlation.
 
     Takes QRELS RUN... or scores (--scores FILE, or -m NAME=FILE for each measure), and at least two
-    measures (by default the paper's eight). Shows
-    which measures rank these systems alike, and how far that depends on the measures, the number of
-    topics and the number of systems: effect sizes, with intervals over other topics and systems.
+    measures (by default the paper's eight). Shows which measures rank these systems similarly, and
+    how much that depends on the measures, the number of topics and the number of systems: effect
+    sizes, with intervals over other topics and systems.
     """
     from steadyrank.data.scores import position
     from steadyrank.studies.agree.study import MEASURES, agree

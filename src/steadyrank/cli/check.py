@@ -25,7 +25,7 @@ def command(qrels: str, runs: tuple[str, ...], output: Output, **reading: Any) -
     of judged documents at 10 and 100, and tied scores; then lists what is wrong or odd. Exits with
     code 2 if something would make results wrong.
     """
-    # What reading warns about is among the results.
+    # Warnings of reading are among the results.
     with warnings.catch_warnings(), output.progress("runs") as progress:
         warnings.simplefilter("ignore")
         from steadyrank.measures.check import check

@@ -1,7 +1,7 @@
-"""What every command is: its help in sections, and errors that name options.
+"""The class of all commands: help in sections, and errors that name options.
 
-Help lists what a command alone has first, then what it prints and how it works, then how it
-reads files, which is the same for all.
+Help lists the options of the command first, then those of output and execution, then those of
+reading files.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from steadyrank.guesses import OPTIONS, WITHOUT_OPTION, in_our_words, removed
 HelpRecord = tuple[str, str]
 
 NOTES = "steadyrank.notes"
-"""Where the context keeps what is said on stderr once all went well."""
+"""Key of the context's list of lines that are printed on stderr if the command succeeds."""
 
 LEVEL = "steadyrank.rel"
-"""Where it keeps the grade of --rel, which is part of the measures' names from then on."""
+"""Key of the context's grade of --rel, which becomes part of the measures' names."""
 
 
 class OutputOption(click.Option):
-    """An option about what is printed or written, or about how the work is done."""
+    """An option about what is printed or written, or about execution."""
 
 
 class OutputFile(click.Path):
-    """A file that a command writes: none of those that it reads."""
+    """A file that a command writes, which must not be one of those that it reads."""
 
 
 class ReadingOption(click.Option):
@@ -52,8 +52,8 @@ SECTIONS = ("Options", "Output and execution", "Reading")
 class Command(click.Command):
     """A command of `steadyrank`.
 
-    `headings` moves options of a command that has many under headings of its own, which come
-    first: each heading has their Python names between blanks. `examples` end its help.
+    `headings` puts options under additional headings, which come first in the help: the value of
+    each heading is the Python names of its options, separated by blanks. `examples` end the help.
     """
 
     def __init__(
@@ -70,11 +70,11 @@ class Command(click.Command):
         self.examples = examples
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the options; those of other tools are understood, or answered with ours."""
+        """Parse the options; accept those of other tools, or name ours in the error."""
         own = {flag for option in self.params for flag in (*option.opts, *option.secondary_opts)}
         args, replaced = in_our_words(args, own)
         if replaced:
-            told = ", ".join(f"{name} is {ours}" for name, ours in replaced.items())
+            told = ", ".join(f"{name} is called {ours}" for name, ours in replaced.items())
             ctx.meta.setdefault(NOTES, []).append(f"{told} here")
         answer = removed(str(self.name), args)
         if answer is not None:
@@ -82,8 +82,7 @@ class Command(click.Command):
         try:
             return super().parse_args(ctx, args)
         except BaseException as error:
-            # What an option has set ends with the command, also if that never begins.
-            ctx.close()
+            ctx.close()  # undoes what options have set
             if not isinstance(error, click.NoSuchOption):
                 raise
             meant = option_meant(error.option_name, self)
@@ -93,12 +92,12 @@ class Command(click.Command):
             raise click.NoSuchOption(error.option_name, message, ctx=ctx) from None
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command: warnings and errors are single lines that name its options."""
+        """Run the command; print warnings and errors as single lines that name its options."""
         check_address_space()
         ctx.call_on_close(_forget_streams)
         with told_on_stderr(ctx.params["quiet"], self):
             try:
-                source_date()  # before a library that reads it too
+                source_date()  # before libraries that read it
                 self._check_standard_input(ctx)
                 self._check_written(ctx)
                 result = super().invoke(ctx)
@@ -112,18 +111,20 @@ class Command(click.Command):
                 raise
 
     def _check_standard_input(self, ctx: click.Context) -> None:
-        """Refuse two inputs from stdin, of which each would be the other as well."""
+        """Refuse to read two inputs from stdin."""
         values = [
             text
             for parameter in self.params
             if not isinstance(parameter, OutputOption)
             for text in _texts(ctx.params.get(parameter.name or ""))
         ]
-        if sum(map(_is_standard_input, values)) > 1:
+        # A value is FILE or NAME=FILE,FILE.
+        parts = [part in ("-", "/dev/stdin") for text in values for part in re.split("[=,]", text)]
+        if sum(parts) > 1:
             raise InputError("two inputs cannot both come from stdin: save one of them to a file")
 
     def _check_written(self, ctx: click.Context) -> None:
-        """Refuse an output that would take the place of an input or of another, by any name."""
+        """Refuse an output that would overwrite an input or another output, whatever its path."""
         given = [(param, _texts(ctx.params.get(param.name or ""))) for param in self.params]
         written: dict[str, str] = {}
         for writing, outputs in given:
@@ -131,14 +132,14 @@ class Command(click.Command):
                 continue
             for text in outputs:
                 if text != "-" and not is_special(Path(text)):
-                    said = f"{writing.opts[0]} {text}"
-                    other = written.setdefault(os.path.realpath(text), said)
-                    if other != said:
-                        raise InputError(f"{other} and {said} are the same file: name two files")
+                    named = f"{writing.opts[0]} {text}"
+                    other = written.setdefault(os.path.realpath(text), named)
+                    if other != named:
+                        raise InputError(f"{other} and {named} are the same file: name two files")
             for path in (Path(text) for text in outputs if Path(text).is_file()):
                 for reading, texts in given:
                     is_read = not isinstance(reading.type, OutputFile)
-                    if is_read and any(_stands_for(text, path, reading) for text in texts):
+                    if is_read and any(_names(text, path, reading) for text in texts):
                         raise InputError(
                             f"{writing.opts[0]} {path}: would overwrite an input: name another file"
                         )
@@ -157,7 +158,7 @@ class Command(click.Command):
                     formatter.write(f"{'':{formatter.current_indent}}{example}\n")
 
     def help_sections(self, ctx: click.Context) -> dict[str, list[HelpRecord]]:
-        """Options and what they do, by the sections that have any."""
+        """Return each section's options with their help."""
         titles = (*self.headings.values(), *SECTIONS)
         sections: dict[str, list[HelpRecord]] = {title: [] for title in titles}
         places = [*self.headings]
@@ -165,7 +166,7 @@ class Command(click.Command):
             self.get_params(ctx),
             key=lambda one: places.index(one.name) if one.name in places else len(places),
         ):
-            # Newer versions of Click have records of arguments, too; these stand in the usage.
+            # Newer versions of Click also have records of arguments, which the usage line shows.
             record = parameter.get_help_record(ctx)
             if record is not None and isinstance(parameter, click.Option):
                 title = self.headings.get(parameter.name or "") or _section_of(parameter)
@@ -173,8 +174,13 @@ class Command(click.Command):
         return {title: records for title, records in sections.items() if records}
 
 
+def note(text: str) -> None:
+    """Print a line on stderr when the running command has succeeded."""
+    click.get_current_context().meta.setdefault(NOTES, []).append(text)
+
+
 def _tell_notes(ctx: click.Context) -> None:
-    """Say on stderr what there is to say of a command that went well."""
+    """Print the notes of a command that succeeded on stderr."""
     for note in [] if ctx.params["quiet"] else ctx.meta.get(NOTES, []):
         tell(note)
 
@@ -185,13 +191,8 @@ def _texts(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
-def _is_standard_input(text: str) -> bool:
-    """Whether FILE is stdin, or one of NAME=FILE,FILE."""
-    return any(part in ("-", "/dev/stdin") for part in re.split("[=,]", text))
-
-
-def _stands_for(text: str, path: Path, parameter: click.Parameter) -> bool:
-    """Whether what a parameter was given names a file: by itself, a folder, a glob or NAME=FILE."""
+def _names(text: str, path: Path, parameter: click.Parameter) -> bool:
+    """Return whether a parameter's value names a file: as FILE, folder, pattern or NAME=FILE."""
     from steadyrank.data.read.sources import find_files
 
     files: list[Path] = []
@@ -203,7 +204,7 @@ def _stands_for(text: str, path: Path, parameter: click.Parameter) -> bool:
 
 
 def _forget_streams() -> None:
-    """Let go of what was read from streams; nothing was if this module was never needed."""
+    """Free what was read from streams."""
     streams = sys.modules.get("steadyrank.data.read.streams")
     if streams is not None:
         streams.forget_streams()
@@ -223,11 +224,11 @@ subcommand = functools.partial(click.command, cls=Command, context_settings={"sh
 WITHOUT_EFFECT = (
     *("form", "output", "jobs", "scheduler", "quiet", "store", "out", "force", "card"),
 )
-"""Options that do not change the page, or only where it goes."""
+"""Options that do not change the page."""
 
 
 def same_command(*ending: str) -> str:
-    """The command that is being run, quoted for a shell, with another ending."""
+    """Return the running command, quoted for a shell, with another ending."""
     context = click.get_current_context()
     arguments: list[str] = []
     options: list[str] = []
@@ -262,7 +263,7 @@ def _spelled(parameter: click.Parameter, value: Any) -> list[str]:
 
 
 def in_options(told: Message, command: click.Command) -> str:
-    """The message of an error or a warning with the parameters of a command as its options.
+    """Return the message of an error or a warning, with parameters shown as options.
 
     >>> from steadyrank.cli.evaluate import command
     >>> from steadyrank.errors import arg
@@ -281,13 +282,14 @@ def in_options(told: Message, command: click.Command) -> str:
         if option is None:
             return parameter
         what = value.strip('"') or option.metavar or ""
-        return f"{_flag(option)} {what}".strip() if given else _flag(option)
+        flag = max(option.opts, key=len)
+        return f"{flag} {what}".strip() if given else flag
 
     return told.shown(shown)
 
 
 def of_scores(error: SteadyrankError, command: click.Command) -> str | None:
-    """What to say where a file that was read as a run or as judgments holds scores; else None."""
+    """Return the message for a file of scores that was read as a run or judgments; else None."""
     scores = [option for option in command.params if "--scores" in option.opts]
     if not isinstance(error, FormatError) or error.code != "format" or not scores:
         return None
@@ -305,7 +307,7 @@ def of_scores(error: SteadyrankError, command: click.Command) -> str | None:
 
 
 def option_meant(name: str, command: click.Command) -> str | None:
-    """What to write in place of an option that other tools have; None for any other name.
+    """Return what to write instead of an option of another tool; None for any other name.
 
     >>> from steadyrank.cli.evaluate import command
     >>> option_meant("--no-progress", command)
@@ -320,17 +322,13 @@ def option_meant(name: str, command: click.Command) -> str | None:
     return f"did you mean {meant}?"
 
 
-def _flag(option: click.Option) -> str:
-    return max(option.opts, key=len)
-
-
 @contextlib.contextmanager
 def told_on_stderr(quiet: bool, command: click.Command) -> Iterator[None]:
-    """Warnings as single lines on stderr, in the words of a command, or none at all."""
+    """Print warnings as single lines on stderr that name a command's options, unless quiet."""
 
     def show(message: Warning | str, *rest: Any, **more: Any) -> None:
-        said = in_options(message, command) if isinstance(message, Message) else message
-        tell(f"warning: {said}")
+        text = in_options(message, command) if isinstance(message, Message) else message
+        tell(f"warning: {text}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -17,7 +17,7 @@ from steadyrank.cli.inputs import (
     scores_options,
 )
 from steadyrank.cli.output import Output, emit, tell
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, arg
 
 if TYPE_CHECKING:
     from steadyrank.data.scores import Scores
@@ -27,10 +27,10 @@ UNPAIRED = ["welch"]
 CORRECTIONS = ["none", "holm", "bh", "bonferroni", "maxt"]
 
 PAIR_BYTES = 500
-"""Of memory for a pair, at most: nine million took 2.8 GB, half a million 0.2 beyond Python's."""
+"""Bytes of memory per pair, at most: nine million pairs took 2.8 GB."""
 
 MANY_PAIRS = 500_000
-"""Pairs whose tests take minutes."""
+"""Number of pairs from which on the tests take minutes."""
 
 test_options = opt.options(
     {
@@ -42,10 +42,10 @@ test_options = opt.options(
         "--baseline RUN": "Compare every run with this one only.",
         "--by run|system|COLUMN": "Show one row per run, or per system with its runs as instances "
         "[default: system where --system-from or --run-info name a system with several runs]; or "
-        "compare the runs in the segments by this column of --topic-info, too.",
+        "also compare the runs in the segments by this column of --topic-info.",
         "--fixed [judge]": (
-            "Compare for these judges alone [default: three or more judges are a sample, fewer are "
-            "fixed].",
+            "Compare for these judges only, not for others like them [default: fewer than three "
+            "judges are fixed, more are a sample].",
             {"type": click.Choice(["judge"])},
         ),
         "--samples n_samples 1.. = 10000": "Draw this many samples in resampling tests and in "
@@ -65,9 +65,9 @@ showing_options = opt.together(
     opt.output_options_of(
         {
             "--show [interval|sd|p|d] ...": "Show intervals, standard deviations, p-values or "
-            "effect sizes beside the means; repeat for more.",
+            "effect sizes next to the means; repeat for more.",
             "--underline-second": "Underline the second highest mean in the table.",
-            "--simultaneous": "Show the ranks that hold for all runs at once, too.",
+            "--simultaneous": "Also show the ranks that hold for all runs simultaneously.",
         }
     ),
     opt.plot_option("the differences, or what --plot-kind names,"),
@@ -82,8 +82,8 @@ showing_options = opt.together(
     opt.digits_option,
 )
 
-OWN_OPTIONS = ("by", "fixed", "topic_info", "cluster_from")
-"""Those of comparisons that the audit has none of."""
+NOT_AUDITED = ("by", "fixed", "topic_info", "cluster_from")
+"""Options of comparisons that the audit does not have."""
 
 
 @subcommand(
@@ -102,7 +102,7 @@ OWN_OPTIONS = ("by", "fixed", "topic_info", "cluster_from")
 )
 @scores_options
 @judge_option(
-    "Evaluate the runs by these judgments, too: judges are then a facet; repeat for more."
+    "Also evaluate the runs by these judgments, which makes judges a facet; repeat for more."
 )
 @facet_from_option
 @test_options
@@ -126,19 +126,18 @@ def command(
 
     Takes QRELS RUN... or --scores FILE, and one measure or several: the table has runs down and
     measures across, with marks of significance. The tests generalise to other topics, not to other
-    documents or judgments; to other instances only with one row per system, and to other judges
-    where three or more graded (--judge twice, or a column judge of --scores). Clusters of topics
-    are resampled as a whole, and topic weights make the means weighted ones.
+    documents or judgments; with one row per system also to other instances, and with three or more
+    judges (--judge, or a column judge of --scores) also to other judges. Clusters of topics are
+    resampled as a whole, and topic weights make the means weighted ones.
     """
-    opt.check_level("--alpha", options["alpha"])
     in_segments = options["by"] not in (None, "run", "system")
     if plot_kind == "segments" and not in_segments:
-        raise InputError("--plot-kind segments draws those of --by COLUMN: name a column")
+        raise InputError("--plot-kind segments requires --by COLUMN, the column with the segments")
     scores = load_graded(inputs, output, judge_files, facet_from)
     options |= {"jobs": output.jobs, "rng": output.seed}
     if audit:
         if plot_kind is not None or show or underline_second:
-            raise InputError("--plot-kind, --show and --underline-second belong to comparisons")
+            raise InputError("--audit has no --plot-kind, --show or --underline-second: omit them")
         _audit(scores, output, options)
         return
     from steadyrank.studies.compare.study import compare
@@ -161,7 +160,7 @@ def command(
 
 
 def _check_pairs(n_rows: int, n_measures: int, baseline: str | None, quiet: bool) -> None:
-    """Refuse beforehand to compare more pairs than memory holds; of many, say what they take."""
+    """Refuse more pairs than memory holds; warn if the tests will take minutes."""
     from steadyrank.compute.memory import check_memory
 
     few = (n_rows - 1) * n_measures
@@ -173,7 +172,7 @@ def _check_pairs(n_rows: int, n_measures: int, baseline: str | None, quiet: bool
 
 
 def _audit(scores: Scores, output: Output, options: dict[str, Any]) -> None:
-    """Which tests hold their level."""
+    """Show which tests hold their level."""
     from steadyrank.data.facets import averaged_facets
     from steadyrank.studies.compare.audit import audit_tests
     from steadyrank.studies.compare.study import compare
@@ -181,10 +180,9 @@ def _audit(scores: Scores, output: Output, options: dict[str, Any]) -> None:
 
     note_judges(scores)
     scores = averaged_facets(scores)
-    for name in OWN_OPTIONS:
+    for name in NOT_AUDITED:
         if options[name] is not None:
-            option = name.replace("_", "-")
-            raise InputError(f"--audit is about all pairs of runs: omit --{option}")
+            raise InputError(f"--audit is about all pairs of runs: omit {arg(name)}")
     taken = {name: options[name] for name in ("alpha", "correction", "baseline", "rng", "jobs")}
     result = audit_tests(scores, **taken)
     output.draw(result)

@@ -20,12 +20,14 @@ study_options = opt.options(
         "published (paper).",
         "--strata [none|topic]": "Test against one residual, as published, or against interactions "
         "with topics [default: topic; none in mode paper or for an unbalanced grid].",
-        "--unbalanced [refuse|type3] = refuse": "Refuse a grid with gaps, or compute type III sums "
-        "of squares.",
+        "--unbalanced [refuse|type3] = refuse": "Refuse an incomplete grid, or compute type III "
+        "sums of squares.",
         "--power [observed|omega]": "Add observed power: lambda = df F, or df (F - 1) [default: "
         "none].",
-        "--level confidence (0,1) = 0.95": "Compute Tukey's tests and intervals at this level of "
-        "confidence.",
+        "--level confidence (0,1) = 0.95": (
+            "Compute Tukey's tests and intervals at this level of confidence.",
+            opt.IS_LEVEL,
+        ),
     }
 )
 
@@ -44,10 +46,9 @@ def command(inputs: Inputs, output: Output, **options: Any) -> None:
     runs' names, give the components of each run. Every combination must occur equally often, unless
     --unbalanced type3 is given. CSV holds the ANOVA table.
     """
-    opt.check_level("--level", options["confidence"])
     scores = load_scores(inputs, output)
     if output.plot is not None and len(scores.measures) > 1:
-        raise InputError(f"{output.plot}: a figure shows one measure: name it with -m")
+        raise InputError("--plot takes one measure: name it with -m")
     from steadyrank.studies.components.study import components
     from steadyrank.studies.components.view import VIEW
 

@@ -42,8 +42,8 @@ table_options = opt.together(
 
 study_options = opt.options(
     {
-        "--aggregate [mean|mean-of-types|borda|wins] = mean": "Rank runs by this aggregate over "
-        "datasets.",
+        "--aggregate [mean|mean-of-types|borda|wins] = mean": "Rank the runs by this aggregate "
+        "over datasets.",
         "--drawn [datasets|types|topics|both] = datasets": "Resample datasets, whole types of "
         "them, topics, or datasets and topics.",
         "--gaps [complete|pairwise|zero] = complete": "Use the datasets that every run has, "
@@ -75,9 +75,8 @@ def command(
 
     Takes tables of scores (long: run or model, dataset or task, value or score, and where there are
     any type and topic; wide: first column the runs), a folder of MTEB results, or collections. The
-    rank intervals hold for all runs simultaneously, and are about other datasets of the same kind.
+    rank intervals hold for all runs simultaneously. They are about other datasets of the same kind.
     """
-    opt.check_level("--alpha", options["alpha"])
     tell_if_compiling(output.quiet)
     reading = {name: options.pop(name) for name in READING if name in options}
     from steadyrank.studies.datasets.study import datasets
@@ -99,7 +98,7 @@ def command(
 
 
 def _sources(tables: tuple[str, ...], collections: tuple[str, ...]) -> Any:
-    """Tables, or the files of each collection by its name."""
+    """Return the tables, or the files of each collection by its name."""
     if bool(tables) == bool(collections):
         raise InputError("give either TABLE... or --collection NAME=QRELS,RUNS for each collection")
     if tables:

@@ -1,4 +1,4 @@
-"""`steadyrank demo`: the whole of it on data that need no download."""
+"""`steadyrank demo`: example data that need no download, and a report on them."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 @opt.measures_option
 @opt.output_options
 def command(out: str, measures: tuple[str, ...], output: Output, **options: Any) -> None:
-    """Write a track as files, with a report on it, and print the main findings.
+    """Write an example track and a report on it, and print the main findings.
 
     The track is eighteen runs of six teams and eight instances of selective search on the
     built-in collection: docstrings of Python's libraries, sixty topics, and judgments by two
-    judges. Try any other command on the files.
+    judges. You can try all other commands on these files.
     """
     from steadyrank.reporting.demo import demo
 

@@ -1,4 +1,4 @@
-"""`steadyrank doctor`: versions, threads, caches, and whether the numbers are right here."""
+"""`steadyrank doctor`: versions, threads, caches and a self-test."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from steadyrank.errors import MachineError
 @subcommand("doctor")
 @output_options
 def command(output: Output) -> None:
-    """Show what is installed and check that it computes correctly."""
+    """Show what is installed, and test that it computes correctly."""
     from steadyrank.present.json import to_json
     from steadyrank.present.table import Table, render, text_rows
 
@@ -41,7 +41,7 @@ _EXTRAS = {"dask": "distributed", "ir": "ir_datasets"}
 
 
 def examine() -> dict[str, Any]:
-    """Versions, processors, where kernels are cached, extras, and the self-test."""
+    """Return versions, processors, the folder of cached kernels, extras and the self-test."""
     report: dict[str, Any] = {
         "steadyrank": __version__,
         "Python": platform.python_version(),
@@ -61,7 +61,7 @@ def examine() -> dict[str, Any]:
 
 
 def self_test() -> None:
-    """Score a ranking whose scores were worked out by hand."""
+    """Score a ranking whose scores were computed by hand."""
     from steadyrank.data.qrels import qrels_from_dict
     from steadyrank.data.run import run_from_dict
     from steadyrank.measures.evaluate import evaluate

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
         "--per-topic -q": "Show every topic instead of means in tables, LaTeX and Markdown; in "
         "trec_eval's format, show them before the summary.",
         "--wide": "Write CSV of one measure with topics down and runs across.",
-        "--by [run|system] = run": "Show one row per run, or per system: means over its runs, "
-        "which --run-info or --system-from name.",
+        "--by [run|system] = run": "Show one row per run, or the mean of each system over its "
+        "runs, which --run-info or --system-from name.",
     }
 )
 @opt.digits_option
@@ -43,11 +43,11 @@ def command(
 ) -> None:
     """Score runs against judgments, with trec_eval's ordering and tie breaking.
 
-    QRELS is a file of judgments; each RUN a run, a glob or a folder of them (TREC text, three
-    columns, JSON, JSON lines or Parquet; packed or not). A table shows means, best first; CSV and
-    JSON hold every topic; -o FILE.parquet also keeps the files' hashes and the settings. --format
-    trec_eval [-q] prints what trec_eval -c prints, with --missing skip what it prints without -c.
-    Scores of another tool (--scores FILE) are shown in the same way.
+    QRELS is a file of judgments; each RUN is a run, or a pattern or folder of runs (TREC text,
+    three columns, JSON, JSON lines or Parquet; compressed or not). A table shows means, best first;
+    CSV and JSON hold every topic; -o FILE.parquet also keeps the files' hashes and the settings.
+    --format trec_eval [-q] prints what trec_eval -c prints; with --missing skip, what it prints
+    without -c. Scores of another tool (--scores FILE) are shown in the same way.
     """
     scores = _scores(inputs, output, **options)
     if by == "system":
@@ -76,7 +76,7 @@ def command(
 
 
 def _scores(inputs: Inputs, output: Output, **topics: Any) -> Scores:
-    """Those that are read, or that runs have; `topics` says what is known about these."""
+    """Read or compute the scores; `topics` are the options about topics."""
     if inputs.has_scores:
         if output.format == "trec_eval":
             raise InputError("--format trec_eval counts documents: give QRELS RUN..., not scores")

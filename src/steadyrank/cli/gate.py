@@ -13,6 +13,7 @@ from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import split_assignment
 from steadyrank.cli.output import Output, check_folders, emit, hush_matplotlib, tell_if_compiling
 from steadyrank.errors import InputError
+from steadyrank.words import counted
 
 if TYPE_CHECKING:
     from steadyrank.data.scores import Scores
@@ -26,21 +27,21 @@ if TYPE_CHECKING:
 @opt.options(
     {
         "--margin float": "Accept a loss of this much on measures without -m M=MARGIN.",
-        "--by COLUMN": "Check the segments by this column of --topic-info, too.",
+        "--by COLUMN": "Also check the segments by this column of --topic-info.",
         **opt.ALPHA,
-        "--unjudged [auto|bounded|not-relevant] = auto": "Report holes where the verdict depends "
-        "on how likely unjudged documents are to be relevant (auto), where any grades of these "
-        "change it (bounded), or count them as not relevant.",
-        "--guard-breakage": "Allow for one more topic at the lowest possible difference in the "
-        "lower limits.",
-        "--rebuild": "Ask whether CANDIDATE is the system of the folder BASELINE built again: no "
-        "margin, but what its builds differ by.",
+        "--unjudged [auto|bounded|not-relevant] = auto": "Report holes if the verdict depends on "
+        "how likely unjudged documents are to be relevant (auto) or if any of their grades change "
+        "it (bounded), or count them as not relevant.",
+        "--guard-breakage": "Lower the limits as if one more topic had the lowest possible "
+        "difference.",
+        "--rebuild": "Test whether CANDIDATE is another build of the system in the folder "
+        "BASELINE: the builds' differences replace the margin.",
         "--sequential": "Take topics one after another in the random order of --seed, or of a "
         "column order of --topic-info, with limits that hold at every look.",
-        "--unsure [pass|fail]": "Exit as if the gate had passed or failed where it cannot tell. A "
+        "--unsure [pass|fail]": "Exit as if the gate had passed or failed if it cannot tell. A "
         "candidate that is significantly worse never passes this way.",
-        "--on-holes [pass|fail|ask]": "Exit as if the gate had passed or failed where the verdict "
-        "is holes; ask exits 4, as without it.",
+        "--on-holes [pass|fail|ask]": "Exit as if the gate had passed or failed if the verdict is "
+        "holes; ask exits 4, as by default.",
         "--history DIR": "Record this gate in DIR, and show how the differences recorded there add "
         "up.",
         "--show": "Show the gates recorded in --history DIR, without a new one.",
@@ -61,8 +62,8 @@ if TYPE_CHECKING:
 @opt.reading_options_of(
     {
         "--scores scores_files FILE ...": (
-            "Read scores instead of runs; the arguments are then the names BASELINE CANDIDATE of "
-            "runs or systems. Repeat to join files; of two without names, the first is the "
+            "Read scores instead of runs; BASELINE and CANDIDATE are then names of runs or "
+            "systems. Repeat to join files; without names, the first of two files is the "
             "baseline's.",
             opt.ANY_FILE,
         )
@@ -94,10 +95,10 @@ def command(
 ) -> None:
     """Decide whether a candidate may replace a baseline: pass, fail, or cannot tell.
 
-    BASELINE and CANDIDATE are runs, or scores of any tool, which need no QRELS; a folder each for
-    systems that vary. The candidate passes if it is worse by less than the margin on every
-    measure (-m nDCG@10=.01 gives each its own). Exit code: 0 pass, 3 fail, 4 cannot tell or
-    holes in the judgments.
+    BASELINE and CANDIDATE are runs, or scores of any tool, which need no QRELS; or a folder of runs
+    each for systems that vary. The candidate passes if it is worse by less than the margin on
+    every measure (-m nDCG@10=.01 sets the margin of one measure). Exit code: 0 pass, 3 fail, 4
+    cannot tell or holes in the judgments.
     """
     check_folders(summary, junit)
     if show:
@@ -111,7 +112,7 @@ def command(
     sides = _sides(files, scores_files, {"run_info": run_info, "system_from": system_from})
 
     def publish(result: GateResult) -> None:
-        """Write all that is to be written: only then the gate counts in the history."""
+        """Write all files; only then is the gate recorded in the history."""
         if summary is not None:
             emit(_earlier_steps(summary) + summary_markdown(result), summary)
         if junit is not None:
@@ -127,7 +128,7 @@ def command(
 
 def _show_history(folder: str | None, files: tuple[str, ...], output: Output) -> None:
     if folder is None or files:
-        raise InputError("--show shows what --history DIR recorded: give DIR, and no files")
+        raise InputError("--show requires --history DIR and no files")
     from steadyrank.studies.gate.history import read_history
     from steadyrank.studies.gate.view import history_text
 
@@ -137,7 +138,7 @@ def _show_history(folder: str | None, files: tuple[str, ...], output: Output) ->
 
 
 def _earlier_steps(summary: str) -> str:
-    """What the summary of a GitHub step holds already: there, a second gate adds its own."""
+    """Return what the summary of a GitHub step holds already; another gate is appended to it."""
     place = Path(summary)
     if summary != os.environ.get("GITHUB_STEP_SUMMARY") or not place.is_file():
         return ""
@@ -146,7 +147,7 @@ def _earlier_steps(summary: str) -> str:
 
 
 def _margins(measures: tuple[str, ...]) -> dict[str, float | None]:
-    """The margins of -m M=MARGIN; None where -m names none."""
+    """Return the margins of -m M=MARGIN; None for a measure without a margin."""
     margins: dict[str, float | None] = {}
     given = map(split_assignment, measures)
     for name, text in ((name, text) for one, text in given for name in opt.at_given_level([one])):
@@ -164,13 +165,15 @@ def _sides(
 ) -> tuple[Any, Any, Any]:
     if any(about.values()) and not (scores_files and files):
         raise InputError(
-            "--run-info and --system-from say which runs of --scores FILE the names BASELINE "
-            "CANDIDATE stand for: give these, or a folder of runs each"
+            "--run-info and --system-from apply only to --scores FILE with the names BASELINE "
+            "CANDIDATE of systems: give these, or a folder of runs each"
         )
     if not scores_files:
         if len(files) not in (2, 3):
-            what = "give QRELS, BASELINE and CANDIDATE, or the scores of both"
-            raise InputError(f"{what}, got {len(files)} files")
+            raise InputError(
+                "give QRELS, BASELINE and CANDIDATE, or the scores of both, got "
+                f"{counted(len(files), 'file')}"
+            )
         *qrels, baseline, candidate = files
         return baseline, candidate, qrels[0] if qrels else None
     from steadyrank.data.facets import averaged_facets
@@ -188,21 +191,15 @@ def _sides(
     first, second = _named(scores, files[0]), _named(scores, files[1])
     if set(first.runs) & set(second.runs):
         raise InputError("the candidate is one of the runs of the baseline: name another")
-    # Topics that other runs of the file alone have are not lacking.
-    there = [
-        {
-            topic
-            for topic, cells in zip(side.topics, side.values.T, strict=True)
-            if (cells == cells).any()
-        }
-        for side in (first, second)
-    ]
-    topics = [topic for topic in scores.topics if topic in there[0] | there[1]]
+    # Topics that only other runs of the file have are left out.
+    both_sides = scores.select(runs=[*first.runs, *second.runs])
+    is_there = (both_sides.values == both_sides.values).any(axis=(0, 1))
+    topics = [topic for topic, known in zip(scores.topics, is_there, strict=True) if known]
     return first.select(topics=topics), second.select(topics=topics), None
 
 
 def _named(scores: Scores, name: str) -> Scores:
-    """The run of this name, or the runs of the system of this name."""
+    """Return the run of this name, or the runs of the system of this name."""
     systems = scores.run_info.get("system", ())
     runs = [run for run, system in zip(scores.runs, systems, strict=False) if system == name]
     return scores.select(runs=runs if runs and name not in scores.runs else name)

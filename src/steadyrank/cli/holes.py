@@ -21,13 +21,13 @@ study_options = opt.together(
         {
             "--more QRELS2": (
                 "Add the judgments of a second file, such as those of the documents that --ask "
-                "names.",
+                "lists.",
                 opt.INPUT_FILE,
             ),
-            "--ask N = 0": "Print, or write to the file of -o, the N documents whose judgment "
-            "would settle most.",
+            "--ask N = 0": "Print the N documents whose judgment would settle most, or write them "
+            "to the file of -o.",
             "--topics FILE": (
-                "Read the texts of the topics from FILE, to show them beside the documents to "
+                "Read the texts of the topics from FILE, and show them with the documents to "
                 "judge.",
                 opt.ANY_FILE,
             ),

@@ -1,4 +1,4 @@
-"""What study commands work on: QRELS RUN..., or scores that another tool computed."""
+"""The input of study commands: QRELS RUN..., or scores that another tool computed."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steadyrank.cli import options as opt
-from steadyrank.cli.command import NOTES
+from steadyrank.cli.command import note
 from steadyrank.cli.output import Output, tell, tell_if_compiling
-from steadyrank.errors import InputError
-from steadyrank.guesses import FORMS
+from steadyrank.errors import FormatError, InputError
 
 if TYPE_CHECKING:
     from steadyrank.data.forms.form import Form
@@ -27,18 +26,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """The arguments of a study command that say what it works on."""
+    """The files and measures of a study command, and how to read them."""
 
     files: tuple[str, ...]
     scores_files: tuple[str, ...]
     measures: tuple[str, ...]
     reading: dict[str, Any]
-    """The options that say how these are read, but for --form and --runs-in-rows."""
+    """The options about reading except --form and --runs-in-rows."""
     kind: str | None
-    """The form of the files, where their content does not say it."""
+    """The form of the files (--form); None if their content decides."""
     runs_in_rows: bool
     is_by_content: bool = False
-    """Whether scores were given in place of QRELS RUN..., and what they are is said."""
+    """Whether scores were given without --scores, so that a line says how they were read."""
 
     @property
     def has_scores(self) -> bool:
@@ -47,7 +46,7 @@ class Inputs:
 
 
 def gathered_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command what it works on as one `Inputs`."""
+    """Give a command its input as one `Inputs`."""
 
     @functools.wraps(function)
     def command(**options: Any) -> Any:
@@ -69,7 +68,7 @@ def gathered_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
 def hold_scores(files: Sequence[str], kind: str | None = None) -> bool:
     """Return whether files are those of a tool, or tables of scores, rather than QRELS RUN...
 
-    The first file decides: a tool's judgments, unless they are alone, are QRELS.
+    The first file decides: a tool's judgments are QRELS if other files follow.
     """
     if not files or kind is not None:
         return bool(files)
@@ -83,7 +82,7 @@ def hold_scores(files: Sequence[str], kind: str | None = None) -> bool:
 
 
 def form_in(path: str) -> Form | None:
-    """The form of a file, or of the first below a folder or pattern that has one."""
+    """Return the form of a file, or of the first file in a folder or pattern that has one."""
     from steadyrank.data.forms.form import Source
     from steadyrank.data.forms.reading import form_of
 
@@ -97,7 +96,7 @@ def are_mteb_folders(paths: Sequence[str], kind: str | None) -> bool:
 
 
 def files_in(paths: Sequence[str]) -> list[Path]:
-    """The files that paths, folders and patterns stand for; of what is not there none."""
+    """Return the files of paths, folders and patterns that exist."""
     from steadyrank.data.forms.reading import files_below
     from steadyrank.data.read.streams import is_readable
 
@@ -118,7 +117,11 @@ READING = (
 )
 
 FORM = {
-    "--form kind NAME": f"Read files as those of a tool, whatever their content says: as {FORMS}."
+    "--form kind NAME": "Read files as those of a tool, whatever their content: every-eval-ever, "
+    "every-eval-ever-aggregate, inspect, lm-eval, lm-eval-results, helm, promptfoo, promptfoo-csv, "
+    "deepeval, ragas, mt-bench, nuggetizer, nuggetizer-metrics, quepid-snapshot, quepid, "
+    "opensearch-judgments, opensearch, mteb, arena-hard, comparia, alpaca-eval, battles, "
+    "arena-hard-leaderboard, autojudge or autojudge-lines."
 }
 
 scores_options = opt.together(
@@ -145,7 +148,7 @@ scores_options = opt.together(
 
 
 def runs_only_options(refusal: str) -> opt.Decorator:
-    """QRELS RUN... of a command that answers --scores with a refusal."""
+    """Make the arguments QRELS RUN... and a hidden --scores that raises `refusal`."""
 
     def refuse(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
         if value is not None:
@@ -160,7 +163,7 @@ def runs_only_options(refusal: str) -> opt.Decorator:
 
 
 def one_measure_option(command: str, default: str, refusal: str, text: str) -> opt.Decorator:
-    """-m of a command that takes one measure, and answers NAME=FILE with a refusal."""
+    """Make the option -m of a command with one measure; NAME=FILE raises `refusal`."""
 
     def choose(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> str:
         if names_files(values):
@@ -168,7 +171,7 @@ def one_measure_option(command: str, default: str, refusal: str, text: str) -> o
         names = opt.at_given_level(values or [default], ctx)
         if len(names) > 1:
             raise InputError(
-                f"{command} takes one measure at a time, got {', '.join(names)}: call it once for "
+                f"{command} takes one measure at a time, got {', '.join(names)}: run it once for "
                 "each"
             )
         return names[0]
@@ -184,10 +187,10 @@ def load_scores(
     *,
     counts_judges: bool = False,
 ) -> Scores:
-    """The scores that the arguments of a study command stand for.
+    """Read or compute the scores of a study command.
 
-    Without a measure by default, that is the first one of `evaluate`. Whose view the scores are is
-    said, unless the study `counts_judges` as a sample.
+    Without `default_measures`, the default is the first measure of `evaluate`. A note names the
+    judges of the scores, unless the study `counts_judges` as a sample.
     """
     files = score_files(inputs)
     if files is not None:
@@ -217,7 +220,7 @@ def load_scores(
 def qrels_and_measures(
     qrels: str, measures: Sequence[str], n_default: int = 1
 ) -> tuple[Any, Sequence[str]]:
-    """The judgments and these measures, or where there are none, those that suit the judgments."""
+    """Return the judgments and the measures, by default `n_default` that suit the judgments."""
     if measures:
         return qrels, measures
     from steadyrank.data.read.qrels import judgments_of
@@ -228,24 +231,22 @@ def qrels_and_measures(
 
 
 def note_judges(scores: Scores) -> None:
-    """Have it said at the end whose view means over judges are."""
+    """Add a note that names the judges of the scores, if there are any."""
     from steadyrank.data.facets import judges_words
 
     if judges := list(dict.fromkeys(filter(None, scores.run_info.get("judge", ())))):
-        note = f"this is {judges_words(judges)}"
-        click.get_current_context().meta.setdefault(NOTES, []).append(note)
+        note(f"this is {judges_words(judges)}")
 
 
 def tell_of_default(scores: Scores) -> None:
-    """Have it said at the end why the first measure, which nobody named, is not AP."""
+    """Add a note that says why the default measure is not AP."""
     if scores.meta["max_grade"] > 1:
         first = " first" if len(scores.measures) > 1 else ""
-        note = f"{scores.measures[0]}{first}, as the judgments are graded; -m names other measures"
-        click.get_current_context().meta.setdefault(NOTES, []).append(note)
+        note(f"{scores.measures[0]}{first}, as the judgments are graded; -m names other measures")
 
 
 def judge_option(help: str) -> opt.Decorator:
-    """--judge NAME=QRELS, as often as there are judges; QRELS alone is named by its file."""
+    """Make the option --judge [NAME=]QRELS, which can be repeated."""
     return opt.options({"--judge judge_files [NAME=]QRELS ...": help})
 
 
@@ -263,11 +264,11 @@ facet_from_option = opt.reading_options_of(
 def load_graded(
     inputs: Inputs, output: Output, judge_files: Sequence[str], facet_from: str | None
 ) -> Scores:
-    """The scores with judges and answers, from names of runs or from several judgments."""
+    """Return the scores with judges and answers, from names of runs or several judgments."""
     if not judge_files:
         scores = load_scores(inputs, output, counts_judges=True)
     elif inputs.has_scores:
-        raise InputError("--judge evaluates runs: scores have a column judge instead")
+        raise InputError("--judge requires QRELS RUN...; scores have a column judge instead")
     else:
         scores = _by_judges(inputs, output, named_files("--judge", judge_files))
     if facet_from is None:
@@ -278,7 +279,7 @@ def load_graded(
 
 
 def _by_judges(inputs: Inputs, output: Output, judges: dict[str, str]) -> Scores:
-    """The runs by each judge: those of --judge, and QRELS if the first file holds judgments."""
+    """Evaluate the runs by each judge of --judge, and by QRELS if the first file is judgments."""
     from steadyrank.data.facets import scores_by_judges
     from steadyrank.data.read.qrels import judgments_of
 
@@ -290,7 +291,7 @@ def _by_judges(inputs: Inputs, output: Output, judges: dict[str, str]) -> Scores
     except InputError:  # of runs, which are not judgments
         runs = files
     if len(judges) < 2 or not runs:
-        raise InputError("judges as a facet require runs, and judgments of at least two judges")
+        raise InputError("judges as a facet require runs and the judgments of at least two judges")
     made = {
         name: load_scores(replace(inputs, files=(path, *runs)), output)
         for name, path in judges.items()
@@ -299,7 +300,7 @@ def _by_judges(inputs: Inputs, output: Output, judges: dict[str, str]) -> Scores
 
 
 def named_files(option: str, values: Sequence[str]) -> dict[str, str]:
-    """NAME=FILE, as often as the option was given; FILE alone is named by itself.
+    """Return the FILE of each NAME=FILE; a FILE without a name is named after the file.
 
     >>> named_files("--judge", ["gpt=a.qrels", "runs/people.txt.gz"])
     {'gpt': 'a.qrels', 'people': 'runs/people.txt.gz'}
@@ -325,26 +326,24 @@ def run_study(
     blocks: str,
     **options: Any,
 ) -> Any:
-    """The result of a study of runs and judgments, which works in `blocks` after it has read."""
+    """Run a study of runs and judgments, whose progress is shown in `blocks` after reading."""
     with output.progress("runs read") as reading, output.progress(blocks) as progress:
         options |= {"reading": reading, "progress": progress, "rng": output.seed}
         return study(list(runs), qrels, **output.machine, **options)
 
 
 def qrels_and_runs(files: tuple[str, ...], least: str = "one RUN") -> tuple[str, list[str]]:
-    """The files of judgments and of runs; at least as many as the words `least` say."""
+    """Return the files of judgments and of runs; `least` says how many runs are required."""
+    what = f"give QRELS and at least {least}, or --scores FILE"
     if len(files) == 1:
-        from steadyrank.errors import FormatError
-
-        # One file alone may be scores, which the command then says.
-        raise FormatError(files[0], f"give QRELS and at least {least}, or --scores FILE")
+        raise FormatError(files[0], what)  # the command checks whether the file is scores
     if not files:
-        raise InputError(f"give QRELS and at least {least}, or --scores FILE")
+        raise InputError(what)
     return files[0], list(files[1:])
 
 
 def score_files(inputs: Inputs) -> dict[str, str] | tuple[str, ...] | None:
-    """The files of scores, by measure where -m names them; None for QRELS RUN..."""
+    """Return the files of scores, by measure if -m names them; None for QRELS RUN..."""
     if not inputs.has_scores:
         return None
     if inputs.files:
@@ -356,12 +355,12 @@ def score_files(inputs: Inputs) -> dict[str, str] | tuple[str, ...] | None:
 
 
 def names_files(measures: Sequence[str]) -> bool:
-    """Whether a measure comes with its file, as NAME=FILE."""
+    """Return whether any measure is given with its file, as NAME=FILE."""
     return any(path for _, path in map(split_assignment, measures))
 
 
 def split_assignment(text: str) -> tuple[str, str | None]:
-    """NAME and FILE of `NAME=FILE`, split at the first = outside parentheses.
+    """Split `NAME=FILE` at the first = outside parentheses.
 
     >>> split_assignment("AP(rel=2)=ap.csv"), split_assignment("AP(rel=2)")
     (('AP(rel=2)', 'ap.csv'), ('AP(rel=2)', None))
@@ -375,7 +374,7 @@ def split_assignment(text: str) -> tuple[str, str | None]:
 
 
 def files_by_measure(measures: Sequence[str]) -> dict[str, str]:
-    """The files of `-m NAME=FILE`; refused where one name has two, of which one would be lost."""
+    """Return the files of `-m NAME=FILE`; refuse two files for one name."""
     files: dict[str, str] = {}
     bare: list[str] = []
     for name, path in map(split_assignment, measures):
@@ -394,7 +393,7 @@ def files_by_measure(measures: Sequence[str]) -> dict[str, str]:
 
 
 def read_score_files(files: dict[str, str] | tuple[str, ...], inputs: Inputs) -> Scores:
-    """The scores in these files, of the measures that are asked for."""
+    """Read the scores of the measures that are named, by default of all."""
     from steadyrank.data.interop.objects import NO_MEASURE
     from steadyrank.data.read.score_files import read_scores
 
@@ -420,9 +419,9 @@ def read_score_files(files: dict[str, str] | tuple[str, ...], inputs: Inputs) ->
 def read_tools(
     files: Sequence[str], kind: str | None, measure: str | None = None, *, by_dataset: bool = False
 ) -> Reading | None:
-    """Read files of a tool, and say on stderr what they are; None where they are of none.
+    """Read files of a tool, and name it on stderr; return None if they are of no known tool.
 
-    `by_dataset` makes a table of runs by datasets also of scores by topic.
+    With `by_dataset`, scores by topic also become a table of runs by datasets.
     """
     from steadyrank.data.forms.reading import read_forms
 
@@ -433,24 +432,24 @@ def read_tools(
 
 
 def say(line: str) -> None:
-    """A line on stderr at once, unless --quiet."""
+    """Print a line on stderr immediately, unless --quiet."""
     if not click.get_current_context().params["quiet"]:
         tell(line)
 
 
 COMMANDS = {"Scores": "compare", "Leaderboard": "datasets", "Battles": "battles"}
-"""Kind of data to the command that answers first what they can say."""
+"""Kind of data to the command to try first."""
 
 
 def of_kind(kind: str, found: Reading, files: Sequence[str]) -> Any:
-    """What was read, which must be of a kind; otherwise an error that names the command for it."""
+    """Return the data if they are of a kind; otherwise an error names the command for them."""
     data: Any = found.data
     got = type(data).__name__
     if got == "Leaderboard" and len(data.datasets) == 1 and data.topic_scores:
-        got = "Scores"  # which no other dataset stands beside
+        got = "Scores"  # a single dataset is no leaderboard over datasets
     if got == kind:
         return data
     what = found.said.removeprefix("read as ")
     if got not in COMMANDS:
         raise InputError(f"{what}: these are judgments: give runs after them")
-    raise InputError(f"{what}: call {shlex.join(['steadyrank', COMMANDS[got], *files])}")
+    raise InputError(f"{what}: run {shlex.join(['steadyrank', COMMANDS[got], *files])}")

@@ -13,7 +13,7 @@ from steadyrank.errors import InputError
 pair_options = opt.options(
     {
         "--a SYSTEM": "Compare this system, whose runs are its instances.",
-        "--b SYSTEM": "Compare with this system: --a, or else every other system.",
+        "--b SYSTEM": "Compare --a with this system; without --a, every other system.",
         "--delta = 0.01": "Set the smallest difference that matters.",
         "--alpha = 0.05": "Test at this level of significance.",
         "--sweep FACTOR": "Compare each setting of a run-info column with b, and find the smallest "
@@ -27,10 +27,10 @@ pair_options = opt.options(
 sampling_options = opt.options(
     {
         "--posterior/--no-posterior": (
-            "Sample from the posterior; takes seconds where instances lack topics.",
+            "Sample from the posterior, which takes seconds if instances lack topics.",
             {"default": True},
         ),
-        "--draws n_draws 100.. = 4000": "Draw this often from the posterior.",
+        "--draws n_draws 100.. = 4000": "Draw this many samples from the posterior.",
         "--samples n_samples 1.. = 10000": "Draw this many samples in the two-way bootstrap.",
         "--samples-per-instance 1.. = 1000": "Draw this many samples per instance in Algorithm 2 "
         "of Jayasinghe et al. 2015.",
@@ -60,9 +60,9 @@ def command(inputs: Inputs, output: Output, plot_kind: str, **study: Any) -> Non
     """Compare systems whose runs are instances, such as seeds, samples or approximations.
 
     Takes QRELS RUN... or --scores FILE; --run-info or --system-from say which runs are instances of
-    which system. With --a and --b, compares that pair; otherwise all systems with --b, or all
-    pairs, corrected by Holm's method. The results are about other topics and other instances. CSV
-    holds one row per comparison, JSON everything.
+    which system. Compares --a with --b, all systems with --b, or all pairs, corrected by Holm's
+    method. The results are about other topics and other instances. CSV holds one row per
+    comparison, JSON everything.
     """
     study |= {"jobs": output.jobs, "rng": output.seed}
     scores = load_scores(inputs, output)

@@ -13,6 +13,7 @@ from steadyrank.cli.inputs import (
     judge_option,
     named_files,
     qrels_and_runs,
+    read_score_files,
     score_files,
     scores_options,
 )
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def parse_grades(values: Sequence[str]) -> dict[Any, Any]:
-    """Grades to grades, of all judges or, after NAME:, of one.
+    """Parse how to map grades, those of all judges or, after NAME:, those of one.
 
     >>> parse_grades(["0=0,1=2"]), parse_grades(["gpt:0=0,1=3"])
     ({0: 0, 1: 2}, {'gpt': {0: 0, 1: 3}})
@@ -37,7 +38,7 @@ def parse_grades(values: Sequence[str]) -> dict[Any, Any]:
             mapping = {int(old): int(new) for old, new in steps}
         except ValueError:
             raise InputError(
-                f"--judge-grades {value}: write GRADE=GRADE with commas between, such as 0=0,1=2"
+                f"--judge-grades {value}: write GRADE=GRADE separated by commas, such as 0=0,1=2"
             ) from None
         if len(mapping) < len(steps) or (judge in grades if judge else mapping.keys() & grades):
             raise InputError(f"--judge-grades {value}: a grade is mapped twice: keep one")
@@ -47,19 +48,19 @@ def parse_grades(values: Sequence[str]) -> dict[Any, Any]:
 
 study_options = opt.together(
     judge_option(
-        "Correct and audit the judge with this name, or its file's, and these judgments; repeat "
-        "for more."
+        "Correct and audit the judge with this name [default: that of the file] and these "
+        "judgments; repeat for more."
     ),
     opt.options(
         {
-            "--judge-scores [NAME=]FILE ...": "Read a judge's scores instead, beside people's in "
-            "--scores FILE.",
+            "--judge-scores [NAME=]FILE ...": "Read a judge's scores instead of judgments; "
+            "people's scores are in --scores FILE.",
             "--about [these|other] = other": "Rank the runs on these topics, of which people "
-            "judged a sample, or on others like these.",
-            "--judge-grades [NAME:]G=G,… ...": "Map the judges' grades, or those of one judge, to "
-            "people's, such as 0=0,1=2.",
+            "judged a sample, or on other topics like these.",
+            "--judge-grades [NAME:]G=G,… ...": "Map the grades of all judges, or of one, to "
+            "people's grades, such as 0=0,1=2.",
             "--kin REGEX": "Test whether the judges favour runs whose names match.",
-            "--kin-near": "Compare kin only with runs whose mean lies within the range of theirs.",
+            "--kin-near": "Compare kin only with runs whose mean is within the range of theirs.",
             "--top N int": "Also show tau of the best N runs.",
             "--width = 0.1": "Plan topics for intervals of a difference of this width.",
             "--minimum-difference D = 0.05": "Plan topics to find this difference.",
@@ -86,21 +87,22 @@ def command(
     judge_grades: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Correct judgments by language models, or by any other judge, by means of people's.
+    """Correct judgments by language models, or by any other judge, using judgments by people.
 
     Takes QRELS by people and RUN..., and a judge who judged the same topics and more, or the scores
     by both; and one measure [default: nDCG@10]. People's topics are assumed to be a random sample.
-    Shows the corrected ranking beside those by people alone and by the judge alone, and how well
-    the judge agrees with people. CSV holds the runs, JSON everything.
+    Shows the corrected ranking next to that by people alone and that by the judge alone, and how
+    well the judge agrees with people. CSV holds the runs, JSON everything.
     """
-    opt.check_level("--alpha", options["alpha"])
     tell_if_compiling(output.quiet)
     options |= {"rng": output.seed, "jobs": output.jobs}
     if inputs.has_scores:
         result = _from_scores(inputs, judge_files, judge_scores, options)
     else:
         if judge_scores:
-            raise InputError("--judge-scores goes with --scores FILE: give --judge NAME=QRELS")
+            raise InputError(
+                "--judge-scores requires --scores FILE; for runs give --judge NAME=QRELS"
+            )
         options["judge_grades"] = parse_grades(judge_grades)
         result = _from_runs(inputs, judge_files, output, options)
     from steadyrank.studies.judges.view import VIEW
@@ -132,14 +134,13 @@ def _from_scores(
     judge_scores: tuple[str, ...],
     options: dict[str, Any],
 ) -> JudgesResult:
-    from steadyrank.cli.inputs import read_score_files
     from steadyrank.data.read.run_names import with_chosen_names
     from steadyrank.studies.judges.study import judges
 
     files = score_files(inputs)
     assert files is not None  # scores were given
     if judge_files or not judge_scores:
-        raise InputError("beside --scores, give each judge's scores with --judge-scores NAME=FILE")
+        raise InputError("with --scores, give each judge's scores by --judge-scores NAME=FILE")
     # -m NAME=FILE names the measure and people's scores of it.
     measures = tuple(files) if isinstance(files, dict) else inputs.measures
     if len(measures) > 1:

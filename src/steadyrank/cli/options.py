@@ -1,7 +1,7 @@
-"""Options of commands: how they are written down, and those that several commands share.
+"""Tables of options, and the options that several commands share.
 
-The options of a command are a table, much as `--help` shows them: on the left how an option is
-typed, on the right what it does (`options`).
+Options are written as a table, much as `--help` shows them: how an option is typed, and what it
+does (`options`).
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import click
 from steadyrank._version import __version__
 from steadyrank.cli.command import LEVEL, OutputFile, OutputOption, ReadingOption
 from steadyrank.cli.output import FORMATS, SHORT_FORM, gathered_output
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, bad_value
 
 SMALLEST_LEVEL = 1e-9
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 Help = str | tuple[str, dict[str, Any]]
-"""What an option does, and further settings of Click."""
+"""The help of an option, and further settings of Click."""
 
 
 def together(*decorators: Decorator) -> Decorator:
-    """Several decorators as one, in the order in which help should list them."""
+    """Return several decorators as one, in the order of the help."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         for decorator in reversed(decorators):
@@ -37,13 +37,13 @@ def together(*decorators: Decorator) -> Decorator:
 
 
 def options(table: Mapping[str, Help], cls: type[click.Option] = click.Option) -> Decorator:
-    """Options from a table of how they are typed and what they do, in the order of help.
+    """Make options from a table of how they are typed and their help, in the order of the help.
 
-    The left side has, between blanks: the names of an option; its name in Python where that is
-    another one; what stands for its value (`RUN`), a choice of words (`[a|b]`), or the numbers
-    that it takes: `int`, `float`, whole ones of at least 1 (`1..`) or from 0 to 15 (`0..15`), or
-    any strictly between 0 and 1 (`(0,1)`); `...` where it can be repeated; and its default behind
-    a single `=`, whose type it has. With names alone it is a flag.
+    A key has, separated by blanks: the names of an option; its name in Python if that differs; a
+    placeholder for its value (`RUN`), a choice of words (`[a|b]`), or the numbers that it takes:
+    `int`, `float`, integers of at least 1 (`1..`) or from 0 to 15 (`0..15`), or any number between
+    0 and 1, exclusive (`(0,1)`); `...` if it can be repeated; and after a single `=` its default,
+    which also gives its type. An option with names alone is a flag.
 
     >>> study_options = options(
     ...     {
@@ -73,7 +73,7 @@ def _option(typed: str, about: Help, cls: type[click.Option]) -> Decorator:
 
 
 def decimal(text: str) -> float:
-    """The number that a text stands for; Python reads 1_0 as 10.
+    """Parse a number; refuse 1_0, which Python reads as 10.
 
     >>> decimal(".05")
     0.05
@@ -84,10 +84,10 @@ def decimal(text: str) -> float:
 
 
 class Decimal(click.types.FloatParamType):
-    """A number, without what only Python reads as one."""
+    """A number that `decimal` accepts."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The number, or Click's complaint."""
+        """Return the number."""
         if isinstance(value, str) and "_" in value:
             self.fail(f"{value!r} is not a valid {self.name}.", param, ctx)
         return super().convert(value, param, ctx)
@@ -97,7 +97,7 @@ NUMBERS: dict[str, Any] = {"int": click.INT, "float": Decimal()}
 
 
 def _value(word: str) -> dict[str, Any]:
-    """The setting of Click that a word on the left of a table stands for."""
+    """Return the settings of Click for a word of a key."""
     if re.fullmatch(r"\[[\w-]+(\|[\w-]+)+\]", word):
         return {"type": click.Choice(word[1:-1].split("|"))}
     if match := re.fullmatch(r"(\d+)\.\.(\d+)?", word):
@@ -134,11 +134,11 @@ def _only_one(ctx: click.Context, param: click.Parameter, values: tuple[Any, ...
 
 
 ONCE = {"multiple": True, "callback": _only_one}
-"""Says what the data are: a second one is refused, not put in its place."""
+"""Settings of an option that is refused if it is given twice."""
 
 
 def _columns(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> Any:
-    """Names between commas; given twice, those of both."""
+    """Split names at commas; an option that is given twice has the names of both."""
     names = (name.strip() for value in values for name in value.split(","))
     return tuple(name for name in names if name)
 
@@ -148,7 +148,7 @@ def _numbers(number: Callable[[str], float], kind: str) -> dict[str, Any]:
         try:
             return None if value is None else [number(text) for text in value.split(",") if text]
         except ValueError:
-            raise InputError(f"{param.opts[0]} {value}: give {kind} with commas between") from None
+            raise InputError(f"{param.opts[0]} {value}: give {kind} separated by commas") from None
 
     return {"callback": convert}
 
@@ -159,14 +159,14 @@ BY_METAVAR: Mapping[str, dict[str, Any]] = {
     **dict.fromkeys(("N,N,…", "K,K,…", "10,20,…"), _numbers(int, "whole numbers")),
     "L,L,…": _numbers(decimal, "numbers"),
 }
-"""What stands for a value says what it is: a folder; columns or numbers between commas."""
+"""Settings that a placeholder implies: a folder; columns or numbers separated by commas."""
 
 
 INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72.27}
-"""Of one unit; a point is TeX's, as \\the\\columnwidth prints it."""
+"""Inches per unit; a point is TeX's, as \\the\\columnwidth prints it."""
 
 WIDTHS = (1.0, 60.0)
-"""Inches between which a figure can be drawn."""
+"""Smallest and largest width of a figure, in inches."""
 
 
 def _inches(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
@@ -186,21 +186,21 @@ def _inches(ctx: click.Context, param: click.Parameter, value: str | None) -> fl
 
 
 def plot_option(what: str = "a figure") -> Decorator:
-    """--plot FILE, where `what` is drawn, and how wide."""
-    width = (
-        "Make the figure this wide, such as 3.3in, 84mm, 8.4cm or 240pt [default: as wide as "
-        "necessary]."
-    )
+    """Make the options --plot FILE, which draws `what`, and --figure-width."""
     return output_options_of(
         {
             "--plot FILE": (f"Draw {what} to FILE (.svg, .png or .pdf).", WRITTEN_FILE),
-            "--figure-width WIDTH": (width, {"callback": _inches}),
+            "--figure-width WIDTH": (
+                "Make the figure this wide, such as 3.3in, 84mm, 8.4cm or 240pt [default: as wide "
+                "as necessary].",
+                {"callback": _inches},
+            ),
         }
     )
 
 
 def _allow_input(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    """Raise the limits on what is read, for as long as the command lasts."""
+    """Raise the limits on input until the command ends."""
     if value is not None:
         from steadyrank.data.read.limits import max_input
 
@@ -212,23 +212,18 @@ SHORT_FORMS = ("csv", "json", "latex", "markdown")
 
 
 def _short_form(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    """Remember --csv and the like until `gathered_output` chooses the format."""
+    """Store --csv and similar options until `gathered_output` chooses the format."""
     if value:
         ctx.meta.setdefault(SHORT_FORM, []).append(str(param.name))
 
 
-def _short_forms() -> Decorator:
-    """--csv for --format csv, and so on; the help of --format names them."""
-    hidden = {"hidden": True, "is_flag": True, "expose_value": False, "callback": _short_form}
-    return output_options_of(
-        {f"--{form}": (f"Short for --format {form}.", hidden) for form in SHORT_FORMS}
-    )
+HIDDEN_FORM = {"hidden": True, "is_flag": True, "expose_value": False, "callback": _short_form}
 
 
 def output_options_with(*formats: str) -> Decorator:
-    """The options about output, with more formats than every command has.
+    """Make the options about output, with additional formats.
 
-    They come last, next to the function that is given its `Output`.
+    They come last, directly above the function, which is given an `Output`.
     """
     return together(
         output_options_of(
@@ -246,7 +241,7 @@ def output_options_with(*formats: str) -> Decorator:
                 "--scheduler ADDRESS": "Use a Dask scheduler, such as tcp://host:8786.",
             }
         ),
-        _short_forms(),
+        output_options_of({f"--{form}": ("", HIDDEN_FORM) for form in SHORT_FORMS}),
         reading_options_of(
             {
                 "--max-input SIZE": (
@@ -269,8 +264,8 @@ describe_option = output_options_of(
 )
 digits_option = output_options_of(
     {
-        "--digits 0..15 = 4": "Print this many decimals in tables; unless given, more where means "
-        "would look alike."
+        "--digits 0..15 = 4": "Print this many decimals in tables; by default more where different "
+        "means would look equal."
     }
 )
 
@@ -298,7 +293,7 @@ reading_options = together(
 
 
 def info_options(axis: str, columns: str, *named: str) -> Decorator:
-    """--run-info or --topic-info, a table with a row for each; --COLUMN-from, what names tell."""
+    """Make the option --run-info or --topic-info, and --COLUMN-from for `named` columns."""
     table = f"Read information about the {axis}s from a CSV with a column {axis} and any of "
     name = f"Take a {axis}'s {{}} from its name, by the first group of REGEX."
     return reading_options_of(
@@ -323,7 +318,7 @@ ties_option = reading_options_of(
 
 
 def missing_option(*choices: str) -> Decorator:
-    """--missing, of those `choices` that a command has, the first unless given."""
+    """Make the option --missing with these `choices`, of which the first is the default."""
     skip = ", skip them" if "skip" in choices else ""
     typed = f"--missing [{'|'.join(choices)}] = {choices[0]}"
     text = f"Score topics that a run lacks as 0{skip}, or stop with an error."
@@ -331,7 +326,7 @@ def missing_option(*choices: str) -> Decorator:
 
 
 def no_relevant_option(where: str = "") -> Decorator:
-    """--no-relevant, in all that a command does or only `where` it says."""
+    """Make the option --no-relevant; `where` limits what it applies to."""
     text = f"Score topics without relevant documents as 0, or skip them{where}."
     return reading_options_of({"--no-relevant [zero|skip] = zero": text})
 
@@ -340,7 +335,7 @@ missing_options = together(missing_option("zero", "skip", "error"), no_relevant_
 
 
 def complete_measure(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Names of measures for the shell's completion."""
+    """Return names of measures for shell completion."""
     from steadyrank.measures.kinds import KINDS
 
     names = [
@@ -377,19 +372,19 @@ rel_option = options(
 
 
 def given_level(ctx: click.Context | None = None) -> int | None:
-    """The grade of --rel, of the command that is being run; None where it is not given."""
+    """Return the grade of --rel of the running command; None if it is not given."""
     level: int | None = (ctx or click.get_current_context()).meta.get(LEVEL)
     return level
 
 
 def is_given(parameter: str) -> bool:
-    """Whether an option was typed, rather than left at its default."""
+    """Return whether an option was typed rather than left at its default."""
     source = click.get_current_context().get_parameter_source(parameter)
     return source not in (None, click.core.ParameterSource.DEFAULT)
 
 
 def at_given_level(measures: Iterable[str], ctx: click.Context | None = None) -> tuple[str, ...]:
-    """The names of measures, with the level of --rel where they have none."""
+    """Return the names of measures, with the level of --rel where they have none."""
     level = given_level(ctx)
     if level is None:
         return tuple(measures)
@@ -398,19 +393,22 @@ def at_given_level(measures: Iterable[str], ctx: click.Context | None = None) ->
     return tuple(map(str, at_level(parse_measures(measures), level)))
 
 
-def check_level(option: str, level: float) -> None:
-    """Refuse levels so close to 0 or 1 that Tukey's critical values cannot be found."""
+def _level(ctx: click.Context, param: click.Parameter, level: float) -> float:
+    """Refuse levels too close to 0 or 1 for Tukey's critical values."""
     if not SMALLEST_LEVEL <= level <= 1 - SMALLEST_LEVEL:
-        raise InputError(
-            f"{option} must lie between {SMALLEST_LEVEL} and 1 - {SMALLEST_LEVEL}, got {level!r}"
+        raise bad_value(
+            str(param.name), f"lie between {SMALLEST_LEVEL} and 1 - {SMALLEST_LEVEL}", level
         )
+    return level
 
+
+IS_LEVEL = {"callback": _level}
 
 qrels_argument = click.argument("qrels", type=click.Path(), metavar="QRELS")
 runs_argument = click.argument("runs", type=click.Path(), nargs=-1, required=True, metavar="RUN...")
 
 STORE = {"--store DIR": "Keep finished samples in DIR and resume from them."}
-ALPHA = {"--alpha (0,1) = 0.05": "Test at this level of significance."}
+ALPHA = {"--alpha (0,1) = 0.05": ("Test at this level of significance.", IS_LEVEL)}
 POOL_DEPTH = {"--pool-depth N = 10": "Assume that the first N documents of each run were pooled."}
 
 PLANNING: Mapping[str, Help] = {
@@ -427,4 +425,4 @@ PLANNING: Mapping[str, Help] = {
     "--beta = 0.2": "Plan for this probability of missing the minimum difference: 1 - power.",
     "--confidence = 0.95": "Compute intervals of pilot data at this level of confidence.",
 }
-"""Of the commands that plan topics: what is to be shown, by which test, how surely."""
+"""Options of the commands that plan topics."""

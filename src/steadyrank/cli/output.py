@@ -1,4 +1,4 @@
-"""What a command shows: the result on stdout or in a file, the rest on stderr."""
+"""Output of commands: the result on stdout or in a file, everything else on stderr."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import functools
 import io
 import logging
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,7 +24,7 @@ from steadyrank.visible import for_terminal, one_line
 FORMATS = ("table", "csv", "json", "latex", "markdown", "html")
 
 TEXT = ".txt"
-"""Says nothing about a format: whatever is written is text."""
+"""A suffix that any format may have."""
 
 BY_SUFFIX = {
     TEXT: "table",
@@ -39,14 +38,14 @@ BY_SUFFIX = {
     ".tsv": "tsv",
 }
 OF_SOME = (".parquet", ".tsv")
-"""Suffixes that a command must say it has (`also_writes`)."""
+"""Suffixes that only some commands write (`also_writes`)."""
 FIGURES = (".svg", ".png", ".pdf", ".eps", ".jpg", ".jpeg")
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def also_writes(*suffixes: str) -> Callable[[_Function], _Function]:
-    """Let a command write files that not every command writes; stands below its output options."""
+    """Let a command write files with these suffixes; comes directly below its output options."""
 
     def decorate(function: _Function) -> _Function:
         function.__dict__["suffixes"] = suffixes
@@ -56,7 +55,7 @@ def also_writes(*suffixes: str) -> Callable[[_Function], _Function]:
 
 
 def suffixes_of(function: Callable[..., Any]) -> list[str]:
-    """The suffixes of the files that a command writes its result to."""
+    """Return the suffixes of files to which a command can write its result."""
     own = getattr(function, "suffixes", ())
     return [suffix for suffix in BY_SUFFIX if suffix in own or suffix not in OF_SOME]
 
@@ -64,7 +63,7 @@ def suffixes_of(function: Callable[..., Any]) -> list[str]:
 def choose_format(
     form: str | None, output: str | None, suffixes: Sequence[str], *, draws: bool
 ) -> str:
-    """The format asked for, or the one that the name of the output file says.
+    """Return the format of --format, or else the one that the output file's suffix implies.
 
     `draws` is whether the command has --plot.
 
@@ -80,8 +79,8 @@ def choose_format(
         )
     if form and by_name and suffix != TEXT and form != by_name:
         raise InputError(
-            f"-o {output}: the name says {by_name}, but --format says {form}: omit --format, "
-            "or name another file"
+            f"-o {output}: the suffix means {by_name}, but --format is {form}: omit --format, or "
+            "name another file"
         )
     return form or by_name or "table"
 
@@ -92,12 +91,12 @@ def _listed(suffixes: Sequence[str]) -> str:
 
 
 PATIENCE = 2.0
-"""Seconds of silence before progress is shown."""
+"""Seconds before progress is shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """Where a command's result and figure go, in which format; with which seed, and who works."""
+    """The options of output and execution of a command."""
 
     format: str
     path: str | None
@@ -106,24 +105,24 @@ class Output:
     figure_width: float | None = None
     """Inches."""
     describe: bool = False
-    """Whether a paragraph for a paper ends the text."""
+    """Whether the text ends with a paragraph for a paper."""
     digits: int | None = None
-    """Decimals in tables; None unless they were chosen."""
+    """Number of decimals in tables; None if it was not given."""
     seed: int
     jobs: int | None
     scheduler: str | None
 
     @property
     def machine(self) -> dict[str, Any]:
-        """Who does the work, for functions that take both."""
+        """The keywords of functions that take both."""
         return {"jobs": self.jobs, "scheduler": self.scheduler}
 
     def progress(self, what: str) -> AbstractContextManager[Progress | None]:
-        """A callback that shows how far the work is, unless --quiet."""
+        """Return a callback that shows progress, unless --quiet."""
         return progress_bar(what, self.quiet)
 
     def show(self, text_of: Callable[..., str], result: Any, **how: Any) -> None:
-        """Emit the text of a result in the format that was chosen."""
+        """Print or write the text of a result in the chosen format."""
         how |= {"describe": True} if self.describe else {}
         how |= {} if self.digits is None else {"digits": self.digits}
         from steadyrank.data.read.run_names import read_names
@@ -131,16 +130,12 @@ class Output:
 
         chosen = click.get_current_context().params.get("names")
         own = () if chosen is None else read_names(chosen).values()
+        is_shown = self.path is None and sys.stdout is not None and sys.stdout.isatty()
         with shown_as(names_of(result, own)):
-            emit(text_of(result, self.format, **how, **self._looks()), self.path)
-
-    def _looks(self) -> dict[str, Any]:
-        if self.path is not None or sys.stdout is None or not sys.stdout.isatty():
-            return {"width": None, "colour": False}
-        return {"width": shutil.get_terminal_size().columns, "colour": True}
+            emit(text_of(result, self.format, **how, colour=is_shown), self.path)
 
     def draw(self, result: Any, **options: Any) -> None:
-        """Draw a result into a file, if there is to be one."""
+        """Draw a result into the file of --plot, if that is given."""
         if self.plot is None:
             return
         from steadyrank.compute.files import check_still_there
@@ -154,7 +149,7 @@ class Output:
 
 
 def gathered_output(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command its options of output and execution as one `Output`, checked."""
+    """Check the options of output and execution, and give them to a command as one `Output`."""
     suffixes = suffixes_of(function)
     names = ("quiet", "figure_width", "describe", "digits", "seed", "jobs", "scheduler")
 
@@ -169,10 +164,10 @@ def gathered_output(function: Callable[..., Any]) -> Callable[..., Any]:
         if source("digits") is click.core.ParameterSource.DEFAULT:
             given["digits"] = None
         if given.get("figure_width") is not None and plot is None:
-            raise InputError("--figure-width is that of --plot FILE: give that as well")
+            raise InputError("--figure-width requires --plot FILE")
         chosen = choose_format(_one_form(form), output, suffixes, draws=draws)
         if given.get("describe") and chosen == "csv":
-            raise InputError("--describe ends a text in words, which CSV has none of: omit it")
+            raise InputError("--describe has no place in CSV: omit it, or choose another format")
         about = Output(format=chosen, path=output, plot=plot, **given)
         return function(output=about, **options)
 
@@ -180,20 +175,20 @@ def gathered_output(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 SHORT_FORM = "steadyrank.short_form"
-"""Where a context has the formats of --csv, --json, --latex and --markdown."""
+"""Key of the context's formats of --csv, --json, --latex and --markdown."""
 
 
 def _one_form(form: str | None) -> str | None:
-    """What --format or one of its short forms says."""
+    """Return the format of --format or of its short forms."""
     short = click.get_current_context().meta.get(SHORT_FORM, [])
-    asked = [f"--{each}" for each in short] + ([f"--format {form}"] if form else [])
+    given = [f"--{each}" for each in short] + ([f"--format {form}"] if form else [])
     if len({*short, form or short[0]} if short else ()) > 1:
-        raise InputError(f"{' and '.join(asked)} name different formats: keep one")
+        raise InputError(f"{' and '.join(given)} name different formats: keep one")
     return short[0] if short else form
 
 
 def check_folders(*paths: str | None) -> None:
-    """Refuse at once files that could not be written when everything is computed."""
+    """Refuse files that cannot be written, before anything is computed."""
     for path in paths:
         if path is not None:
             _check_place(Path(path))
@@ -204,8 +199,8 @@ def _check_place(path: Path) -> None:
         raise InputError(f"{path}: this is a folder: name a file")
     folder = Path(os.path.realpath(path)).parent
     if not folder.is_dir():
-        raise InputError(f"{path}: the folder {path.parent} does not exist: make it first")
-    # What is no plain file is written to as it is, whatever its folder allows.
+        raise InputError(f"{path}: the folder {path.parent} does not exist: create it first")
+    # A device or pipe can be written to whatever its folder allows.
     if not os.access(folder if path.is_file() or not path.exists() else path, os.W_OK):
         raise MachineError(f"{path}: nothing can be written into the folder {path.parent}")
     from steadyrank.compute.files import check_writable, sweep
@@ -215,7 +210,7 @@ def _check_place(path: Path) -> None:
 
 
 def check_files(output: str | None, plot: str | None) -> None:
-    """Refuse at once a result or a figure that could not be written."""
+    """Refuse a result or a figure that cannot be written, before anything is computed."""
     check_folders(output, plot)
     if plot is None:
         return
@@ -225,9 +220,10 @@ def check_files(output: str | None, plot: str | None) -> None:
 
 
 def emit(text: str | Iterable[str], path: str | None, *, exact: bool = False) -> None:
-    """The result, to stdout or whole into a file; in pieces, where it may be large.
+    """Print the result, or write it to a file as a whole; large results come in pieces.
 
-    No name in it acts on a terminal, unless the text is `exact`: TREC text for programs.
+    Control characters in names are escaped, except in a file or pipe if the text is `exact`: TREC
+    text for programs.
     """
     pieces = [text] if isinstance(text, str) else text
     is_shown = path is None and sys.stdout is not None and sys.stdout.isatty()
@@ -256,7 +252,7 @@ def _print_whole(text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
         return
-    # With PYTHONUNBUFFERED, Python drops without a word what the system does not take at once.
+    # With PYTHONUNBUFFERED, Python silently drops what the system does not accept in one write.
     encoding, errors = sys.stdout.encoding, sys.stdout.errors or "strict"
     rest = memoryview(text.replace("\n", os.linesep).encode(encoding, errors))
     while rest:
@@ -264,21 +260,21 @@ def _print_whole(text: str) -> None:
 
 
 def tell(line: str) -> None:
-    """A line on stderr; if nobody can read it, that is no reason to stop the work."""
+    """Print a line on stderr; the work continues if that fails."""
     with contextlib.suppress(OSError, ValueError):
         print(f"steadyrank: {one_line(line)}", file=sys.stderr, flush=True)
 
 
 def hush_matplotlib(quiet: bool) -> None:
-    """Hide what matplotlib has to say about its caches: it goes through logging, not warnings."""
+    """Hide matplotlib's messages about its caches, which use logging instead of warnings."""
     if quiet:
         logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
 
 def tell_if_compiling(quiet: bool, kernel: Any = None) -> None:
-    """Explain the wait of the first command after an installation, if somebody watches.
+    """Explain why the first command after an installation takes longer, on a terminal.
 
-    `kernel` is one that few other commands have, where it is not the one that ranks documents.
+    `kernel` is one that few other commands use; by default the one that ranks documents.
     """
     from steadyrank.compute.kernel_cache import is_kept
     from steadyrank.data.order import n_ranked
@@ -292,9 +288,9 @@ def tell_if_compiling(quiet: bool, kernel: Any = None) -> None:
 def progress_bar(
     what: str, quiet: bool, *, since: float | None = None
 ) -> Iterator[Progress | None]:
-    """A callback that shows, once there was patience enough, how far the work is.
+    """Yield a callback that shows progress once the work has taken `PATIENCE` seconds.
 
-    Patience is counted from `since`, where other work came before.
+    The time is counted from `since`, by default from now.
     """
     if quiet:
         yield None
@@ -308,7 +304,7 @@ def progress_bar(
 
 @contextlib.contextmanager
 def bars(quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
-    """One bar at a time, a new one whenever something else is being done."""
+    """Yield a callback that shows one progress bar at a time, a new one for each kind of work."""
     if quiet:
         yield None
         return
@@ -327,7 +323,7 @@ def bars(quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
 
 
 class _Bar:
-    """rich's progress bar, imported and drawn only if the work takes its time."""
+    """A progress bar of rich, which is imported only if the work takes long."""
 
     def __init__(self, what: str, since: float | None = None):
         self.what = what
@@ -348,7 +344,7 @@ class _Bar:
             self.task = self.progress.add_task(escape(one_line(self.what)), total=total)
         self.progress.update(self.task, completed=finished, total=total)
         if finished == total:
-            self.close()  # Only one bar at a time may be alive, and the next may be due.
+            self.close()  # rich allows one bar at a time
 
     def close(self) -> None:
         """Clear the bar."""
@@ -358,7 +354,7 @@ class _Bar:
 
 
 class _Lines:
-    """For logs: one line every ten seconds at most."""
+    """Progress for logs: at most one line every ten seconds."""
 
     def __init__(self, what: str):
         self.what = what
@@ -370,4 +366,4 @@ class _Lines:
             self.due = time.monotonic() + 10.0
 
     def close(self) -> None:
-        """Nothing to clear."""
+        """Do nothing: lines remain."""

@@ -21,8 +21,8 @@ design_options = opt.options(
         "published tests by exact distributions, or by the published approximations [default: "
         "corrected for paired t tests of pilot data, else exact].",
         "--difference-variance V|pilot|95%|twice": "Use this variance of paired differences per "
-        "topic; pilot: the mean over the pilot's pairs of runs; 95%: that percentile of them; "
-        "twice: two times the variance [default: pilot where it has pairs].",
+        "topic: a number; the mean over the pilot's pairs of runs (pilot) or a percentile of them "
+        "(95%); or twice the variance (twice) [default: pilot if there are pairs].",
         "--comparisons K = 1": "Control alpha over K comparisons by ttest or interval.",
         "--topics n_topics N int": "Show the power and the smallest detectable difference with N "
         "topics.",
@@ -48,11 +48,11 @@ def command(
 ) -> None:
     """Compute how many topics a collection requires.
 
-    From a --variance, or from pilot data: QRELS RUN... or --scores FILE, any number of measures.
-    Pilot data alone give the topics for a paired t test: of the difference between the first two
-    runs, and of a grid of differences. They also give an interval for the variance, and the topics
-    at its ends. The variance of one-way ANOVA (--method anova) includes differences in difficulty
-    between topics; an analysis that pairs by topic requires fewer topics.
+    Takes a --variance, or pilot data: QRELS RUN... or --scores FILE, any number of measures. From
+    pilot data alone, it computes the topics that a paired t test requires for the difference
+    between the first two runs and for a grid of differences, an interval for the variance, and the
+    topics at its ends. The variance of one-way ANOVA (--method anova) includes differences in
+    difficulty between topics; an analysis that pairs by topic requires fewer topics.
     """
     demands |= {
         "variance": _named_variances(variances, inputs.measures),
@@ -73,7 +73,7 @@ def command(
 
 
 def _has_pilot(inputs: Inputs, demands: dict[str, Any]) -> bool:
-    """Whether there are pilot data; there must be, unless a variance is given instead."""
+    """Return whether there are pilot data, which a variance can replace."""
     has_pilot = bool(inputs.files) or inputs.has_scores
     has_variance = demands["variance"] is not None
     if has_variance and has_pilot:

@@ -15,14 +15,13 @@ NO_SCORES = (
     "judgments themselves: give QRELS RUN... instead of scores"
 )
 
-
 study_options = opt.options(
     {
         **opt.POOL_DEPTH,
         "--trials n_trials N = 10": "Leave out N random sets of teams for each k.",
         "--ks K,K,…": "Leave out this many teams [default: 1 to all but one, at most 15].",
-        "--mode [sound|paper] = sound": "Report ranges of the trials, or also the paper's interval "
-        "of their mean.",
+        "--mode [sound|paper] = sound": "Report ranges of the trials; with paper, also the "
+        "paper's interval of their mean.",
         "--pilot-topics N,N,…": "Cut the pilot to this many topics, such as 50,25,10 [default: "
         "all].",
         "--method [anova|ttest|interval] = anova": "Plan for one-way ANOVA of M systems, a t test "
@@ -53,12 +52,13 @@ showing_options = opt.together(opt.plot_option("variances against k"), opt.digit
 def command(
     qrels: str, runs: tuple[str, ...], measures: tuple[str, ...], output: Output, **options: Any
 ) -> None:
-    """Leave out teams and topics, and show what the pilot would have said.
+    """Leave out teams and topics, and show how the pilot's result would have changed.
 
     Removes the unique documents of k teams from the judgments, scores the other runs again, and
     estimates the variance on which plan is based; with --minimum-difference and --systems, also the
-    topics that it requires. Also shows what each run owes to documents that only its own team
-    found, and how similarly measures rank the runs. CSV holds the variances, JSON everything.
+    topics that it requires. Also shows how much of each run's score is due to documents that only
+    its team found, and how similarly measures rank the runs. CSV holds the variances, JSON
+    everything.
     """
     if names_files(measures):
         raise InputError(NO_SCORES)

@@ -27,7 +27,7 @@ from steadyrank.errors import InputError
 PAGE = "report.html"
 PAGES = (".html", ".htm")
 TABLES = (".csv", ".tsv", ".parquet")
-"""Files of these may be leaderboards over datasets."""
+"""Suffixes of files that may be leaderboards over datasets."""
 
 report_options = opt.together(
     opt.reading_options_of(
@@ -44,16 +44,16 @@ report_options = opt.together(
                 "Write the page to FILE (.html), whole or not at all; -o FILE.html does the same.",
                 {"type": OutputFile(), "show_default": PAGE},
             ),
-            "--force": "Write the page also to a FILE of another kind.",
+            "--force": "Write the page also to a FILE with another suffix.",
             "--budget TIME = 2m": "Plan for this much time, such as 45s or 2m; below a minute, "
             "studies draw fewer samples.",
             "--samples n_samples N 2..": "Draw N samples in every study, whatever the budget.",
             "--title TEXT": "Give the page this title.",
             "--card FILE": (
-                "Write a picture of the first screen to FILE (.png), for previews of links.",
+                "Write a picture of the first screen to FILE (.png), for link previews.",
                 {"type": OutputFile()},
             ),
-            "--keep-paths": "Show files on the page with their folders.",
+            "--keep-paths": "Show the folders of files on the page.",
             "--top N = 25": "Show this many rows of each table at first.",
             **opt.STORE,
         }
@@ -84,7 +84,7 @@ study_options = opt.together(
     opt.topic_options,
     opt.options(
         {
-            "--by COLUMN": "Show the segments by this column of --topic-info, too.",
+            "--by COLUMN": "Also show the segments by this column of --topic-info.",
             "--drawn [datasets|types] = datasets": "Resample datasets of the leaderboard, or whole "
             "types of them.",
             "--aggregate [mean|mean-of-types|borda|wins] = mean": "Rank the runs of the "
@@ -111,15 +111,15 @@ def command(
     """Run every study that the data support, and write one page about all of them.
 
     Takes QRELS RUN... or scores, or --datasets TABLE for a leaderboard. The first measure ranks the
-    runs. The page requires no network, and for every study that it omits it says what would make
-    that study possible. The findings are also printed, the most interesting first.
+    runs. The page requires no network. For every study that it omits, it says which data that study
+    requires. The findings are also printed, the most interesting first.
     """
     out, path = _places(out, output)
     check_folders(out, options["card"])
     if not (
         force or out.lower().endswith(PAGES) or (Path(out).exists() and not Path(out).is_file())
     ):
-        raise InputError(f"--out {out}: name a page that ends in .html, or add --force")
+        raise InputError(f"--out {out}: name a file that ends in .html, or add --force")
     sources = _sources(inputs, datasets)
     with bars(output.quiet) as progress:
         from steadyrank.studies.topics.kernels import count_reversals
@@ -149,7 +149,7 @@ def command(
 
 
 def _places(out: str | None, output: Output) -> tuple[str, str | None]:
-    """Where the page goes, and where what was found: -o FILE.html names the page."""
+    """Return the paths of the page and of the findings; -o FILE.html names the page."""
     if output.path is None or not output.path.lower().endswith(PAGES):
         return out or PAGE, output.path
     if out is not None:
@@ -158,7 +158,7 @@ def _places(out: str | None, output: Output) -> tuple[str, str | None]:
 
 
 def _sources(inputs: Inputs, datasets: str | None) -> dict[str, Any]:
-    """Runs and qrels, or scores, and the names of measures; or a table of datasets."""
+    """Return runs and qrels, or scores, and the names of measures; or a table of datasets."""
     if datasets is not None:
         if inputs.files or inputs.has_scores:
             raise InputError("give either --datasets TABLE or QRELS RUN... or scores, not both")
@@ -169,7 +169,7 @@ def _sources(inputs: Inputs, datasets: str | None) -> dict[str, Any]:
         return {"runs": runs, "qrels": qrels, "measures": inputs.measures}
     if opt.is_given("missing") and inputs.reading["missing"] != "skip":
         how = f"evaluate --scores FILE --missing {inputs.reading['missing']} -o FILLED.csv"
-        raise InputError(f"a report leaves out empty cells of scores: fill them first, by {how}")
+        raise InputError(f"a report skips empty cells of scores: fill them before, with {how}")
     if isinstance(files, dict):
         return {"scores": files, "measures": ()}
     source: Any = files[0] if len(files) == 1 else files
@@ -179,7 +179,7 @@ def _sources(inputs: Inputs, datasets: str | None) -> dict[str, Any]:
 
 
 def _is_leaderboard(files: Sequence[str]) -> bool:
-    """Whether a table has scores by dataset: a column of these, or rows that name no topics."""
+    """Return whether a table has scores by dataset, in a column or in rows without topics."""
     from steadyrank.data.interop.tables import pick_column
     from steadyrank.data.read.csv_files import header_of
     from steadyrank.data.read.leaderboards import DATASET_COLUMNS

@@ -19,7 +19,7 @@ NO_SCORES = (
 
 
 def _word_or(number: type[int] | type[float], *words: str) -> Any:
-    """A callback of an option that takes one of a few words, or a number."""
+    """Make the callback of an option that takes one of several words, or a number."""
     kind = "whole number" if number is int else "number"
 
     def convert(
@@ -87,18 +87,18 @@ study_options = opt.together(
                 {"show_default": "poisson; judged with --mode paper"},
             ),
             "--score-source [score|rank] = score": "Use scores, with ties broken at random, or "
-            "ranks instead of scores.",
+            "ranks instead.",
             **opt.ALPHA,
             "--bins n_bins N 2.. = 21": "Show error rates in N bins of the difference.",
-            "--bin-width W float = 0.01": "Make these bins this wide, such as 1 for percentages.",
+            "--bin-width W float = 0.01": "Set the width of these bins, such as 1 for percentages.",
             "--device = cpu": (
                 "Sample on this device.",
                 {"type": click.Choice(["cpu"]), "hidden": True},
             ),
             **opt.STORE,
             "--part I/N": (
-                "Compute the I-th of N shares of the samples into --store DIR, and no result: for "
-                "job arrays. The same command without it adds up.",
+                "Compute only the I-th of N shares of the samples and keep it in --store DIR, for "
+                "job arrays; the command without --part then adds up all shares.",
                 {"callback": _part},
             ),
         }
@@ -136,19 +136,19 @@ def command(
     plot_kind: str,
     **options: Any,
 ) -> None:
-    """Simulate other document collections and see whether the ranking survives.
+    """Simulate other document collections and test whether the ranking survives.
 
     Resamples the documents of each topic with their grades, the same for all runs, and compares
-    means and t tests with the observed ones; ranks and tau are predicted for a second collection.
-    With --documents independent the scores of each run are sampled separately and have no grades:
-    for nDCG, its binary version is simulated and named as such. The results are about other
-    documents, not about other topics or judgments. CSV holds one row per run, JSON everything.
+    means and t tests with the observed ones; predicts ranks and tau for a second collection. With
+    --documents independent the scores of each run are sampled separately, without grades, and the
+    binary version of nDCG is simulated and named as such. The results are about other documents,
+    not about other topics or judgments. CSV holds one row per run, JSON everything.
     """
     _check_top(runs, top)
     if options["part"] is not None and options["store"] is None:
         raise InputError("--part requires --store DIR, the folder of all parts")
     if options["part"] is not None and output.plot is not None:
-        raise InputError("--part computes samples alone: omit --plot, and draw without --part")
+        raise InputError("--part computes only samples: omit --plot, or draw without --part")
     from steadyrank.studies.simulate.shared_lists import outline
 
     tell_if_compiling(output.quiet, outline)
@@ -164,7 +164,7 @@ def command(
 
 
 def _check_top(runs: tuple[str, ...], top: int | None) -> None:
-    """Refuse at once what would otherwise fail after hours of sampling."""
+    """Refuse a --top that would otherwise fail only after sampling."""
     if top is not None:
         from steadyrank.data.read.runs import read_runs
         from steadyrank.studies.simulate.result import top_columns

@@ -20,17 +20,16 @@ from steadyrank.errors import InputError
 
 
 def _costs(ctx: Any, param: Any, value: str | None) -> dict[str, float] | None:
-    """NAME=X with commas between, as a dictionary."""
+    """Parse NAME=X,…."""
     if value is None:
         return None
     try:
         pairs = [part.split("=") for part in value.split(",") if part]
-        costs = {name.strip(): float(cost) for name, cost in pairs}
+        return {name.strip(): float(cost) for name, cost in pairs}
     except ValueError:
         raise InputError(
-            f"--cost {value}: write NAME=COST with commas between, such as topic=2,judge=.02"
+            f"--cost {value}: write NAME=COST separated by commas, such as topic=2,judge=.02"
         ) from None
-    return costs
 
 
 study_options = opt.options(
@@ -38,11 +37,11 @@ study_options = opt.options(
         "--topics n_topics N,N,…": "Estimate stability for these numbers of topics.",
         "--levels L,L,… = 0.8,0.9,0.95": "Find the topics that these levels of stability require.",
         "--facet COLUMN = auto": "Add a third facet: a run-info column whose values all systems "
-        "have, such as assessor; auto: the runs of a system are its instances; none.",
+        "have, such as assessor; auto (the runs of a system are its instances); or none.",
         "--instances n_instances K,K,…": "Estimate stability for these numbers of instances "
         "[default: 1,2,5,10].",
-        "--facets F,F,…": "Estimate components of judge, answer and draw [default: those of which "
-        "the scores have several].",
+        "--facets F,F,…": "Estimate components of these facets: judge, answer or draw [default: "
+        "those of which the scores have several].",
         "--answers n_answers K,K,…": "Estimate standard errors for these numbers of answers.",
         "--judges n_judges K,K,…": "Estimate standard errors for these numbers of judges.",
         "--cost NAME=X,…": (
@@ -52,7 +51,10 @@ study_options = opt.options(
         ),
         "--target E float": "Plan for this standard error of a difference of two systems.",
         "--confidence = 0.95": "Compute intervals at this level of confidence.",
-        "--alpha (0,1) = 0.05": "Test at this level of significance which runs could be first.",
+        "--alpha (0,1) = 0.05": (
+            "Test at this level of significance which runs could be first.",
+            opt.IS_LEVEL,
+        ),
     }
 )
 
@@ -60,8 +62,8 @@ study_options = opt.options(
 @subcommand("stability")
 @scores_options
 @judge_option(
-    "Rank the order of documents by this assessor's grades among the runs; of two or more, judges "
-    "are a facet."
+    "Rank this assessor, as the order of documents by their grades, among the runs; two or more "
+    "judges are a facet."
 )
 @facet_from_option
 @study_options
@@ -78,16 +80,14 @@ def command(
 ) -> None:
     """Decompose the variance of scores into systems, topics and the rest.
 
-    Takes QRELS RUN... or --scores FILE. E rho² says how reliably the topics order systems like
-    these, and Phi how reliably they measure them; both are shown for other numbers of topics, with
-    the topics required for given levels. Where --run-info or --system-from say that runs are
-    instances of systems, instances are a third facet, and both coefficients depend on their number
-    as well; it also says whether these topics can separate the runs that could be first. Where
-    scores have judges or answers (columns of a long table, or --judge twice), the variance of a
-    difference of two systems is split into topics, judges, answers and the rest. CSV holds the
-    figures by number of topics and instances, or topics, answers and judges.
+    Takes QRELS RUN... or --scores FILE. E rho² is how reliably the topics order systems like these,
+    and Phi how reliably they measure them. Both are shown for other numbers of topics, with the
+    topics required for given levels, and whether these topics can separate the runs that could be
+    first. If --run-info or --system-from say that runs are instances of systems, instances are a
+    third facet. If scores have judges or answers (columns of a long table, or --judge twice), the
+    variance of a difference of two systems is split into topics, judges, answers and the rest. CSV
+    holds the figures by number of topics and instances, or topics, answers and judges.
     """
-    opt.check_level("--alpha", options["alpha"])
     assessor = named_files("--judge", judge_files) if len(judge_files) == 1 else {}
     if assessor and inputs.has_scores:
         raise InputError("--judge requires QRELS RUN...: scores alone do not order documents")

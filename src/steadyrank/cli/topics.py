@@ -14,7 +14,7 @@ ELLIPSES = ("…", "...")
 
 
 def parse_sizes(text: str, half: int) -> list[int]:
-    """Numbers between commas; an ellipsis goes on in the same steps, to the next or to `half`.
+    """Parse numbers; an ellipsis continues in equal steps to the next number or to `half`.
 
     >>> parse_sizes("5,10,...,25", 50), parse_sizes("10,20,…", 50), parse_sizes("3", 50)
     ([5, 10, 15, 20, 25], [10, 20, 30, 40, 50], [3])
@@ -27,13 +27,13 @@ def parse_sizes(text: str, half: int) -> list[int]:
         elif place + 1 == len(words):
             sizes += _between(sizes, half, text)
         else:
-            # Beyond half of the topics there is no size; what stands there will be refused.
+            # A size beyond half of the topics is refused later.
             sizes += _between(sizes, min(_number(words[place + 1]) - 1, half), text)
     return sizes
 
 
 def _between(sizes: list[int], end: int, text: str) -> list[int]:
-    """The sizes that an ellipsis stands for: up to `end`, in the step of the last two."""
+    """Return the sizes of an ellipsis: up to `end`, in the step of the last two sizes."""
     if len(sizes) < 2 or sizes[-1] <= sizes[-2]:
         raise InputError(f"--sizes {text}: put two sizes, the smaller first, before an ellipsis")
     step = sizes[-1] - sizes[-2]
@@ -52,7 +52,7 @@ def _number(word: str) -> int:
 study_options = opt.options(
     {
         "--sizes 5,10,…": "Split off this many topics [default: 5,10,… to half].",
-        "--trials n_trials 1.. = 1000": "Split the topics at random this often.",
+        "--trials n_trials 1.. = 1000": "Split the topics at random this many times.",
         "--target (0,0.5) = 0.05": "Count the pairs that are reversed more often than this.",
         "--alpha = 0.05": "Test at this level of significance over all comparisons together.",
         "--beta = 0.2": "Compute the topics required for this probability of missing a difference: "
@@ -61,7 +61,7 @@ study_options = opt.options(
         "--baseline RUN": "Show every run against this one only.",
         "--binning [first|both] = first": "Take the difference level of a pair in a split from the "
         "first set, or from each in turn.",
-        "--level-width W float = 0.01": "Make the levels of the difference this wide, such as 1 "
+        "--level-width W float = 0.01": "Set the width of the levels of the difference, such as 1 "
         "for percentages or counts.",
     }
 )

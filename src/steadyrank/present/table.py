@@ -415,18 +415,10 @@ def _kept(n_rows: int, most_rows: int | None) -> tuple[int, int]:
     return first, n_rows - (most_rows - first - 1)
 
 
-def render(
-    table: Table,
-    form: str,
-    *,
-    width: int | None = None,
-    colour: bool = False,
-    most_rows: int | None = None,
-) -> str:
-    """The table in one of the text formats; `most_rows` in a terminal.
+def render(table: Table, form: str, *, colour: bool = False, most_rows: int | None = None) -> str:
+    """Return the table in one of the text formats; HTML and terminals show `most_rows` rows.
 
-    A table may be wider than a terminal of this `width`: a name in two lines is none. But for CSV,
-    names of runs are as `names_shown` has them.
+    Except in CSV, names of runs are as `names_shown` has them.
     """
     if form == "csv":
         return to_csv(table)
