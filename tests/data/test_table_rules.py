@@ -807,7 +807,7 @@ def test_dangling_links_are_named(tmp_path, write):
         ("P@0", "from 1 to 999,999,999, got 0"),
         ("P@-1", "from 1 to 999,999,999, got '-1'"),
         ("P@99999999999", "from 1 to 999,999,999, got '99999999999'"),
-        ("P(cutoff=3)", "a cutoff stands behind an @: write P@3"),
+        ("P(cutoff=3)", "a cutoff follows an @: write P@3"),
     ],
 )
 def test_words_for_cutoffs(name, message):

@@ -66,5 +66,5 @@ def test_scores_with_judgments_and_runs_without_are_refused(track, name):
     runs, qrels = track
     with pytest.raises(sr.InputError, match="give either scores, or runs and qrels, not both"):
         study(sr.evaluate(runs, qrels, "AP"), qrels, **options)
-    with pytest.raises(sr.InputError, match="give scores, or runs and, second, qrels"):
+    with pytest.raises(sr.InputError, match="pass either scores, or runs and qrels"):
         study(runs, **options)

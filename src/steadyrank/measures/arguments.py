@@ -1,8 +1,8 @@
-"""What every study understands of its arguments, whoever's habits they follow.
+"""Argument handling that all studies share.
 
-Data come first: runs and judgments in either order where one of them shows what it is, or scores,
+Data come first: runs and judgments, in either order if one of them can be recognised, or scores,
 also as a table of pandas, polars or pyarrow. Measures follow, by position, as `measure=` or as
-`measures=`. A keyword that a study lacks is answered.
+`measures=`. An unknown keyword raises an error that suggests the right one.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ P = ParamSpec("P")
 Answer = TypeVar("Answer")
 
 JUDGMENTS = ("qrels", "human")
-"""What studies call the judgments."""
+"""Names of the parameter for judgments."""
 
 
 def data_first(function: Callable[P, Answer]) -> Callable[P, Answer]:
-    """Let a study take its data and measures in all ways that this module knows."""
+    """Decorate a study so that it accepts data and measures in all ways described above."""
     parameters = inspect.signature(function).parameters
     places = [name for name, p in parameters.items() if p.kind is p.POSITIONAL_OR_KEYWORD]
     judged = next((places.index(name) for name in JUDGMENTS if name in places), None)
@@ -47,7 +47,7 @@ def data_first(function: Callable[P, Answer]) -> Callable[P, Answer]:
     @wraps(function)
     def study(*args: P.args, **kwargs: P.kwargs) -> Answer:
         if len(args) > len(places) or kwargs.keys() & places[: len(args)]:
-            return function(*args, **kwargs)  # Python says what is wrong.
+            return function(*args, **kwargs)  # raises Python's own error
         given = dict(zip(places, args, strict=False)) | kwargs
         if word is not None:
             _take_measures(given, word, data, known, function.__name__)
@@ -70,7 +70,7 @@ def data_first(function: Callable[P, Answer]) -> Callable[P, Answer]:
 def _take_measures(
     given: dict[str, Any], word: str, data: list[str], known: set[str], study: str
 ) -> None:
-    """Move what names measures to the one argument for them, however it was given."""
+    """Move measures to the study's parameter for them, whichever way they were given."""
     named = [name for name in ("measure", "measures") if given.get(name) is not None]
     if len(named) == 2:
         raise InputError(f"give either {arg('measure=')} or {arg('measures=')}, not both")
@@ -95,7 +95,9 @@ def _listed(measures: Any) -> list[Any]:
 
 
 def names_measures(value: Any, data: Any = None) -> bool:
-    """Whether an argument names measures rather than judgments; scores may have labels.
+    """Return whether an argument names measures rather than judgments.
+
+    Any label of scores `data` is the name of a measure.
 
     >>> names_measures("nDCG@10"), names_measures(["mrr", "AP"]), names_measures("qrels.txt")
     (True, True, False)
@@ -108,19 +110,19 @@ def names_measures(value: Any, data: Any = None) -> bool:
         if Path(value).exists():
             return False
         parse_measure(value)
-    except (InputError, OSError):  # No file's name may be so long.
+    except (InputError, OSError):  # OSError: too long for a file name
         return isinstance(data, Scores) and value in data.measures
     return True
 
 
 def label_of(measures: Any) -> str | None:
-    """What a wide table is called, which holds one measure and does not say which."""
+    """Return the label of a wide table, which holds one measure without its name."""
     names = _listed(measures)
     return str(names[0]) if len(names) == 1 and isinstance(names[0], str | Measure) else None
 
 
 def _read(value: Any, label: str | None) -> Any:
-    """A table of scores, or a mapping of some, as `Scores`; anything else stays."""
+    """Return a table of scores, or a mapping of tables, as `Scores`; anything else unchanged."""
     if (scores := scores_in_table(value, label)) is not None:
         return scores
     if isinstance(value, Mapping) and not holds_one_run(value):
@@ -129,7 +131,7 @@ def _read(value: Any, label: str | None) -> Any:
 
 
 def _take_columns(given: dict[str, Any], data: list[str]) -> None:
-    """Join two columns of numbers, of two runs, to the one argument for scores."""
+    """Join two columns of numbers, one per run, to the parameter for scores."""
     both = [given.get(name) for name in (data[0], data[-1])]
     if any(column is None or numbers_in(column) is None for column in both):
         return
@@ -140,7 +142,7 @@ def _take_columns(given: dict[str, Any], data: list[str]) -> None:
 
 
 def _set_in_order(given: dict[str, Any], data: list[str]) -> None:
-    """Put the judgments last, if what was given shows beyond doubt which argument they are."""
+    """Put the judgments last, if it is certain which argument they are."""
     values = [given.get(name) for name in data]
     if any(value is None or isinstance(value, Scores) for value in values):
         return
@@ -158,7 +160,7 @@ def _set_in_order(given: dict[str, Any], data: list[str]) -> None:
 
 
 def role_of(source: Any) -> Role | None:
-    """What an argument is beyond doubt: runs or judgments; None where it may be either.
+    """Return "runs" or "qrels" if an argument is certain to be that, otherwise None.
 
     >>> role_of([]), role_of({"q1": {"d1": 0.5}}), role_of({"q1": {"d1": 1}})
     ('runs', 'runs', None)

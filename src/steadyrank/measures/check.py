@@ -1,7 +1,6 @@
-"""`check`: what is wrong or odd with these files, before anyone computes with them.
+"""`check`: find errors and oddities in runs and judgments before evaluating, pooling or submitting.
 
-For anyone who is about to evaluate, pool or submit: results that would be wrong are reported
-from oddities that one should know of.
+A finding is *wrong* if it would make results wrong, and *odd* if it is only worth knowing.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ FIGURES = ("run", "topics", "missing", "unknown", "shallowest", "deepest")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckFinding:
-    """One thing to know: `wrong` would make results wrong, `odd` is worth a look."""
+    """A finding: `wrong` if it would make results wrong, else `odd`."""
 
     level: Literal["wrong", "odd"]
     where: str
@@ -45,14 +44,14 @@ class CheckFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunCheck:
-    """The figures of one run."""
+    """Figures of one run."""
 
     run: str
     topics: int
     missing: int
-    """Judged topics that it lacks."""
+    """Number of judged topics that it lacks."""
     unknown: int
-    """Topics that nobody judged."""
+    """Number of its topics without judgments."""
     shallowest: int
     deepest: int
     judged: tuple[float, ...]
@@ -60,13 +59,13 @@ class RunCheck:
     tied: float
     """Share of documents that share their score with another document of the topic."""
     rank_like: bool = False
-    """Whether its scores are ranks in disguise."""
+    """Whether its scores are a function of the rank alone (`is_rank_like`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 @shown_by("studies.check.view:VIEW.text")
 class CheckResult(Exhibit):
-    """What `check` found: a row per run, and findings that are wrong or odd.
+    """Result of `check`: figures of each run, and findings that are wrong or odd.
 
     Examples
     --------
@@ -80,17 +79,17 @@ class CheckResult(Exhibit):
     n_topics: int
     n_judgments: int
     grades: Mapping[int, int]
-    """How many documents have each grade."""
+    """Number of documents of each grade."""
     runs: tuple[RunCheck, ...]
     findings: tuple[CheckFinding, ...] = field(default=())
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing was found that would make results wrong."""
+        """Whether there is no finding that would make results wrong."""
         return all(finding.level != "wrong" for finding in self.findings)
 
     def caption(self) -> str:
-        """How much was looked at, and what was found."""
+        """Return a line with the numbers of runs, topics and findings."""
         return (
             f"{counted(len(self.runs), 'run')}, {counted(self.n_topics, 'topic')}, "
             f"{counted(len(self.findings), 'finding')}, "
@@ -98,7 +97,7 @@ class CheckResult(Exhibit):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per run."""
+        """Return a frame with one row per run."""
         rows = [
             {
                 **{name: getattr(row, name) for name in FIGURES},
@@ -121,16 +120,16 @@ def check(
     progress: Progress | None = None,
     **reading_options: Unpack[ReadingOptions],
 ) -> CheckResult:
-    """Check runs and judgments, and report what is wrong or odd with them.
+    """Check runs and judgments, and report what is wrong or odd.
 
     Parameters
     ----------
     runs, qrels : object
-        As `evaluate` takes them.
+        As in `evaluate`.
     jobs, executor : optional
-        Threads, or any `concurrent.futures.Executor`.
+        Number of threads, or any `concurrent.futures.Executor`.
     progress : callable, optional
-        Is given (finished, total) runs.
+        Called with the numbers of finished and of all runs.
     **reading_options : optional
         `name_from`, `duplicates`, `run_info`, `team_from`, `system_from` and `names`, as in
         `read_runs`.
@@ -138,7 +137,7 @@ def check(
     Returns
     -------
     CheckResult
-        A row per run, and findings, each wrong or odd; `is_sound` if nothing would make results
+        Figures of each run, and findings, each wrong or odd; `is_sound` if none would make results
         wrong.
 
     Examples
@@ -193,7 +192,8 @@ def _check_run(run: Run, qrels: Qrels) -> tuple[RunCheck, list[CheckFinding]]:
         tied=_tied_share(run),
         rank_like=is_rank_like(run),
     )
-    found = [*_odd_reading(run), *_odd_topics(run, row, qrels), *_odd_scores(run, row)]
+    found: list[Found] = [("odd", counted_oddity(*each)) for each in run.oddities.items()]
+    found += [*_odd_topics(run, row, qrels), *_odd_scores(run, row)]
     found += _odd_documents(run, row, qrels)
     if run.scores_rise:
         found.append(("wrong", SCORES_RISE))
@@ -201,7 +201,7 @@ def _check_run(run: Run, qrels: Qrels) -> tuple[RunCheck, list[CheckFinding]]:
 
 
 def _judged_share(judged: JudgedRun, depth: int) -> float:
-    """Judged documents among the top `depth`, mean over the judged topics of the run."""
+    """Return the share of judged documents in the top `depth`, mean over judged topics."""
     there = np.flatnonzero(judged.lengths > 0)
     if len(there) == 0:
         return float("nan")
@@ -220,11 +220,6 @@ def _tied_share(run: Run) -> float:
 
 
 Found = tuple[Literal["wrong", "odd"], str]
-
-
-def _odd_reading(run: Run) -> Iterator[Found]:
-    for what, count in run.oddities.items():
-        yield "odd", counted_oddity(what, count)
 
 
 def _odd_topics(run: Run, row: RunCheck, qrels: Qrels) -> Iterator[Found]:
@@ -250,7 +245,7 @@ def _odd_documents(run: Run, row: RunCheck, qrels: Qrels) -> Iterator[Found]:
 
 
 def _odd_scores(run: Run, row: RunCheck) -> Iterator[Found]:
-    """Scores that order nothing, or not all documents."""
+    """Find scores that do not order the documents, or not all of them."""
     sizes = np.diff(run.blocks)
     long = np.flatnonzero(sizes > 1)
     if len(long) == 0:
@@ -269,9 +264,9 @@ def _odd_scores(run: Run, row: RunCheck) -> Iterator[Found]:
 
 
 def is_rank_like(run: Run) -> bool:
-    """Whether scores fall in equal steps, or as 1 / rank, in every topic of three or more.
+    """Return whether scores fall in equal steps or as 1 / rank in all topics of three or more.
 
-    Topics whose scores are all equal say nothing about it.
+    Topics whose scores are all equal are ignored.
     """
     checked = False
     for start, stop in zip(run.blocks[:-1], run.blocks[1:], strict=True):
@@ -304,7 +299,7 @@ def _check_qrels(qrels: Qrels) -> Iterator[CheckFinding]:
 
 
 def _check_names(sources: Sequence[Source]) -> Iterator[CheckFinding]:
-    """Runs that are named by their files, as another run has the same name."""
+    """Find runs that are named by their files because another run has the same name."""
     files = [s for s in sources if isinstance(s.given, Path) and not s.is_called]
     names = [source.name for source in files if source.name is not None]
     if names:
@@ -315,7 +310,7 @@ def _check_names(sources: Sequence[Source]) -> Iterator[CheckFinding]:
 
 
 def _check_together(rows: list[RunCheck]) -> Iterator[CheckFinding]:
-    """What only several runs side by side can show."""
+    """Find what only a comparison of several runs shows."""
     names = [row.run for row in rows]
     for name in dict.fromkeys(names):
         if names.count(name) > 1:

@@ -1,7 +1,7 @@
-"""`evaluate`: the scores of every run on every topic.
+"""`evaluate`: score every run on every topic.
 
-For anyone who has runs and judgments and wants numbers to trust: trec_eval's
-ordering, complete topic sets, and nothing silently zero.
+Documents are ordered as in trec_eval, every run is scored on all judged topics, and topics that
+score 0 by default are counted in a warning.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from steadyrank.measures.tie_orders import tie_bounds as scores_of_extreme_order
 from steadyrank.words import by_number, counted, some
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10")
-"""The first one where judgments are binary; nDCG@10 goes before it where they are graded."""
+"""The first one ranks the runs; with graded judgments nDCG@10 is the first."""
 
 Ties = Literal["trec_eval", "float32", "average"]
 Missing = Literal["zero", "skip", "error"]
@@ -48,7 +48,7 @@ NoRelevant = Literal["zero", "skip"]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Job:
-    """What is the same for every run."""
+    """Settings that all runs share."""
 
     qrels: Qrels
     recipes: list[Recipe]
@@ -59,7 +59,7 @@ class _Job:
 
     @cached_property
     def relevant_only(self) -> bool:
-        """Whether documents of grade 0 and below matter to no measure."""
+        """Whether no measure depends on documents of grade 0 and below."""
         return not any(recipe.needs_all for recipe in self.recipes)
 
 
@@ -72,7 +72,7 @@ class _Outcome:
     lacking: int
     unknown: int
     bounds: tuple[np.ndarray, np.ndarray] | None = None
-    """Scores [measure, topic] under the worst and the best order of tied documents."""
+    """Scores [measure, topic] for the worst and the best order of tied documents."""
 
 
 @data_first
@@ -101,15 +101,15 @@ def evaluate(
     Parameters
     ----------
     runs : object
-        Files, globs and folders, which are read, scored and let go one by one, or `Run` objects, or
-        what other tools call a run (`as_run`), named by a dictionary if they have no names.
+        Files, globs and folders, which are read and scored one by one; `Run` objects; or runs of
+        other tools (`as_run`), in a dictionary by name if they have no names.
     qrels : object
-        A file, `Qrels`, or what `as_qrels` takes.
+        A file, `Qrels`, or an object that `as_qrels` accepts.
     measures : str, Measure or iterable of them, optional
-        By default AP, nDCG@10 and P@10, of which nDCG@10 is the first where judgments are graded.
+        By default AP, nDCG@10 and P@10; nDCG@10 is the first if judgments are graded.
     rel : int, optional
-        The grade from which on documents are relevant to binary measures that do not say it
-        themselves, as `AP(rel=2)` does: 1, with a warning where there are higher grades.
+        Lowest relevant grade for binary measures that do not name one, as `AP(rel=2)` does. By
+        default 1, with a warning if there are higher grades.
     missing : str
         A judged topic that a run lacks scores 0 ("zero", as trec_eval -c), NaN ("skip"), or is an
         "error".
@@ -119,17 +119,17 @@ def evaluate(
         "trec_eval" orders documents of equal score by their ids, "float32" does so for scores
         rounded to 32 bits, as pytrec_eval, and "average" gives the exact mean over all orders.
     tie_bounds : bool
-        Whether `meta["tie_bounds"]` is to hold the means under the worst and the best order:
+        Whether to store the means for the worst and the best order in `meta["tie_bounds"]`, as
         `{measure: {run: [lowest, highest]}}`.
     topic_info : path, optional
         A CSV file about the topics: a column `topic`, and any of `cluster`, `weight` and columns
-        that cut the topics into segments.
+        that divide the topics into segments.
     cluster_from : str, optional
         Regular expression whose first group, searched in a topic's name, is its cluster.
     jobs, scheduler, executor : optional
-        Threads; the address of a Dask scheduler; or any `concurrent.futures.Executor`.
+        Number of threads; address of a Dask scheduler; or any `concurrent.futures.Executor`.
     progress : callable, optional
-        Is given (finished, total) runs.
+        Called with the numbers of finished and of all runs.
     **reading_options : optional
         `name_from`, `duplicates`, `run_info`, `team_from`, `system_from` and `names`, as in
         `read_runs`.
@@ -138,7 +138,7 @@ def evaluate(
     -------
     Scores
         One value per measure, run and topic; NaN where there is none. `mean()` averages over
-        topics, and `meta` has settings and hashes of the files.
+        topics; `meta` holds settings and hashes of the files.
 
     Notes
     -----
@@ -185,7 +185,9 @@ def evaluate(
     )
     headers = [outcome.run for outcome in outcomes]
     to_read.check_headers(headers)
-    _report(outcomes, job, missing)
+    lacking = [(outcome.run.name, outcome.lacking) for outcome in outcomes]
+    report_coverage(lacking, [outcome.unknown for outcome in outcomes], judged, missing)
+    report_no_relevant(judged, job.recipes, "0" if no_relevant == "zero" else "NaN", stacklevel=4)
     if rel is None:
         _warn_of_grades(judged, parsed)
     scores = Scores(
@@ -212,13 +214,13 @@ def evaluate(
 
 
 def default_measures(qrels: Qrels) -> tuple[str, ...]:
-    """What to compute where nobody says it; the first one ranks the runs."""
+    """Return the measures to compute by default; the first one ranks the runs."""
     first, second, *rest = DEFAULT_MEASURES
     return (second, first, *rest) if qrels.max_grade > 1 else DEFAULT_MEASURES
 
 
 def _warn_of_grades(qrels: Qrels, measures: Sequence[Measure]) -> None:
-    """Say which measures take the lowest of several grades for relevant, and what to write."""
+    """Warn that binary measures count the lowest of several grades as relevant."""
     binary = [m for m in measures if is_binary(m) and not (says_level(m) or m.kind.is_count)]
     if binary and qrels.max_grade > 1:
         who = f"{some(list(map(str, binary)), 3)} {by_number(len(binary), 'counts', 'count')}"
@@ -230,7 +232,7 @@ def _warn_of_grades(qrels: Qrels, measures: Sequence[Measure]) -> None:
 
 
 def check_treatment(missing: str, no_relevant: str) -> None:
-    """Refuse ways to treat missing topics, and topics without relevant documents, that are none."""
+    """Raise an error for unknown values of `missing` and `no_relevant`."""
     check_choice("way to treat missing topics", missing, get_args(Missing))
     without = "way to treat topics without relevant documents"
     check_choice(without, no_relevant, get_args(NoRelevant))
@@ -258,7 +260,7 @@ def _evaluate_run(run: Run, job: _Job) -> _Outcome:
 
 
 def _with_bounds(scores: Scores, outcomes: Sequence[_Outcome]) -> Scores:
-    """The scores with the means of both orders of tied documents, by measure and run."""
+    """Return the scores with the means for both orders of tied documents in `meta`."""
     extremes = [
         replace(scores, values=np.stack([o.bounds[end] for o in outcomes if o.bounds], axis=1))
         for end in (0, 1)
@@ -272,7 +274,7 @@ def _with_bounds(scores: Scores, outcomes: Sequence[_Outcome]) -> Scores:
 
 
 def rounded_to_float32(run: Run) -> Run:
-    """The run ranked as if its scores had been stored in 32 bits, as pytrec_eval stores them."""
+    """Return the run ranked by scores that are rounded to 32 bits, as in pytrec_eval."""
     with np.errstate(over="ignore"):
         scores = run.scores.astype(np.float32).astype(np.float64)
     documents = run.documents.take(np.arange(len(run)))
@@ -280,24 +282,36 @@ def rounded_to_float32(run: Run) -> Run:
     return replace(run, documents=documents, scores=scores)
 
 
-def _report(outcomes: Sequence[_Outcome], job: _Job, missing: Missing) -> None:
-    """Say, in counts, what was done about files that do not quite fit together."""
-    n_topics = len(job.qrels.topics)
-    report_missing([(o.run.name, o.lacking) for o in outcomes], n_topics, missing)
-    if all(o.lacking == n_topics for o in outcomes):
+def report_coverage(
+    lacking: Sequence[tuple[str, int]],
+    unknown: Iterable[int],
+    qrels: Qrels,
+    missing: str,
+    *,
+    may_skip: bool = True,
+) -> None:
+    """Report missing and unjudged topics; raise an error if no run has any judged topic.
+
+    `lacking` are names of runs and how many judged topics they lack; `unknown` are the numbers of
+    their topics that are not judged.
+    """
+    n_topics = len(qrels.topics)
+    if all(count == n_topics for _, count in lacking):
         raise InputError(
             "no run has any topic of the qrels: do the topic ids match (qrels: "
-            f"{job.qrels.topics[0]!r})?"
+            f"{qrels.topics[0]!r})?"
         )
-    report_unknown([o.unknown for o in outcomes])
-    score = "NaN" if np.isnan(job.no_relevant) else "0"
-    report_no_relevant(job.qrels, job.recipes, score, stacklevel=5)
+    report_missing(lacking, n_topics, missing, may_skip=may_skip)
+    if unjudged := [count for count in unknown if count]:
+        who = counted(len(unjudged), "run has", "runs have")
+        most = max(unjudged)
+        warn(f"{who} topics that nobody judged (up to {most}): these are ignored", stacklevel=4)
 
 
 def report_no_relevant(
     qrels: Qrels, recipes: Iterable[Recipe], score: str, *, stacklevel: int
 ) -> None:
-    """Say how many topics have no document that is relevant to a measure, and what they score."""
+    """Warn of topics that have no document that is relevant to a measure, and say their score."""
     for level in sorted({recipe.level for recipe in recipes} - {ANY_GRADE}):
         barren = int((qrels.best_grades < level).sum())
         if barren:
@@ -311,7 +325,7 @@ def report_no_relevant(
 
 
 def with_missing(scores: Scores, missing: Missing) -> Scores:
-    """Scores made elsewhere in which empty cells are 0 ("zero"), refused, or as they are."""
+    """Return scores with empty cells as 0 ("zero") or unchanged ("skip"), or raise an error."""
     empty = np.isnan(scores.values).any(axis=0).sum(axis=1).tolist()
     lacking = zip(scores.runs, empty, strict=True)
     report_missing(lacking, len(scores.topics), missing, what="scores on some topics")
@@ -330,7 +344,7 @@ def report_missing(
     what: str = "judged topics",
     remedy: str | None = None,
 ) -> None:
-    """Say what is done about runs that lack so many of the judged topics; refuse with "error"."""
+    """Warn of runs that lack judged topics, or raise an error if `missing` is "error"."""
     short = [(name, count) for name, count in lacking if count]
     if not short:
         return
@@ -344,14 +358,3 @@ def report_missing(
     zero = by_number(len(short), "it scores", "they score") + " 0 there"
     done = zero if missing == "zero" else "these cells are omitted"
     warn(f"{who} {what} ({first}): {done}", stacklevel=5)
-
-
-def report_unknown(counts: Iterable[int]) -> None:
-    """Say that runs have topics that nobody judged, of so many each."""
-    unknown = [count for count in counts if count]
-    if unknown:
-        who = counted(len(unknown), "run has", "runs have")
-        warn(
-            f"{who} topics that nobody judged (up to {max(unknown)}): these are ignored",
-            stacklevel=5,
-        )

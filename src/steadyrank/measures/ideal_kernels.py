@@ -1,10 +1,10 @@
-"""Measures that hold a ranking against the ideal list, position by position: Twist and Compat.
+"""Measures that compare a ranking with the ideal list, position by position: Twist and Compat.
 
-The ideal list has the judged documents by falling grades; documents of one grade fill an interval
-of its ranks. Twist walks down the ranking and adds up how far each document stands from the
-interval of its grade. Compat asks at each depth how many documents both tops share; as documents
-of equal grade may stand in any order, counts of grades say that, and no document is looked up.
-Their signature is that of `measures.kernels`.
+The ideal list holds the judged documents by descending grades; documents of one grade occupy an
+interval of its ranks. Twist adds up the distance of each document of the ranking from the interval
+of its grade. Compat counts at each depth the documents that both lists have so far; since the order
+of documents of equal grade is arbitrary, counts of grades suffice, and no document is looked up.
+The signature is that of `measures.kernels`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from steadyrank.measures.kernels import n_found, n_relevant
 
 @inlined
 def _interval(ideal, level, relevant, grade):
-    """The ranks [low, high] that documents of a grade occupy in the ideal list."""
+    """Return the ranks [low, high] that documents of a grade occupy in the ideal list."""
     if grade < level:
         return relevant + 1, np.iinfo(np.int64).max
     low = 0
@@ -31,7 +31,7 @@ def _interval(ideal, level, relevant, grade):
 
 @inlined
 def _misplaced(ideal, level, relevant, grade, rank):
-    """Relative position: how far a document of `grade` at `rank` is past (+) its interval."""
+    """Return the relative position: how far a document at `rank` is past (+) its interval."""
     low, high = _interval(ideal, level, relevant, grade)
     if rank > high:
         return rank - high
@@ -43,9 +43,9 @@ def twist(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """Twist = mean of the recovery ratio and the space ratio of the cumulated relative position.
 
     Ferro, Silvello, Keskustalo, Pirkola & Jarvelin, JASIST 67(3), 2016,
-    doi:10.1002/asi.23416. Ranks between judged documents hold non-relevant ones,
-    which are misplaced only up to rank R; past it the cumulated position moves at
-    relevant documents alone, so the walk ends at the last judged rank or R.
+    doi:10.1002/asi.23416. Ranks between judged documents hold non-relevant ones, which are
+    misplaced only up to rank R. Beyond R the cumulated position changes only at relevant
+    documents, so the loop ends at the last judged rank or R.
     """
     relevant = n_relevant(ideal, level)
     if n_found(ranks, grades, level, cutoff) == 0:
@@ -86,7 +86,7 @@ def twist(ranks, grades, length, ideal, gain, level, cutoff, parameter):
 
 @inlined
 def _kept(moved, worst):
-    """1 - moved / worst within [0, 1]; nothing moved where nothing could is a full mark."""
+    """Return 1 - moved / worst within [0, 1], and 1 if nothing moved."""
     if moved == 0.0:
         return 1.0
     if worst == 0.0:
@@ -96,11 +96,11 @@ def _kept(moved, worst):
 
 @inlined
 def _rank_biased_overlap(ranks, grades, ideal, level, depth, persistence):
-    """Sum over depths d of p^(d-1) (documents that both lists have in their top d) / d.
+    """Return the sum over depths d of p^(d-1) (documents that both lists have in their top d) / d.
 
-    Documents of equal grade stand in the ideal list as the ranking has them, so that of each grade
-    both tops share as many as the shorter of the two has. Grades above that of the ideal list's
-    document d are complete there, lower ones absent.
+    The ideal list has documents of equal grade in the order of the ranking, so that the number of
+    shared documents of a grade is the smaller of its counts in the two tops. In the ideal top d all
+    documents of grades above that of document d are present, and none of lower grades.
     """
     relevant = n_relevant(ideal, level)
     total = 0.0

@@ -3,17 +3,18 @@
 All share one signature:
 
 - `ranks`, `grades`: ranks (from 1, ascending) and grades of its documents of grade 1 and
-  above (of all judged documents, where the measure or `judged_only` looks at the others);
-- `length`: how many documents it has;
+  above (of all judged documents, if the measure or `judged_only` depends on the others);
+- `length`: number of documents in the list;
 - `ideal`: the grades of all judged documents of the topic, best first;
-- `gain`: what a document of grade g is worth, gain[g] (below zero: nothing);
+- `gain`: gain[g] is the gain of a document of grade g (0 for negative grades);
 - `level`: the lowest grade that counts as relevant;
 - `cutoff`: only ranks up to it count;
-- `parameter`: the measure's own constant, where it has one.
+- `parameter`: the constant of the measure, if it has one.
 
-A topic without relevant documents never reaches these kernels, except Judged and counts: these are
-given the lowest grade that they count in `parameter`. A grade of 0 or above is a judgment; to Bpref
-and infAP a negative one says that a document was in the pool and was not judged, as in trec_eval.
+Kernels are not called for topics without relevant documents, except Judged and counts; the
+`parameter` of a count is the lowest grade that it counts. A grade of 0 or above is a judgment; for
+Bpref and infAP a negative grade says that a document was in the pool and was not judged, as in
+trec_eval.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from steadyrank.compute.kernels import inlined, part
 
 @inlined
 def worth(gain, grade):
-    """The gain of a grade; a negative grade is judged and worth nothing."""
+    """Return the gain of a grade; that of a negative grade is 0."""
     return gain[grade] if grade >= 0 else 0.0
 
 
 @inlined
 def n_relevant(ideal, level):
-    """R: how many judged documents are relevant."""
+    """Return R, the number of relevant judged documents."""
     count = 0
     while count < len(ideal) and ideal[count] >= level:
         count += 1
@@ -40,7 +41,7 @@ def n_relevant(ideal, level):
 
 @inlined
 def n_found(ranks, grades, level, cutoff):
-    """How many relevant documents stand at ranks up to `cutoff`."""
+    """Return the number of relevant documents at ranks up to `cutoff`."""
     count = 0
     for i in range(len(ranks)):
         if ranks[i] > cutoff:
@@ -51,7 +52,7 @@ def n_found(ranks, grades, level, cutoff):
 
 @inlined
 def ideal_dcg(ideal, gain, cutoff):
-    """DCG of the ideal list, for nDCG."""
+    """Return the DCG of the ideal list, for nDCG."""
     total = 0.0
     for i in range(min(len(ideal), cutoff)):
         value = worth(gain, ideal[i])
@@ -63,7 +64,7 @@ def ideal_dcg(ideal, gain, cutoff):
 
 @inlined
 def ideal_err(ideal, gain, cutoff):
-    """ERR of the ideal list, for nERR."""
+    """Return the ERR of the ideal list, for nERR."""
     total = 0.0
     go_on = 1.0
     for i in range(min(len(ideal), cutoff)):
@@ -192,10 +193,10 @@ def rank_biased_precision(ranks, grades, length, ideal, gain, level, cutoff, par
 
 @part
 def rbp_residual(ranks, grades, length, ideal, gain, level, cutoff, parameter):
-    """RBP(residual=True): what RBP would gain if all that was not judged were relevant.
+    """RBP(residual=True) = increase of RBP if all unjudged documents were relevant.
 
-    (1 - p) sum over unjudged ranks of p^(rank - 1), and p^k for the ranks beyond the k retrieved:
-    together 1 less what the judged documents (of grade 0 and above) weigh.
+    (1 - p) sum over unjudged ranks of p^(rank - 1), plus p^k for the ranks beyond the k retrieved:
+    together 1 minus the weight of the judged documents (of grade 0 and above).
     """
     weight = 0.0
     for i in range(len(ranks)):
@@ -235,7 +236,7 @@ def normalized_err(ranks, grades, length, ideal, gain, level, cutoff, parameter)
 
 @inlined
 def _blended(ranks, grades, ideal, gain, level, cutoff, beta):
-    """Sum and number of the blended ratios at the relevant ranks up to `cutoff`.
+    """Return sum and number of the blended ratios at the relevant ranks up to `cutoff`.
 
     BR(r) = (C(r) + beta cg(r)) / (r + beta cg*(r)): relevant documents and gain
     cumulated over the top r, against r and the gain of the ideal top r.
@@ -310,12 +311,12 @@ def interpolated_precision(ranks, grades, length, ideal, gain, level, cutoff, pa
 
 
 _EPSILON = 0.00001
-"""trec_eval's, which keeps the estimated precision defined above the first judged document."""
+"""trec_eval's constant, which keeps the inferred precision defined above any judged document."""
 
 
 @inlined
 def n_judged_other(ideal, level):
-    """How many documents were judged and are not relevant."""
+    """Return N, the number of judged documents that are not relevant."""
     count = 0
     for i in range(len(ideal)):
         count += 0 <= ideal[i] < level
@@ -326,8 +327,8 @@ def n_judged_other(ideal, level):
 def binary_preference(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """Bpref = (1/R) sum over relevant documents of 1 - min(others above, R) / min(N, R).
 
-    N documents were judged and are not relevant; others above are those of them that stand higher.
-    Buckley & Voorhees, SIGIR 2004, doi:10.1145/1008992.1009000, as trec_eval corrected it.
+    N is the number of judged non-relevant documents; others above are those of them at better
+    ranks. Buckley & Voorhees, SIGIR 2004, doi:10.1145/1008992.1009000, as trec_eval corrected it.
     """
     relevant = n_relevant(ideal, level)
     most = min(n_judged_other(ideal, level), relevant)
@@ -345,7 +346,7 @@ def binary_preference(ranks, grades, length, ideal, gain, level, cutoff, paramet
 def inferred_ap(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """infAP = AP with the precision at a relevant document inferred from those judged above it.
 
-    Of the documents above rank k, those outside the pool are not relevant; those of the pool are
+    Documents above rank k that are outside the pool count as not relevant; pooled ones count as
     relevant in the proportion of the judged ones. Yilmaz & Aslam, CIKM 2006,
     doi:10.1145/1183614.1183633.
     """
@@ -375,7 +376,7 @@ def set_precision(ranks, grades, length, ideal, gain, level, cutoff, parameter):
 
 @part
 def relative_set_precision(ranks, grades, length, ideal, gain, level, cutoff, parameter):
-    """SetP(relative=True) = SetP over the largest that so many documents can have."""
+    """SetP(relative=True) = SetP over its maximum for a list of this length."""
     largest = min(length, n_relevant(ideal, level))
     return n_found(ranks, grades, level, cutoff) / largest if largest > 0 else 0.0
 
@@ -388,7 +389,7 @@ def set_recall(ranks, grades, length, ideal, gain, level, cutoff, parameter):
 
 @part
 def set_f(ranks, grades, length, ideal, gain, level, cutoff, parameter):
-    """SetF = (beta + 1) P R / (beta P + R), beta = `parameter` as trec_eval has it, not squared."""
+    """SetF = (beta + 1) P R / (beta P + R); beta = `parameter` is not squared, as in trec_eval."""
     found = n_found(ranks, grades, level, cutoff)
     if found == 0:
         return 0.0
@@ -408,17 +409,17 @@ def set_average_precision(ranks, grades, length, ideal, gain, level, cutoff, par
 
 @part
 def n_retrieved(ranks, grades, length, ideal, gain, level, cutoff, parameter):
-    """NumRet: how many documents were retrieved."""
+    """NumRet = number of documents retrieved."""
     return float(length)
 
 
 @part
 def n_relevant_retrieved(ranks, grades, length, ideal, gain, level, cutoff, parameter):
-    """NumRelRet: how many relevant documents were retrieved."""
+    """NumRelRet = number of relevant documents retrieved."""
     return float(n_found(ranks, grades, parameter, cutoff))
 
 
 @part
 def n_judged_relevant(ranks, grades, length, ideal, gain, level, cutoff, parameter):
-    """NumRel = R, whatever was retrieved."""
+    """NumRel = R, whichever documents were retrieved."""
     return float(n_relevant(ideal, parameter))

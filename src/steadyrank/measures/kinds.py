@@ -1,6 +1,6 @@
-"""Which measures there are: their parameters and cutoffs, and their names in other tools.
+"""The measures, with their parameters and cutoffs, and their names in other tools.
 
-`names` has the algebra over them; the formulas are in the kernels.
+The module `names` parses and combines them; the kernels contain the formulas.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ Value = int | float | bool | str | tuple[float, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """What a measure's name stands for: which parameters it takes, and of which cutoff."""
+    """A kind of measure, such as nDCG: its parameters and its cutoff."""
 
     parameters: Mapping[str, Value | None]
+    """Names and default values."""
     cutoff: Cutoff = "optional"
-    """What stands after the @: a rank, nothing, rank 1 alone, or a level of recall."""
+    """What may follow the @: a rank, nothing, only rank 1, or a level of recall."""
     says: str
     is_count: bool = False
-    """Whether it counts documents, and hence goes beyond 1."""
+    """Whether it counts documents, so that scores may exceed 1."""
 
 
 _CONDENSED: dict[str, Value | None] = {"judged_only": False}
@@ -114,7 +115,7 @@ NOT_COMPUTED = {
     "hits": "some tools count relevant documents (NumRelRet), others check for any (Success@k)",
     "accuracy": "use Success@1, or register a function of your own",
 }
-"""Measures that users of other tools know and that steadyrank leaves out, with the reason."""
+"""Measures of other tools that steadyrank does not compute, with the reason."""
 
 
 def _is_number(value: object) -> bool:
@@ -122,7 +123,7 @@ def _is_number(value: object) -> bool:
 
 
 def is_whole(value: object) -> bool:
-    """Whether a value is an integer, and not True or False."""
+    """Return whether a value is an integer, and not True or False."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -149,4 +150,4 @@ RULES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
         ),
     ),
 }
-"""What each parameter takes, in words and as a check."""
+"""Parameter to a description of its values, and a function that checks them."""

@@ -1,7 +1,7 @@
 """Measure names as an algebra: `nDCG@20`, `AP(rel=2)`, `RBP(p=0.8)`.
 
-A measure is its name, its parameters and its cutoff; its `repr` is its identity
-and can be parsed again. The names of trec_eval, ranx and ir_measures are understood too.
+A measure consists of its name, its parameters and its cutoff; its `repr` identifies it and can be
+parsed again. Names of trec_eval, ranx and ir_measures are synonyms.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from steadyrank.errors import InputError, UnknownNameError, unknown_name
 from steadyrank.measures.kinds import KINDS, NOT_COMPUTED, OTHER_NAMES, RULES, Kind, Value, is_whole
 
 _OWN_KINDS: dict[str, Kind] = {}
-"""Measures that the user has registered."""
+"""Measures registered by the user."""
 
 _CUTOFF = "a cutoff must be a whole number from 1 to 999,999,999"
 
@@ -47,16 +47,16 @@ class Measure:
 
     @property
     def kind(self) -> Kind:
-        """What the name stands for."""
+        """The kind of measure that the name denotes."""
         return KINDS[self.name] if self.name in KINDS else _OWN_KINDS[self.name]
 
     def __call__(self, **parameters: Value) -> Measure:
-        """The same measure with parameters set."""
+        """Return the measure with these parameters."""
         kind = self.kind
         merged = dict(self.parameters)
         for key, value in parameters.items():
             if key == "cutoff":
-                raise InputError(f"a cutoff stands behind an @: write {self.name}@{value}")
+                raise InputError(f"a cutoff follows an @: write {self.name}@{value}")
             if key not in kind.parameters:
                 raise unknown_name("parameter", key, kind.parameters, where=f"of {self.name}")
             merged[key] = check_parameter(self.name, key, value)
@@ -64,7 +64,7 @@ class Measure:
         return Measure(self.name, ordered, self.cutoff)
 
     def __matmul__(self, cutoff: float) -> Measure:
-        """The same measure of the top `cutoff` documents (IPrec: at this level of recall)."""
+        """Return the measure of the top `cutoff` documents (IPrec: at this level of recall)."""
         rule = self.kind.cutoff
         if rule == "recall":
             return self(recall=cutoff)
@@ -88,11 +88,11 @@ class Measure:
         return repr(self)
 
     def parameter(self, key: str) -> Value | None:
-        """The value of a parameter, set or by default."""
+        """Return the value of a parameter, given or by default."""
         return dict(self.parameters).get(key, self.kind.parameters.get(key))
 
     def checked(self) -> Measure:
-        """The measure itself, if it lacks no cutoff."""
+        """Return the measure itself, or raise an error if it lacks a required cutoff."""
         rule = self.kind.cutoff
         if rule in ("required", "one") and self.cutoff is None:
             what, example = "a cutoff", "1" if rule == "one" else "10"
@@ -104,17 +104,17 @@ class Measure:
 
 
 def parse_measure(text: str | Measure) -> Measure:
-    """The measure that a name stands for.
+    """Return the measure of a name.
 
     Parameters
     ----------
     text : str or Measure
-        A name of ours, of trec_eval or of ranx, or a measure of ir_measures.
+        A name, also of trec_eval or ranx, or a measure of ir_measures.
 
     Returns
     -------
     Measure
-        Its text is its name, and parses to itself.
+        `str` gives its name, which parses to the same measure.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def _name_parts(text: str) -> tuple[str, str | None, str | None]:
 
 
 def split_parameter(text: str, key: str) -> tuple[str, Value | None]:
-    """A measure's name without one of its parameters, and the value that this was given.
+    """Return a measure's name without one of its parameters, and the value of the parameter.
 
     >>> split_parameter("nDCG(rel=2)@10", "rel"), split_parameter("AP", "rel")
     (('nDCG@10', 2), ('AP', None))
@@ -175,7 +175,7 @@ def _parse_cutoff(rank: str, text: str) -> int:
 
 
 def parse_measures(texts: str | Measure | Iterable[str | Measure]) -> list[Measure]:
-    """Several measures; trec_eval's lists such as `ndcg_cut.10,20` give one each.
+    """Return several measures; a list of trec_eval such as `ndcg_cut.10,20` gives one per cutoff.
 
     >>> parse_measures(["AP", "P.5,10", "RR, Q(beta=1, gains=(0, 1, 3)) nDCG@10"])
     [AP, P@5, P@10, RR, Q(beta=1,gains=(0,1,3)), nDCG@10]
@@ -198,7 +198,7 @@ def parse_measures(texts: str | Measure | Iterable[str | Measure]) -> list[Measu
 
 
 def is_binary(measure: Measure) -> bool:
-    """Whether a measure takes documents from some grade on as relevant, and all of them alike.
+    """Return whether a measure distinguishes only relevant and non-relevant documents.
 
     >>> [is_binary(parse_measure(name)) for name in ("AP", "nDCG@10", "Q@10", "RBP(graded=True)")]
     [True, False, False, False]
@@ -208,12 +208,12 @@ def is_binary(measure: Measure) -> bool:
 
 
 def says_level(measure: Measure) -> bool:
-    """Whether a measure comes with the grade from which on documents are relevant."""
+    """Return whether a measure names the lowest relevant grade."""
     return "rel" in dict(measure.parameters)
 
 
 def at_level(measures: Iterable[Measure], rel: int | None) -> list[Measure]:
-    """The measures, binary ones with this level unless they come with their own.
+    """Return the measures, with this lowest relevant grade for binary ones that name none.
 
     >>> at_level(parse_measures(["AP", "P(rel=3)@5", "nDCG"]), 2)
     [AP(rel=2), P(rel=3)@5, nDCG]
@@ -224,14 +224,14 @@ def at_level(measures: Iterable[Measure], rel: int | None) -> list[Measure]:
 
 
 def without_level(name: str) -> str:
-    """The name of a measure without its level, as trec_eval -l 2 prints it."""
+    """Return the name of a measure without its relevance level, as `trec_eval -l 2` prints it."""
     measure = parse_measure(name)
     kept = tuple(given for given in measure.parameters if given[0] != "rel")
     return str(replace(measure, parameters=kept))
 
 
 def _base_measure(name: str) -> tuple[Measure, str | None]:
-    """The measure behind a bare name, and the cutoff that trec_eval's names carry."""
+    """Return the measure of a name without parameters, and the cutoff in trec_eval's names."""
     if name in _OWN_KINDS:
         return Measure(name), None
     if match := re.fullmatch(_APPENDED, name.lower()):
@@ -261,7 +261,7 @@ _APPENDED = re.compile(r"(?:set_(f)|iprec_at_recall)[._]([0-9]+(?:\.[0-9]*)?|\.[
 
 
 def _refuse_if_left_out(name: str) -> None:
-    """Say why a measure that other tools have is not among ours."""
+    """Raise an error that says why a measure of another tool is not computed."""
     plain = name.lower().replace("α", "alpha").replace("-", "_")
     for candidate in (plain, _split_rank(plain)[0]):
         if candidate in NOT_COMPUTED:
@@ -269,13 +269,13 @@ def _refuse_if_left_out(name: str) -> None:
 
 
 def add_kind(name: str, kind: Kind) -> None:
-    """Let a name of the user's own stand for a measure."""
+    """Add a kind of measure that the user has registered."""
     _OWN_KINDS[name] = kind
     _parsed.cache_clear()
 
 
 def is_taken(name: str) -> bool:
-    """Whether a name, in any of its spellings, already stands for a measure."""
+    """Return whether a name, in any spelling, already denotes a measure."""
     try:
         _base_measure(name)
     except UnknownNameError:
@@ -284,7 +284,7 @@ def is_taken(name: str) -> bool:
 
 
 def counts_documents(label: str) -> bool:
-    """Whether a label, which may be anything, names a measure that counts and goes beyond 1.
+    """Return whether a label, which may be any text, names a measure that counts documents.
 
     >>> counts_documents("NumRet"), counts_documents("AP"), counts_documents("my scores")
     (True, False, False)
@@ -296,9 +296,9 @@ def counts_documents(label: str) -> bool:
 
 
 def largest_difference(label: str, scores: np.ndarray) -> float:
-    """The largest difference of two scores by a measure; infinite where its scale is not known.
+    """Return the largest possible difference of two scores; infinite if the scale is unknown.
 
-    `scores` beyond 0 and 1 are on another scale than the measure of this name.
+    Scores outside [0, 1] are on another scale than the measure of this name.
 
     >>> largest_difference("AP", np.array([0.2])), largest_difference("AP", np.array([20.0]))
     (1.0, inf)
@@ -312,7 +312,7 @@ def largest_difference(label: str, scores: np.ndarray) -> float:
 
 
 _BETWEEN = re.compile(r"(?:\s*,\s*|\s+)(?=[A-Za-z][^\s,(=@)]*(?:[\s,(@]|$))")
-"""What stands between two measures in one text; a word before = or ) is one of a parameter."""
+"""Separator of two measures in one text; a word before = or ) belongs to a parameter."""
 
 _LISTED = re.compile(r"(?!rbp)([A-Za-z_]+)\.([0-9.]+(?:,[0-9.]+)+)", re.IGNORECASE)
 
@@ -325,7 +325,7 @@ def _split_rank(name: str) -> tuple[str, str | None]:
 
 
 def _parse_parameters(inside: str, text: str) -> dict[str, Value]:
-    """The `key=value` pairs between the parentheses; a list of numbers may lack its own."""
+    """Return the `key=value` pairs in parentheses; lists of numbers may lack theirs."""
     written: dict[str, str] = {}
     for piece in re.split(r",(?![^()]*\))", inside):
         key, equals, value = (part.strip() for part in piece.partition("="))
@@ -366,7 +366,7 @@ def _show(value: Value) -> str:
 
 
 def check_parameter(name: str, key: str, value: Value) -> Value:
-    """The value in its proper type, or an error that says what the parameter takes."""
+    """Return the value in its type, or raise an error that says which values are valid."""
     takes, valid = RULES[key]
     value = _plain(value)
     if not valid(value):
@@ -375,19 +375,19 @@ def check_parameter(name: str, key: str, value: Value) -> Value:
 
 
 def _plain(value: Any) -> Any:
-    """Numpy's numbers and lists as Python's numbers and tuples, whose repr can be parsed."""
+    """Return Numpy's numbers and lists as Python's numbers and tuples, whose repr can be parsed."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     return tuple(_plain(item) for item in value) if isinstance(value, (list, tuple)) else value
 
 
 def is_foreign(measure: object) -> bool:
-    """Whether it looks like a measure of ir_measures, without importing that."""
+    """Return whether an object looks like a measure of ir_measures, without importing it."""
     return all(hasattr(measure, name) for name in ("NAME", "params", "AT_PARAM"))
 
 
 def foreign_text(measure: Any) -> str:
-    """The name of a measure of ir_measures in our spelling, to be parsed.
+    """Return the name of a measure of ir_measures in a spelling that `parse_measure` accepts.
 
     >>> from types import SimpleNamespace
     >>> foreign_text(SimpleNamespace(NAME="P", params={"rel": 2, "cutoff": 5}, AT_PARAM="cutoff"))
@@ -405,7 +405,7 @@ def foreign_text(measure: Any) -> str:
 
 
 def _gains(gains: dict[int, float], measure: Any) -> tuple[float, ...]:
-    """Gains by grade as one gain per grade from 0 on; a grade that is not named is worth itself."""
+    """Return one gain per grade from 0 on; the gain of a grade that is not named is the grade."""
     if min(gains, default=0) < 0:
         raise InputError(f"{measure!r}: negative grades are worth 0: omit them from gains")
     return tuple(gains.get(grade, grade) for grade in range(max(gains, default=0) + 1))

@@ -1,7 +1,7 @@
-"""Your own measure: a plain function of the ranked and the judged grades, under a name.
+"""Register a plain function of the ranked and the judged grades as a measure.
 
 A function that Numba can compile runs as fast as the built-in measures; any other runs
-as Python. Either way its name works wherever a measure's name does.
+as Python. Its name works wherever the name of a measure does.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ _FUNCTIONS: dict[str, Function] = {}
 
 
 def register_measure(name: str, function: Function) -> Measure:
-    """Make a function of grades a measure, and return that.
+    """Register a function of grades as a measure, and return the measure.
 
     Parameters
     ----------
     name : str
-        `name@k` hands over the top k alone. Registering a name again replaces the function.
+        `name@k` passes only the top k documents. Registering a name again replaces the function.
     function : callable
-        Of `ranked`, the grades of the returned documents in rank order, 0 for unjudged ones, and
-        `judged`, the grades of all judged documents of the topic, best first; both are integer
-        arrays not to be written to. Topics that a run lacks or that have no relevant document never
-        reach it.
+        Takes `ranked`, the grades of the returned documents in rank order, 0 for unjudged ones, and
+        `judged`, the grades of all judged documents of the topic, best first. Both are integer
+        arrays, which it must not change. It is not called for topics that a run lacks or that have
+        no relevant document.
 
     Returns
     -------
     Measure
-        The measure, to use wherever a name is.
+        Accepted wherever the name of a measure is.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def register_measure(name: str, function: Function) -> Measure:
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z]\w*", name):
         raise InputError(f"a measure's name is a letter, then letters and digits, got {name!r}")
     if is_taken(name) and name not in _FUNCTIONS:
-        raise InputError(f"{name!r} is a measure of steadyrank's: choose another name")
+        raise InputError(f"{name!r} is a measure of steadyrank: choose another name")
     if not callable(function):
         raise InputError(f"{name}: expected a function of (ranked, judged), got {function!r}")
     add_kind(name, Kind(parameters={}, says="your own"))
@@ -66,14 +66,14 @@ def register_measure(name: str, function: Function) -> Measure:
 
 
 def own_function(name: str) -> Function | None:
-    """The function behind a name of the user's own, or None."""
+    """Return the registered function of this name, or None."""
     return _FUNCTIONS.get(name)
 
 
-def _score_dense(
-    blocks, ranks, grades, lengths, ideal_blocks, ideal, cutoff, no_relevant, missing, buffer, out
-):
-    """The global `one_topic` on every topic's ranked grades, laid out in `buffer`."""
+def _score_dense(entries, lengths, ideal_lists, cutoff, no_relevant, missing, buffer, out):
+    """Call the global `one_topic` on the ranked grades of every topic, written to `buffer`."""
+    blocks, ranks, grades = entries
+    ideal_blocks, ideal = ideal_lists
     for t in range(len(lengths)):
         judged = ideal[ideal_blocks[t] : ideal_blocks[t + 1]]
         if len(judged) == 0 or judged[0] < 1:
@@ -86,7 +86,7 @@ def _score_dense(
             for i in range(blocks[t], blocks[t + 1]):
                 if ranks[i] <= depth:
                     buffer[ranks[i] - 1] = grades[i]
-            # The judgments serve every run: the function gets a copy.
+            # The judgments are shared by all runs: the function gets a copy.
             out[t] = one_topic(buffer[:depth], judged.copy())  # noqa: F821
 
 
@@ -103,13 +103,13 @@ def _loop(function: Function) -> Callable[..., None]:
 
 
 def _compiled(function: Function) -> Any:
-    """The function as machine code, or None where Numba cannot compile it to a number."""
+    """Return the compiled function, or None if Numba cannot compile it to return a number."""
     grades = numba.types.Array(numba.types.int32, 1, "C")
     try:
         is_compiled = hasattr(function, "py_func")
         compiled: Any = function if is_compiled else numba.njit(nogil=True)(function)
         compiled.compile((grades, grades))
-    except Exception:  # whatever Numba has against it, Python can still run it
+    except Exception:  # whatever the reason, Python can still run it
         return None
     (overload,) = list(compiled.overloads.values())[-1:]
     return compiled if isinstance(overload.signature.return_type, numba.types.Number) else None
@@ -118,19 +118,18 @@ def _compiled(function: Function) -> Any:
 def score_own(
     function: Function,
     measure: Measure,
-    judged: tuple[np.ndarray, np.ndarray, np.ndarray],
+    entries: tuple[np.ndarray, np.ndarray, np.ndarray],
     lengths: np.ndarray,
     ideal: tuple[np.ndarray, np.ndarray],
-    *,
     no_relevant: float,
     missing: float,
     out: np.ndarray,
 ) -> None:
-    """Scores of every topic by the user's function: `judged` is (blocks, ranks, grades)."""
+    """Score every topic by the user's function; `entries` are blocks, ranks and grades."""
     buffer = np.zeros(max(0, int(lengths.max(initial=0))), np.int32)
     cutoff = measure.cutoff or np.iinfo(np.int64).max
     try:
-        _loop(function)(*judged, lengths, *ideal, cutoff, no_relevant, missing, buffer, out)
+        _loop(function)(entries, lengths, ideal, cutoff, no_relevant, missing, buffer, out)
     except Exception as error:
         raise InputError(
             f"measure {measure} failed: {type(error).__name__}: {error}: "

@@ -1,4 +1,4 @@
-"""Scores, whatever a study was given: scores, a file or frame of them, or runs and judgments."""
+"""Return scores from any input of a study: scores, a file or frame, or runs and judgments."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def scores_of(
     jobs: int | None = None,
     has_facets: bool = False,
 ) -> Scores:
-    """The scores of these measures: `data` itself, or the evaluation of its runs by `qrels`.
+    """Return the scores of these measures: `data` itself, or its runs evaluated with `qrels`.
 
-    Means over judges, answers and draws, unless the study `has_facets` of its own.
+    Scores are averaged over judges, answers and draws, unless the study `has_facets`.
     """
     if qrels is None:
         data = _written(data, measures)
@@ -44,9 +44,9 @@ def scores_of(
             raise InputError(f"expected a measure's name, got {measures!r}")
         return held.select(measures=[str(name) for name in names])
     if qrels is None:
-        raise InputError("give scores, or runs and, second, qrels")
+        raise InputError("pass either scores, or runs and qrels")
     if isinstance(data, Run) and isinstance(qrels, Run):
-        raise InputError("give scores, or all runs in one list and, second, qrels; got two runs")
+        raise InputError("got two runs: pass either scores, or a list of runs and qrels")
     if measures is None:
         qrels = judgments_of(qrels)
         measures = default_measures(qrels)[0]
@@ -54,13 +54,13 @@ def scores_of(
 
 
 def may_be_scores(data: Any) -> bool:
-    """Whether data that stand alone are scores, or a file that may hold some."""
+    """Return whether data without qrels are scores, or a file that may hold scores."""
     is_path = isinstance(data, str | PathLike) and not Path(data).is_dir()
     return is_path or isinstance(data, Scores)
 
 
 def _written(data: Any, measures: Any) -> Any:
-    """The scores in a file; of a table that holds none, an error that says what it lacks."""
+    """Return the scores in a file or table; raise an error if a table holds none."""
     if may_be_scores(data) and not isinstance(data, Scores):
         from steadyrank.data.read.score_files import read_scores
 

@@ -1,8 +1,8 @@
-"""From a run and judgments to one score per measure and topic.
+"""Score a run against judgments: one score per measure and topic.
 
-First the judged documents of a run are found, once: their ranks and their rows in
-the qrels. That is all any measure needs, it is small, and it stays true when
-grades change, so that scoring again costs a fraction of a millisecond.
+The judged documents of a run are looked up once: their ranks and their rows in the qrels. Every
+measure is computed from these. They do not depend on the grades, so that scoring again with other
+grades takes a fraction of a millisecond.
 """
 
 from __future__ import annotations
@@ -57,38 +57,29 @@ KERNELS = {
 }
 
 _LOOK_AT_ALL = ("Judged", "Bpref", "infAP", "RBP residual")
-"""Measures to which documents of grade 0 and below matter."""
+"""Measures that depend on documents of grade 0 and below."""
 
 _OF_ANY_TOPIC = ("Judged", "NumRet", "NumRel", "NumRelRet", "RBP residual")
-"""Measures that make sense where nothing is relevant."""
+"""Measures that are defined for topics without relevant documents."""
 
 _WITHOUT_RUN = ("NumRel", "RBP residual")
-"""Measures that are known of a topic that the run lacks."""
+"""Measures that are defined for topics that the run lacks."""
 
 ANY_GRADE = -(2**31)
-
 
 Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Blocks, ranks and grades of documents."""
 
 
 @kernel
-def _match(
-    run_data,
-    run_offsets,
-    run_hashes,
-    run_blocks,
-    run_topic,
-    data,
-    offsets,
-    first_rows,
-    slots,
-    slot_bounds,
-    blocks,
-    ranks,
-    rows,
-):
-    """Write ranks and rows of the judged documents, and where each topic's end into `blocks`."""
+def _match(retrieved, run_blocks, run_topic, among, blocks, ranks, rows):
+    """Write ranks and rows of the judged documents, and the end of each topic into `blocks`.
+
+    `retrieved` are bytes, offsets and hashes of the run's document ids; `among` are bytes and
+    offsets of the judged ids, the first row of each topic, and the hash table of the ids.
+    """
+    run_data, run_offsets, run_hashes = retrieved
+    data, offsets, first_rows, slots, slot_bounds = among
     for t in range(len(run_topic)):
         place = blocks[t]
         if run_topic[t] >= 0:
@@ -104,57 +95,36 @@ def _match(
 
 
 def find_judged_documents(run: Run, qrels: Qrels, *, relevant_only: bool = False) -> JudgedRun:
-    """Look every retrieved document up in the judgments of its topic.
+    """Look up every retrieved document in the judgments of its topic.
 
-    `relevant_only` looks for documents of grade 1 and above alone, all that most measures
-    ask for (`Recipe.needs_all`), in a fraction of the time.
+    `relevant_only` finds only documents of grade 1 and above, in a fraction of the time; most
+    measures require no others (`Recipe.needs_all`).
     """
     positions = {topic: t for t, topic in enumerate(run.topics)}
     run_topic = np.array([positions.get(topic, -1) for topic in qrels.topics], np.int64)
     among = qrels.relevant if relevant_only else qrels
     slot_bounds, slots = among.slots
-    lengths = np.append(np.diff(run.blocks), -1)[run_topic]  # the last, where there is none
+    lengths = np.append(np.diff(run.blocks), -1)[run_topic]  # position -1: the run lacks the topic
     room = int(np.minimum(np.maximum(lengths, 0), among.sizes).sum())
     blocks = np.zeros(len(run_topic) + 1, np.int64)
     ranks, rows = np.empty((2, room), np.int32)
-    _match(
-        run.documents.data,
-        run.documents.offsets,
-        run.documents.hashes,
-        run.blocks,
-        run_topic,
-        among.documents.data,
-        among.documents.offsets,
-        among.blocks,
-        slots,
-        slot_bounds,
-        blocks,
-        ranks,
-        rows,
-    )
+    ids, judged = run.documents, among.documents
+    table = (judged.data, judged.offsets, among.blocks, slots, slot_bounds)
+    retrieved = (ids.data, ids.offsets, ids.hashes)
+    _match(retrieved, run.blocks, run_topic, table, blocks, ranks, rows)
     rows = rows[: blocks[-1]]
     if relevant_only:
         rows = qrels.relevant_rows[rows]
     return JudgedRun(blocks, ranks[: blocks[-1]], rows, lengths)
 
 
-def _score_topics(
-    blocks,
-    all_ranks,
-    all_grades,
-    lengths,
-    ideal_blocks,
-    all_ideal,
-    gain,
-    level,
-    cutoff,
-    parameter,
-    no_relevant,
-    missing,
-    out,
-):
-    """One measure, the global `one_topic`, on every topic: the body of each measure's kernel."""
+def _score_topics(entries, lengths, ideal_lists, constants, no_relevant, missing, out):
+    """Score every topic by the global `one_topic`: the body of each measure's kernel."""
+    blocks, ranks, grades = entries
+    ideal_blocks, all_ideal = ideal_lists
+    gain, level, cutoff, parameter = constants
     for t in range(len(lengths)):
+        rank, grade = ranks[blocks[t] : blocks[t + 1]], grades[blocks[t] : blocks[t + 1]]
         ideal = all_ideal[ideal_blocks[t] : ideal_blocks[t + 1]]
         if len(ideal) == 0 or ideal[0] < level:
             out[t] = no_relevant
@@ -162,27 +132,20 @@ def _score_topics(
             out[t] = missing
         else:
             out[t] = one_topic(  # noqa: F821
-                all_ranks[blocks[t] : blocks[t + 1]],
-                all_grades[blocks[t] : blocks[t + 1]],
-                lengths[t],
-                ideal,
-                gain,
-                level,
-                cutoff,
-                parameter,
+                rank, grade, lengths[t], ideal, gain, level, cutoff, parameter
             )
 
 
 @functools.cache
 def scoring_kernel(measure: str) -> Any:
-    """The compiled loop over topics of one measure; only measures in use are ever compiled."""
+    """Return the compiled loop over topics for one measure; it is compiled on first use."""
     name = f"score_{measure.replace(' ', '_')}"
     return specialised(_score_topics, name, one_topic=KERNELS[measure])
 
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """A measure made ready for one set of judgments: what its kernel is called with."""
+    """A measure prepared for one set of judgments: the arguments of its kernel."""
 
     measure: Measure
     gain: np.ndarray
@@ -190,7 +153,12 @@ class Recipe:
     cutoff: int
     parameter: float
     function: Function | None = None
-    """The user's own, where the measure is."""
+    """The user's function, for a registered measure."""
+
+    @property
+    def constants(self) -> tuple[np.ndarray, int, int, float]:
+        """Arguments of the kernel that are the same for all topics."""
+        return self.gain, self.level, self.cutoff, self.parameter
 
     @functools.cached_property
     def judged_only(self) -> bool:
@@ -199,24 +167,24 @@ class Recipe:
 
     @functools.cached_property
     def needs_all(self) -> bool:
-        """Whether documents of grade 0 and below matter to it."""
+        """Whether it depends on documents of grade 0 and below."""
         looks = self.kernel in _LOOK_AT_ALL
         return self.function is not None or looks or self.judged_only
 
     @functools.cached_property
     def kernel(self) -> str:
-        """Which of `KERNELS` computes it."""
+        """Key in `KERNELS`."""
         return kernel_of(self.measure)
 
     @functools.cached_property
     def lengths_matter(self) -> bool:
-        """Whether it is unknown where the run lacks a topic."""
+        """Whether it is undefined for topics that the run lacks."""
         return self.kernel not in _WITHOUT_RUN
 
 
 @functools.cache
 def kernel_of(measure: Measure) -> str:
-    """Which of `KERNELS` computes a measure: some parameters make another one of it.
+    """Return the key in `KERNELS` of a measure; some parameters select another kernel.
 
     >>> kernel_of(Measure("SetP")), kernel_of(Measure("SetP")(relative=True))
     ('SetP', 'SetP relative')
@@ -232,7 +200,7 @@ def kernel_of(measure: Measure) -> str:
 
 
 def prepare(measure: Measure, max_grade: int) -> Recipe:
-    """The recipe of a measure where the largest grade is `max_grade`."""
+    """Return the recipe of a measure for judgments whose largest grade is `max_grade`."""
     return _prepared(measure, max_grade, own_function(measure.name))
 
 
@@ -240,7 +208,7 @@ def prepare(measure: Measure, max_grade: int) -> Recipe:
 def _prepared(measure: Measure, max_grade: int, function: Function | None) -> Recipe:
     level = measure.parameter("rel") or 1
     constants = (measure.parameter(key) for key in ("p", "beta", "recall"))
-    # Counts have no constant: they are given the grade from which on they count.
+    # Counts have no constant: their parameter is the lowest grade that they count.
     parameter = next((constant for constant in constants if constant is not None), level)
     if kernel_of(measure) in _OF_ANY_TOPIC:
         level = ANY_GRADE
@@ -255,7 +223,7 @@ def _prepared(measure: Measure, max_grade: int, function: Function | None) -> Re
 
 
 def _gain_table(measure: Measure, max_grade: int) -> np.ndarray:
-    """What each grade from 0 to `max_grade` is worth to the measure."""
+    """Return the gain of each grade from 0 to `max_grade`."""
     grades = np.arange(max_grade + 1, dtype=np.float64)
     top = _max_rel(measure, max_grade)
     if measure.name in ("ERR", "nERR"):
@@ -292,7 +260,7 @@ def _only(entries: Entries, kept: np.ndarray) -> Entries:
 
 
 def _condensed(entries: Entries, lengths: np.ndarray) -> tuple[Entries, np.ndarray]:
-    """Entries and lengths once unjudged documents are gone; a negative grade is no judgment."""
+    """Return entries and lengths without unjudged documents; a negative grade is no judgment."""
     blocks, ranks, grades = entries
     here = slice(blocks[0], blocks[-1])  # the entries may be those of many runs, the blocks of one
     blocks, _, grades = _only((blocks - blocks[0], ranks[here], grades[here]), grades[here] >= 0)
@@ -311,30 +279,21 @@ def score_recipe(
     missing: float,
     out: np.ndarray,
 ) -> None:
-    """Write one measure of every topic into `out`: the only place that calls kernels.
+    """Write the scores of one measure on every topic into `out`.
 
-    `entries` are those of all judged documents where `recipe.needs_all`, else of those with gain;
-    `ideal` has the blocks and the grades of the ideal lists.
+    `entries` hold all judged documents if `recipe.needs_all`, otherwise those of grade 1 and above;
+    `ideal` holds blocks and grades of the ideal lists.
     """
-    without: Any = {"no_relevant": no_relevant, "missing": missing}
     if recipe.function is not None:
-        score_own(recipe.function, recipe.measure, entries, lengths, ideal, **without, out=out)
+        own, without = (entries, lengths, ideal), (no_relevant, missing)
+        score_own(recipe.function, recipe.measure, *own, *without, out)
         return
     if recipe.judged_only:
         entries, lengths = _condensed(entries, lengths)
     if not recipe.lengths_matter:
         lengths = np.maximum(lengths, 0)
     scoring_kernel(recipe.kernel)(
-        *entries,
-        lengths,
-        *ideal,
-        recipe.gain,
-        recipe.level,
-        recipe.cutoff,
-        recipe.parameter,
-        no_relevant,
-        missing,
-        out,
+        entries, lengths, ideal, recipe.constants, no_relevant, missing, out
     )
 
 
@@ -346,9 +305,13 @@ def score_topics(
     missing: float = 0.0,
     no_relevant: float = 0.0,
 ) -> np.ndarray:
-    """Scores [measure, topic] of one run; `missing` and `no_relevant` stand for cells without."""
+    """Return scores [measure, topic] of one run.
+
+    `missing` is the score of topics that the run lacks, `no_relevant` that of topics without
+    relevant documents.
+    """
     everything = (judged.blocks, judged.ranks, qrels.grades[judged.rows])
-    few = _only(everything, everything[2] > 0)  # all that most measures look at
+    few = _only(everything, everything[2] > 0)  # sufficient for most measures
     scores = np.empty((len(recipes), len(qrels.topics)))
     for row, recipe in zip(scores, recipes, strict=True):
         score_recipe(

@@ -1,8 +1,8 @@
 """Expectations of every measure over the orders of tied documents, one small kernel each.
 
 The kernels share the signature of `measures.kernels`, with ranks replaced by tie groups:
-entry i is tied with all documents at ranks `firsts[i]` to `lasts[i]`. `scratch` has room
-for two rows as long as the list. Groups are permuted uniformly and independently.
+entry i is tied with all documents at ranks `firsts[i]` to `lasts[i]`. `scratch` is memory for two
+rows as long as the list. Groups are permuted uniformly and independently.
 McSherry & Najork, ECIR 2008, doi:10.1007/978-3-540-78646-7_38.
 """
 
@@ -16,12 +16,12 @@ from steadyrank.compute.kernels import inlined, part
 from steadyrank.measures.kernels import ideal_dcg, ideal_err, n_judged_other, n_relevant, worth
 
 _NEGLIGIBLE = 60.0
-"""A chance below exp(-60), about 1e-26, changes no score."""
+"""Probabilities below exp(-60), about 1e-26, change no score."""
 
 
 @inlined
 def _group(firsts, grades, gain, level, start):
-    """The tie group of entry `start`: its end, its relevant documents and their summed gain."""
+    """Return end, number of relevant documents and total gain of the tie group of entry `start`."""
     stop = start
     relevant = 0
     gained = 0.0
@@ -35,9 +35,9 @@ def _group(firsts, grades, gain, level, start):
 
 @inlined
 def _found(firsts, lasts, grades, level, cutoff):
-    """Expected number of relevant documents at ranks up to `cutoff`.
+    """Return the expected number of relevant documents at ranks up to `cutoff`.
 
-    Of the group through which the cutoff goes, the share of its ranks above the cut.
+    A group that the cutoff divides counts by the share of its ranks up to the cutoff.
     """
     whole = 0
     cut = 0
@@ -83,12 +83,12 @@ def judged_share(firsts, lasts, grades, length, ideal, gain, level, cutoff, para
 
 @inlined
 def _blended(firsts, lasts, grades, ideal, gain, level, cutoff, beta):
-    """Expected sum of the blended ratios at the relevant ranks up to `cutoff`.
+    """Return the expected sum of the blended ratios at the relevant ranks up to `cutoff`.
 
-    In a group of g documents, m of them relevant with gain s in all, after c relevant
-    documents of gain G, the j-th rank holds a relevant document with chance m/g. Then
-    each of the j - 1 before it is one of the other m - 1 with chance (m-1)/(g-1), and has
-    the mean gain s/m. With r the rank, the j-th term of the sum is hence
+    In a group of g documents, m of them relevant with total gain s, after c relevant documents of
+    gain G, the j-th rank holds a relevant document with probability m/g. Then each of the j - 1
+    before it is one of the other m - 1 with probability (m-1)/(g-1), and has the mean gain s/m.
+    So with r the rank, the j-th term of the sum is
 
         [m (c+1) + beta (m G + s) + (j-1) (m-1)/(g-1) (m + beta s)] / g / (r + beta cg*(r)).
     """
@@ -118,25 +118,24 @@ def _blended(firsts, lasts, grades, ideal, gain, level, cutoff, beta):
 def average_precision(
     firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch
 ):
-    """Group by group the sum over j of m/g (c + 1 + (j-1) (m-1)/(g-1)) / rank, over R."""
+    """E[AP] = sum over groups and j of m/g (c + 1 + (j-1) (m-1)/(g-1)) / rank, over R."""
     total = _blended(firsts, lasts, grades, ideal, gain, level, cutoff, 0.0)
     return total / n_relevant(ideal, level)
 
 
 @part
 def q_measure(firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch):
-    """E[Q@k]: linear, since a blended ratio's denominator depends on the rank alone."""
+    """E[Q@k]: the denominator of a blended ratio depends only on the rank, so means add up."""
     total = _blended(firsts, lasts, grades, ideal, gain, level, cutoff, parameter)
     return total / min(n_relevant(ideal, level), cutoff)
 
 
 @part
 def success(firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch):
-    """1, or for a cut group 1 - C(g-m, k)/C(g, k) with k ranks above the cut.
+    """E[Success@k] = 1, or 1 - C(g-m, k)/C(g, k) for a group with k ranks up to the cutoff.
 
-    Summed as the chance to meet the first relevant document at each step, which loses
-    no digits to a difference; m and k are interchangeable, so the smaller is the number
-    of steps.
+    Computed as the sum of the probabilities to meet the first relevant document at each step, so
+    that no digits cancel; m and k are interchangeable, so the smaller is the number of steps.
     """
     i = 0
     while i < len(firsts) and firsts[i] <= cutoff:
@@ -155,9 +154,9 @@ def success(firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter
 
 @part
 def reciprocal_rank(firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch):
-    """Sum over the ranks of the first group with a relevant document.
+    """E[RR]: a sum over the ranks of the first group with a relevant document.
 
-    The first of its m relevant documents is the j-th of all g with the chance
+    The first of its m relevant documents is the j-th of all g with probability
     m/(g-j+1) prod_{i<j} (g-m-i+1)/(g-i+1).
     """
     start, i, m = 0, 0, 0
@@ -179,7 +178,7 @@ def reciprocal_rank(firsts, lasts, grades, length, ideal, gain, level, cutoff, p
 
 @part
 def ndcg(firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch):
-    """Every rank of a group has the group's mean gain."""
+    """E[nDCG]: every rank of a group has the group's mean gain."""
     dcg = 0.0
     i = 0
     while i < len(firsts) and firsts[i] <= cutoff:
@@ -194,7 +193,7 @@ def ndcg(firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, s
 
 @part
 def normalized_gain(firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch):
-    """The first group's mean gain over the best gain."""
+    """E[nG@1] = mean gain of the first group / the best gain."""
     best = worth(gain, ideal[0])
     if best == 0.0 or len(firsts) == 0 or firsts[0] > 1:
         return 0.0
@@ -206,7 +205,7 @@ def normalized_gain(firsts, lasts, grades, length, ideal, gain, level, cutoff, p
 def rank_biased_precision(
     firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch
 ):
-    """Ranks a+1 to a+n of a group weigh p^a (1 - p^n) together, times its mean gain."""
+    """E[RBP]: ranks a+1 to a+n of a group add p^a (1 - p^n) times its mean gain."""
     total = 0.0
     i = 0
     while i < len(firsts) and firsts[i] <= cutoff:
@@ -220,7 +219,7 @@ def rank_biased_precision(
 
 @part
 def rbp_residual(firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch):
-    """E[RBP(residual=True)]: 1 less the mean weight of each judged document's ranks."""
+    """E[RBP(residual=True)] = 1 minus the expected weight of the judged documents."""
     weight = 0.0
     for i in range(len(firsts)):
         if firsts[i] > cutoff:
@@ -234,16 +233,16 @@ def rbp_residual(firsts, lasts, grades, length, ideal, gain, level, cutoff, para
 
 @part
 def _stop_chances(grades, gain, size, stops, goes):
-    """The chance stops[j] to stop at the j-th document of a group in random order.
+    """Write to stops[j] the probability to stop at the j-th document of a group in random order.
 
-    The documents join the order one by one, at a place drawn from all n there are then.
-    For the j-th rank the newcomer, at which a user stops with chance p, stands before
-    it (j-1 places), on it (one place) or after it (n-j places):
+    Documents are inserted one by one, at a random one of n positions. A user stops at the inserted
+    document with probability p. Its position is before rank j (j-1 positions), at j (one), or after
+    it (n-j):
 
         stops[j] <- [(j-1) (1-p) stops[j-1] + p goes[j-1] + (n-j) stops[j]] / n,
         goes[j] <- [j (1-p) goes[j-1] + (n-j) goes[j]] / n,
 
-    where goes[j] is the chance to go on past the j-th. All terms are positive.
+    where goes[j] is the probability to continue past rank j. All terms are positive.
     """
     n = size - len(grades)
     for j in range(len(stops)):
@@ -262,11 +261,11 @@ def _stop_chances(grades, gain, size, stops, goes):
 def expected_reciprocal_rank(
     firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch
 ):
-    """Sum over ranks of the chance to reach the group and to stop there, over the rank.
+    """E[ERR] = sum over ranks of the probability to reach and to stop there, over the rank.
 
-    By Maclaurin's inequality the chance to go on past the j-th of g documents whose
-    stopping chances sum to s is at most (1 - s/g)^j <= exp(-j s/g): deeper than 60 g/s
-    nobody comes, so a group of m documents takes at most 60 g m/s steps.
+    By Maclaurin's inequality the probability to continue past the j-th of g documents whose
+    stopping probabilities sum to s is at most (1 - s/g)^j <= exp(-j s/g). It is negligible beyond
+    60 g/s, so a group of m documents takes at most 60 g m/s steps.
     """
     total = 0.0
     go_on = 1.0
@@ -305,9 +304,9 @@ def normalized_err(firsts, lasts, grades, length, ideal, gain, level, cutoff, pa
 def binary_preference(
     firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch
 ):
-    """E[Bpref]: of the m others in its group, any number from 0 to m stands above a relevant one.
+    """E[Bpref]: a relevant document is below 0 to m of the m non-relevant ones of its group.
 
-    All these numbers are equally likely; unjudged documents do not matter.
+    All these numbers are equally likely; unjudged documents have no effect.
     """
     relevant = n_relevant(ideal, level)
     most = min(n_judged_other(ideal, level), relevant)
@@ -331,7 +330,7 @@ def binary_preference(
 def whatever_the_order(
     firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch
 ):
-    """The global `measure` of a set: documents may stand anywhere in their groups."""
+    """Return the global `measure`, which does not depend on the order of documents."""
     return measure(  # noqa: F821
         firsts, grades, length, ideal, gain, level, cutoff, parameter
     )

@@ -1,9 +1,9 @@
-"""What tied scores do to a run's measures: the expectation, and the extreme orders.
+"""How much do tied scores affect the measures of a run? Expectations, and the extreme orders.
 
-Documents of equal score stand in an arbitrary order, which trec_eval settles by their
-ids. For anyone who wants to know what that choice is worth: the exact mean of a measure
-over all orders of the tied documents (McSherry & Najork, ECIR 2008,
-doi:10.1007/978-3-540-78646-7_38), and its values for the worst and the best order.
+The order of documents with equal scores is arbitrary; trec_eval orders them by their ids. This
+module computes the exact mean of a measure over all orders of the tied documents (McSherry &
+Najork, ECIR 2008, doi:10.1007/978-3-540-78646-7_38), and its values for the worst and the best
+order.
 """
 
 from __future__ import annotations
@@ -42,52 +42,31 @@ _EXPECTATIONS = {
 }
 
 _OF_SETS = ("SetP", "SetP relative", "SetR", "SetF", "SetAP", "NumRet", "NumRel", "NumRelRet")
-"""Measures that do not look at the order: they are their own expectations."""
+"""Measures that do not depend on the order: their expectation is the score."""
 
 
-def _expect_topics(
-    blocks,
-    firsts,
-    lasts,
-    grades,
-    lengths,
-    ideal_blocks,
-    all_ideal,
-    gain,
-    level,
-    cutoff,
-    parameter,
-    scratch,
-    no_relevant,
-    missing,
-    out,
-):
-    """One measure's expectation, the global `one_topic`, on every topic."""
+def _expect_topics(entries, ideal_lists, constants, scratch, no_relevant, missing, out):
+    """Compute the expectation of one measure, the global `one_topic`, on every topic."""
+    blocks, firsts, lasts, grades, lengths = entries
+    ideal_blocks, all_ideal = ideal_lists
+    gain, level, cutoff, parameter = constants
     for t in range(len(lengths)):
+        low, high, length = blocks[t], blocks[t + 1], lengths[t]
+        first, last, grade = firsts[low:high], lasts[low:high], grades[low:high]
         ideal = all_ideal[ideal_blocks[t] : ideal_blocks[t + 1]]
-        low, high = blocks[t], blocks[t + 1]
         if len(ideal) == 0 or ideal[0] < level:
             out[t] = no_relevant
-        elif lengths[t] < 0:
+        elif length < 0:
             out[t] = missing
         else:
             out[t] = one_topic(  # noqa: F821
-                firsts[low:high],
-                lasts[low:high],
-                grades[low:high],
-                lengths[t],
-                ideal,
-                gain,
-                level,
-                cutoff,
-                parameter,
-                scratch,
+                first, last, grade, length, ideal, gain, level, cutoff, parameter, scratch
             )
 
 
 @functools.cache
 def _expectation_kernel(measure: str) -> Any:
-    """The compiled loop over topics of one measure's expectation."""
+    """Return the compiled loop over topics for the expectation of one measure."""
     name = measure.replace(" ", "_")
     if measure in _OF_SETS:
         of_set: Any = {"how": part, "measure": KERNELS[measure]}
@@ -99,7 +78,7 @@ def _expectation_kernel(measure: str) -> Any:
 
 @kernel
 def _tie_groups(blocks, ranks, lengths, starts, scores, firsts, lasts, heads):
-    """For every entry the first and last rank of its tie group, and the group's first entry."""
+    """Write the first and last rank of the tie group of every entry, and its first entry."""
     for t in range(len(lengths)):
         last = np.int64(0)
         for i in range(blocks[t], blocks[t + 1]):
@@ -117,9 +96,9 @@ def _tie_groups(blocks, ranks, lengths, starts, scores, firsts, lasts, heads):
 def _condensed_groups(
     blocks: np.ndarray, heads: np.ndarray, grades: np.ndarray, lengths: np.ndarray
 ) -> tuple[np.ndarray, ...]:
-    """Tie groups and lengths of rankings without unjudged documents; a negative grade is none.
+    """Return tie groups and lengths without unjudged documents; a negative grade is no judgment.
 
-    The judged documents of a group are permuted uniformly if the whole group is.
+    If a whole group is permuted uniformly, so are its judged documents.
     """
     kept = grades >= 0
     blocks = np.concatenate([[0], np.cumsum(kept)])[blocks]
@@ -132,7 +111,7 @@ def _condensed_groups(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _TiedRun:
-    """The judged documents of a run with their tie groups, as `_tie_groups` gives them."""
+    """Judged documents of a run with their tie groups, as written by `_tie_groups`."""
 
     judged: JudgedRun
     firsts: np.ndarray
@@ -145,14 +124,16 @@ def _find_tied_documents(run: Run, qrels: Qrels, recipes: Sequence[Recipe]) -> _
     judged = find_judged_documents(run, qrels, relevant_only=relevant_only)
     first_rows = dict(zip(run.topics, run.blocks.tolist(), strict=False))
     starts = np.array([first_rows.get(topic, -1) for topic in qrels.topics], np.int64)
-    # Made here: a kernel that makes arrays takes longer to load than to run.
+    # Allocated here: a kernel that allocates arrays takes longer to load than to run.
     groups = np.empty((3, len(judged.ranks)), np.int64)
     _tie_groups(judged.blocks, judged.ranks, judged.lengths, starts, run.scores, *groups)
     return _TiedRun(judged, *groups)
 
 
 def has_expectation(measure: Measure) -> bool:
-    """Whether `expected_scores` knows it: all but P+, Twist, infAP, IPrec, Compat and your own.
+    """Return whether `expected_scores` supports a measure.
+
+    It supports all but P+, Twist, infAP, IPrec, Compat and registered measures.
 
     >>> has_expectation(Measure("AP")), has_expectation(Measure("Twist"))
     (True, False)
@@ -161,7 +142,7 @@ def has_expectation(measure: Measure) -> bool:
 
 
 def _has_ties(run: Run) -> bool:
-    """Whether some topic has two documents of equal score, without a kernel of its own."""
+    """Return whether some topic has two documents of equal score; requires no compilation."""
     equal = run.scores[1:] == run.scores[:-1]
     starts = run.blocks[(run.blocks > 0) & (run.blocks < len(run))]
     equal[starts - 1] = False
@@ -176,12 +157,11 @@ def expected_scores(
     missing: float = 0.0,
     no_relevant: float = 0.0,
 ) -> np.ndarray:
-    """Scores [measure, topic], each the mean over all orders of the tied documents.
+    """Return scores [measure, topic], each the mean over all orders of the tied documents.
 
-    Exact, with every group of equal scores permuted uniformly and independently of the
-    others, in time linear in the length of the list; without ties, the score itself.
-    Not for P+, Twist, infAP, IPrec, Compat and your own measures, of which none is known
-    (`has_expectation`).
+    The means are exact: every group of equal scores is permuted uniformly and independently of the
+    others. The time is linear in the length of the list. No formula is known for P+, Twist, infAP,
+    IPrec, Compat and registered measures (`has_expectation`).
 
     McSherry & Najork, "Computing information retrieval performance measures efficiently in
     the presence of tied scores", ECIR 2008, doi:10.1007/978-3-540-78646-7_38, treat P, R,
@@ -201,24 +181,15 @@ def expected_scores(
     scratch = np.empty((2, tied.judged.lengths.max(initial=0) + 1))
     scores = np.empty((len(recipes), len(qrels.topics)))
     for row, recipe in zip(scores, recipes, strict=True):
+        entries, ideal = _entries_for(recipe, tied, grades), (qrels.blocks, qrels.ideal)
         _expectation_kernel(recipe.kernel)(
-            *_entries_for(recipe, tied, grades),
-            qrels.blocks,
-            qrels.ideal,
-            recipe.gain,
-            recipe.level,
-            recipe.cutoff,
-            recipe.parameter,
-            scratch,
-            no_relevant,
-            missing,
-            row,
+            entries, ideal, recipe.constants, scratch, no_relevant, missing, row
         )
     return scores
 
 
 def _entries_for(recipe: Recipe, tied: _TiedRun, grades: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Blocks, first and last ranks and grades of what the measure looks at, and list lengths."""
+    """Return blocks, first and last ranks, and grades of the measure's documents; list lengths."""
     judged = tied.judged
     lengths = judged.lengths if recipe.lengths_matter else np.maximum(judged.lengths, 0)
     if recipe.judged_only:
@@ -231,7 +202,7 @@ def _entries_for(recipe: Recipe, tied: _TiedRun, grades: np.ndarray) -> tuple[np
 
 
 def check_expectations(recipes: Sequence[Recipe]) -> None:
-    """Refuse a measure whose expectation is not known."""
+    """Raise an error for a measure whose expectation is not known."""
     for recipe in recipes:
         if not has_expectation(recipe.measure):
             raise InputError(
@@ -248,14 +219,13 @@ def tie_bounds(
     missing: float = 0.0,
     no_relevant: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Scores [measure, topic] under the worst and under the best order of tied documents.
+    """Return scores [measure, topic] for the worst and for the best order of tied documents.
 
-    In the worst order the judged documents of a tie group take its last ranks, the
-    highest grades last; in the best order its first ranks, the highest grades first.
-    These are the smallest and the largest score of all orders for every measure that
-    never falls when a document of a higher grade moves up: all but P+, Twist and (where grades
-    are negative) infAP, for which, as for a measure of your own, they are two extreme orders and
-    not always bounds.
+    In the worst order the judged documents of a tie group take its last ranks, the highest grades
+    last; in the best order its first ranks, the highest grades first. These are the smallest and
+    the largest score of all orders for every measure that never falls when a document of a higher
+    grade moves up. For P+, Twist, registered measures and, with negative grades, infAP, other
+    orders may score lower or higher.
     """
     without = {"missing": missing, "no_relevant": no_relevant}
     if not _has_ties(run):

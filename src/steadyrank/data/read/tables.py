@@ -115,10 +115,17 @@ class Table:
 
     def distinct(self, place: int) -> tuple[list[Any], np.ndarray]:
         """The values of a column in their order of appearance, and which of them each row has."""
+        import pyarrow as pa
+
         column = self.columns[place]
         if isinstance(column, list):
             places = {cell: code for code, cell in enumerate(dict.fromkeys(column))}
             return [*places], np.array([places[cell] for cell in column], np.intp)
+        kind = column.type
+        if pa.types.is_nested(kind):
+            self._refuse_name(0, self.cells(place)[0], "run")
+        if pa.types.is_dictionary(kind):  # Its nulls have no code.
+            column = column.cast(kind.value_type)
         coded = column.combine_chunks().dictionary_encode(null_encoding="encode")
         kept = replace(self, columns=[coded.dictionary])
         return kept.cells(0), coded.indices.to_numpy(zero_copy_only=False)
@@ -129,8 +136,13 @@ class Table:
 
         column = self.columns[place]
         try:
-            if not isinstance(column, list) and is_text(column.type) and not self.is_csv:
-                column.validate(full=True)  # Arrow takes any bytes for text
+            if not isinstance(column, list) and not self.is_csv:
+                encoded = pa.types.is_dictionary(column.type)
+                inner = column.type.value_type if encoded else column.type
+                if pa.types.is_binary(inner) or pa.types.is_large_binary(inner):
+                    self._refuse_name(0, self.cells(place)[0], what)  # bytes may be no text
+                if is_text(column.type):
+                    column.validate(full=True)  # Arrow takes any bytes for text
             return text_column(column, str(self.path))
         except BadCell as error:
             self._refuse_name(error.row, self.cells(place)[error.row], what)

@@ -1,15 +1,16 @@
 """The largest difference of two rankings over all completions of the judgments, topic by topic.
 
-`bounds` has the proofs; this is how they are computed. A ranking is a row of open holes in the
-order of documents, with what each weighs in it. A document that both rankings have gets one grade,
-and counts with the difference of its weights. What is smallest is what is largest with the rankings
-exchanged; a run alone is a pair with a run that has nothing.
+`bounds` has the proofs; this module computes the bounds. A ranking is a row of open holes in the
+order of documents, with the weight of each. A document in both rankings has one grade, and counts
+with the difference of its weights. The smallest difference is the largest one with the rankings
+exchanged; a single run is paired with a run that retrieves nothing.
 
-**One pass per pair.** All pairs of a call have the same second ranking. Its weights are laid out by
-document once per topic, so that a pair costs one pass over the holes of the first (`_bound_pairs`).
-Holes of the second ranking alone only lower a difference, so they are not even looked at, but where
-the largest difference is below 0: there they can still lengthen the ideal list, and be of use. What
-is called for every pair is inlined: handing over tuples of arrays costs as much as the pass.
+**One pass per pair.** All pairs of a call have the same second ranking. Its weights are written to
+an array by document once per topic, so that a pair costs one pass over the holes of the first
+(`_bound_pairs`). Holes that only the second ranking has can only lower a difference, so they are
+skipped, unless the largest difference is below 0: then they can raise it by lengthening the ideal
+list. Functions that are called for every pair are inlined: passing tuples of arrays to them would
+cost as much as the pass.
 
 **Sums** (`_largest_sum`): every hole that favours the first ranking gets the top grade. **First
 relevant document** (`_largest_first`): one hole, or none, is relevant, and all are tried.
@@ -20,12 +21,12 @@ over grades and j (`_best_grades`). Their ratio is the next rate, until it no lo
 each relevant document adds 1 to the normaliser, the documents above the rate are those that are
 relevant, so nothing needs to be sorted, and none that drops out comes back (`_largest_mean`).
 
-**AP and ERR**: a document counts by those above it. Its share of the score, a unit of gain, lies
-between a least and a most, whatever the others are; differences are bounded by these. Where a pair
-has few holes on a topic, all their completions are tried instead (`try_all`). AP is a matter of
-relevant or not; ERR is linear in the chance to stop at any one document, the others being given,
-and so is a difference of two: it is largest where every hole is either not relevant or of the top
-grade. So 2^holes completions settle a topic.
+**AP and ERR**: the weight of a document depends on those above it. It has a smallest and a largest
+value over all completions, and these bound the differences. If a pair has few holes on a topic, all
+their completions are tried instead (`try_all`). AP depends only on which documents are relevant;
+ERR, and so a difference of two, is linear in the probability to stop at any one document given the
+others, so it is largest if every hole is either not relevant or of the top grade. So 2^holes
+completions suffice for a topic.
 """
 
 from __future__ import annotations
@@ -37,44 +38,44 @@ import numpy as np
 from steadyrank.compute.kernels import inlined, kernel, part, specialised
 
 MOST_STEPS = 100
-"""Of an iteration that ends, in exact arithmetic, after a few."""
+"""Limit of an iteration that ends, in exact arithmetic, after a few steps."""
 
 
 class HoleWeights(NamedTuple):
     """The open holes of all rankings: those of cell run * n_topics + topic begin at its block.
 
-    Holes and judged documents count at their most in the first ranking of a pair, and at their
-    least in the second.
+    Holes and judged documents count with their largest weight in the first ranking of a pair, and
+    with their smallest in the second.
     """
 
     blocks: np.ndarray
     documents: np.ndarray
-    """Holes by number, in order."""
+    """Numbers of the holes, ascending in each cell."""
     most: np.ndarray
     least: np.ndarray
     judged_most: np.ndarray
-    """[cell]: of the judged documents together."""
+    """[cell]: weight of all judged documents together."""
     judged_least: np.ndarray
     hole_blocks: np.ndarray
     """[topic + 1]: where the numbers of a topic's holes begin."""
 
 
 class Normaliser(NamedTuple):
-    """What scores are divided by: the ideal list of a topic."""
+    """The ideal lists, by which scores are divided."""
 
     n_holes: np.ndarray
-    """[topic]: of all runs, at any rank."""
+    """[topic]: number of holes of all runs, at any rank."""
     steps: np.ndarray
-    """The gains between grades that have one."""
+    """Positive increments of gain between grades."""
     above: np.ndarray
-    """[topic, step]: judged documents of the grade that a step leads to, and above."""
+    """[topic, step]: number of judged documents with the gain of a step."""
     sums: np.ndarray
-    """[n]: the normaliser of n documents of gain 1; empty where it is n itself."""
+    """[n]: the normaliser of n documents of gain 1; empty if it is n itself."""
     top_gain: float
 
 
 class Room(NamedTuple):
-    """Memory for the holes of two rankings."""
+    """Scratch memory for the holes of two rankings."""
 
     differences: np.ndarray
     worth: np.ndarray
@@ -93,8 +94,8 @@ def _longest(blocks):
 def _bound_pairs(holes, how, pairs, out):
     """Write the largest first - second of each pair to out[pair, topic].
 
-    The pairs share the second ranking. The global `largest` finds one; `how` is what it needs to
-    know of the measure.
+    The pairs share the second ranking. The global `largest` computes one difference; `how` is its
+    argument that depends on the measure.
     """
     n_topics = len(holes.hole_blocks) - 1
     size = 2 * _longest(holes.blocks) + 2
@@ -122,7 +123,7 @@ def _largest_sum(holes, gain, a, b, t, other, room):
 
 @inlined
 def _largest_first(holes, nothing, a, b, t, other, room):
-    """Weights are what a ranking scores if this hole is its first relevant document."""
+    """The weight of a hole is the score of a ranking whose first relevant document it is."""
     judged, against = holes.judged_most[a], holes.judged_least[b]
     start, best = holes.hole_blocks[t], judged - against
     for i in range(holes.blocks[a], holes.blocks[a + 1]):
@@ -133,11 +134,11 @@ def _largest_first(holes, nothing, a, b, t, other, room):
 
 @inlined
 def _gains(holes, a, start, other, out):
-    """Write first - other for each hole of the first ranking where it is above 0: number, sum."""
+    """Write the positive differences first - other of the first ranking's holes; count and sum."""
     n, total = 0, 0.0
     for i in range(holes.blocks[a], holes.blocks[a + 1]):
         difference = holes.most[i] - other[holes.documents[i] - start]
-        # Written whether it counts or not: without a branch the loop runs at full speed.
+        # Every difference is written, and overwritten unless positive: the loop has no branch.
         out[n] = difference
         n += difference > 0.0
         total += max(difference, 0.0)
@@ -146,7 +147,7 @@ def _gains(holes, a, start, other, out):
 
 @part
 def _merge(holes, a, b, out):
-    """Write first - second for each document that either ranking has, and count them."""
+    """Write first - second for each document in either ranking, and return their number."""
     documents, n = holes.documents, 0
     i, i_end = holes.blocks[a], holes.blocks[a + 1]
     j, j_end = holes.blocks[b], holes.blocks[b + 1]
@@ -162,7 +163,7 @@ def _merge(holes, a, b, out):
 
 @inlined
 def _ideal(sums, n):
-    """The normaliser of n documents of gain 1."""
+    """Return the normaliser of n documents of gain 1."""
     if len(sums) == 0:
         return float(n)
     return sums[min(n, len(sums) - 1)]
@@ -170,10 +171,10 @@ def _ideal(sums, n):
 
 @inlined
 def _choices(room, n, n_others):
-    """What the best j documents are worth together, for every j; differences ascend.
+    """Write the total worth of the best j documents for every j; return the number of choices.
 
-    `n_others` documents that neither ranking has are worth 0: taken all or none, between those
-    worth more and those worth less. Returns how many choices there are.
+    Differences are ascending. `n_others` documents in neither ranking are worth 0: they are taken
+    all or none, between documents worth more and documents worth less.
     """
     differences, worth, counts = room.differences, room.worth, room.counts
     worth[0] = 0.0
@@ -196,11 +197,11 @@ def _choices(room, n, n_others):
 
 @part
 def _best_grades(rate, n_choices, least, ideal, t, room):
-    """Grades that maximise numerator - rate × normaliser: what they add to the two.
+    """Find the grades that maximise numerator - rate × normaliser; return what they add to both.
 
-    Documents of grade g and above are the first so many, for each g, and the more the lower g.
-    Going down from the highest grade, work[0, j] is the best value where at most choice j has been
-    taken so far, work[1, j] and work[2, j] its numerator and normaliser.
+    For each g, the documents of grade g and above are the best j_g, and j_g increases as g falls.
+    Going down from the highest grade, work[0, j] is the largest value with at most choice j so far,
+    work[1, j] and work[2, j] its numerator and normaliser.
     """
     work, steps = room.work, ideal.steps
     for j in range(n_choices):
@@ -224,13 +225,16 @@ def _best_grades(rate, n_choices, least, ideal, t, room):
 
 @inlined
 def _dinkelbach(judged, n, n_others, ideal, t, room):
-    """The largest (judged + gained) / normaliser over all completions; n differences ascend."""
+    """Return the largest (judged + gained) / normaliser over all completions.
+
+    The n differences are ascending.
+    """
     n_choices = _choices(room, n, n_others)
     if len(ideal.steps) == 0:
         return 0.0
     if ideal.above[t, 0] == 0 and n_choices == 1:
-        return 0.0  # Nothing is relevant, and nothing can be.
-    # Without a relevant document the score is 0; then the others have one at least.
+        return 0.0  # no document can be relevant
+    # Without a relevant document the score is 0; all other completions have at least one.
     least = 1 if ideal.above[t, 0] == 0 else 0
     top, bottom = _best_grades(0.0, n_choices, least, ideal, t, room)
     rate = (judged + top) / bottom
@@ -245,8 +249,10 @@ def _dinkelbach(judged, n, n_others, ideal, t, room):
 
 @part
 def _largest_mean(judged, differences, n, n_relevant):
-    """The same where each relevant document adds 1 to the normaliser, and all differences are
-    above 0: those above the rate are relevant. As it rises, documents drop out for good.
+    """Return the largest ratio if each relevant document adds 1 to the normaliser.
+
+    All differences are positive. Documents whose difference exceeds the rate are relevant; as the
+    rate rises, documents are removed and never return.
     """
     if n_relevant == 0:
         largest = 0.0
@@ -273,7 +279,7 @@ def _largest_mean(judged, differences, n, n_relevant):
 
 @part
 def _sort(values, n):
-    """Put the first n values in order (Shell's method): a part cannot call Numba's own sort."""
+    """Sort the first n values (Shell's method): a part cannot call Numba's sort."""
     gap = n // 2
     while gap > 0:
         for i in range(gap, n):
@@ -291,7 +297,7 @@ def _largest_ratio(holes, ideal, a, b, t, other, room):
     n, gained = _gains(holes, a, holes.hole_blocks[t], other, room.differences)
     n_others = 0
     if judged + ideal.top_gain * gained < 0.0:
-        # Below 0 whatever is relevant: the longer the ideal list, the better.
+        # Negative in every completion: a longer ideal list brings it closer to 0.
         n = _merge(holes, a, b, room.differences)
         n_others = ideal.n_holes[t] - n
     elif len(ideal.sums) == 0 and len(ideal.steps) == 1:
@@ -307,10 +313,10 @@ ratio_bounds = specialised(_bound_pairs, "ratio_bounds", how=kernel, largest=_la
 
 @kernel
 def average_precision_bounds(blocks, ranks, judged_blocks, judged_ranks, relevant, n_outside, out):
-    """AP of each cell where the choice of relevant holes makes it smallest, and largest.
+    """Write the smallest and the largest AP of each cell over all completions to out [2, cell].
 
-    Relevant judged documents are at judged_ranks, `relevant` is R, n_outside the holes of the topic
-    that do not stand in the ranking. out [2, cell].
+    Relevant judged documents are at judged_ranks; `relevant` is R; n_outside are the numbers of
+    holes of the topic that are not in the ranking.
     """
     for c in range(len(blocks) - 1):
         holes = ranks[blocks[c] : blocks[c + 1]]
@@ -326,7 +332,7 @@ def average_precision_bounds(blocks, ranks, judged_blocks, judged_ranks, relevan
 
 @part
 def _largest_precision(holes, known, total, below, relevant):
-    """Holes become relevant from the top: each adds its precision, and one above all below it."""
+    """Make holes relevant from the top: each adds its precision, and raises those below it."""
     largest = total / relevant if relevant > 0 else 0.0
     above = 0
     for j in range(len(holes)):
@@ -340,7 +346,7 @@ def _largest_precision(holes, known, total, below, relevant):
 
 @part
 def _smallest_precision(holes, known, total, relevant, n_outside):
-    """Holes outside become relevant, and those of the ranking from the bottom."""
+    """Make the holes outside the ranking relevant, then those in it from the bottom."""
     relevant += n_outside
     smallest = total / relevant if relevant > 0 else 0.0
     below = 0.0
@@ -357,15 +363,15 @@ def _smallest_precision(holes, known, total, relevant, n_outside):
 
 
 @kernel
-def document_shares(
-    blocks, ranks, judged_blocks, judged_ranks, stop, top, is_ap, least, most, j_least, j_most
-):
-    """The least and the most that a hole, and a judged document, can add to AP · R or to ERR.
+def document_shares(open_holes, judged, top, is_ap, of_holes, of_judged):
+    """Write the least and the most that each document can add to AP · R or to ERR.
 
-    Of AP it is the precision at the document, if relevant; of ERR the chance to reach it, over its
-    rank. stop [judged] is the chance to stop at a judged document, whose share includes it, and
-    `top` the largest at a hole.
+    `of_holes` [2, hole] and `of_judged` [2, judged document] hold least and most. For AP this is
+    the precision at the document, if relevant; for ERR the probability to reach it, over its rank.
+    `open_holes` are blocks and ranks; `judged` are blocks, ranks and the probability to stop at the
+    document, which its share includes. `top` is the largest probability to stop at a hole.
     """
+    (blocks, ranks), (judged_blocks, judged_ranks, stop) = open_holes, judged
     for c in range(len(blocks) - 1):
         i, j = blocks[c], judged_blocks[c]
         known = holes = 0
@@ -374,7 +380,7 @@ def document_shares(
             if j >= judged_blocks[c + 1] or (i < blocks[c + 1] and ranks[i] < judged_ranks[j]):
                 holes += 1
                 low, high = (known + 1.0, float(known + holes)) if is_ap else (hardly, surely)
-                least[i], most[i] = low / ranks[i], high / ranks[i]
+                of_holes[0, i], of_holes[1, i] = low / ranks[i], high / ranks[i]
                 hardly *= 1.0 - top
                 i += 1
             else:
@@ -382,14 +388,14 @@ def document_shares(
                 low, high = hardly * stop[j], surely * stop[j]
                 if is_ap:
                     low, high = float(known), float(known + holes)
-                j_least[j], j_most[j] = low / judged_ranks[j], high / judged_ranks[j]
+                of_judged[0, j], of_judged[1, j] = low / judged_ranks[j], high / judged_ranks[j]
                 hardly *= 1.0 - stop[j]
                 surely *= 1.0 - stop[j]
                 j += 1
 
 
 class FewHoles(NamedTuple):
-    """What it takes to try all completions of pairs and topics with few holes.
+    """Documents by rank, for trying all completions of pairs and topics with few holes.
 
     Entries of a cell are its relevant judged documents and its open holes, by rank.
     """
@@ -397,25 +403,25 @@ class FewHoles(NamedTuple):
     blocks: np.ndarray
     ranks: np.ndarray
     holes: np.ndarray
-    """The hole's number, below 0 of a judged document."""
+    """Number of the hole; negative for a judged document."""
     gains: np.ndarray
     hole_blocks: np.ndarray
     n_cell_holes: np.ndarray
     """[cell]"""
     n_holes: np.ndarray
-    """[topic]: of all runs, at any rank."""
+    """[topic]: number of holes of all runs, at any rank."""
     relevant: np.ndarray
-    """[topic]: judged."""
+    """[topic]: number of relevant judged documents."""
     top: float
-    """The gain of the top grade."""
+    """Gain of the top grade."""
     is_ap: bool
     most: int
-    """Holes that are few."""
+    """Largest number of holes that counts as few."""
 
 
 @part
 def _number_holes(few, cell, start, number, n):
-    """Give each hole of a ranking that has no number yet the next one: how many have one now."""
+    """Number the holes of a ranking that have no number yet; return how many are numbered."""
     for i in range(few.blocks[cell], few.blocks[cell + 1]):
         hole = few.holes[i] - start
         if hole >= 0 and number[hole] < 0:
@@ -426,7 +432,7 @@ def _number_holes(few, cell, start, number, n):
 
 @inlined
 def _value(few, cell, start, number, chosen):
-    """ERR, or AP times the number of relevant documents, where the chosen holes are relevant."""
+    """Return ERR, or AP times the number of relevant documents, with the chosen holes relevant."""
     total, seen, reach = 0.0, 0, 1.0
     for i in range(few.blocks[cell], few.blocks[cell + 1]):
         hole = few.holes[i] - start
@@ -442,7 +448,7 @@ def _value(few, cell, start, number, chosen):
 
 @part
 def _largest_of_all(few, a, b, t, number, n):
-    """The largest difference over all choices of n holes."""
+    """Return the largest difference over all choices of n holes."""
     start, largest = few.hole_blocks[t], -np.inf
     for chosen in range(1 << n):
         value = _value(few, a, start, number, chosen) - _value(few, b, start, number, chosen)
@@ -450,8 +456,8 @@ def _largest_of_all(few, a, b, t, number, n):
             n_relevant = few.relevant[t]
             for k in range(n):
                 n_relevant += (chosen >> k) & 1
-            # Holes that neither has lengthen the list of relevant documents: no gain where the
-            # difference is above 0, and the more the better where it is below.
+            # Relevant holes in neither ranking increase the divisor: none of them if the
+            # difference is positive, all of them if it is negative.
             if value < 0.0:
                 n_relevant += few.n_holes[t] - n
             value = value / n_relevant if n_relevant > 0 else 0.0
@@ -461,10 +467,10 @@ def _largest_of_all(few, a, b, t, number, n):
 
 @kernel
 def try_all(few, pairs, counts, out):
-    """Lower out[pair, topic] to the largest difference, where few holes matter.
+    """Lower out[pair, topic] to the largest difference if the two rankings have few holes.
 
-    counts[pair, topic] becomes the holes that either ranking has; of one alone, where these are too
-    many. Where `out` is empty they are counted, and nothing is tried.
+    Writes to counts[pair, topic] the number of holes in either ranking, or in one of them if that
+    is too many already. If `out` is empty, holes are only counted.
     """
     n_topics = len(few.hole_blocks) - 1
     number = np.full(few.hole_blocks[-1] + 1, -1)
@@ -483,7 +489,7 @@ def try_all(few, pairs, counts, out):
 
 @kernel
 def try_favoured(few, pairs, out):
-    """Write the difference in AP where the holes that the first ranking has higher are relevant."""
+    """Write the difference in AP if the holes that the first ranking has higher are relevant."""
     n_topics = len(few.hole_blocks) - 1
     ranks = np.zeros((2, few.hole_blocks[-1] + 1))
     for p in range(len(pairs)):
@@ -509,10 +515,10 @@ def try_favoured(few, pairs, out):
 
 @kernel
 def draw_grades(x, coefficients, effects, uniform, out):
-    """The highest grade whose chance to be reached is above a uniform number, for each hole.
+    """Write for each hole the highest grade whose probability exceeds a uniform random number.
 
-    x [grade from 1 on, hole, feature]; effects [hole] are those of its topic and its run, which
-    move the chance to be relevant at all.
+    The probability is that of at least this grade. x [grade from 1 on, hole, feature]; effects
+    [hole] of its topic and its run change the probability of being relevant.
     """
     n_grades, n_features = coefficients.shape
     for i in range(len(uniform)):
@@ -530,7 +536,7 @@ def draw_grades(x, coefficients, effects, uniform, out):
 
 @kernel
 def sum_changes(blocks, runs, weights, undecided):
-    """Per document, the sum of |weight in a - weight in b| over undecided pairs of runs."""
+    """Return for each document the sum of |weight in a - weight in b| over undecided pairs."""
     n_runs = len(undecided)
     sums = np.zeros(len(blocks) - 1)
     of_run = np.zeros(n_runs)
@@ -540,7 +546,7 @@ def sum_changes(blocks, runs, weights, undecided):
         for e in range(blocks[i], blocks[i + 1]):
             a = runs[e]
             for b in range(n_runs):
-                # A pair of which both runs have the document is met twice.
+                # A pair whose runs both have the document occurs twice.
                 share = 1.0 if of_run[b] == 0.0 else 0.5
                 if undecided[a, b]:
                     sums[i] += share * abs(of_run[a] - of_run[b])

@@ -1,19 +1,19 @@
-"""Between what the score of a run, and the difference of two, must lie: over every completion.
+"""Bounds of the scores of runs, and of differences of two runs, over all completions.
 
-A completion gives every hole a grade from 0 to the largest grade of the judgments. A hole is a
-document that some run retrieves, at any rank, for a judged topic, and that nobody judged; documents
-that no run retrieves are not relevant in any completion. Topics have no document in common, so the
+A completion assigns to every hole a grade from 0 to the largest grade of the judgments. A hole is a
+document without a judgment that some run retrieves, at any rank, for a judged topic; documents that
+no run retrieves are not relevant in any completion. Topics have no document in common, so the
 bounds of a mean over topics are the means of their bounds, and what follows is about one topic.
 
 **Linear** (P, RBP, SetP, NumRelRet, Judged): s_A(x) = J_A + sum over holes of w_A(d) g(x_d), with
 g from 0 to g_max. The difference of two runs is J_A - J_B + sum (w_A(d) - w_B(d)) g(x_d). Each
 grade is free, so the largest value has g_max where w_A > w_B and 0 elsewhere: *exact*. RBP's
-residual is the highest bound less the score.
+residual is the highest bound minus the score.
 
 **Shared normaliser** (nDCG, nG, R, SetR): the difference is N(x) / I(x), where N is linear as
 above, with weights c_d = w_A(d) - w_B(d), and I(x) depends only on how many documents have which
 grade: I = sum over grades g of step_g D(n_g), with n_g the documents of grade g and above, step_g
-the gain of g less that of g - 1, and D(n) the sum of the n largest discounts (n itself for recall).
+the gain of g minus that of g - 1, and D(n) the sum of the n largest discounts (n for recall).
 (i) By Dinkelbach (1967), the largest ratio is the root of F(rate) = max over x of N(x) - rate I(x):
 from the ratio of any x, taking the maximiser's ratio as the next rate rises until F is 0, through
 finitely many values. (ii) For given counts j_g of holes of grade g and above, N = J + sum over g of
@@ -21,8 +21,8 @@ step_g (sum of c_d over these holes) is largest if they are the j_g holes of lar
 are nested, as they must be). (iii) Hence F(rate) = J + max over j_1 >= j_2 >= … of the sum over g
 of step_g (C(j_g) - rate D(r_g + j_g)), C the sums of the largest c, r_g the judged documents of
 grade g and above: a pass over grades and counts finds it. (iv) Holes with c = 0 are taken all or
-none: along them C stands still and D does not fall, so that moving all counts that end among them
-to their first (rate >= 0) or last place (rate < 0) keeps the order and does not lower the value.
+none: along them C is constant and D does not fall, so that moving all counts that end among them
+to their first (rate >= 0) or last position (rate < 0) keeps the order and does not lower the value.
 Where nothing is relevant the score is 0 by definition, and I > 0 in any other completion. *Exact*,
 for runs (no second run: w_B = 0) and pairs.
 
@@ -36,9 +36,9 @@ rank is as small as possible), smallest if they are first those outside the rank
 lowest. All numbers are tried: *exact* for runs. For pairs, a relevant document adds (relevant
 documents up to it) / rank, whose numerator lies between what is judged relevant above it, and that
 with all holes above it; so S_A - S_B <= sum over relevant documents of (most_A - least_B), which
-is linear, over R(x): the shared normaliser gives its largest ratio. It and highest_A - lowest_B
-both hold; the smaller is given. *Outer*; where two runs have few holes on a topic, all completions
-of these are tried, and where that is so on all topics, the pair's are *exact*.
+is linear, over R(x): the shared normaliser gives its largest ratio. That and highest_A - lowest_B
+are both bounds; the result is the smaller one. *Outer*. If two runs have few holes on a topic, all
+completions of these are tried; if this is possible on all topics, the pair's bounds are *exact*.
 
 **ERR** rises with every chance to stop p_r: its derivative is prod_{i<r} (1 - p_i) (1/r - what
 follows), and what follows is at most 1/(r + 1). So all holes at 0 and all at the top are *exact*
@@ -50,7 +50,7 @@ list, falls with every grade of the ideal list for a given ranking, and is at mo
 in the ranking and at the top in the ideal list are a lower bound, the reverse an upper one (1 where
 no judged document is relevant): *outer*.
 
-And which of the holes to judge next: those that can still change most.
+`documents_to_judge` ranks the holes by how much their judgment could still change.
 """
 
 from __future__ import annotations
@@ -73,35 +73,35 @@ PAIRS_A_TASK = 256
 
 MOST_HOLES = 12
 MOST_WORK = 1e9
-"""Documents looked at in all completions of all pairs and topics: a few seconds."""
+"""Largest number of documents read in all completions of all pairs and topics: a few seconds."""
 
 MOST_JOINT_WORK = 1e9
-"""Pairs of holes of all pairs of runs and topics, above which open pairs keep wider bounds."""
+"""Pairs of holes of all pairs of runs and topics above which undecided pairs keep wider bounds."""
 
 Writing = Callable[[np.ndarray, np.ndarray], None]
-"""Given pairs that have one second run, writes the largest differences [pair, topic]."""
+"""Writes the largest differences [pair, topic] of pairs that share the second run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Bounds:
-    """Means over topics, between which every completion lies."""
+    """Bounds of means over topics, valid for every completion."""
 
     lowest: np.ndarray
     """[run]"""
     highest: np.ndarray
     pair_lowest: np.ndarray
-    """[pair]: of first - second."""
+    """[pair]: lower bound of first - second."""
     pair_highest: np.ndarray
     pair_is_exact: np.ndarray
-    """[pair]: whether completions attain both."""
+    """[pair]: whether some completions attain the two bounds."""
     of_topics: np.ndarray
-    """[2, run, topic]: lowest and highest of the runs, topic by topic."""
+    """[2, run, topic]: lower and upper bounds of the runs by topic."""
 
 
 def find_bounds(
     rankings: Rankings, measure: HoledMeasure, pairs: np.ndarray, *, jobs: int | None = None
 ) -> Bounds:
-    """The bounds of all runs and of the differences of all pairs."""
+    """Return the bounds of all runs and of the differences of all pairs."""
     lowest, highest = _run_bounds(rankings, measure)
     largest, attained = _largest_differences(
         rankings, measure, np.concatenate([pairs, pairs[:, ::-1]]), (lowest, highest), jobs
@@ -120,7 +120,7 @@ def find_bounds(
 def difference_bounds(
     rankings: Rankings, measure: HoledMeasure
 ) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Of two runs: the lowest and highest second - first [topic], and whether both are attained."""
+    """Return the bounds of second - first [topic] for two runs, and whether both are attained."""
     bound = _bounding(rankings, measure, np.array([[1, 0], [0, 1]]), _run_bounds(rankings, measure))
     (high, is_highest), (low, is_lowest) = (bound(np.array([pair])) for pair in ([1, 0], [0, 1]))
     return -low[0], high[0], bool(is_lowest[0] and is_highest[0])
@@ -143,7 +143,7 @@ def _run_bounds(rankings: Rankings, measure: HoledMeasure) -> tuple[np.ndarray, 
     n_graded[:, -1] += lists.n_deeper  # holes below the cutoff lengthen the ideal list too
     lowest = replace(rankings, n_graded=n_graded).scores(recipe, nothing, ideal=top)
     highest = np.minimum(rankings.scores(recipe, top, ideal=nothing), 1.0)
-    # Where nothing judged is relevant, scoring by the judged ideal list says nothing.
+    # If no judged document is relevant, the score by the judged ideal list is no bound.
     has_holes = np.diff(lists.open.blocks).reshape(lowest.shape) > 0
     barren = lists.qrels.best_grades < recipe.level
     return lowest, np.where(barren & has_holes & (recipe.level <= measure.top_grade), 1.0, highest)
@@ -157,7 +157,7 @@ def _judged_bounds(lists: Lists, measure: HoledMeasure) -> tuple[np.ndarray, np.
 
 
 def _in_order_of_documents(entries: CellEntries, *columns: np.ndarray) -> list[np.ndarray]:
-    """Rows and columns of entries, each cell sorted by document."""
+    """Return rows and columns of entries, each cell sorted by document."""
     order = np.lexsort((entries.rows, entries.cells))
     return [column[order] for column in (entries.rows, *columns)]
 
@@ -167,7 +167,7 @@ def _lengths_at(lists: Lists, entries: CellEntries) -> np.ndarray:
 
 
 def _relevant_entries(lists: Lists, measure: HoledMeasure) -> tuple[CellEntries, np.ndarray]:
-    """Judged documents of some gain within the cutoff, and their gains."""
+    """Return judged documents with a gain above 0 within the cutoff, and their gains."""
     judged = lists.judged
     grades = lists.qrels.grades[judged.rows]
     gains = np.where(grades >= 0, measure.gains[np.maximum(grades, 0)], 0.0)
@@ -176,14 +176,14 @@ def _relevant_entries(lists: Lists, measure: HoledMeasure) -> tuple[CellEntries,
 
 
 def _numerators(lists: Lists, measure: HoledMeasure) -> np.ndarray:
-    """[cell]: the sum of weight × gain over judged documents."""
+    """Return [cell]: the sum of weight × gain over judged documents."""
     entries, gains = _relevant_entries(lists, measure)
     weights = measure.weights(entries.ranks, _lengths_at(lists, entries)) * gains
     return np.asarray(np.bincount(entries.cells, weights, minlength=lists.lengths.size))
 
 
 def _steps(lists: Lists, measure: HoledMeasure) -> tuple[np.ndarray, np.ndarray]:
-    """The gains between grades that have one, and [topic, step] judged documents above each."""
+    """Return the positive increments of gain between grades, and [topic, step] documents above."""
     gains = np.where(measure.gains > 0.0, measure.gains, 0.0)
     steps = np.diff(gains, prepend=0.0)
     grades = np.flatnonzero(steps > 0.0)
@@ -197,7 +197,7 @@ def _steps(lists: Lists, measure: HoledMeasure) -> tuple[np.ndarray, np.ndarray]
 
 
 def ideal_by_judged(lists: Lists, measure: HoledMeasure) -> np.ndarray:
-    """[topic]: what scores are divided by, without holes; of one document where nothing is."""
+    """Return [topic]: the normaliser of judged documents; of one document if none is relevant."""
     if measure.family in ("linear", "first", "ERR"):
         return np.ones(lists.n_topics)
     steps, above = _steps(lists, measure)
@@ -214,7 +214,7 @@ def _normaliser(lists: Lists, measure: HoledMeasure) -> Normaliser:
 
 
 def _hole_weights(lists: Lists, measure: HoledMeasure) -> HoleWeights:
-    """What open holes, and judged documents together, are worth in each ranking."""
+    """Return the weights of open holes, and of all judged documents together, in each ranking."""
     if measure.family in ("AP", "ERR"):
         return _share_bounds(lists, measure)
     weights = measure.weights(lists.open.ranks, _lengths_at(lists, lists.open))
@@ -227,7 +227,7 @@ def _hole_weights(lists: Lists, measure: HoledMeasure) -> HoleWeights:
 
 
 def _ratio_run_bounds(lists: Lists, measure: HoledMeasure) -> tuple[np.ndarray, np.ndarray]:
-    """Lowest and highest [run, topic]: every run against one that retrieves nothing."""
+    """Return bounds [run, topic]: those of differences from a run that retrieves nothing."""
     holes, normaliser = _hole_weights(lists, measure), _normaliser(lists, measure)
     n_runs, n_topics = lists.lengths.shape
     judged = np.append(holes.judged_most, np.zeros(n_topics))
@@ -262,7 +262,6 @@ def _precision_bounds(rankings: Rankings, measure: HoledMeasure) -> tuple[np.nda
         (lists.n_holes - own).ravel(),
         out,
     )
-    # A run that lacks a topic scores 0 there.
     return out[0].reshape(own.shape), out[1].reshape(own.shape)
 
 
@@ -273,7 +272,7 @@ def _largest_differences(
     run_bounds: tuple[np.ndarray, np.ndarray],
     jobs: int | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """[pair]: means over topics of the largest first - second, and whether they are attained."""
+    """Return [pair]: means over topics of the largest first - second; whether all are attained."""
     if not len(pairs):
         return np.empty(0), np.empty(0, bool)
     by_second = np.argsort(pairs[:, 1], kind="stable")
@@ -296,8 +295,9 @@ def _bounding(
     pairs: np.ndarray,
     run_bounds: tuple[np.ndarray, np.ndarray],
 ) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """What bounds some of the pairs that have one second run: [pair, topic], and [pair] whether
-    these are attained.
+    """Return a function that bounds pairs with the same second run.
+
+    It returns the largest differences [pair, topic], and [pair] whether they are attained.
     """
     write = _kernel_of(rankings, measure)
     few = _few_of(rankings, measure, _tasks(pairs[np.argsort(pairs[:, 1], kind="stable")]))
@@ -319,14 +319,14 @@ def _bounding(
             attained = np.asarray((counts <= few.most).all(axis=1))
             if few.is_ap:
                 _bound_jointly(few, some, largest, counts, takes_all)
-        # What is the same in both differs by 0.
+        # Identical rankings differ by 0.
         return np.where(same[a] == same[b], np.minimum(largest, 0.0), largest), attained
 
     return bound
 
 
 def _numbered(rankings: Rankings) -> np.ndarray:
-    """[run, topic]: a number for each ranking down to the cutoff, that of the same ones."""
+    """Return [run, topic]: a number for each ranking down to the cutoff, equal for equal ones."""
     entries = rankings.entries.only(rankings.entries.ranks <= rankings.lists.depth)
     rows = np.stack([entries.rows, entries.ranks], axis=1)
     known: dict[bytes, int] = {}
@@ -336,7 +336,7 @@ def _numbered(rankings: Rankings) -> np.ndarray:
 
 
 def _joint_work(few: FewHoles, pairs: np.ndarray) -> float:
-    """Pairs of holes, of all pairs of runs and topics."""
+    """Return the number of pairs of holes, for all pairs of runs and topics."""
     counts = few.n_cell_holes.reshape(-1, len(few.hole_blocks) - 1).astype(np.float64)
     products, (a, b) = counts @ counts.T, pairs.T
     squares = np.diag(products)
@@ -346,7 +346,7 @@ def _joint_work(few: FewHoles, pairs: np.ndarray) -> float:
 def _bound_jointly(
     few: FewHoles, pairs: np.ndarray, largest: np.ndarray, counts: np.ndarray, takes_all: bool
 ) -> None:
-    """Lower largest [pair, topic] of AP, where not all completions were tried, by joint bounds."""
+    """Lower `largest` [pair, topic] of AP by joint bounds where not all completions were tried."""
     n_topics = largest.shape[1]
     is_asked = np.full(len(pairs), takes_all)
     if not takes_all:
@@ -364,7 +364,7 @@ def _bound_jointly(
 
 
 def _reciprocal_ranks(few: FewHoles, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """[2, document] of the judged documents and of the holes that one of two cells has."""
+    """Return 1 / rank [2, document] of the judged documents, and of the holes, in two cells."""
     spans = [slice(few.blocks[cell], few.blocks[cell + 1]) for cell in cells]
     documents, place = np.unique(
         np.concatenate([few.holes[span] for span in spans]), return_inverse=True
@@ -377,7 +377,7 @@ def _reciprocal_ranks(few: FewHoles, cells: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def _tasks(pairs: np.ndarray) -> list[np.ndarray]:
-    """Pairs that stand by their second run, cut where it changes and where a task gets long."""
+    """Divide pairs, sorted by their second run, into tasks with one second run each."""
     starts = np.flatnonzero(np.diff(pairs[:, 1])) + 1
     return [
         np.ascontiguousarray(group[i : i + PAIRS_A_TASK])
@@ -389,9 +389,9 @@ def _tasks(pairs: np.ndarray) -> list[np.ndarray]:
 def _few_of(
     rankings: Rankings, measure: HoledMeasure, tasks: Sequence[np.ndarray]
 ) -> FewHoles | None:
-    """What tries all completions of AP and ERR where holes are few; `tasks` are all pairs.
+    """Return the arguments for trying all completions of AP and ERR; `tasks` hold all pairs.
 
-    How many are few is settled by the work that trying takes, all pairs together: the same on every
+    How many holes count as few depends on the work for all pairs, so it is the same on every
     machine.
     """
     if measure.family not in ("AP", "ERR"):
@@ -420,9 +420,9 @@ def _few_of(
 
 
 def _try_few(few: FewHoles, pairs: np.ndarray, largest: np.ndarray) -> np.ndarray:
-    """[pair, topic]: how many holes matter; where few, the largest differences are those attained.
+    """Return [pair, topic] numbers of holes; lower `largest` to attained values where they are few.
 
-    Empty `largest` are for counting alone.
+    With an empty `largest` holes are only counted.
     """
     counts = np.empty((len(pairs), len(few.hole_blocks) - 1), np.int64)
     bound_kernels.try_all(few, pairs, counts, largest)
@@ -430,7 +430,7 @@ def _try_few(few: FewHoles, pairs: np.ndarray, largest: np.ndarray) -> np.ndarra
 
 
 def _work(few: FewHoles, pairs: np.ndarray) -> np.ndarray:
-    """[holes]: documents to look at where so many holes matter."""
+    """Return [holes]: documents to read for all pairs and topics with this number of holes."""
     counts = _try_few(few, pairs, np.empty((0, 0)))
     is_few = counts <= few.most
     cells = pairs[:, :, None] * counts.shape[1] + np.arange(counts.shape[1])
@@ -440,7 +440,7 @@ def _work(few: FewHoles, pairs: np.ndarray) -> np.ndarray:
 
 
 def _kernel_of(rankings: Rankings, measure: HoledMeasure) -> Writing | None:
-    """What bounds the differences of pairs, or None where there are no own bounds."""
+    """Return the function that writes bounds of differences, or None for *other* measures."""
     lists, family = rankings.lists, measure.family
     if family == "other":
         return None
@@ -458,34 +458,24 @@ def _kernel_of(rankings: Rankings, measure: HoledMeasure) -> Writing | None:
 
 
 def _share_bounds(lists: Lists, measure: HoledMeasure) -> HoleWeights:
-    """The most and the least that documents of AP and ERR are worth, whatever the others are."""
+    """Return the largest and smallest weights of documents in AP and ERR over all completions."""
     holes = lists.open
     judged, gains = _relevant_entries(lists, measure)
-    least, most = np.empty((2, len(holes.rows)))
-    judged_least, judged_most = np.empty((2, len(judged.rows)))
-    bound_kernels.document_shares(
-        holes.blocks,
-        holes.ranks,
-        judged.blocks,
-        judged.ranks,
-        gains,
-        float(measure.gains.max()),
-        measure.family == "AP",
-        least,
-        most,
-        judged_least,
-        judged_most,
+    of_holes, of_judged = np.empty((2, len(holes.rows))), np.empty((2, len(judged.rows)))
+    entries = (holes.blocks, holes.ranks), (judged.blocks, judged.ranks, gains)
+    top, is_ap = float(measure.gains.max()), measure.family == "AP"
+    bound_kernels.document_shares(*entries, top, is_ap, of_holes, of_judged)
+    judged_least, judged_most = (
+        np.bincount(judged.cells, row, minlength=lists.lengths.size) for row in of_judged
     )
-    sums = [
-        np.bincount(judged.cells, column, minlength=lists.lengths.size)
-        for column in (judged_most, judged_least)
-    ]
-    rows, most, least = _in_order_of_documents(holes, most, least)
-    return HoleWeights(holes.blocks, rows, most, least, sums[0], sums[1], lists.hole_blocks)
+    rows, least, most = _in_order_of_documents(holes, *of_holes)
+    return HoleWeights(
+        holes.blocks, rows, most, least, judged_most, judged_least, lists.hole_blocks
+    )
 
 
 class Ask(NamedTuple):
-    """A document whose judgment would help, and how much."""
+    """A document to judge, and the value of its judgment."""
 
     topic: str
     document: str
@@ -495,13 +485,13 @@ class Ask(NamedTuple):
 def documents_to_judge(
     lists: Lists, measure: HoledMeasure, undecided: np.ndarray, reach: np.ndarray, n: int
 ) -> tuple[Ask, ...]:
-    """The n documents that can still change most; `undecided` [run, run] says which pairs count.
+    """Return the n documents whose judgments are worth most for the `undecided` pairs [run, run].
 
-    A document's value is the sum over undecided pairs of |w_A - w_B| × the spread of its gain by
-    the prior, over the topic's normaliser and the number of topics: about how far a pair's
-    difference is uncertain because of it (Carterette, Allan & Sitaraman, SIGIR 2006,
-    doi:10.1145/1148170.1148219). reach [hole, grade from 1 on] are chances. Documents of equal
-    value stand by topic, then by id.
+    A document's value is the sum over undecided pairs of |w_A - w_B| × the standard deviation of
+    its gain by the prior, over the topic's normaliser and the number of topics: roughly its part of
+    the uncertainty of these differences (Carterette, Allan & Sitaraman, SIGIR 2006,
+    doi:10.1145/1148170.1148219). reach [hole, grade from 1 on] are probabilities to have at least a
+    grade. Documents of equal value are ordered by topic, then by id.
     """
     if lists.n_open == 0 or n == 0:
         return ()
@@ -513,7 +503,7 @@ def documents_to_judge(
 
 
 def _spreads(measure: HoledMeasure, reach: np.ndarray) -> np.ndarray:
-    """[hole]: standard deviation of its gain."""
+    """Return [hole]: standard deviation of its gain."""
     steps = np.diff(measure.gains)
     mean = reach @ steps
     square = reach @ np.diff(measure.gains**2)
@@ -521,7 +511,7 @@ def _spreads(measure: HoledMeasure, reach: np.ndarray) -> np.ndarray:
 
 
 def _values(lists: Lists, measure: HoledMeasure, undecided: np.ndarray) -> np.ndarray:
-    """[hole]: the sum of |w_A - w_B| over undecided pairs, a mean over topics."""
+    """Return [hole]: the sum of |w_A - w_B| over undecided pairs, for means over topics."""
     holes = lists.open
     weights = measure.weights(holes.ranks, lists.lengths.ravel()[holes.cells])
     order = np.argsort(holes.rows, kind="stable")

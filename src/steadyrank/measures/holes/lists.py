@@ -1,10 +1,10 @@
-"""Where judged and unjudged documents stand in every run.
+"""Find the ranks of judged and unjudged documents in every run, reading each run once.
 
-For `holes`: every run is read once. A *hole* is a document that some run retrieves for a judged
-topic and that nobody judged. Measures with a cutoff see only the holes at or above it (*open*
-holes, which the arrays hold one by one); deeper ones can still enter the ideal list, and are
-counted. Holes of a topic stand in the order of their hashes: neither the order of files nor that of
-lines changes which random number a document meets.
+A *hole* is a document that some run retrieves for a judged topic and that has no judgment. A
+measure with a cutoff depends on the holes at or above it (*open* holes, which the arrays hold one
+by one); deeper holes can still enter the ideal list, and are only counted. Holes of a topic are
+ordered by their hashes, so that the random number of a document depends neither on the order of
+files nor on that of lines.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from steadyrank.data.order import qrels_in_order
 from steadyrank.data.qrels import Qrels, build_qrels
 from steadyrank.data.read.runs import ReadingOptions, header_of, read_runs
 from steadyrank.data.run import Run
-from steadyrank.errors import InputError
-from steadyrank.measures.evaluate import report_missing, report_unknown
+from steadyrank.measures.evaluate import report_coverage
 from steadyrank.measures.scoring import find_judged_documents
 
 Missing = Literal["zero", "error"]
 
 
 class CellEntries(NamedTuple):
-    """Documents of all runs: those of run r and topic t are entries `blocks[c]` to
-    `blocks[c + 1]`, with c = r × topics + t.
+    """Documents of all runs by cell, a run and a topic.
+
+    Those of run r and topic t are entries `blocks[c]` to `blocks[c + 1]`, with c = r × topics + t.
     """
 
     blocks: np.ndarray
     ranks: np.ndarray
     rows: np.ndarray
-    """Of the judgments, or of the open holes."""
+    """Position among the judgments, or among the open holes."""
 
     @property
     def cells(self) -> np.ndarray:
@@ -46,57 +46,57 @@ class CellEntries(NamedTuple):
         return np.repeat(np.arange(len(self.blocks) - 1), np.diff(self.blocks))
 
     def only(self, stay: np.ndarray) -> CellEntries:
-        """The entries that stay, at the ranks that they have."""
+        """Return the entries selected by a mask; their ranks do not change."""
         blocks = np.concatenate([[0], np.cumsum(stay)])[self.blocks]
         return CellEntries(blocks, self.ranks[stay], self.rows[stay])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Lists:
-    """Judgments, holes, and where every run has them."""
+    """Judgments, holes, and their ranks in every run."""
 
     qrels: Qrels
     runs: tuple[str, ...]
     depth: int
-    """Ranks that the measure looks at."""
+    """Number of ranks that the measure depends on."""
     lengths: np.ndarray
-    """[run, topic]: documents returned, -1 where the run lacks the topic."""
+    """[run, topic]: documents returned, -1 if the run lacks the topic."""
     judged: CellEntries
-    """At any rank."""
+    """Judged documents at any rank."""
     open: CellEntries
-    """Unjudged, at ranks up to `depth`."""
+    """Unjudged documents at ranks up to `depth`."""
     hole_blocks: np.ndarray
-    """[topic + 1]: where the open holes of a topic begin and end."""
+    """[topic + 1]: bounds of the open holes of each topic."""
     documents: Ids
     """[open hole]"""
     n_deeper: np.ndarray
-    """[topic]: holes that no run ranks within `depth`."""
+    """[topic]: number of holes that no run ranks within `depth`."""
     hole_runs: np.ndarray
-    """[open hole]: how many runs retrieve it, at any rank."""
+    """[open hole]: number of runs that retrieve it, at any rank."""
 
     @property
     def n_topics(self) -> int:
-        """Judged topics."""
+        """Number of judged topics."""
         return len(self.qrels.topics)
 
     @property
     def n_open(self) -> int:
-        """Open holes of all topics."""
+        """Number of open holes of all topics."""
         return int(self.hole_blocks[-1])
 
     @property
     def n_holes(self) -> np.ndarray:
-        """[topic]: all holes, open or deeper."""
+        """[topic]: number of all holes, open or deeper."""
         return np.asarray(np.diff(self.hole_blocks) + self.n_deeper)
 
     @property
     def topic_of_hole(self) -> np.ndarray:
-        """[open hole]: the place of its topic."""
+        """[open hole]: position of its topic."""
         return np.repeat(np.arange(self.n_topics), np.diff(self.hole_blocks))
 
     @property
     def unjudged_share(self) -> np.ndarray:
-        """[run]: share of the documents within `depth`, on all topics, that nobody judged."""
+        """[run]: share of unjudged documents within `depth`, all topics together."""
         within = np.clip(self.lengths, 0, self.depth).sum(axis=1)
         per_cell = np.diff(self.open.blocks).reshape(self.lengths.shape)
         return np.asarray(per_cell.sum(axis=1) / np.maximum(within, 1))
@@ -104,15 +104,15 @@ class Lists:
 
 class _RunHoles(NamedTuple):
     run: Run
-    """Its name and notes alone."""
+    """The run without its documents."""
     judged: tuple[np.ndarray, np.ndarray, np.ndarray]
-    """Blocks, ranks, rows."""
+    """Blocks, ranks and rows of the judged documents."""
     blocks: np.ndarray
-    """[topic + 1]: of the unjudged documents."""
+    """[topic + 1]: bounds of the unjudged documents of each topic."""
     ranks: np.ndarray
     hashes: np.ndarray
     names: Ids
-    """Of the unjudged documents within the depth, in order."""
+    """Ids of the unjudged documents within the depth, in order."""
     lengths: np.ndarray
     unknown: int
 
@@ -129,7 +129,7 @@ def read_lists(
     progress: Progress | None = None,
     **reading_options: Unpack[ReadingOptions],
 ) -> Lists:
-    """Read the runs, and find the documents that nobody judged."""
+    """Read the runs, and find their unjudged documents."""
     to_read = read_runs(runs, **reading_options)
     parts = to_read.map(
         partial(_part_of, qrels=qrels, depth=depth),
@@ -139,12 +139,14 @@ def read_lists(
         progress=progress,
     )
     to_read.check_headers([part.run for part in parts])
-    _report(parts, qrels, missing)
+    lacking = [(part.run.name, int((part.lengths < 0).sum())) for part in parts]
+    unknown = [part.unknown for part in parts]
+    report_coverage(lacking, unknown, qrels, missing, may_skip=False)
     return _assembled(parts, qrels, depth)
 
 
 def find_lists(runs: Sequence[Run], qrels: Qrels, *, depth: int) -> Lists:
-    """The same of runs that are at hand, without a word about what they lack."""
+    """Return the lists of runs in memory, without warnings about missing topics."""
     return _assembled([_part_of(run, qrels=qrels, depth=depth) for run in runs], qrels, depth)
 
 
@@ -153,7 +155,7 @@ def _part_of(run: Run, *, qrels: Qrels, depth: int) -> _RunHoles:
     position = {topic: t for t, topic in enumerate(run.topics)}
     places = np.array([position.get(topic, -1) for topic in qrels.topics], np.int64)
     lengths = judged.lengths
-    # Rows of the run by topic of the qrels, with the judged ones struck out.
+    # Rows of the run by topic of the qrels, without the judged ones.
     known = np.maximum(lengths, 0)
     first = np.concatenate([[0], np.cumsum(known)])
     topic = np.repeat(np.arange(len(places)), known)
@@ -196,13 +198,13 @@ def _assembled(parts: Sequence[_RunHoles], qrels: Qrels, depth: int) -> Lists:
 
 class _TopicHoles(NamedTuple):
     rows: list[np.ndarray]
-    """[run]: which open hole of the topic each unjudged document within the depth is."""
+    """[run]: number of the open hole of each unjudged document within the depth."""
     n_runs: np.ndarray
     n_deeper: int
 
 
 def _holes_of(parts: Sequence[_RunHoles], t: int, depth: int) -> _TopicHoles:
-    """The distinct holes of one topic; two ids of one topic are one if their hashes agree."""
+    """Return the distinct holes of one topic; ids whose hashes agree are the same document."""
     spans = [slice(part.blocks[t], part.blocks[t + 1]) for part in parts]
     hashes = np.concatenate([part.hashes[at] for part, at in zip(parts, spans, strict=True)])
     ranks = np.concatenate([part.ranks[at] for part, at in zip(parts, spans, strict=True)])
@@ -219,9 +221,9 @@ def _holes_of(parts: Sequence[_RunHoles], t: int, depth: int) -> _TopicHoles:
 
 
 def _named(parts: Sequence[_RunHoles], rows: np.ndarray, n_holes: int) -> Ids:
-    """The ids of the open holes, each from the first run that has it.
+    """Return the ids of the open holes, each from the first run that has it.
 
-    `rows` has the hole of each unjudged document within the depth, in the order of their names.
+    `rows` holds the hole of each unjudged document within the depth, in the order of their names.
     """
     first = np.empty(n_holes, np.int64)
     first[rows[::-1]] = np.arange(len(rows))[::-1]
@@ -257,9 +259,9 @@ def _joined(parts: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> CellE
 
 
 def by_document(qrels: Qrels) -> Qrels:
-    """The judgments with the documents of each topic in one order, whatever that of the file.
+    """Return the judgments with the documents of each topic in the order of their hashes.
 
-    Sums over documents are then rounded alike.
+    The rounding of sums over documents then does not depend on the order in the file.
     """
     topic = np.repeat(np.arange(len(qrels.topics)), qrels.sizes)
     order = np.lexsort((qrels.documents.hashes, topic))
@@ -267,7 +269,7 @@ def by_document(qrels: Qrels) -> Qrels:
 
 
 def joined_qrels(first: Qrels, second: Qrels) -> Qrels:
-    """Judgments of both; a document that both judge must have one grade."""
+    """Return the union of two sets of judgments; grades of shared documents must agree."""
     both = (first, second)
     starts = np.concatenate([first.blocks[:-1], second.blocks[:-1] + len(first)])
     documents = join_ids([one.documents for one in both])
@@ -278,17 +280,3 @@ def joined_qrels(first: Qrels, second: Qrels) -> Qrels:
         np.concatenate([one.grades for one in both]).astype(np.float64),
     )
     return qrels_in_order(replace(joined, source=first.source, oddities={}))
-
-
-def _report(parts: Sequence[_RunHoles], qrels: Qrels, missing: Missing) -> None:
-    """Say, in counts, what was done about files that do not quite fit together."""
-    n_topics = len(qrels.topics)
-    counts = [int((part.lengths < 0).sum()) for part in parts]
-    if all(count == n_topics for count in counts):
-        raise InputError(
-            "no run has any topic of the qrels: do the topic ids match (qrels: "
-            f"{qrels.topics[0]!r})?"
-        )
-    lacking = zip((part.run.name for part in parts), counts, strict=True)
-    report_missing(lacking, n_topics, missing, may_skip=False)
-    report_unknown(part.unknown for part in parts)

@@ -1,9 +1,9 @@
-"""Which measures `holes` bounds: what a document at a rank is worth, and scores of completions.
+"""The measures that `holes` bounds: weights of ranks, gains, and scores of completions.
 
-Most measures are a sum over the ranking, (sum of weight × gain) / normaliser. Without a normaliser
-they are *linear*; where it is that of the topic, the same for all runs, they are *shared*. The
-others are *first* (the first relevant document decides), AP, ERR, and *other* ones that grow with
-every grade of the ranking and fall with every grade of the ideal list.
+Most measures are a sum over the ranking, (sum of weight × gain) / normaliser. They are *linear*
+without a normaliser, and *shared* if the normaliser depends only on the topic, so that all runs
+share it. The others are *first* (the first relevant document decides), AP, ERR, and *other* ones,
+which increase with every grade in the ranking and decrease with every grade in the ideal list.
 """
 
 from __future__ import annotations
@@ -41,24 +41,24 @@ FAMILIES: dict[str, BoundFamily] = {
 }
 
 EXACT = ("linear", "shared", "first")
-"""Families whose bounds are attained by some completion, of runs and of pairs."""
+"""Families for which some completion attains the bounds, both of runs and of pairs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HoledMeasure:
-    """A measure, made ready for one set of judgments and all their completions."""
+    """A measure, prepared for one set of judgments and all their completions."""
 
     measure: Measure
     recipe: Recipe
     condensed: Recipe
-    """The same measure of judged documents alone."""
+    """Recipe for judged documents only."""
     family: BoundFamily
     top_grade: int
-    """The largest that a completion gives."""
+    """Largest grade in a completion."""
 
     @property
     def is_exact(self) -> bool:
-        """Whether bounds are attained, rather than never passed."""
+        """Whether all bounds are attained by some completion."""
         return self.family in EXACT
 
     @property
@@ -68,12 +68,12 @@ class HoledMeasure:
 
     @property
     def depth(self) -> int:
-        """Ranks that it looks at."""
+        """Number of ranks that it depends on."""
         return int(self.recipe.cutoff)
 
     @property
     def gains(self) -> np.ndarray:
-        """[grade]: what a document of the ranking counts, times its weight."""
+        """[grade]: factor of a document's weight."""
         grades = np.arange(self.top_grade + 1)
         if self.measure.name == "Judged":
             return np.ones(len(grades))
@@ -84,12 +84,12 @@ class HoledMeasure:
 
     @property
     def level(self) -> int:
-        """The lowest grade that is relevant; counts keep it elsewhere than other measures."""
+        """Lowest relevant grade; the recipe of a count does not hold it."""
         level = self.measure.parameter("rel")
         return level if isinstance(level, int) else 1
 
     def weights(self, ranks: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        """What each document of a ranking weighs, by its rank and the length of its ranking."""
+        """Return the weight of each document, by its rank and the length of its ranking."""
         name, inside = self.measure.name, ranks <= self.depth
         if name == "P":
             weights = np.full(len(ranks), 1.0 / self.depth)
@@ -109,7 +109,7 @@ class HoledMeasure:
         return np.where(inside, weights, 0.0)
 
     def ideal_sums(self, n_documents: int) -> np.ndarray:
-        """[n]: the normaliser of n documents of gain 1; empty where it is n itself."""
+        """Return [n]: the normaliser of n documents of gain 1; empty if it is n itself."""
         if self.measure.name not in ("nDCG", "nG"):
             return np.empty(0)
         most = min(self.depth, n_documents)
@@ -117,7 +117,7 @@ class HoledMeasure:
 
 
 def parse_holed(measure: str | Measure, max_grade: int) -> HoledMeasure:
-    """The measure of a study, or an error that says which there are."""
+    """Return the measure, prepared; raise an error if there are no bounds for it."""
     parsed = parse_measure(measure)
     if parsed.parameter("judged_only"):
         raise InputError(
@@ -148,20 +148,18 @@ class Rankings:
 
     lists: Lists
     entries: CellEntries
-    """Rows of the judgments, then, from their number on, of the open holes."""
+    """Rows of judgments; those of open holes follow, from the number of judgments on."""
     n_graded: np.ndarray
-    """[topic, grade from 1 on]: judged documents."""
+    """[topic, grade from 1 on]: number of judged documents."""
 
     def judged(self) -> Rankings:
-        """The rankings without holes: what is scored as usual, or condensed."""
+        """Return the rankings without holes, for usual and condensed scores."""
         no_holes = replace(self.lists, hole_blocks=np.zeros_like(self.lists.hole_blocks))
         judged = self.entries.only(self.entries.rows < len(self.lists.qrels))
         return replace(self, entries=judged, lists=no_holes)
 
     def countable(self) -> Rankings:
-        """The rankings without what counts in no completion: all but holes and relevant documents
-        within the cutoff.
-        """
+        """Return only the holes and the relevant documents within the cutoff."""
         qrels = self.lists.qrels
         some = np.concatenate([qrels.grades > 0, np.ones(self.lists.n_open, bool)])
         stay = some[self.entries.rows] & (self.entries.ranks <= self.lists.depth)
@@ -170,9 +168,9 @@ class Rankings:
     def scores(
         self, recipe: Recipe, grades: np.ndarray, *, ideal: np.ndarray | None = None
     ) -> np.ndarray:
-        """Scores [run, topic] where the open holes have these grades.
+        """Return scores [run, topic] with these grades of the open holes.
 
-        `ideal` has the grades that the ideal lists count, if not the same.
+        `ideal` are the grades of the holes in the ideal lists, by default the same.
         """
         lists = self.lists
         all_grades = np.concatenate([lists.qrels.grades, grades]).astype(np.int32)
@@ -198,9 +196,9 @@ class Rankings:
 
 
 def _ideal_lists(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Blocks and grades of the ideal lists, best first, a document of grade 0 at the end of each.
+    """Return blocks and grades of the ideal lists, best first, each with a final grade 0.
 
-    The last one is for measures that make sense where nothing is relevant.
+    The final grade is for measures that are defined without relevant documents.
     """
     n_topics, top = counts.shape
     sizes = np.column_stack([counts[:, ::-1], np.ones(n_topics, counts.dtype)])
@@ -210,12 +208,12 @@ def _ideal_lists(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def make_rankings(lists: Lists, top_grade: int) -> Rankings:
-    """The rankings of all runs."""
+    """Return the rankings of all runs."""
     judged, qrels = lists.judged, lists.qrels
     cells = np.concatenate([judged.cells, lists.open.cells])
     ranks = np.concatenate([judged.ranks, lists.open.ranks])
     rows = np.concatenate([judged.rows.astype(np.int64), lists.open.rows + len(qrels)])
-    # Both halves are in order, which a stable sort of one key makes use of.
+    # Both halves are sorted, so that a stable sort is fast.
     order = np.argsort(cells * (int(ranks.max(initial=0)) + 1) + ranks, kind="stable")
     blocks = np.searchsorted(cells[order], np.arange(lists.lengths.size + 1))
     topic = np.repeat(np.arange(lists.n_topics), qrels.sizes)
@@ -227,7 +225,7 @@ def make_rankings(lists: Lists, top_grade: int) -> Rankings:
 
 
 def _counts(topics: np.ndarray, grades: np.ndarray, n_topics: int, top_grade: int) -> np.ndarray:
-    """[topic, grade from 1 on]: documents."""
+    """Return [topic, grade from 1 on]: number of documents."""
     some = grades > 0
     keys = topics[some] * top_grade + grades[some] - 1
     return np.bincount(keys, minlength=n_topics * top_grade).reshape(n_topics, top_grade)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
-from math import prod
+from math import prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -182,8 +182,8 @@ class Amount:
 
     @classmethod
     def rounded(cls, ss: float, df: int, tiny: float) -> Amount:
-        """The same, or 0 where the mean square is no more than rounding of the size `tiny`."""
-        return cls(ss if df and ss > df * tiny**2 else 0.0, df)
+        """Return the amount; 0 where the root mean square is at most `tiny`, the rounding error."""
+        return cls(ss if df and sqrt(ss / df) > tiny else 0.0, df)
 
     @property
     def ms(self) -> float:

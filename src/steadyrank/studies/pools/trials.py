@@ -28,7 +28,7 @@ from steadyrank.data.read.runs import ReadingOptions, header_of, read_runs
 from steadyrank.data.run import Run
 from steadyrank.data.scores import mean_of_present
 from steadyrank.errors import InputError, arg, check_choice, check_count, warn
-from steadyrank.measures.evaluate import Missing, NoRelevant, report_missing, report_unknown
+from steadyrank.measures.evaluate import Missing, NoRelevant, report_coverage
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scoring import Recipe, find_judged_documents, prepare, score_recipe
 from steadyrank.stats.anova.gstudy import variance_components
@@ -261,16 +261,9 @@ def _check(depth: int, missing: str, no_relevant: str) -> None:
 
 
 def _report(parts: Sequence[_RunPart], qrels: Qrels, missing: Missing) -> None:
-    """Say, in counts, what was done about files that do not quite fit together."""
-    n_topics = len(qrels.topics)
+    """Report missing and unjudged topics."""
     lacking = [(part.run.name, int((part.lengths < 0).sum())) for part in parts]
-    if all(count == n_topics for _, count in lacking):
-        raise InputError(
-            "no run has any topic of the qrels: do the topic ids match (qrels: "
-            f"{qrels.topics[0]!r})?"
-        )
-    report_missing(lacking, n_topics, missing)
-    report_unknown(part.unknown for part in parts)
+    report_coverage(lacking, (part.unknown for part in parts), qrels, missing)
 
 
 def _report_pool(pool: Pool) -> None:
