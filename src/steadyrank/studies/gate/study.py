@@ -284,8 +284,8 @@ def _margins(measures: Any, margin: float | None) -> dict[str, float]:
         value = margin if own is None else own
         if value is None:
             raise InputError(
-                f"{name} requires {arg('margin')}, the loss that you are willing to accept, such as "
-                "0.01"
+                f"{name} requires {arg('margin')}, the loss that you are willing to accept, "
+                "such as 0.01"
             )
         if not 0.0 <= check_number("margin", value) < math.inf:
             raise InputError(
