@@ -1,7 +1,7 @@
 """Algorithm 2 and the two-way bootstrap: steadyrank against loops in NumPy.
 
     pip install -e . && python -m bench.instances
-    python -m bench.instances --levels 2000      # the tables of docs/instance-tests.md instead
+    python -m bench.instances --levels 2000      # the tables of docs/levels.md instead
 
 100 instances × 150 topics; 10,000 resamples of each instance's topics, drawn independently for
 each instance, and 10,000 resamples of topics and instances. The loops in NumPy are timed on a share

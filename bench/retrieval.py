@@ -91,16 +91,9 @@ def as_units(texts: list[str], stop_list: str, unit: str) -> Units:
 
 
 def texts_of(counts: WordCounts) -> list[str]:
-    """Documents as bags of words."""
-    bounds = zip(counts.starts, counts.starts[1:], strict=False)
-    return [
-        " ".join(
-            word
-            for w, c in zip(counts.word[a:b], counts.count[a:b], strict=True)
-            for word in [counts.words[w]] * c
-        )
-        for a, b in bounds
-    ]
+    """Documents as their words."""
+    bounds = zip(counts.ends, counts.ends[1:], strict=False)
+    return [" ".join(counts.words[word] for word in counts.text[a:b]) for a, b in bounds]
 
 
 def ours_alone(index: Index) -> float:
@@ -117,13 +110,8 @@ def ours_alone(index: Index) -> float:
 
 def without_common_units(index: Index) -> Index:
     """The topics without units that are in most documents, whose weight is negative."""
-    rare = (index.df < len(index.documents) / 2)[index.query_unit]
-    return replace(
-        index,
-        query_starts=np.concatenate([[0], np.cumsum(rare)])[index.query_starts],
-        query_unit=index.query_unit[rare],
-        query_count=index.query_count[rare],
-    )
+    common = np.flatnonzero(index.df >= len(index.documents) / 2)
+    return replace(index, queries=tuple(q[~np.isin(q, common)] for q in index.queries))
 
 
 def compare_rankings(
@@ -226,11 +214,9 @@ def bench_large(corpus: str, n_documents: int) -> None:
     """Documents drawn from the collection's own words, to see how cost grows."""
     rng = np.random.default_rng(0)
     small, topics = load_counts(corpus), collection_topics(corpus, None)
-    lengths = np.diff(small.starts)
-    totals = np.bincount(small.word, small.count, minlength=len(small.words))
     words = np.array(small.words, object)
-    shares = totals / totals.sum()
-    sizes = rng.choice(lengths, n_documents) * 2
+    shares = np.bincount(small.text, minlength=len(words)) / len(small.text)
+    sizes = rng.choice(np.diff(small.ends), n_documents)
     drawn = np.split(rng.choice(words, sizes.sum(), p=shares), np.cumsum(sizes)[:-1])
     texts = {f"x{i:07d}": " ".join(text) for i, text in enumerate(drawn)}
     started = time.process_time()

@@ -2,8 +2,8 @@
 
 python docs/make_cases.py [PAGE ...]
 
-A page is run from top to bottom, as the tests run it. Where it shows a picture, the variable
-`figure`, as the code above has left it, is written there.
+A page runs from top to bottom, as in the tests. Each picture is the value of the variable `figure`
+after the code above it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PICTURE = re.compile(r"^!\[(?P<alt>[^\]]+)\]\(\.\./(?P<path>images/cases/[\w-]+\
 
 
 def pictures(text: str) -> dict[str, str]:
-    """What a page shows: the words for each picture, by its path below this folder.
+    """Return the alternative text of each picture of a page, by its path in this folder.
 
     >>> pictures("![A line.](../images/cases/line.svg)")
     {'images/cases/line.svg': 'A line.'}
@@ -35,7 +35,7 @@ def pictures(text: str) -> dict[str, str]:
 
 
 def drawn(text: str) -> Iterator[tuple[str, str]]:
-    """Run a page; give each picture's path and drawing as the page comes to it."""
+    """Run a page and yield each picture's path and drawing."""
     known: dict[str, Any] = {"__name__": "__main__"}
     start = 0
     for found in PICTURE.finditer(text):
@@ -51,7 +51,7 @@ def _run(text: str, known: dict[str, Any]) -> None:
 
 
 def make(page: Path, folder: Path = DOCS) -> list[Path]:
-    """Draw the pictures of a page into a folder; tell where they are."""
+    """Draw the pictures of a page into a folder and return their paths."""
     made = []
     for path, drawing in drawn(page.read_text("utf-8")):
         made.append(folder / path)

@@ -24,7 +24,7 @@ NOISE = 0.1
 """Standard deviation of normal scores about their topic."""
 
 INSTANCE, SYSTEM_TOPIC, RESIDUAL = 0.02, 0.08, 0.06
-"""Standard deviations of the differences of systems that vary; those of docs/instance-tests.md."""
+"""Standard deviations of the differences of systems that vary; those of docs/levels.md."""
 
 MARGIN = 0.2
 """Of equivalence tests: many standard errors, so that only the nearer limit matters."""

@@ -59,7 +59,7 @@ def test_help_lists_the_forms():
 def test_folders_and_patterns_of_a_tool_are_compared(capsys, logs, given):
     found, err = answer(capsys, "compare", f"{logs}{given}", "--json")
     assert means(found) == pytest.approx({"alpha": ALPHA, "beta": BETA})
-    assert err.startswith("steadyrank: read as Inspect logs: 2 runs, 4 samples")
+    assert err.startswith("steadyrank: read as Inspect logs: 2 models, 4 samples, 2 epochs")
     assert answer(capsys, "compare", f"{logs}{given}", "--json", "--quiet") == (found, "")
 
 
@@ -137,3 +137,22 @@ def test_judgments_of_a_tool_stay_judgments(capsys, tmp_path):
     code, _, err = call(capsys, "compare", tmp_path / "qrels.txt")
     assert code == 2
     assert "give QRELS and at least one RUN" in err
+
+
+def test_check_says_what_scores_can_answer(capsys, logs, table, battles, tmp_path):
+    found, _ = answer(capsys, "check", str(logs), "--json")
+    assert found["said"] == "Inspect logs: 2 models, 4 samples, 2 epochs"
+    (held,) = found["measures"]
+    assert (held["name"], held["better"], held["missing"]) == ("match", "higher", 0)
+    by_command = {row["command"].split()[1]: row for row in found["questions"] if row["command"]}
+    assert {"compare", "topics", "plan", "stability", "report"} == by_command.keys()
+    assert next(row["requires"] for row in found["questions"] if not row["command"]) == "10 topics"
+    answer(capsys, *by_command["compare"]["command"].split()[1:])
+    out, _ = answer(capsys, "check", str(table))
+    assert f"steadyrank compare {table}" in out
+    assert "steadyrank battles" in answer(capsys, "check", str(battles))[0]
+    board = tmp_path / "board.csv"
+    board.write_text("model,x,y,bias\na,1,2,3\nb,2,3,4\n")
+    out, _ = answer(capsys, "check", str(board))
+    assert f"steadyrank datasets {board}" in out
+    assert "direction of 1 measure is unknown" in out

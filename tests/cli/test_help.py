@@ -22,6 +22,8 @@ READING = {
     "--team-from",
     "--system-from",
     "--facet-from",
+    "--lower-is-better",
+    "--higher-is-better",
     "--collection",
     "--datasets",
     "--subset",

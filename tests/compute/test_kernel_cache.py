@@ -125,13 +125,10 @@ def test_sources_of_the_package_and_of_other_modules_are_found():
 
 
 def test_kernels_that_a_template_is_made_with_count_as_its_sources():
-    from steadyrank_lab.retrieval.engine.search import weights_kernel
+    from steadyrank.measures.scoring import scoring_kernel
 
-    modules = kernel_cache._modules_of(weights_kernel("BM25").py_func)
-    assert {
-        "steadyrank_lab.retrieval.engine.search_kernels",
-        "steadyrank_lab.retrieval.engine.model_kernels",
-    } <= modules
+    modules = kernel_cache._modules_of(scoring_kernel("AP").py_func)
+    assert {"steadyrank.measures.scoring", "steadyrank.measures.kernels"} <= modules
 
 
 DRAWN = """

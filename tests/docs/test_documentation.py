@@ -89,7 +89,13 @@ def test_architecture_names_files_and_functions_that_are_there():
         assert re.search(defined, (source / path).read_text(), re.MULTILINE), (path, name)
 
 
-def test_pages_of_every_room_are_looked_at():
+def test_estimators_name_tests_that_exist():
+    named = set(re.findall(r"`(test_\w+\.py)`", (DOCS / "accuracy.md").read_text()))
+    assert len(named) > 30
+    assert named <= {path.name for path in (ROOT / "tests").rglob("test_*.py")}
+
+
+def test_pages_of_every_folder_are_tested():
     names = {path.relative_to(ROOT).as_posix() for path in LINKED}
     assert {"CHANGELOG.md", "RELEASING.md", "SECURITY.md", "docs/howto/better.md"} <= names
 

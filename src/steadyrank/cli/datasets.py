@@ -9,8 +9,10 @@ import click
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import (
+    DIRECTIONS,
     FORM,
     READING,
+    WAYS,
     are_mteb_folders,
     of_kind,
     read_tools,
@@ -24,6 +26,7 @@ table_options = opt.together(
     opt.reading_options_of(
         {
             **FORM,
+            **DIRECTIONS,
             "--collection collections NAME=QRELS,RUNS ...": "Evaluate the runs of a collection, "
             "systems matched by name; repeat for each.",
             "--datasets types FILE": (
@@ -79,6 +82,7 @@ def command(
     """
     tell_if_compiling(output.quiet)
     reading = {name: options.pop(name) for name in READING if name in options}
+    lower, higher = (options.pop(way) for way in WAYS)
     from steadyrank.studies.datasets.study import datasets
     from steadyrank.studies.datasets.view import VIEW
 
@@ -90,6 +94,11 @@ def command(
     elif not are_mteb_folders(tables, kind):
         found = read_tools(tables, kind, *measures, by_dataset=True)
         source = source if found is None else of_kind("Leaderboard", found, tables)
+    if lower or higher:
+        from steadyrank.data.read.leaderboards import read_leaderboard
+
+        table = read_leaderboard(source, subsets=options.pop("subsets"))
+        source = table.directed(lower=lower, higher=higher)
     options |= {"jobs": output.jobs, "rng": output.seed}
     with output.progress("blocks of samples") as progress:
         result = datasets(source, progress=progress, **options)

@@ -10,7 +10,7 @@ import click
 
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.inputs import split_assignment
+from steadyrank.cli.inputs import DIRECTIONS, WAYS, split_assignment
 from steadyrank.cli.output import Output, check_folders, emit, hush_matplotlib, tell_if_compiling
 from steadyrank.errors import InputError
 from steadyrank.words import counted
@@ -66,7 +66,8 @@ if TYPE_CHECKING:
             "systems. Repeat to join files; without names, the first of two files is the "
             "baseline's.",
             opt.ANY_FILE,
-        )
+        ),
+        **DIRECTIONS,
     }
 )
 @opt.plot_option("differences and margins")
@@ -109,7 +110,9 @@ def command(
     from steadyrank.studies.gate.study import gate
     from steadyrank.studies.gate.view import gate_text, junit_xml, summary_markdown
 
-    sides = _sides(files, scores_files, {"run_info": run_info, "system_from": system_from})
+    ways = {way: options.pop(way) for way in WAYS}
+    about = {"run_info": run_info, "system_from": system_from}
+    sides = _sides(files, scores_files, about, ways)
 
     def publish(result: GateResult) -> None:
         """Write all files; only then is the gate recorded in the history."""
@@ -161,12 +164,20 @@ def _margins(measures: tuple[str, ...]) -> dict[str, float | None]:
 
 
 def _sides(
-    files: tuple[str, ...], scores_files: tuple[str, ...], about: dict[str, str | None]
+    files: tuple[str, ...],
+    scores_files: tuple[str, ...],
+    about: dict[str, str | None],
+    ways: dict[str, Any],
 ) -> tuple[Any, Any, Any]:
     if any(about.values()) and not (scores_files and files):
         raise InputError(
             "--run-info and --system-from apply only to --scores FILE with the names BASELINE "
             "CANDIDATE of systems: give these, or a folder of runs each"
+        )
+    if any(ways.values()) and (not scores_files or not files):
+        raise InputError(
+            "--lower-is-better and --higher-is-better are about --scores FILE: give it, and the "
+            "names BASELINE CANDIDATE"
         )
     if not scores_files:
         if len(files) not in (2, 3):
@@ -187,7 +198,7 @@ def _sides(
         return *scores_files, None
     if len(files) != 2:
         raise InputError(f"with --scores give the names BASELINE CANDIDATE, got {len(files)}")
-    scores = describe_scores(averaged_facets(read_scores(scores_files)), **about)
+    scores = describe_scores(averaged_facets(read_scores(scores_files, **ways)), **about)
     first, second = _named(scores, files[0]), _named(scores, files[1])
     if set(first.runs) & set(second.runs):
         raise InputError("the candidate is one of the runs of the baseline: name another")

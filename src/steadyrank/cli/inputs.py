@@ -36,6 +36,8 @@ class Inputs:
     kind: str | None
     """The form of the files (--form); None if their content decides."""
     runs_in_rows: bool
+    directions: dict[str, tuple[str, ...]]
+    """The measures of --lower-is-better and of --higher-is-better."""
     is_by_content: bool = False
     """Whether scores were given without --scores, so that a line says how they were read."""
 
@@ -53,7 +55,8 @@ def gathered_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
         reading = {name: options.pop(name) for name in READING}
         names = ("files", "scores_files", "measures", "kind", "runs_in_rows")
         given: Any = {name: options.pop(name) for name in names}
-        inputs = Inputs(reading=reading, **given)
+        directions = {name: options.pop(name) for name in WAYS}
+        inputs = Inputs(reading=reading, directions=directions, **given)
         if not inputs.has_scores and hold_scores(inputs.files, inputs.kind):
             inputs = replace(inputs, files=(), scores_files=inputs.files, is_by_content=True)
         if inputs.measures and not inputs.has_scores:
@@ -87,6 +90,31 @@ def form_in(path: str) -> Form | None:
     from steadyrank.data.forms.reading import form_of
 
     return next(filter(None, (form_of(Source(own)) for own in files_in([path]))), None)
+
+
+TABLES = (".csv", ".tsv", ".parquet")
+"""Suffixes of files that may be leaderboards over datasets."""
+
+
+def is_leaderboard(files: Sequence[str]) -> bool:
+    """Return whether a table has scores by dataset, in a column or in rows without topics."""
+    from steadyrank.data.interop.tables import pick_column
+    from steadyrank.data.read.csv_files import header_of
+    from steadyrank.data.read.leaderboards import DATASET_COLUMNS
+    from steadyrank.data.read.parquet import column_names
+    from steadyrank.data.read.score_files import is_long
+    from steadyrank.data.read.sources import kind_of, open_bytes
+    from steadyrank.data.table_rules import names_rows
+
+    path = Path(files[0])
+    if path.suffix not in TABLES or form_in(files[0]):
+        return False
+    with open_bytes(path) as stream:
+        is_parquet = kind_of(stream) == "parquet"
+        header = column_names(path, stream) if is_parquet else header_of(stream)
+    if is_long(header):
+        return pick_column(header, DATASET_COLUMNS) is not None
+    return names_rows(header[0]) != "topics"
 
 
 def are_mteb_folders(paths: Sequence[str], kind: str | None) -> bool:
@@ -124,6 +152,14 @@ FORM = {
     "arena-hard-leaderboard, autojudge or autojudge-lines."
 }
 
+WAYS = ("lower_is_better", "higher_is_better")
+
+DIRECTIONS = {
+    f"--{way}-is-better NAME ...": f"Rank by NAME from the {end} score, whatever files say; repeat "
+    "for each."
+    for way, end in (("lower", "lowest"), ("higher", "highest"))
+}
+
 scores_options = opt.together(
     click.argument("files", type=click.Path(), nargs=-1, metavar="[QRELS RUN... | PATH...]"),
     opt.reading_options_of(
@@ -135,6 +171,7 @@ scores_options = opt.together(
             ),
             **FORM,
             "--runs-in-rows": "Read a wide CSV with runs down and topics across.",
+            **DIRECTIONS,
         }
     ),
     opt.missing_options,
@@ -194,7 +231,8 @@ def load_scores(
     """
     files = score_files(inputs)
     if files is not None:
-        scores = read_score_files(files, inputs)
+        lower, higher = (inputs.directions[way] for way in WAYS)
+        scores = read_score_files(files, inputs).directed(lower=lower, higher=higher)
         from steadyrank.data.read.run_info import describe_scores
         from steadyrank.data.read.run_names import with_chosen_names
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from steadyrank.cli.compare import CORRECTIONS, TESTS
 from steadyrank.cli.inputs import (
     Inputs,
     are_mteb_folders,
-    form_in,
+    is_leaderboard,
     judge_option,
     named_files,
     qrels_and_runs,
@@ -26,8 +25,6 @@ from steadyrank.errors import InputError
 
 PAGE = "report.html"
 PAGES = (".html", ".htm")
-TABLES = (".csv", ".tsv", ".parquet")
-"""Suffixes of files that may be leaderboards over datasets."""
 
 report_options = opt.together(
     opt.reading_options_of(
@@ -142,6 +139,8 @@ def command(
             **output.machine,
             runs_in_rows=inputs.runs_in_rows,
             form=inputs.kind,
+            lower_is_better=inputs.directions["lower_is_better"],
+            higher_is_better=inputs.directions["higher_is_better"],
             **inputs.reading,
             **options,
         )
@@ -173,27 +172,6 @@ def _sources(inputs: Inputs, datasets: str | None) -> dict[str, Any]:
     if isinstance(files, dict):
         return {"scores": files, "measures": ()}
     source: Any = files[0] if len(files) == 1 else files
-    if inputs.is_by_content and (_is_leaderboard(files) or are_mteb_folders(files, inputs.kind)):
+    if inputs.is_by_content and (is_leaderboard(files) or are_mteb_folders(files, inputs.kind)):
         return {"datasets": source}
     return {"scores": source, "measures": inputs.measures}
-
-
-def _is_leaderboard(files: Sequence[str]) -> bool:
-    """Return whether a table has scores by dataset, in a column or in rows without topics."""
-    from steadyrank.data.interop.tables import pick_column
-    from steadyrank.data.read.csv_files import header_of
-    from steadyrank.data.read.leaderboards import DATASET_COLUMNS
-    from steadyrank.data.read.parquet import column_names
-    from steadyrank.data.read.score_files import is_long
-    from steadyrank.data.read.sources import kind_of, open_bytes
-    from steadyrank.data.table_rules import names_rows
-
-    path = Path(files[0])
-    if path.suffix not in TABLES or form_in(files[0]):
-        return False
-    with open_bytes(path) as stream:
-        is_parquet = kind_of(stream) == "parquet"
-        header = column_names(path, stream) if is_parquet else header_of(stream)
-    if is_long(header):
-        return pick_column(header, DATASET_COLUMNS) is not None
-    return names_rows(header[0]) != "topics"

@@ -25,7 +25,8 @@ from steadyrank.data.scores import (
     measure_of,
     own_numbers,
 )
-from steadyrank.errors import InputError, arg, unknown_name
+from steadyrank.errors import InputError, arg, unknown_name, warn
+from steadyrank.words import counted, some
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -126,6 +127,37 @@ class Leaderboard:
         """The datasets that can be ranked by; a warning names the others."""
         kept = [self.datasets.index(name) for name in rankable(self.directions)]
         return self if len(kept) == len(self.datasets) else self.take(datasets=kept)
+
+    def one_way(self) -> Leaderboard:
+        """Return the datasets of the most common direction; a warning names the others.
+
+        Scores of opposite directions cannot be averaged.
+        """
+        table = self.ranked()
+        lower = np.array([table.is_lower_better(name) for name in table.datasets])
+        if 2 * lower.sum() == len(lower):
+            one_direction(table.directions, "datasets")
+        kept = lower == (2 * lower.sum() > len(lower))
+        if kept.all():
+            return table
+        way, other = ("lower", "higher") if kept[lower].any() else ("higher", "lower")
+        names = [name for name, is_kept in zip(table.datasets, kept, strict=True) if not is_kept]
+        warn(
+            f"{counted(len(names), 'dataset')} where {other} is better left out of the mean, as "
+            f"the others are better if {way}: {some(names)}"
+        )
+        return table.take(datasets=np.flatnonzero(kept).tolist())
+
+    def oriented(self) -> Leaderboard:
+        """Return the table with higher as better: with the other sign where lower is better."""
+        if not self.lower_is_better:
+            return self
+        return replace(
+            self,
+            values=0.0 - self.values,
+            topic_scores={name: 0.0 - scores for name, scores in self.topic_scores.items()},
+            directions=dict.fromkeys(self.datasets, "higher"),
+        )
 
     def with_types(self, types: Mapping[str, str]) -> Leaderboard:
         """The same table with the type of each dataset, by name."""

@@ -240,6 +240,8 @@ class Scores(Exhibit):
         self, *, lower: str | Iterable[str] = (), higher: str | Iterable[str] = ()
     ) -> Scores:
         """The same scores with these measures as lower-is-better, or as higher-is-better."""
+        if not (lower or higher):
+            return self
         return replace(self, directions=set_by_hand(self.directions, lower, higher))
 
     def oriented(self) -> Scores:

@@ -174,6 +174,7 @@ def _from_scores(
     read: Scores, measures: Sequence[str], judges: Mapping[str, Any], settings: Settings
 ) -> Material:
     with kept_warnings() as warned:
+        read = read.directed(lower=settings.lower_is_better, higher=settings.higher_is_better)
         if measures:
             read = read.select(measures=measures)
         read = scores_in_order(tidy_judges(describe_scores(read, **settings.reading.about)))
@@ -198,6 +199,8 @@ def _from_leaderboard(table: Any, settings: Settings) -> Material:
     paths = [Path(source) for source in sources if isinstance(source, (str, os.PathLike))]
     with kept_warnings() as odd:
         leaderboard = read_leaderboard(table).in_order()
+        lower, higher = settings.lower_is_better, settings.higher_is_better
+        leaderboard = leaderboard.directed(lower=lower, higher=higher).one_way()
     files = [file for path in paths for file in _files_in(path)]
     scores = with_chosen_names(leaderboard.as_scores(), settings.reading.names)
     return Material(

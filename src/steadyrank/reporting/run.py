@@ -140,6 +140,8 @@ def report(
     no_relevant: NoRelevant = "zero",
     ties: Ties = "trec_eval",
     runs_in_rows: bool = False,
+    lower_is_better: str | Sequence[str] = (),
+    higher_is_better: str | Sequence[str] = (),
     form: str | None = None,
     command: str = "",
     store: PathLike | None = None,
@@ -212,8 +214,8 @@ def report(
         runs, as in `datasets`.
     missing, no_relevant, ties : str
         As in `evaluate`.
-    runs_in_rows, form : optional
-        As in `read_scores`.
+    runs_in_rows, form, lower_is_better, higher_is_better : optional
+        As in `read_scores`; datasets of a leaderboard have directions as well.
     command : str
         What the page gives as the way to make it again; by default this call.
     store : path, optional
@@ -281,6 +283,8 @@ def report(
         ties=ties,
         reading=make_reading(reading_options) if to_read is None else to_read.reading,
         runs_in_rows=runs_in_rows,
+        lower_is_better=_names(lower_is_better),
+        higher_is_better=_names(higher_is_better),
         form=form,
         seed=seed,
     )

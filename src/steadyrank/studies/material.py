@@ -58,6 +58,9 @@ class Settings:
     ties: Ties = "trec_eval"
     reading: Reading = field(default_factory=Reading)
     runs_in_rows: bool = False
+    lower_is_better: tuple[str, ...] = ()
+    higher_is_better: tuple[str, ...] = ()
+    """Measures, or datasets, whose direction was given."""
     form: str | None = None
     """The form of files of scores, where their content does not say it."""
     top: int = 25
@@ -144,7 +147,7 @@ class Material:
     @property
     def order(self) -> list[int]:
         """Places of the runs, best mean first."""
-        means = adjusted_means(self.scores.matrix(self.measure))
+        means = adjusted_means(self.scores.select(measures=self.measure).oriented().matrix())
         return [int(run) for run in best_first(means)]
 
     @property

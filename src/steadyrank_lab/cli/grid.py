@@ -65,10 +65,9 @@ def command(top: int, **options: Any) -> None:
 
 
 def _maker(top: int) -> Maker:
-    from steadyrank_lab.retrieval.engine.search_kernels import search_eight
     from steadyrank_lab.retrieval.makers.grid import grid, write_grid
 
-    return Maker(grid, write_grid, search_eight, partial(_means, top), _written)
+    return Maker(grid, write_grid, partial(_means, top), _written)
 
 
 def _means(top: int, scores: Scores, digits: int | None) -> Table:

@@ -83,8 +83,6 @@ class Maker(NamedTuple):
 
     score: Callable[..., Scores]
     write: Callable[..., WrittenRuns]
-    kernel: Any
-    """The one that takes longest to compile."""
     means: Callable[[Scores, Any], Table]
     """What scores are shown as, with so many decimals."""
     written: Callable[[WrittenRuns], Table]
@@ -115,7 +113,7 @@ def make_and_show(
         from steadyrank.measures.evaluate import DEFAULT_MEASURES
 
         maker = load()
-        tell_if_compiling(output.quiet, maker.kernel)
+        tell_if_compiling(output.quiet)
         given |= {"out": out, "reading": reading, "progress": progress}
         if scored:
             scoring["measures"] = scoring["measures"] or DEFAULT_MEASURES

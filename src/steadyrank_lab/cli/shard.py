@@ -112,10 +112,9 @@ def command(output: Output, **options: Any) -> None:
 
 
 def _maker() -> Maker:
-    from steadyrank_lab.retrieval.engine.search_kernels import search_one
     from steadyrank_lab.retrieval.makers.shard import shard, write_shards
 
-    return Maker(shard, write_shards, search_one, _summary, _written)
+    return Maker(shard, write_shards, _summary, _written)
 
 
 def _summary(scores: Scores, digits: int | None) -> Table:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from math import e, exp, log2, pi, sqrt
 
-import numba
 import numpy as np
 import pytest
 from golden_cases import golden
@@ -13,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steadyrank.errors import InputError, UnknownNameError
-from steadyrank_lab.retrieval.engine import model_kernels
 from steadyrank_lab.retrieval.engine.models import _RANGES, MODELS, parse_model, weigh
 
 GOLDEN = golden("retrieval_models")
@@ -149,26 +147,6 @@ def test_the_topics_count_is_a_factor_of_its_own(name):
     thrice = weigh(name, columns, n_documents=50, tokens=5000, qtf=3.0)
     factor = {"BM25": 9 * 3 / (8 + 3), "DirichletLM": 1.0}.get(name, 3.0)
     np.testing.assert_allclose(thrice, factor * once, rtol=1e-13)
-
-
-@numba.njit
-def _logs(x, out):
-    for i in range(len(x)):
-        out[i] = model_kernels.log2(x[i])
-
-
-def test_logarithms_are_right_to_the_last_digits():
-    rng = np.random.default_rng(1)
-    near_one = 1 + rng.uniform(-1, 1, 20_000) * 10.0 ** rng.uniform(-16, 0, 20_000) * 0.9
-    wide = 10.0 ** rng.uniform(-300, 300, 20_000)
-    powers = 2.0 ** np.arange(-1000, 1000)
-    x = np.concatenate([near_one, wide, powers, np.nextafter(powers, 0), [math.sqrt(0.5), 2**0.5]])
-    got = np.empty_like(x)
-    _logs(x, got)
-    exact = np.array([math.log2(value) for value in x])
-    assert (got[exact == 0] == 0).all()
-    assert (np.abs(got - exact) <= 4 * np.spacing(np.abs(exact))).all()
-    assert (got[len(near_one) + len(wide) :][: len(powers)] == np.arange(-1000, 1000)).all()
 
 
 def test_names_with_parameters():

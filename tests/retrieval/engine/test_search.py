@@ -13,14 +13,8 @@ from steadyrank.data.run import build_run
 from steadyrank.errors import InputError, UnknownNameError
 from steadyrank.measures.scoring import find_judged_documents
 from steadyrank_lab.retrieval.engine.index import Index, build_index
-from steadyrank_lab.retrieval.engine.models import MODELS, parse_model, weigh
-from steadyrank_lab.retrieval.engine.search import (
-    find_wanted,
-    order_documents,
-    search,
-    search_all,
-    spelled_model,
-)
+from steadyrank_lab.retrieval.engine.models import MODELS, parse_model, spelled_model, weigh
+from steadyrank_lab.retrieval.engine.search import find_wanted, order_documents, search, search_all
 from steadyrank_lab.retrieval.engine.word_counts import count_words
 
 
@@ -56,9 +50,7 @@ def made_index(n_documents, dfs, rng, longest=300, names=None):
         df=np.array(dfs, float),
         cf=np.array([each.sum() for each in count], float),
         topics=("1",),
-        query_starts=np.array([0, len(dfs)]),
-        query_unit=np.arange(len(dfs), dtype=np.int32),
-        query_count=np.ones(len(dfs), np.int32),
+        queries=(np.arange(len(dfs)),),
     )
 
 
@@ -113,8 +105,6 @@ def test_any_number_of_models(index, n_models):
 
 @pytest.mark.parametrize("depth", [1, 10, 700, 1500, 100_000])
 def test_the_best_of_many_documents(depth):
-    # 20,000 documents are several blocks for one model, and ten for eight; the best are
-    # thinned out many times on the way.
     rng = np.random.default_rng(depth)
     index = made_index(20_000, [9_000, 14_000, 3_000, 40, 1], rng)
     for ranking in search_all(index, ["BM25", "PL2", "DFIZ", "DirichletLM", "InB2"], depth=depth):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 import Stemmer
 from golden_cases import golden
 
-from steadyrank.errors import MachineError, UnknownNameError
+from steadyrank.errors import UnknownNameError
+from steadyrank_lab.retrieval.engine import krovetz
 from steadyrank_lab.retrieval.engine import lexical as rules
 from steadyrank_lab.retrieval.engine.lexical import STEMMERS, lovins, stem_words, weak_porter
 
@@ -130,23 +129,45 @@ def test_a_word_that_would_vanish_stays():
     assert stem_words(["s"], "porter") == ["s"]
 
 
-def test_krovetz_stays_with_words_of_its_dictionary():
-    pytest.importorskip("krovetzstemmer")
-    words = ["utilities", "generalizations", "running", "italians", "x" * 60, "naïve", "2nd"]
-    stems = ["utility", "generalization", "running", "italy", "x" * 60, "naïve", "2nd"]
-    assert stem_words(words, "krovetz") == stems
+KROVETZ = """
+    utilities:utility generalizations:generalization running:running italians:italy 2nd:2nd ties:tie
+    naïve:naïve aliases:alias accesses:access bytes:byte has:has ors:ors various:various bus:bus
+    accompanied:accompany died:die red:red abbreviated:abbreviate aborted:abort allotted:allot
+    byteswapped:byteswapp unplugged:unplugg unxyzed:unxyzed binning:bin accelerating:accelerate
+    basinhopping:basinhopp accoring:accore thing:thing xyzabing:xyzabe parsing:parse
+    adaptability:adaptable aymivity:aymive analyticity:analytic ambiguities:ambiguous arity:are
+    endianness:endian bitness:bit happiness:happiness factorizations:factorize ammonition:ammonite
+    decomposition:decompose activation:activate derivation:derive confirmation:confirmation
+    quantification:quantify redistribution:redistribute adaption:adapt optimizers:optimize
+    bigger:big earlier:early cadior:cadi bargeer:bargee namer:name indexer:index tensor:tense
+    abruptly:abrupt arguably:arguable algorithmically:algorithm arbitrarily:arbitrary bily:bile
+    behavioral:behavior agricultural:agriculture optimal:optimum alphanumerical:alphanumeric
+    cryptographical:cryptography congruential:congruent adaptive:adapt repetitive:repetition
+    agglomerative:agglomerate determinative:determine multiplicative:multiplication
+    alphabetized:alphabet bannize:ban adjustment:adjust callable:call controllable:control
+    achievable:achieve differentiable:differentiate isomorphism:isomorph alphabetic:alphabetical
+    catastrophic:catastrophe algebraic:algebra adjacency:adjacent biadjacency:biadjacence
+    convergence:converge conformance:conform
+"""
 
 
-def test_without_its_package_krovetz_says_so(monkeypatch):
-    monkeypatch.setitem(sys.modules, "krovetzstemmer", None)
-    with pytest.raises(MachineError, match="pip install 'steadyrank\\[krovetz\\]', or omit it"):
-        stem_words(["words"], "krovetz")
+def test_krovetz_as_the_package_does_it():
+    pairs = [pair.split(":") for pair in KROVETZ.split()]
+    words, stems = zip(*pairs, strict=True)
+    assert stem_words([*words, "x" * 60], "krovetz") == [*stems, "x" * 60]
+    package = pytest.importorskip("krovetzstemmer")
+    stem = package.Stemmer().stem
+    assert [stem(word) for word in words if word.isascii()] == [
+        root for word, root in pairs if word.isascii()
+    ]
+    heads = sorted(krovetz._dictionary()[0])[::40]
+    endings = "s es ies ed ing ation ization er ior ally ical ative ity iness ible ism ic ancy ence"
+    made = [(head + end)[:22] for head in heads for end in endings.split()]
+    assert [(word, krovetz.krovetz(word)) for word in made] == [(w, stem(w)) for w in made]
 
 
 def test_the_same_words_have_the_same_stems_alone_and_together():
     for name in STEMMERS:
-        if name == "krovetz":
-            pytest.importorskip("krovetzstemmer")
         stems = stem_words(WORDS, name)
         assert all(stems)
         assert stems[::-1] == stem_words(WORDS[::-1], name)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from steadyrank.errors import InputError
 from steadyrank_lab.retrieval.engine import word_counts
 from steadyrank_lab.retrieval.engine.tokens import split_words
-from steadyrank_lab.retrieval.engine.word_counts import count_words, words_first
+from steadyrank_lab.retrieval.engine.word_counts import count_words
 
 TEXT = st.text(st.sampled_from("abAB \n.éθ0" + "\U0001d4d0"), max_size=30)
 
@@ -22,10 +22,10 @@ def as_dictionaries(counts):
     """The counts as {document: {word: count}}; checks the order on the way."""
     out = {}
     for i, name in enumerate(counts.documents):
-        part = slice(counts.starts[i], counts.starts[i + 1])
-        assert (np.diff(counts.word[part]) > 0).all()
-        names = [counts.words[w] for w in counts.word[part]]
-        out[name] = dict(zip(names, counts.count[part].tolist(), strict=True))
+        row = counts.matrix[i]
+        assert (np.diff(row.indices) > 0).all()
+        names = [counts.words[w] for w in row.indices]
+        out[name] = dict(zip(names, row.data.tolist(), strict=True))
     return out
 
 
@@ -38,11 +38,10 @@ def check(collection):
     counts = count_words(collection)
     assert as_dictionaries(counts) == expected
     assert list(counts.words) == sorted({word for words in expected.values() for word in words})
-    assert (counts.starts.dtype, counts.word.dtype, counts.count.dtype) == (
-        np.int64,
-        np.int32,
-        np.int32,
-    )
+    for name, text, start, end in zip(
+        counts.documents, collection.values(), counts.ends, counts.ends[1:], strict=False
+    ):
+        assert [counts.words[w] for w in counts.text[start:end]] == split_words(text), name
 
 
 @settings(deadline=None)
@@ -51,21 +50,22 @@ def test_counts_as_dictionaries_have_them(texts):
     check({f"d{i}": text for i, text in enumerate(texts)})
 
 
-@pytest.mark.parametrize("chunk", [1, 100, 1 << 20])
-def test_many_words_in_batches_of_any_size(monkeypatch, chunk):
-    monkeypatch.setattr(word_counts, "CHUNK", chunk)
+def test_many_words():
     rng = random.Random(7)
     words = ["".join(rng.choices("abcdefgh", k=rng.randint(1, 90))) for _ in range(3000)]
     check({f"d{i}": " ".join(rng.choices(words, k=rng.randint(0, 60))) for i in range(300)})
 
 
-def test_words_first_is_the_same_matrix():
+def test_the_same_matrix_by_words_and_where_each_word_is():
     counts = count_words({"d1": "b a b", "d2": "", "d3": "c b"})
-    starts, document, count = words_first(counts)
-    assert starts.tolist() == [0, 1, 3, 4]
-    assert document.tolist() == [0, 0, 2, 2]
-    assert count.tolist() == [1, 2, 1, 1]
-    assert words_first(counts)[0] is starts
+    assert counts.by_word.toarray().tolist() == counts.matrix.toarray().T.tolist()
+    assert counts.by_word is counts.by_word
+    starts, tokens = counts.tokens
+    assert [tokens[a:b].tolist() for a, b in zip(starts, starts[1:], strict=False)] == [
+        [1],
+        [0, 2, 4],
+        [3],
+    ]
 
 
 def test_kept_counts_are_the_same_and_come_without_reading(write, tmp_path, monkeypatch):
@@ -75,7 +75,7 @@ def test_kept_counts_are_the_same_and_come_without_reading(write, tmp_path, monk
     again = count_words(source, cache=tmp_path / "kept")
     assert again.documents == first.documents == ("dé1", "2")
     assert again.words == first.words == ("größe", "zählt")
-    for name in ("starts", "word", "count"):
+    for name in ("ends", "text"):
         np.testing.assert_array_equal(getattr(again, name), getattr(first, name))
         assert getattr(again, name).dtype == getattr(first, name).dtype
 

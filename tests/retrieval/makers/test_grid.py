@@ -209,7 +209,7 @@ def test_scores_are_kept_in_a_store(tmp_path, corpus, topics, qrels, monkeypatch
     )
     with pytest.warns(SteadyrankWarning, match="find nothing"):
         second = sr.grid(corpus, topics, **options)
-    assert built == [{"stop_list": "lucene", "unit": "porter"}]
+    assert built == [{"stop_list": "lucene", "unit": "porter", "positions": False}]
     assert np.array_equal(first.values, second.values)
     with pytest.raises(InputError, match="different settings .measures"):
         sr.grid(corpus, topics, **{**options, "measures": "RR"})
@@ -246,14 +246,13 @@ def test_a_stop_list_that_changed_is_other_settings(tmp_path, corpus, topics):
         sr.write_grid(corpus, topics, out=tmp_path / "out", **options)
 
 
-def test_by_default_everything_is_combined(corpus, topics, qrels, monkeypatch):
+def test_by_default_everything_is_combined(corpus, topics, qrels):
     with pytest.warns(SteadyrankWarning, match="find nothing"):
         scores = sr.grid(corpus, topics, qrels=qrels, measures="AP", models="DPH", lexical=["none"])
     assert scores.run_info["stop_list"] == STOP_LISTS
-    monkeypatch.setattr(grid_module.importlib.util, "find_spec", lambda name: None)
-    with pytest.warns(SteadyrankWarning, match="krovetz is omitted"):
-        units = grid_module._units(None)
-    assert units == tuple(unit for unit in UNITS if unit != "krovetz")
+    with pytest.warns(SteadyrankWarning, match="find nothing"):
+        scores = sr.grid(corpus, topics, qrels=qrels, measures="AP", models="DPH", stop_lists="fox")
+    assert scores.run_info["lexical"] == UNITS
     assert len(STOP_LISTS) * len(UNITS) * len(MODELS) == 1326
 
 

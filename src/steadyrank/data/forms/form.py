@@ -86,6 +86,10 @@ class Form:
     holds: Holds
     recognises: Recognises
     read: Callable[[Source], Iterable[Any]]
+    run: str = "model"
+    topic: str = "sample"
+    answer: str = "answer"
+    """What the tool calls runs, topics, and several answers to one."""
 
 
 Recognises = Callable[["Source"], bool]

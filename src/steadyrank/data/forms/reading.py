@@ -57,13 +57,15 @@ _ANY = ("json", "json lines", "csv")
 _RAGAS = ("user_input response", "user_input retrieved_contexts", "question contexts")
 _EEE, _PROMPTFOO = "every-eval-ever", ("results evalId", "results table", "results stats")
 
+_SEARCH = ("run", "topic")
+
 # fmt: off
 FORMS = (
     Form(_EEE, "Every Eval Ever samples", "scores",
          _has("schema_version sample_id", "evaluation_name model_id"), llm.every_eval_ever),
     Form(f"{_EEE}-aggregate", "Every Eval Ever results", "means",
          _has("evaluation_results", "schema_version model_info"), llm.every_eval_ever_aggregate),
-    Form("inspect", "Inspect logs", "scores", _is_inspect, llm.inspect_log),
+    Form("inspect", "Inspect logs", "scores", _is_inspect, llm.inspect_log, answer="epoch"),
     Form("lm-eval", "lm-evaluation-harness samples", "scores",
          _has("doc_id metrics", "doc_id resps"), llm.lm_eval),
     Form("lm-eval-results", "lm-evaluation-harness results", "means",
@@ -78,17 +80,19 @@ FORMS = (
     Form("ragas", "ragas results", "scores", _has(*_RAGAS, kinds=_ANY), llm.ragas),
     Form("mt-bench", "MT-bench answers", "scores", _has("question_id model judge score"),
          llm.mt_bench),
-    Form("nuggetizer", "nuggetizer assignments", "scores", _has("qid nuggets"), search.nuggets),
+    Form("nuggetizer", "nuggetizer assignments", "scores", _has("qid nuggets"), search.nuggets,
+         *_SEARCH),
     Form("nuggetizer-metrics", "nuggetizer metrics", "scores",
-         _has("qid strict_vital_score", "qid strict_all_score"), search.nugget_metrics),
+         _has("qid strict_vital_score", "qid strict_all_score"), search.nugget_metrics,
+         *_SEARCH),
     Form("quepid-snapshot", "Quepid snapshots", "scores",
-         _has("scores docs name", "scores queries name"), search.quepid_snapshot),
+         _has("scores docs name", "scores queries name"), search.quepid_snapshot, *_SEARCH),
     Form("quepid", "Quepid ratings", "judgments", _has("query_doc_pairs", "case_name queries"),
          search.quepid_ratings),
     Form("opensearch-judgments", "OpenSearch judgments", "judgments", _has("judgmentRatings"),
          search.opensearch_judgments),
     Form("opensearch", "OpenSearch evaluation results", "scores",
-         _has("searchConfigurationId metrics", "hits took"), search.opensearch_results),
+         _has("searchConfigurationId metrics", "hits took"), search.opensearch_results, *_SEARCH),
     Form("mteb", "MTEB results", "means", _has("task_name scores"), search.mteb),
     Form("arena-hard", "arena-hard judgments", "battles", _has("games model"), pairs.arena_hard),
     Form("comparia", "ComparIA votes", "battles",
@@ -101,9 +105,10 @@ FORMS = (
     Form("arena-hard-leaderboard", "arena-hard leaderboard", "means",
          _has("model score CI", kinds=_ANY), search.leaderboard_of_means),
     Form("companion", "beside other files", "means", _is_companion, search.companion),
-    Form("autojudge", "AutoJudge scores", "scores", search.is_autojudge, search.autojudge),
+    Form("autojudge", "AutoJudge scores", "scores", search.is_autojudge, search.autojudge,
+         *_SEARCH),
     Form("autojudge-lines", "AutoJudge scores", "scores", _has("run_id topic_id measure"),
-         search.autojudge_lines),
+         search.autojudge_lines, *_SEARCH),
 )
 # fmt: on
 """The more telling first; files of none of these are tables, runs or judgments."""
@@ -241,7 +246,7 @@ def read_forms(
     else:
         cells = cells_of(parts)
         data = scores_of(where, cells, directions_in(where, parts))
-        held = _said_of(cells)
+        held = _said_of(cells, parts[0].form)
     return Reading(data=data, said=f"read as {titles}: {held}", where=where)
 
 
@@ -257,15 +262,15 @@ def directions_in(where: object, parts: Sequence[Part]) -> dict[str, Direction]:
     return found
 
 
-def _said_of(cells: Sequence[Cell]) -> str:
+def _said_of(cells: Sequence[Cell], form: Form) -> str:
     """How many runs, tasks, samples, answers and judges there are."""
-    counts = [counted(len({cell.run for cell in cells}), "run")]
+    counts = [counted(len({cell.run for cell in cells}), form.run)]
     if len(tasks := {cell.dataset for cell in cells}) > 1:
         counts.append(counted(len(tasks), "task"))
-    counts.append(counted(len({(cell.dataset, cell.topic) for cell in cells}), "sample"))
+    counts.append(counted(len({(cell.dataset, cell.topic) for cell in cells}), form.topic))
     answers = {cell.answer for cell in cells}
     if len(answers) > 1:
-        counts.append(counted(len(answers), "answer"))
+        counts.append(counted(len(answers), form.answer))
     if len(judges := {cell.judge for cell in cells} - {""}) > 1:
         counts.append(counted(len(judges), "judge"))
     return ", ".join(counts)

@@ -109,7 +109,10 @@ def read_leaderboard(
         table = table.with_types({str(name): str(kind) for name, kind in named.items()})
     table = _without_empty(table)
     where = source if isinstance(source, (str, os.PathLike)) else "the leaderboard"
-    tell_of_scales(where, "dataset", table.datasets, table.values.T)
+    for way in set(table.directions.values()):  # only these are averaged
+        same = [k for k, name in enumerate(table.datasets) if table.directions[name] == way]
+        same_names = [table.datasets[k] for k in same]
+        tell_of_scales(where, "dataset", same_names, table.values.T[same])
     for kind, names in (("run", table.runs), ("dataset", table.datasets)):
         tell_of_spellings(where, kind, names)
     return table

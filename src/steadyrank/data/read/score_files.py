@@ -8,7 +8,7 @@ heading says whether topics or runs stand in rows, and what it leaves open is re
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,8 @@ def read_scores(
     measure: str | None = None,
     runs_in_rows: bool = False,
     form: str | None = None,
+    lower_is_better: str | Iterable[str] = (),
+    higher_is_better: str | Iterable[str] = (),
 ) -> Scores:
     """Read scores that another tool, or steadyrank itself, has written.
 
@@ -73,6 +75,8 @@ def read_scores(
     form : str, optional
         The form of an evaluation tool's files, such as "inspect", where their content does not
         say it.
+    lower_is_better, higher_is_better : str or sequence of str
+        Measures whose direction is neither in the files nor clear by name, or wrong there.
 
     Returns
     -------
@@ -95,17 +99,18 @@ def read_scores(
     """
     if isinstance(source, (Mapping, list, tuple)) and not source:
         raise InputError("no score files were named")
-    if not isinstance(source, Mapping):
-        paths: Any = source if isinstance(source, (list, tuple)) else [source]
-        if (found := read_forms(paths, form=form, measure=measure)) is not None:
-            return found.scores
     if isinstance(source, Mapping):
-        return _joined(
-            [_read_file(Path(path), str(name), runs_in_rows) for name, path in source.items()]
-        )
-    if isinstance(source, (list, tuple)):
-        return _joined([_read_file(Path(path), measure, runs_in_rows) for path in source])
-    return _read_file(Path(source), measure, runs_in_rows)  # type: ignore[arg-type]
+        named: list[tuple[Any, str | None]] = [(path, str(name)) for name, path in source.items()]
+        found = None
+    else:
+        paths: Any = source if isinstance(source, (list, tuple)) else [source]
+        named = [(path, measure) for path in paths]
+        found = read_forms(paths, form=form, measure=measure)
+    if found is None:
+        scores = _joined([_read_file(Path(path), name, runs_in_rows) for path, name in named])
+    else:
+        scores = found.scores
+    return scores.directed(lower=lower_is_better, higher=higher_is_better)
 
 
 def _joined(parts: Sequence[Scores]) -> Scores:

@@ -167,6 +167,7 @@ def agree(
     if measures is None and qrels is not None:
         measures = MEASURES
     chosen = scores_in_order(scores_of(scores, qrels, measures, jobs=jobs), runs=True)
+    chosen = chosen.ranked().oriented()
     names: tuple[str, ...] = ()
     if factors or factors_from:
         chosen, names = with_factors(chosen, factors, factors_from, has_gaps=True)

@@ -81,12 +81,13 @@ class ComponentsResult(Framed):
     """Factor to Tukey's test of its levels."""
     type_three: bool = False
     """Whether the grid is unbalanced, and sums of squares are of type III."""
+    lower_is_better: bool = False
 
     def ordered_levels(self, factor: str) -> list[tuple[str, float]]:
         """Levels of a factor and their means, the best first."""
         check_choice("factor", factor, self.factors)
         means = self.main_effects[factor].means
-        order = np.argsort(-means, kind="stable")
+        order = np.argsort(means if self.lower_is_better else -means, kind="stable")
         return [(self.levels[factor][i], float(means[i])) for i in order]
 
     def rows(self) -> list[dict[str, Any]]:
@@ -219,6 +220,7 @@ def components(
         anova=table,
         main_effects=mains,
         type_three=is_unbalanced,
+        lower_is_better=scores.lower_is_better(chosen),
     )
 
 

@@ -7,8 +7,6 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-import numpy as np
-
 from steadyrank.data.scores import Scores
 from steadyrank.present.anova import ANOVA, anova_lines, effect_word, power_words, source_words
 from steadyrank.present.json import picked
@@ -47,7 +45,8 @@ def _largest(result: ComponentsResult, by_size: Sequence[str]) -> Finding:
 
 def _best(result: ComponentsResult, factor: str) -> Finding:
     effect, (level, mean) = result.main_effects[factor], result.ordered_levels(factor)[0]
-    with_best = (effect.pairs == np.argmax(effect.means)).any(axis=1)
+    best = result.levels[factor].index(level)
+    with_best = (effect.pairs == best).any(axis=1)
     n_others, n_worse = len(effect.means) - 1, int(effect.significant[with_best].sum())
     others = f"{n_worse} of {n_others} others" if n_worse else "any other"
     return Finding(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -26,6 +26,9 @@ AGGREGATES = {
     "wins": "share of the other runs beaten",
 }
 """How sentences name them."""
+
+MEANS = ("mean", "mean-of-types")
+"""Aggregates whose values have the sign of the scores; the others count ranks."""
 
 DRAWN = {
     "datasets": "other datasets of this kind",
@@ -102,12 +105,37 @@ class DatasetPair:
     comparison_alpha: float
     """The family's, or alpha over the number of pairs where that is not one of datasets."""
     alpha: float
+    lower_is_better: bool = False
 
     @property
     def wins(self) -> tuple[int, int, int]:
         """Datasets on which a is better, equal and worse."""
-        d = self.per_dataset
+        d = -self.per_dataset if self.lower_is_better else self.per_dataset
         return int((d > 0).sum()), int((d == 0).sum()), int((d < 0).sum())
+
+    def with_sign_of_file(self) -> DatasetPair:
+        """Return the pair of scores with the other sign, of which lower is better."""
+        effects = self.effects
+        if effects is not None:
+            effects = replace(
+                effects,
+                difference=-effects.difference,
+                interval=_mirrored(effects.interval),
+                prediction=_mirrored(effects.prediction),
+            )
+        return replace(
+            self,
+            lower_is_better=True,
+            per_dataset=-self.per_dataset,
+            difference=-self.difference,
+            interval=_mirrored(self.interval),
+            prediction_interval=_mirrored(self.prediction_interval),
+            effects=effects,
+            leave_one_out=tuple(
+                replace(left, difference=-left.difference, interval=_mirrored(left.interval))
+                for left in self.leave_one_out
+            ),
+        )
 
     def row(self) -> dict[str, Any]:
         """With the keys that the JSON output has."""
@@ -154,6 +182,10 @@ class DatasetFragility(NamedTuple):
     n: int
     rival: str
     datasets: list[str]
+
+
+def _mirrored(interval: Interval) -> Interval:
+    return Interval(-interval.high, -interval.low)
 
 
 def _ends_or_none(limits: np.ndarray) -> list[int] | None:
@@ -240,11 +272,38 @@ class DatasetsResult(Placed, Framed):
     pair: DatasetPair | None
     """The pair that was asked for, or the two best runs; None where these share too little."""
     pair_asked: bool
+    lower_is_better: bool = False
+    """Whether lower scores are better; `value` then ranks from the lowest, unless it counts
+    ranks."""
+
+    def with_sign_of_file(self) -> DatasetsResult:
+        """Return the result of scores with the other sign as one of the scores themselves.
+
+        Decisions and ranks stay, as do Borda points and wins: they say which run is better.
+        """
+        value, interval, lead = self.value, self.interval, self.lead
+        if self.aggregate in MEANS:
+            value, interval = -value, -interval[:, ::-1]
+            lead = lead._replace(difference=-lead.difference, interval=-lead.interval[::-1])
+        return replace(
+            self,
+            lower_is_better=True,
+            scores=-self.scores,
+            value=value,
+            interval=interval,
+            lead=lead,
+            pair=self.pair and self.pair.with_sign_of_file(),
+        )
+
+    @property
+    def lowest_leads(self) -> bool:
+        """Whether the run with the lowest value is the best."""
+        return self.lower_is_better and self.aggregate in MEANS
 
     @property
     def order(self) -> list[int]:
         """Positions of the runs, best value first; equal values in the order of their names."""
-        ranked = in_order(self.value, self.runs)
+        ranked = in_order(-self.value if self.lowest_leads else self.value, self.runs)
         return [*ranked, *np.flatnonzero(np.isnan(self.value)).tolist()]
 
     @property
@@ -278,7 +337,7 @@ class DatasetsResult(Placed, Framed):
     @property
     def aggregate_words(self) -> str:
         """What ranks the runs, as sentences name it."""
-        return AGGREGATES[self.aggregate]
+        return AGGREGATES[self.aggregate] + " (lower is better)" * self.lowest_leads
 
     def first_names(self) -> list[str]:
         """The runs that could be first, best value first."""

@@ -55,6 +55,7 @@ from steadyrank.stats.run_means import (
     ranks_of,
 )
 from steadyrank.studies.datasets.result import (
+    MEANS,
     DatasetFragility,
     DatasetLead,
     DatasetPair,
@@ -181,6 +182,13 @@ def datasets(
     seed = seed_from(rng)
     _check(aggregate, drawn, gaps, alpha, n_samples, a, b)
     given = read_leaderboard(table, types=types, measure=measure, subsets=subsets).in_order()
+    given = given.one_way()
+    lower_is_better, given = given.lower_is_better, given.oriented()
+    if lower_is_better and gaps == "zero" and aggregate in MEANS:
+        raise InputError(
+            f"{arg('gaps', 'zero')} makes a missing score the best where lower is better: give "
+            f"{arg('gaps', 'complete')} or {arg('gaps', 'pairwise')}"
+        )
     if len(given.runs) < 2:
         raise InputError(
             f"a leaderboard compares runs: at least two are required, got {len(given.runs)}"
@@ -213,7 +221,7 @@ def datasets(
         alpha=alpha,
     )
     has_gaps = bool(np.isnan(given.values).any())
-    return DatasetsResult(
+    result = DatasetsResult(
         aggregate=aggregate,
         drawn=drawn,
         gaps=gaps,
@@ -250,6 +258,7 @@ def datasets(
         pair=pair,
         pair_asked=a is not None,
     )
+    return result.with_sign_of_file() if lower_is_better else result
 
 
 def _lead(family: _Family, pairs: np.ndarray, could_be_first: np.ndarray) -> DatasetLead:

@@ -68,6 +68,7 @@ def describe(result: DatasetsResult) -> str:
     best = (
         f"{n} of the runs cannot be ruled out as the best" if n > 1 else "no other could be first"
     )
+    most = "lowest" if result.lowest_leads else "highest"
     return (
         f"We compared {total:,} runs by {AGGREGATES[result.aggregate]} over "
         f"{counted(len(result.datasets), 'dataset')}, all {len(result.pairs):,} pairs at once by "
@@ -75,7 +76,7 @@ def describe(result: DatasetsResult) -> str:
         f"variance floor (max-t, stepdown, family-wise alpha {result.alpha:g}; Mogstad et al., "
         f"2024). "
         f"{result.told_apart_share:.0%} of the pairs differ significantly. "
-        f"{result.runs[leader]} has the highest value ({result.value[leader]:.4f}); with "
+        f"{result.runs[leader]} has the {most} value ({result.value[leader]:.4f}); with "
         f"{1 - result.alpha:.0%} confidence {best}."
     )
 

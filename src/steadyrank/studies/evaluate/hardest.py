@@ -22,14 +22,14 @@ def _body(result: None, findings: Findings) -> Body:
     """Topics from the hardest on; each opens to its runs."""
     scores = findings.material.scores
     measure = scores.measures[0]
-    matrix = scores.matrix(measure)
+    matrix, sign = scores.matrix(measure), -1.0 if scores.lower_is_better(measure) else 1.0
     by_topic, by_run = mean_of_present(matrix.T), adjusted_means(matrix)
-    order = np.argsort(np.nan_to_num(by_topic, nan=np.inf), kind="stable")[:MOST_TOPICS]
-    runs = best_first(by_run)
+    order = np.argsort(np.nan_to_num(sign * by_topic, nan=np.inf), kind="stable")[:MOST_TOPICS]
+    runs = best_first(sign * by_run)
     behind, hidden = drilldown(
         [scores.runs[run] for run in runs], matrix[np.ix_(runs, order)].T, "Runs on topic {row}"
     )
-    rows = [_topic_row(scores, matrix[:, topic], int(topic)) for topic in order]
+    rows = [_topic_row(scores, matrix[:, topic], int(topic), sign) for topic in order]
     caption = f"{measure} by topic, hardest first; open a row to see its runs."
     if len(order) < matrix.shape[1]:
         caption += f" The {len(order):,} hardest of {matrix.shape[1]:,} topics."
@@ -37,17 +37,17 @@ def _body(result: None, findings: Findings) -> Body:
         caption += f" Of the runs, the best {len(behind.names):,}; {hidden:,} are omitted."
     header = ["topic", "mean", "sd over runs", "lowest", "highest", "best run", "runs at 0"]
     return Body(
-        answer=tuple(_answer(scores, matrix)),
+        answer=tuple(_answer(scores, matrix, sign)),
         tables=(table("hardest-topics", caption, header, rows, drilldown=behind, shown=15),),
     )
 
 
-def _topic_row(scores: Scores, column: np.ndarray, topic: int) -> list[Cell]:
+def _topic_row(scores: Scores, column: np.ndarray, topic: int, sign: float) -> list[Cell]:
     known = column[~np.isnan(column)]
     if not len(known):
         return [name(scores.topics[topic]), *[Cell("–")] * 6]
-    best = int(np.nanargmax(column))
-    ties = int((known == known.max()).sum()) - 1
+    best = int(np.nanargmax(sign * column))
+    ties = int((known == column[best]).sum()) - 1
     more = f" and {ties} more" if ties else ""
     sd = float(known.std(ddof=1)) if len(known) > 1 else math.nan
     return [
@@ -61,11 +61,11 @@ def _topic_row(scores: Scores, column: np.ndarray, topic: int) -> list[Cell]:
     ]
 
 
-def _answer(scores: Scores, matrix: np.ndarray) -> list[Finding]:
+def _answer(scores: Scores, matrix: np.ndarray, sign: float) -> list[Finding]:
     by_topic = mean_of_present(matrix.T)
     if np.isnan(by_topic).all():
         return []
-    low, high = int(np.nanargmin(by_topic)), int(np.nanargmax(by_topic))
+    low, high = int(np.nanargmin(sign * by_topic)), int(np.nanargmax(sign * by_topic))
     text = (
         f"The hardest topic is {scores.topics[low]} (mean {by_topic[low]:.3f}), the easiest "
         f"{scores.topics[high]} ({by_topic[high]:.3f})."
@@ -73,7 +73,7 @@ def _answer(scores: Scores, matrix: np.ndarray) -> list[Finding]:
     values = {"hardest": scores.topics[low], "easiest": scores.topics[high]}
     said = [Finding("hardest.topics", text, values)]
     dead = int((np.nan_to_num(matrix, nan=0.0) == 0.0).all(axis=0).sum())
-    if dead:
+    if dead and sign > 0.0:
         text = (
             f"On {counted(dead, 'topic', form=',')} every run scores 0: "
             f"{'it separates' if dead == 1 else 'they separate'} nothing."

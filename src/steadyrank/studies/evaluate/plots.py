@@ -24,12 +24,12 @@ def draw_means(
     Topics vary together for all runs, so that overlapping intervals do not mean equal runs.
     """
     name = measure or result.measures[0]
-    matrix = result.matrix(name)
-    low, high = intervals_as_picked(matrix, level).T
+    matrix, sign = result.matrix(name), -1.0 if result.lower_is_better(name) else 1.0
+    low, high = np.sort(sign * intervals_as_picked(sign * matrix, level), axis=1).T
     mean = adjusted_means(matrix)
     arms = np.nan_to_num(np.stack([mean - low, high - mean]))
     n = (~np.isnan(matrix)).sum(axis=1)
-    order = best_first(mean)
+    order = best_first(sign * mean)
     texts = [
         f"{result.runs[r]}: {mean[r]:.4f} [{low[r]:.4f}, {high[r]:.4f}] on {n[r]} topics"
         for r in order

@@ -79,10 +79,15 @@ def _columns(titles: Iterable[str]) -> list[Col]:
     ]
 
 
+def _is_lower(scores: Scores, place: int) -> bool:
+    return scores.directions[scores.measures[place]] == "lower"
+
+
 def _mean_rows(scores: Scores) -> list[dict[str, Any]]:
     """The best first by the first measure; of systems with the spread of their runs."""
     means, sizes = scores.mean().T, _instances(scores)
-    order = np.lexsort((np.arange(len(means)), -np.nan_to_num(means[:, 0], nan=-np.inf)))
+    first = -means[:, 0] if _is_lower(scores, 0) else means[:, 0]
+    order = np.lexsort((np.arange(len(means)), -np.nan_to_num(first, nan=-np.inf)))
     spreads = scores.meta.get("instance_sd", {})
     rows, counts = [], _topics_of_runs(scores)
     for i in order:
@@ -167,7 +172,11 @@ MEANS = TableSpec(
         Col("topics", form="count", when="known"),
     ),
     caption=_means_caption,
-    best=lambda scores: [str(m) for m in range(len(scores.measures)) if len(scores.runs) > 1],
+    best=lambda scores: [
+        f"-{place}" if _is_lower(scores, place) else str(place)
+        for place in range(len(scores.measures))
+        if len(scores.runs) > 1
+    ],
 )
 TOPICS = TableSpec(id="topics", rows=_topic_rows, columns=_topic_columns, caption=_topics_caption)
 

@@ -65,6 +65,8 @@ class Part:
     order: np.ndarray | None
     """Order of the topics if limits must hold at every look."""
     alpha: float
+    lower_is_better: bool
+    """Whether all scores here have the other sign than in the files."""
 
     def fit(self, differences: np.ndarray) -> Fit:
         """Return the mean of the differences and its limits."""
@@ -193,8 +195,9 @@ def make_parts(
     for segment, topics in chosen.items():
         for measure, margin in margins.items():
             holes = pair.holes.get(measure)
-            every = scores.matrix(measure)
-            first, second = (side.matrix(measure) for side in pair.sides)
+            sign = -1.0 if scores.lower_is_better(measure) else 1.0
+            every = sign * scores.matrix(measure)
+            first, second = (sign * side.matrix(measure) for side in pair.sides)
             parts.append(
                 Part(
                     measure=measure,
@@ -208,10 +211,11 @@ def make_parts(
                     highest=None if holes is None or holes.high is None else holes.high[topics],
                     clusters=None if clusters is None else clusters[topics],
                     weights=None if weights is None else weights[topics],
-                    reach=reach_of(every),
+                    reach=reach_of(scores.matrix(measure)),
                     guards_breakage=guards_breakage,
                     order=None if order is None else np.argsort(order[topics]),
                     alpha=alpha,
+                    lower_is_better=sign < 0.0,
                 )
             )
     return parts
@@ -320,7 +324,7 @@ def _rebuilt_row(part: Part, level: float, n_rows: int) -> GateRow:
         pvalue = min(1.0, n_rows * 2.0 * float(stdtr(n - 1, -abs(difference) / error)))
     is_within = abs(difference) <= max(tolerance, CONSTANT)
     n_topics = int(both.sum())
-    return GateRow(
+    row = GateRow(
         measure=part.measure,
         margin=tolerance,
         segment=part.segment,
@@ -339,3 +343,4 @@ def _rebuilt_row(part: Part, level: float, n_rows: int) -> GateRow:
         outlier=outlier_of(part),
         method="rebuild",
     )
+    return row.with_sign_of_file() if part.lower_is_better else row

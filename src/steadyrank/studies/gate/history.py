@@ -115,6 +115,7 @@ def _line(first: Scores, pair: Pair, result: GateResult, level: float) -> dict[s
         "measures": [
             picked(row, "measure margin difference verdict")
             | {"interval": list(row.interval)}
+            | ({"lower_is_better": True} if row.lower_is_better else {})
             | _total(first, pair, row.measure, level / len(result.measures))
             for row in result.measures
         ],

@@ -33,7 +33,8 @@ def draw_gate(result: GateResult, ax: Axes) -> None:
             ax.plot(row.interval, (place, place), color=colour, linewidth=1.6)
         (dot,) = ax.plot(row.difference, place, "o", color=colour, markersize=5)
         tell(dot, [f"{row.name}: {row.difference:+.4f}, margin {row.margin:g}, {row.verdict}"])
-        ends = row.interval if result.is_rebuild else (-row.margin,)
+        margin = row.margin if row.lower_is_better else -row.margin
+        ends = row.interval if result.is_rebuild else (margin,)
         for end in ends:
             ax.plot([end] * 2, (place - 0.35, place + 0.35), color="black", linewidth=1.4)
     ax.axvline(0.0, color=QUIET, linewidth=0.8)
@@ -65,7 +66,9 @@ def _draw_measure(result: GateHistory, ax: Axes, measure: str) -> None:
         ax.fill_between(places, low, high, color=look(0)["color"], alpha=0.18, linewidth=0)
         totals = [row["total"] for *_, row in gates]
         ax.plot(places, totals, color=look(0)["color"], linewidth=1.2)
-        margins = [-row["margin"] for *_, row in gates]
+        margins = [
+            row["margin"] if row.get("lower_is_better") else -row["margin"] for *_, row in gates
+        ]
         ax.plot(places, margins, color="black", linestyle="--", linewidth=0.8, label="−margin")
     for verdict, colour in COLOURS.items():
         dots = [(place, row["total"]) for place, own, row in gates if own == verdict]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, get_args
 
 from steadyrank.errors import check_choice
@@ -40,6 +40,7 @@ class GateRow:
     candidate: float
     difference: float
     """Candidate minus baseline."""
+    lower_is_better: bool = False
     interval: Interval
     """Two one-sided limits: at level alpha for a measure, at alpha over their number for segments.
     For a rebuild, the prediction interval of a further build."""
@@ -80,6 +81,31 @@ class GateRow:
     """Estimator of the variance: "t", "CR1", "CR2", "mixed" (runs vary) or "rebuild"."""
 
     @property
+    def gain(self) -> float:
+        """By how much the candidate is better: the difference, or minus it if lower is better."""
+        return -self.difference if self.lower_is_better else self.difference
+
+    @property
+    def gain_limits(self) -> Interval:
+        """Limits of the gain."""
+        low, high = self.interval
+        return Interval(-high, -low) if self.lower_is_better else self.interval
+
+    def with_sign_of_file(self) -> GateRow:
+        """Return the row of scores with the other sign, of which lower is better."""
+        losses = tuple(loss.mirrored() for loss in self.losses)
+        return replace(
+            self,
+            lower_is_better=True,
+            baseline=-self.baseline,
+            candidate=-self.candidate,
+            difference=-self.difference,
+            interval=Interval(-self.interval.high, -self.interval.low),
+            losses=losses,
+            outlier=self.outlier and self.outlier.mirrored(),
+        )
+
+    @property
     def name(self) -> str:
         """The measure, with the segment of a segment's row."""
         return self.measure if self.segment is None else f"{self.measure}, {self.segment}"
@@ -104,12 +130,16 @@ class GateFragility(NamedTuple):
 
 
 class TopicLoss(NamedTuple):
-    """A topic on which the candidate is below the baseline."""
+    """A topic on which the candidate is worse than the baseline."""
 
     topic: str
     baseline: float
     candidate: float
     difference: float
+
+    def mirrored(self) -> TopicLoss:
+        """Return the loss of scores with the other sign."""
+        return TopicLoss(self.topic, -self.baseline, -self.candidate, -self.difference)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -201,6 +231,7 @@ class GateResult(Framed):
 
 
 ONLY_JSON = (
+    "lower_is_better",
     *("unjudged", "unjudged_share", "certain", "sweep", "judge_first", "losses", "outlier"),
     "decided_after",
 )
@@ -260,14 +291,18 @@ class GateHistory(Framed):
         return len({gate["sha256"] for gate in self.gates})
 
     def drifted(self) -> list[dict[str, Any]]:
-        """Return the measures of the last gate that have drifted below the first baseline.
+        """Return the measures of the last gate that have drifted from the first baseline.
 
-        They are significantly below it, and by more than the margin; limits hold over all gates.
+        They are significantly worse than it, and by more than the margin; limits hold over all
+        gates.
         """
-        return [
-            row
-            for row in self.gates[-1]["measures"]
-            if row["total"] is not None
-            and row["total"] < -row["margin"]
-            and row["total_interval"][1] < 0.0
-        ]
+        found = []
+        for row in self.gates[-1]["measures"]:
+            if row["total"] is None:
+                continue
+            total, (low, high) = row["total"], row["total_interval"]
+            if row.get("lower_is_better"):
+                total, high = -total, -low
+            if total < -row["margin"] and high < 0.0:
+                found.append(row)
+        return found

@@ -385,7 +385,7 @@ def _row(
     bounded = None if part.lowest is None else holes
     is_open = verdict == "holes"
     upper = fit.interval(part.alpha if part.segment is None else tail).high
-    return GateRow(
+    row = GateRow(
         measure=part.measure,
         margin=part.margin,
         segment=part.segment,
@@ -416,6 +416,7 @@ def _row(
         decided_after=_decided_after(part, fit, verdict, pvalue_pass, pvalue_fail),
         method=fit.method,
     )
+    return row.with_sign_of_file() if part.lower_is_better else row
 
 
 def _fragility(part: Part) -> GateFragility | None:

@@ -127,8 +127,10 @@ def _outlier(result: GateResult) -> list[Finding]:
     found = [(row.outlier, row) for row in result.measures if row.outlier is not None]
     if not found:
         return []
-    loss, row = min(found, key=lambda one: one[0].difference)
-    text = f"Topic {loss.topic} lost {-loss.difference:.2f} {row.measure}, far more than any other"
+    loss, row = max(found, key=lambda one: abs(one[0].difference))
+    text = (
+        f"Topic {loss.topic} lost {abs(loss.difference):.2f} {row.measure}, far more than any other"
+    )
     is_reversed = loss.topic in result.reversed_topics
     text += ": its ranking is reversed." if is_reversed else "."
     values = {"measure": row.measure, **loss._asdict(), "reversed": is_reversed}
@@ -152,7 +154,8 @@ def _deciding(result: GateResult) -> list[GateRow]:
     rows = (*result.measures, *(result.segments if counts else ()))
 
     def slack(row: GateRow) -> float:
-        return math.inf if math.isnan(row.interval.low) else row.interval.low + row.margin
+        low = row.gain_limits.low
+        return math.inf if math.isnan(low) else low + row.margin
 
     return sorted(
         (row for row in rows if row.verdict == result.verdict),
@@ -187,7 +190,7 @@ def _verdict(result: GateResult, rows: list[GateRow]) -> Finding:
         )
     elif row.n_clusters < 2:
         clause = f"{row.name} has too few topics for a verdict ({counted(row.n_topics, 'topic')})"
-    elif row.difference < -row.margin:
+    elif row.gain < -row.margin:
         clause = f"{what}: the loss exceeds {row.margin:g}, but may be due to chance"
     else:
         clause = f"{what}: a loss of more than {row.margin:g} is possible"
@@ -223,7 +226,7 @@ def _ends(ends: Any, between: str = " to ") -> str:
 
 
 def _is_beyond(row: GateRow) -> bool:
-    return row.interval.high < -row.margin
+    return row.gain_limits.high < -row.margin
 
 
 def _beyond(rows: list[GateRow]) -> list[Finding]:
@@ -247,7 +250,7 @@ def _settled(rows: list[GateRow]) -> list[Finding]:
         return []
     if row.method == "mixed":
         return [Finding("gate.topics", "More topics, or more runs per side, would settle it.")]
-    truth = "0" if row.difference > 0.0 else "as observed"
+    truth = "0" if row.gain > 0.0 else "as observed"
     number = "No number of" if row.topics_needed is None else f"About {row.topics_needed:,}"
     text = f"{number} topics would settle it (power 80% if the true difference is {truth})."
     return [Finding("gate.topics", text, picked(row, "measure topics_needed"))]
@@ -323,6 +326,8 @@ def _caption(result: GateResult) -> str:
             f"; those by {result.by} are simultaneous over {counted(len(result.segments), 'row')}"
         )
     said += f"; fails by Holm over {number_word(n_tests)} tests" if n_tests > 1 else ""
+    if lower := [row.measure for row in result.measures if row.lower_is_better]:
+        said += f"; lower is better by {listed(lower)}"
     if result.history is not None:
         n_gates = counted(len(result.history.gates), "gate")
         said += f"; these topics have decided {n_gates}"
@@ -425,7 +430,7 @@ def chat_line(result: GateResult) -> str:
         f"{result.verdict.upper()} {_cut(row.name, 40)} {signed(row.difference)} {limits}{margin}, "
         f"{counted(row.n_topics, 'topic')}"
     )
-    worst = [loss for loss in row.losses[:3] if loss.difference <= -0.005]
+    worst = [loss for loss in row.losses[:3] if abs(loss.difference) >= 0.005]
     lost = [f"{_cut(loss.topic, 24)} {signed(loss.difference, 2)}" for loss in worst]
     while lost and len(line) + len(f"; lost most: {', '.join(lost)}") > LONGEST:
         lost.pop()

@@ -301,7 +301,7 @@ def stability(
     judged = None if judges and isinstance(scores, Scores) else qrels
     scores = scores_of(scores, judged, measure, has_facets=True)
     name = measure_of(scores, measure)
-    scores = scores_in_order(scores, runs=True)
+    scores = scores_in_order(scores, runs=True).select(measures=name).oriented()
     check_open_unit("confidence", confidence)
     check_open_unit("alpha", 0.05 if alpha is None else alpha)
     chosen = _chosen_facets(scores, facet) if facets is None else tuple(facets)

@@ -93,6 +93,7 @@ class TopicsResult(Exhibit):
     further_sizes: tuple[int, ...]
     """To which the fits are extrapolated."""
     levels: tuple[TopicLevel, ...]
+    lower_is_better: bool = False
 
     @property
     def n_dropped(self) -> int:
@@ -102,7 +103,8 @@ class TopicsResult(Exhibit):
     @property
     def order(self) -> list[int]:
         """Positions of the runs, best mean first."""
-        best_first = np.argsort(-np.nan_to_num(self.mean, nan=-np.inf), kind="stable")
+        gains = -self.mean if self.lower_is_better else self.mean
+        best_first = np.argsort(-np.nan_to_num(gains, nan=-np.inf), kind="stable")
         return [int(run) for run in best_first]
 
     @property
@@ -130,7 +132,7 @@ class TopicsResult(Exhibit):
         if row["flag"] == NO_DIFFERENCE or gap == 0.0:
             text = f"{first} and {second} have the same mean {self.measure} on {n} topics."
             return [Finding("topics.no_order", text, values)]
-        if gap < 0:
+        if (gap < 0) != self.lower_is_better:
             first, second = second, first
         if row["flag"] == ZERO_VARIANCE:
             text = f"{first} leads {second} by {abs(gap):.4f} on every topic: none reverse it."

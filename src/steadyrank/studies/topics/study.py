@@ -240,6 +240,7 @@ def topics(
     )
     return TopicsResult(
         measure=name,
+        lower_is_better=scores.lower_is_better(name),
         runs=scores.runs,
         mean=adjusted_means(matrix),
         n_topics=len(scores.topics),

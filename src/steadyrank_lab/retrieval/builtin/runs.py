@@ -28,7 +28,7 @@ from steadyrank_lab.retrieval.engine.shard_search import (
     choose_shards,
     make_engine,
     make_shards,
-    run_of,
+    merged,
 )
 from steadyrank_lab.retrieval.engine.shards import (
     Partition,
@@ -161,5 +161,5 @@ def _instance(engine: Engine, shards: Shards, number: int, searched: int, depth:
     system = f"okapi_{searched}_shards"
     sample = central_sample(shards.partition, rate=SAMPLE_RATE, seed=0, sample=number)
     chosen = choose_shards(engine, shards, sample, csi_depth=CSI_DEPTH, top_shards=searched)
-    run = run_of(engine, shards, chosen, depth=depth, name=f"{system}_{number + 1}")
+    run = merged(shards, chosen, depth=depth).to_run(f"{system}_{number + 1}")
     return replace(run, info={"team": TEAM, "system": system, "shards": str(searched)})

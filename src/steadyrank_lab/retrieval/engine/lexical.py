@@ -3,12 +3,11 @@
 Stems or n-grams, not both, as in the grid of points (Ferro & Silvello, 2016). An index needs only
 the units that topics use, so that of the map from words to units only that part is kept.
 
-Porter's and Snowball's English stemmers are PyStemmer's, Krovetz's is the package KrovetzStemmer's
-(extra `steadyrank[krovetz]`: it needs a C++ compiler). The weak Porter stemmer, which is Porter's
-first step alone, and Lovins' are this package's own: of the latter one ending goes, the longest
-whose condition holds, then the stem is respelled (J. B. Lovins, Development of a stemming
-algorithm, Mechanical Translation and Computational Linguistics 11, 1968: 294 endings, 29 conditions
-on what they leave, 35 transformations).
+Porter's and Snowball's English stemmers are PyStemmer's; `krovetz` has its module. The weak Porter
+stemmer is Porter's first step alone. Lovins' stemmer removes one ending, the longest whose
+condition holds, then respells the stem (J. B. Lovins, Development of a stemming algorithm,
+Mechanical Translation and Computational Linguistics 11, 1968: 294 endings, 29 conditions on what
+they leave, 35 transformations).
 """
 
 from __future__ import annotations
@@ -21,7 +20,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from steadyrank.errors import MachineError, check_choice
+from steadyrank.errors import check_choice
+from steadyrank_lab.retrieval.engine.krovetz import krovetz
 
 # What must stand before an ending; two letters at least, always.
 _CONDITIONS = """
@@ -126,9 +126,6 @@ def _without_ending(word: str) -> str:
     return word
 
 
-_KROVETZ = re.compile("[a-z]{3,22}")  # of longer words the library would overrun its buffer
-
-
 def stem_words(words: Iterable[str], stemmer: str) -> list[str]:
     """The stem of each word.
 
@@ -151,18 +148,6 @@ def _snowball(algorithm: str) -> Callable[[list[str]], list[str]]:
         return list(Stemmer.Stemmer(algorithm, 0).stemWords(words))
 
     return stems
-
-
-def _krovetz(words: list[str]) -> list[str]:
-    try:
-        from krovetzstemmer import Stemmer
-    except ImportError:
-        raise MachineError(
-            "the Krovetz stemmer needs the package KrovetzStemmer and a C++ compiler to build it: "
-            "pip install 'steadyrank[krovetz]', or omit it"
-        ) from None
-    stem = Stemmer().stem
-    return [stem(word) if _KROVETZ.fullmatch(word) else word for word in words]
 
 
 def weak_porter(word: str) -> str:
@@ -223,7 +208,7 @@ STEMMERS: Mapping[str, Callable[[list[str]], list[str]]] = MappingProxyType(
         "none": list,
         "porter": _snowball("porter"),
         "english": _snowball("english"),
-        "krovetz": _krovetz,
+        "krovetz": lambda words: list(map(krovetz, words)),
         "lovins": lambda words: list(map(lovins, words)),
         "weakporter": lambda words: list(map(weak_porter, words)),
     }
@@ -264,59 +249,49 @@ def gram_size(unit: str) -> int | None:
 class UnitMap:
     """Which words of a collection have the units that topics' words have.
 
-    Entry e says that word[e] has unit[e] (ascending), times[e] times. `total` is how many units
-    each word has in all, those included that topics lack. `of_topics` has the units of the topics'
-    own words, as often as they have them.
+    Entry e says that unit[e] is number offset[e] among the units of word[e], from 0 on. `total` is
+    the number of units of each word, those included that topics lack. `of_topics` has the units of
+    the topics' words, in order.
     """
 
     units: tuple[str, ...]
     unit: np.ndarray
     word: np.ndarray
-    times: np.ndarray
+    offset: np.ndarray
     total: np.ndarray
     of_topics: Mapping[str, tuple[int, ...]]
 
 
 @functools.lru_cache(maxsize=len(UNITS))
 def map_units(words: tuple[str, ...], topic_words: frozenset[str], unit: str) -> UnitMap:
-    """The units of a collection's words, as far as topics of these words can use them."""
+    """Return the units of a collection's words, as far as topics of these words can use them."""
     query_words = sorted(topic_words)
-    asked_units = lexical_units(query_words, unit)
-    units = sorted({form for group in asked_units for form in group})
+    asked = lexical_units(query_words, unit)
+    units = sorted({form for group in asked for form in group})
     place = {form: i for i, form in enumerate(units)}
     size = gram_size(unit)
     if size is None:
-        code = np.array([place.get(stem, -1) for stem in stem_words(words, unit)], np.int64)
-        word = np.flatnonzero(code >= 0)
-        code, total = code[word], np.ones(len(words), np.int32)
+        stems = enumerate(stem_words(words, unit))
+        entries = [(place[stem], w, 0) for w, stem in stems if stem in place]
+        total = np.ones(len(words), np.int64)
     else:
-        word, code = _gram_entries(words, size, place)
-        lengths = np.fromiter(map(len, words), np.int32, len(words))
+        entries = [
+            (place[gram], w, i)
+            for w, word in enumerate(words)
+            for i in range(max(len(word) - size, 0) + 1)
+            if (gram := word[i : i + size]) in place
+        ]
+        lengths = np.fromiter(map(len, words), np.int64, len(words))
         total = np.maximum(lengths - size, 0) + 1
-    # One number for each entry of unit and word: sorted, and repeated entries counted.
-    entries, times = np.unique(code * max(len(words), 1) + word, return_counts=True)
+    unit_of, word_of, offset = np.array(entries, np.int32).reshape(-1, 3).T
     return UnitMap(
         units=tuple(units),
-        unit=entries // max(len(words), 1),
-        word=entries % max(len(words), 1),
-        times=times.astype(np.int32),
+        unit=unit_of,
+        word=word_of,
+        offset=offset,
         total=total,
         of_topics={
             word: tuple(place[form] for form in group)
-            for word, group in zip(query_words, asked_units, strict=True)
+            for word, group in zip(query_words, asked, strict=True)
         },
     )
-
-
-def _gram_entries(
-    words: Sequence[str], size: int, place: Mapping[str, int]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Every n-gram that is in `place`: its word's number and its own."""
-    places = [
-        (w, place[gram])
-        for w, word in enumerate(words)
-        for i in range(max(len(word) - size, 0) + 1)
-        if (gram := word[i : i + size]) in place
-    ]
-    entries = np.array(places, np.int64).reshape(-1, 2)
-    return entries[:, 0], entries[:, 1]

@@ -14,11 +14,11 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
+from scipy import sparse
 
-from steadyrank.compute.kernels import inlined, kernel
 from steadyrank.compute.random import block_stream
 from steadyrank.errors import InputError, arg, bad_value, check_choice, check_count
 from steadyrank.words import counted
@@ -105,43 +105,35 @@ class ShardDesign:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Vectors:
-    """Documents as bags of words: values[starts[i]:starts[i + 1]] are those of document i.
+    """Documents as bags of words, [document, word].
 
     Values are counts for the distance kl; for cosine (1 + ln tf) ln(N / df), of unit length.
     """
 
     distance: Distance
-    starts: np.ndarray
-    word: np.ndarray
-    values: np.ndarray
-    n_words: int
+    matrix: sparse.csr_matrix
 
     @property
     def n_documents(self) -> int:
-        """How many documents there are."""
-        return len(self.starts) - 1
+        """The number of documents."""
+        return int(self.matrix.shape[0])
 
 
 def make_vectors(
     counts: WordCounts, *, distance: Distance = "cosine", without: Collection[str] = ()
 ) -> Vectors:
-    """The documents as vectors of their words but those of a stop list."""
+    """Return the documents as vectors of their words, without those of a stop list."""
     check_choice("distance", distance, get_args(Distance))
-    kept = ~np.isin(np.array(counts.words, object), list(without))[counts.word]
-    starts = np.concatenate([[0], np.cumsum(kept)])[counts.starts]
-    word, count = counts.word[kept], counts.count[kept]
-    values = count.astype(np.float32)
+    is_kept = ~np.isin(np.array(counts.words, object), list(without))
+    matrix = counts.matrix[:, np.flatnonzero(is_kept)].astype(np.float64)
     if distance == "cosine":
-        df = np.maximum(np.bincount(word, minlength=len(counts.words)), 1)
-        idf = np.log(len(counts.documents) / df)
-        weights = (1.0 + np.log(count)) * idf[word]
-        owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-        norms = np.sqrt(np.bincount(owner, weights**2, minlength=len(starts) - 1))
-        norms[norms == 0] = 1.0
-        values = (weights / norms[owner]).astype(np.float32)
-    return Vectors(
-        distance=distance, starts=starts, word=word, values=values, n_words=len(counts.words)
-    )
+        df = np.maximum(np.bincount(matrix.indices, minlength=matrix.shape[1]), 1)
+        matrix.data = (1.0 + np.log(matrix.data)) * np.log(len(counts.documents) / df)[
+            matrix.indices
+        ]
+        norms = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+        matrix.data /= np.repeat(np.where(norms > 0, norms, 1.0), np.diff(matrix.indptr))
+    return Vectors(distance=distance, matrix=matrix.astype(np.float32))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -176,22 +168,71 @@ def topical_shards(
     rng = block_stream(seed, f"partitions of sample {sample}", partition)
     waiting = rng.permutation(chosen)
     elsewhere = rng.integers(n_shards, size=vectors.n_documents, dtype=np.int32)
-    row_of = _rows_of_words(vectors, chosen)
+    used = np.unique(vectors.matrix[chosen].indices)
+    bags = _Bags(vectors.distance, vectors.matrix, vectors.matrix[:, used])
     members, cluster = waiting[:n_shards], np.arange(n_shards, dtype=np.int32)
-    used = n_shards
+    n_used = n_shards
     for _ in range(iterations):
-        centroids = _centroids(vectors, members, cluster, row_of, n_shards)
-        cluster = _nearest(vectors, chosen, centroids, row_of, elsewhere)
+        cluster = bags.nearest(chosen, bags.sums(members, cluster, n_shards), elsewhere)
         empty = np.flatnonzero(np.bincount(cluster, minlength=n_shards) == 0)
-        again = waiting[np.arange(used, used + len(empty)) % len(waiting)]
-        used += len(empty)
+        again = waiting[np.arange(n_used, n_used + len(empty)) % len(waiting)]
+        n_used += len(empty)
         members = np.concatenate([chosen, again])
         cluster = np.concatenate([cluster, empty.astype(np.int32)])
-    centroids = _centroids(vectors, members, cluster, row_of, n_shards)
     everything = np.arange(vectors.n_documents)
-    return Partition(
-        shard_of=_nearest(vectors, everything, centroids, row_of, elsewhere), n_shards=n_shards
-    )
+    nearest = bags.nearest(everything, bags.sums(members, cluster, n_shards), elsewhere)
+    return Partition(shard_of=nearest, n_shards=n_shards)
+
+
+class _Bags(NamedTuple):
+    """Documents, and their words that the sample has."""
+
+    distance: Distance
+    whole: sparse.csr_matrix
+    shared: sparse.csr_matrix
+
+    def sums(self, members: np.ndarray, cluster: np.ndarray, n_shards: int) -> np.ndarray:
+        """Return the sums of clusters' members, [word, cluster]."""
+        places = (cluster, np.arange(len(members)))
+        shape = (n_shards, len(members))
+        belongs = sparse.csr_matrix((np.ones(len(members)), places), shape=shape)
+        return (belongs @ self.shared[members]).toarray().T
+
+    def nearest(self, documents: np.ndarray, sums: np.ndarray, elsewhere: np.ndarray) -> np.ndarray:
+        """Return the nearest cluster of each document.
+
+        A document that shares no word with any cluster goes where `elsewhere` says.
+        """
+        shared = self.shared[documents]
+        if self.distance == "cosine":
+            norms = np.sqrt((sums**2).sum(axis=0))
+            alike = shared @ (sums / np.where(norms > 0, norms, 1.0)).astype(np.float32)
+        else:
+            shared, alike = self._divergence(shared, documents, sums)
+        nearest = np.argmax(alike, axis=1).astype(np.int32)
+        return np.where(np.diff(shared.indptr) > 0, nearest, elsewhere[documents])
+
+    def _divergence(
+        self, shared: sparse.csr_matrix, documents: np.ndarray, sums: np.ndarray
+    ) -> tuple[sparse.csr_matrix, np.ndarray]:
+        """Return the words shared, and how alike documents and clusters are in the manner of KL.
+
+        The sum over shared words of p_c log(p_d / (s p_b)) + p_d log(p_c / (s p_b)), where p_c is
+        the share of the word in the cluster, p_b its mean over clusters, and p_d the document's
+        share of the word mixed with `SMOOTHING` s of p_b.
+        """
+        totals = sums.sum(axis=0)
+        shares = sums / np.where(totals > 0, totals, 1.0)
+        background = shares.mean(axis=1)
+        in_use = np.flatnonzero(background > 0)  # an emptied cluster may leave words to nobody
+        shared, shares, floor = shared[:, in_use], shares[in_use], SMOOTHING * background[in_use]
+        logs = np.log(np.where(shares > 0, shares, floor[:, None]) / floor[:, None])
+        lengths = np.asarray(self.whole[documents].sum(axis=1), np.float64).ravel()
+        share = shared.data / np.repeat(lengths, np.diff(shared.indptr))
+        mixed = (1.0 - SMOOTHING) * share + floor[shared.indices]
+        of_shares, of_logs = shared.astype(np.float64), shared.astype(np.float64)
+        of_shares.data, of_logs.data = np.log(mixed / floor[shared.indices]), mixed
+        return shared, of_shares @ shares + of_logs @ logs
 
 
 def draw_sample(n_documents: int, sample_share: float, *, seed: int, sample: int) -> np.ndarray:
@@ -230,56 +271,6 @@ def random_shards(
     return Partition(shard_of=shard_of, n_shards=n_shards)
 
 
-def _rows_of_words(vectors: Vectors, documents: np.ndarray) -> np.ndarray:
-    """For each word its row in matrices of centroids, -1 for words in none of `documents`."""
-    sampled = np.zeros(vectors.n_documents, np.bool_)
-    sampled[documents] = True
-    is_sampled = np.zeros(vectors.n_words, np.bool_)
-    is_sampled[vectors.word[np.repeat(sampled, np.diff(vectors.starts))]] = True
-    return np.where(is_sampled, np.cumsum(is_sampled) - 1, -1).astype(np.int32)
-
-
-Centroids = tuple[np.ndarray, ...]
-"""For cosine the weights [row, cluster]; for kl shares, their logarithms, and the background."""
-
-
-def _centroids(
-    vectors: Vectors, members: np.ndarray, cluster: np.ndarray, row_of: np.ndarray, n_shards: int
-) -> Centroids:
-    sums = np.zeros((max(1, int(row_of.max()) + 1), n_shards))
-    add_members(members, cluster, vectors.starts, vectors.word, vectors.values, row_of, sums)
-    if vectors.distance == "cosine":
-        norms = np.sqrt((sums**2).sum(axis=0))
-        return ((sums / np.where(norms > 0, norms, 1.0)).astype(np.float32),)
-    totals = sums.sum(axis=0)
-    shares = sums / np.where(totals > 0, totals, 1.0)
-    background = shares.mean(axis=1)
-    # A word of the sample whose document no cluster has now: nothing is alike by it.
-    floor = np.where(background > 0, SMOOTHING * background, 1.0)[:, None]
-    logs = np.log(np.where(shares > 0, shares, floor) / floor)
-    return shares.astype(np.float32), logs.astype(np.float32), background
-
-
-def _nearest(
-    vectors: Vectors,
-    documents: np.ndarray,
-    centroids: Centroids,
-    row_of: np.ndarray,
-    elsewhere: np.ndarray,
-) -> np.ndarray:
-    nearest = np.empty(len(documents), np.int32)
-    bags = (documents, vectors.starts, vectors.word, vectors.values)
-    if vectors.distance == "cosine":
-        nearest_by_cosine(*bags, row_of, *centroids, elsewhere, nearest)
-    else:
-        shares, logs, background = centroids
-        places = np.where(background[row_of] > 0, row_of, -1)
-        nearest_by_divergence(
-            *bags, places, shares, logs, background, SMOOTHING, elsewhere, nearest
-        )
-    return nearest
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CentralSample:
     """A central sample index: which documents it holds, and how many of each shard."""
@@ -309,74 +300,3 @@ def central_sample(
     member = np.empty(len(order), np.bool_)
     member[by_shard] = place < np.repeat(quota, part.sizes)
     return CentralSample(member=member, sizes=quota)
-
-
-@inlined
-def _largest(values):
-    best = 0
-    for i in range(1, len(values)):
-        if values[i] > values[best]:
-            best = i
-    return best
-
-
-@kernel
-def nearest_by_cosine(documents, starts, word, weight, row_of, centroids, elsewhere, nearest):
-    """For each of `documents`, the centroid with the largest inner product.
-
-    centroids[row_of[word]] are a word's weights in all centroids; row_of is -1 for words in
-    none. A document that shares no word with any goes where `elsewhere` says.
-    """
-    alike = np.empty(centroids.shape[1], np.float32)
-    for j in range(len(documents)):
-        document = documents[j]
-        alike[:] = 0.0
-        shared = False
-        for e in range(starts[document], starts[document + 1]):
-            row = row_of[word[e]]
-            if row >= 0:
-                shared = True
-                here = centroids[row]
-                value = weight[e]
-                for c in range(len(alike)):
-                    alike[c] += value * here[c]
-        nearest[j] = _largest(alike) if shared else elsewhere[document]
-
-
-@kernel
-def nearest_by_divergence(
-    documents, starts, word, count, row_of, shares, logs, background, smoothing, elsewhere, nearest
-):
-    """For each of `documents`, the centroid that is most alike in the manner of KL.
-
-    The sum over shared words of p_c log(p_d / (s p_b)) + p_d log(p_c / (s p_b)), where p_c are
-    `shares`, `logs` the second logarithm, p_b is `background`, and p_d the document's share of
-    the word mixed with `smoothing` s of the background.
-    """
-    alike = np.empty(shares.shape[1], np.float32)
-    for j in range(len(documents)):
-        document = documents[j]
-        alike[:] = 0.0
-        length = 0.0
-        for e in range(starts[document], starts[document + 1]):
-            length += count[e]
-        shared = False
-        for e in range(starts[document], starts[document + 1]):
-            row = row_of[word[e]]
-            if row >= 0:
-                shared = True
-                floor = smoothing * background[row]
-                mixed = (1.0 - smoothing) * count[e] / length + floor
-                of_share, of_log = np.float32(np.log(mixed / floor)), np.float32(mixed)
-                share, log = shares[row], logs[row]
-                for c in range(len(alike)):
-                    alike[c] += of_share * share[c] + of_log * log[c]
-        nearest[j] = _largest(alike) if shared else elsewhere[document]
-
-
-@kernel
-def add_members(documents, cluster, starts, word, value, row_of, sums):
-    """Add each document's values to those of its cluster, sums[row_of[word], cluster]."""
-    for j in range(len(documents)):
-        for e in range(starts[documents[j]], starts[documents[j] + 1]):
-            sums[row_of[word[e]], cluster[j]] += value[e]

@@ -8,7 +8,6 @@ postings serves eight models.
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,20 +17,25 @@ from typing import Any, NamedTuple, Unpack
 
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, check_choice, warn
+from steadyrank.errors import InputError, check_choice
 from steadyrank.measures.evaluate import DEFAULT_MEASURES, Missing, NoRelevant
 from steadyrank.measures.names import Measure
 from steadyrank.words import counted
 from steadyrank_lab.retrieval.engine.index import build_index
 from steadyrank_lab.retrieval.engine.lexical import UNITS
-from steadyrank_lab.retrieval.engine.models import MODELS, Model, parse_model
-from steadyrank_lab.retrieval.engine.search import (
-    DocumentOrder,
-    order_documents,
-    search_all,
+from steadyrank_lab.retrieval.engine.models import (
+    MODELS,
+    Model,
+    needs_positions,
+    parse_model,
     spelled_model,
 )
-from steadyrank_lab.retrieval.engine.search_kernels import Wanted
+from steadyrank_lab.retrieval.engine.search import (
+    DocumentOrder,
+    Wanted,
+    order_documents,
+    search_all,
+)
 from steadyrank_lab.retrieval.engine.tokens import STOP_LISTS, stop_words
 from steadyrank_lab.retrieval.engine.word_counts import WordCounts
 from steadyrank_lab.retrieval.makers.inputs import Evaluation
@@ -218,11 +222,13 @@ def _prepare(
     topics: Any,
     *,
     stop_lists: Names = STOP_LISTS,
-    lexical: Names | None = None,
+    lexical: Names = UNITS,
     models: str | Model | Iterable[str | Model] = tuple(MODELS),
     **options: Unpack[MakingOptions],
 ) -> tuple[_Components, Making]:
-    stops, units = _listed(stop_lists), _units(lexical)
+    stops, units = _listed(stop_lists), _listed(lexical)
+    for unit in units:
+        check_choice("lexical unit", unit, UNITS)
     several = [models] if isinstance(models, (str, Model)) else models
     parsed = [parse_model(model) for model in several]
     for what, names in (("stop list", stops), ("lexical unit", units), ("model", parsed)):
@@ -248,20 +254,6 @@ def _prepare(
 
 def _listed(names: Names) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
-
-
-def _units(lexical: Names | None) -> tuple[str, ...]:
-    """The lexical units named, or all; without Krovetz's stemmer where it is not installed."""
-    if lexical is not None:
-        units = _listed(lexical)
-        for unit in units:
-            check_choice("lexical unit", unit, UNITS)
-        return units
-    if importlib.util.find_spec("krovetzstemmer") is not None:
-        return UNITS
-    message = "krovetz is omitted, as it is not installed: pip install 'steadyrank[krovetz]'"
-    warn(message, stacklevel=5)
-    return tuple(unit for unit in UNITS if unit != "krovetz")
 
 
 def _tasks(
@@ -307,7 +299,10 @@ def _plan(components: _Components, making: Making, evaluation: Evaluation | None
 
 def _make(plan: _Plan, task: Task) -> Made:
     stop_list, unit = task.what
-    index = build_index(plan.counts, plan.topics, stop_list=stop_list, unit=unit)
+    positions = needs_positions(plan.models)
+    index = build_index(
+        plan.counts, plan.topics, stop_list=stop_list, unit=unit, positions=positions
+    )
     models = dict(zip(task.runs, plan.models, strict=True))
     if not task.score:
         models = {run: model for run, model in models.items() if run in task.write}

@@ -165,7 +165,7 @@ def digest_of_counts(counts: WordCounts, topics: Mapping[str, str]) -> str:
     digest = hashlib.blake2b(digest_size=16)
     for names in (counts.documents, counts.words, (*topics.keys(), *topics.values())):
         digest.update("\0".join(names).encode("utf-8", "surrogatepass") + b"\1")
-    for column in (counts.starts, counts.word, counts.count):
+    for column in (counts.ends, counts.text):
         digest.update(np.ascontiguousarray(column).tobytes())
     return digest.hexdigest()
 

@@ -27,8 +27,7 @@ from steadyrank.errors import InputError, arg, check_count
 from steadyrank.measures.evaluate import Missing, NoRelevant, report_missing
 from steadyrank.measures.names import Measure
 from steadyrank.notebook import Framed, shown_by
-from steadyrank_lab.retrieval.engine.search import DEPTH, DocumentOrder, find_wanted
-from steadyrank_lab.retrieval.engine.search_kernels import Wanted
+from steadyrank_lab.retrieval.engine.search import DEPTH, DocumentOrder, Wanted, find_wanted
 from steadyrank_lab.retrieval.engine.word_counts import WordCounts
 from steadyrank_lab.retrieval.makers.inputs import (
     Evaluation,

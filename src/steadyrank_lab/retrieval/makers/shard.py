@@ -20,22 +20,29 @@ import numpy as np
 
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.read.sources import PathLike
+from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, check_choice
 from steadyrank.measures.evaluate import DEFAULT_MEASURES, Missing, NoRelevant
 from steadyrank.measures.names import Measure, parse_measure
 from steadyrank.words import counted
 from steadyrank_lab.retrieval.engine.index import build_index
-from steadyrank_lab.retrieval.engine.models import Model, parse_model
-from steadyrank_lab.retrieval.engine.search import order_documents, spelled_model
+from steadyrank_lab.retrieval.engine.models import (
+    Model,
+    needs_positions,
+    parse_model,
+    spelled_model,
+)
+from steadyrank_lab.retrieval.engine.search import order_documents
 from steadyrank_lab.retrieval.engine.shard_search import (
     Engine,
+    Shards,
     all_shards,
     choose_shards,
     judge,
     make_engine,
     make_shards,
-    run_of,
+    merged,
 )
 from steadyrank_lab.retrieval.engine.shards import (
     Distance,
@@ -139,12 +146,16 @@ def _make(plan: _Plan, task: Task) -> Made:
     runs = (
         (
             name,
-            partial(run_of, plan.engine, shards, chosen, depth=plan.depth, name=name),
+            partial(_run, shards, chosen, plan.depth, name),
             partial(judge, shards, chosen, depth=plan.depth),
         )
         for name, chosen in zip(task.runs, choices, strict=True)
     )
     return keep_and_score(task, plan.evaluation, runs)
+
+
+def _run(shards: Shards, chosen: np.ndarray, depth: int, name: str) -> Run:
+    return merged(shards, chosen, depth=depth).to_run(name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -412,7 +423,11 @@ def _plan(system: _System, making: Making, evaluation: Evaluation | None) -> _Pl
     """The index, searched exhaustively, and the documents as vectors."""
     design = system.design
     index = build_index(
-        making.counts, making.topics, stop_list=system.stop_list, unit=system.lexical
+        making.counts,
+        making.topics,
+        stop_list=system.stop_list,
+        unit=system.lexical,
+        positions=needs_positions([system.model]),
     )
     order = order_documents(making.counts.documents)
     wanted = wanted_by(evaluation, index.topics, order)
