@@ -460,17 +460,3 @@ def test_whoever_watches_is_told_of_compiling(capsys, monkeypatch):
     assert capsys.readouterr().err == ""
     tell_if_compiling(False, object())
     assert "compiling kernels, which happens once" in capsys.readouterr().err
-
-
-def test_the_documentation_names_every_option():
-    page = Path(__file__).parents[2] / "docs" / "simulate.md"
-    text = page.read_text(encoding="utf-8")
-    from steadyrank.cli.simulate import showing_options, study_options
-
-    def nothing():
-        pass
-
-    for options in (study_options, showing_options):
-        nothing = options(nothing)
-    names = [option.opts[-1] for option in nothing.__click_params__ if not option.hidden]
-    assert [n for n in names if n not in text and n not in ("--measure", "--digits")] == []

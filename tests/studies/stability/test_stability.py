@@ -147,7 +147,7 @@ def test_one_broken_run_carries_the_coefficient():
     assert len(group.systems) == 11
     assert group.e_rho2 < 0.5
     said = stability_text([result], "table")
-    assert "E rho² rests on one system: without run20 it is 0." in said
+    assert "E rho² depends on one system: without run20 it is 0." in said
     assert re.search(r"leading group", said)
     assert "without each system" in said
     shown = stability_json([result])
@@ -157,7 +157,7 @@ def test_one_broken_run_carries_the_coefficient():
     # Without it no run stands out: nothing carries what is left.
     rest = sr.stability(scores_of(0.02 * np.arange(20)[:, None] + runs[:20]))
     assert not rest.leave_one_out.carried
-    assert "rests on one system" not in stability_text([rest], "table")
+    assert "depends on one system" not in stability_text([rest], "table")
 
 
 @pytest.mark.parametrize("missing", [False, True])

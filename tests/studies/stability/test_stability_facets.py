@@ -118,7 +118,7 @@ def test_a_column_of_each_systems_own_values_is_nested(nested):
     ("info", "facet", "message"),
     [
         ({"system": SYSTEMS}, "asessor", "unknown facet 'asessor'"),
-        ({"system": SYSTEMS}, "system", "facet 'system': that is the name of another component"),
+        ({"system": SYSTEMS}, "system", "facet 'system': this is the name of another component"),
         ({"assessor": ASSESSORS}, "assessor", "it is not known which runs are instances"),
         (
             {"system": SYSTEMS, "assessor": ["judge0", *ASSESSORS[:-1]]},
@@ -133,7 +133,7 @@ def test_a_column_of_each_systems_own_values_is_nested(nested):
         (
             {"system": SYSTEMS, "assessor": ["", *ASSESSORS[1:]]},
             "assessor",
-            r"run0 has no value of it \(1 such runs\)",
+            r"1 run has no value of it, such as run0",
         ),
         (
             {"system": SYSTEMS, "seed": ["a", "a", *map(str, range(10))]},
@@ -165,7 +165,7 @@ def test_negative_components_are_warned_of():
     assert result.components.raw["instance"] < 0
     assert result.components.variance["instance"] == 0
     said = {finding.id: finding.text for finding in VIEW.findings([result])}
-    assert said["stability.negative.instance"].startswith("The instance component came out as −")
+    assert said["stability.negative.instance"].startswith("The estimate of instance is negative (−")
     shown = json.loads(stability_text([result], "json"))
     assert shown["variance_raw"]["instance"] < 0 == shown["variance"]["instance"]
 
@@ -184,7 +184,7 @@ def test_every_format(nested, crossed):
     ]
     json.loads(stability_text([result], "json"))
     text = stability_text([result], "table")
-    assert "4 systems × 12 topics × 3 instances (each system's own), all random" in text
+    assert "4 systems × 12 topics × 3 instances (of each system), all random" in text
     assert re.search(r"^ 12 +1 ", text, re.MULTILINE)
     assert re.search(r"^ 0\.9 +3 ", text, re.MULTILINE)
     assert "Infinitely many topics would reach E rho²" in text
