@@ -21,7 +21,7 @@ from steadyrank.stats.anova.balanced import Anova, anova, crossed_strata, tukey_
 from steadyrank.stats.pairs.corrected_t import corrected_widths
 from steadyrank.stats.pairs.resampled import bootstrap_t_limits
 from steadyrank.stats.pairs.tests import moments
-from steadyrank.stats.pairs.tukey import tukey_hsd, two_way_anova
+from steadyrank.stats.pairs.tukey import tukey_hsd
 from steadyrank.stats.planning.needed_topics import needed_topics
 from steadyrank.stats.ranks.correlation import (
     bootstrap_tau_interval,
@@ -84,15 +84,21 @@ def _some_runs(
     return bank[runs][:, rng.integers(bank.shape[1], size=setting.topics)], bank[runs]
 
 
+def _residual(scores: np.ndarray) -> float:
+    """Return the residual mean square of the model run + topic."""
+    two_way = anova(scores, factors=("run", "topic"), effects=("run",), block="topic")
+    return two_way.source("error").ms
+
+
 def simultaneous(setting: Setting, full: bool) -> Trial:
     bank = flat_bank(setting.world, full)[0]
-    first = tukey_hsd(_some_runs(bank, setting, np.random.default_rng(6))[0], [[0, 1]])
+    first = _some_runs(bank, setting, np.random.default_rng(6))[0]
     # The quantile is the slow part, and the same for all data of one size.
-    width = float(np.diff(first.intervals[0])[0]) / 2 / np.sqrt(first.anova.error.ms)
+    width = tukey_hsd(first, [[0, 1]]).half_width[0] / np.sqrt(_residual(first))
 
     def trial(rng: np.random.Generator) -> Ends:
         scores, all_topics = _some_runs(bank, setting, rng)
-        half = width * np.sqrt(two_way_anova(scores).error.ms)
+        half = width * np.sqrt(_residual(scores))
         # Of one width for all pairs: all hold if the two runs that are furthest off are held.
         worst = np.ptp(scores.mean(axis=1) - all_topics.mean(axis=1))
         return {"tukey": (-half, half, worst)}

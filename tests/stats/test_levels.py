@@ -30,7 +30,7 @@ from steadyrank.cli import group
 from steadyrank.stats.anova.balanced import anova, crossed_strata, tukey_main_effect
 from steadyrank.stats.instances.power import InstanceTest, InstanceVariances
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.stats.pairs.tukey import tukey_hsd, two_way_anova
+from steadyrank.stats.pairs.tukey import tukey_hsd
 from steadyrank_lab import papers as papers_room
 
 BUDGET = int(os.environ.get("STEADYRANK_CELLS", "1"))
@@ -133,9 +133,10 @@ def test_the_counts_have_every_row_and_no_other():
 def test_many_layouts_at_once_are_tested_as_each_alone():
     scores = np.random.default_rng(5).normal(size=(3, 4, 12))
     layout = run.Layout.of(scores)
-    pvalues = [two_way_anova(each).run.pvalue for each in scores]
+    two_way = {"factors": ("run", "topic"), "effects": ("run",), "block": "topic"}
+    pvalues = [anova(each, **two_way).source("run").pvalue for each in scores]
     assert layout.f_pvalues() == pytest.approx(pvalues, rel=1e-10)
-    smallest = [tukey_hsd(each, all_pairs(4)).tests.pvalue.min() for each in scores]
+    smallest = [tukey_hsd(each, all_pairs(4)).pvalue.min() for each in scores]
     for level in smallest:
         expected = [p < level * 1.0001 for p in smallest]
         assert layout.tukey_rejects([level * 1.0001])[0].tolist() == expected

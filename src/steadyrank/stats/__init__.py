@@ -1,1 +1,1 @@
-"""Statistics that know numbers, not retrieval: tests, resampling, corrections, effect sizes."""
+"""Statistics of arrays of scores: tests, resampling, corrections, effect sizes, planning."""

@@ -1,7 +1,7 @@
-"""What every routine on pairs of runs checks before it computes.
+"""Checks of arguments that all statistics share.
 
-Wrong shapes, unknown runs and levels outside (0, 1) are the caller's to mend, hence errors;
-odd but possible data (missing topics, identical runs) are not, and become flags.
+Wrong shapes, unknown runs and levels outside (0, 1) are errors; unusual but possible data (missing
+topics, identical runs) are not, and become flags of the result.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from steadyrank.errors import InputError, arg, bad_value, check_count, check_num
 
 
 def check_scores(scores: ArrayLike) -> np.ndarray:
-    """The scores as a float64 matrix [run, topic] without infinities."""
+    """Return the scores as a float64 matrix [run, topic] without infinities."""
     matrix = np.asarray(scores, dtype=np.float64)
     if matrix.ndim != 2:
         raise InputError(
@@ -28,13 +28,13 @@ def check_scores(scores: ArrayLike) -> np.ndarray:
 
 
 def complete_topics(matrix: np.ndarray) -> tuple[np.ndarray, int]:
-    """Scores [run, topic] on the topics that all runs have, and how many others there are."""
+    """Return scores [run, topic] on the topics that all runs have, and the number of others."""
     complete = ~np.isnan(matrix).any(axis=0)
     return matrix[:, complete], int((~complete).sum())
 
 
 def check_pairs(pairs: ArrayLike, n_runs: int) -> np.ndarray:
-    """The pairs as an integer array [pair, 2] of rows of the scores."""
+    """Return the pairs as an integer array [pair, 2] of rows of the scores."""
     array = np.asarray(pairs)
     if array.size == 0:
         return np.zeros((0, 2), np.int64)
@@ -49,25 +49,25 @@ def check_pairs(pairs: ArrayLike, n_runs: int) -> np.ndarray:
 
 
 def checked(scores: ArrayLike, pairs: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Both arrays in the types that the kernels take, or an error that says what is wrong."""
+    """Return scores and pairs in the types that kernels take, or raise an error."""
     matrix = np.ascontiguousarray(check_scores(scores))
     return matrix, np.ascontiguousarray(check_pairs(pairs, len(matrix)))
 
 
 def check_open_unit(name: str, value: float) -> float:
-    """A level, an error rate or a power: strictly between 0 and 1."""
+    """Return a level, an error rate or a power, which must lie strictly between 0 and 1."""
     if not 0.0 < check_number(name, value) < 1.0:
         raise bad_value(name, "lie strictly between 0 and 1", value)
     return float(value)
 
 
 def check_samples(n_samples: int) -> int:
-    """A number of samples: at least 1."""
+    """Return a number of samples, which must be at least 1."""
     return check_count("n_samples", n_samples)
 
 
 def named_quantiles(values: np.ndarray, levels: Sequence[float]) -> dict[str, float]:
-    """Quantiles of values by the names of their levels; none of no values.
+    """Return quantiles of values, with their levels as keys; {} without values.
 
     >>> named_quantiles(np.arange(5.0), (0.25, 0.5))
     {'0.25': 1.0, '0.5': 2.0}
@@ -79,7 +79,7 @@ def named_quantiles(values: np.ndarray, levels: Sequence[float]) -> dict[str, fl
 
 
 def check_counts(name: str, values: Any, *, lowest: int) -> tuple[int, ...]:
-    """One whole number or several, from the lowest on, none twice."""
+    """Return one or several different whole numbers, each at least `lowest`."""
     counts = list(values) if isinstance(values, Iterable) else [values]
     for count in counts:
         whole = isinstance(count, (int, np.integer)) and not isinstance(count, bool)

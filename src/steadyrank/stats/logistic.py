@@ -1,4 +1,4 @@
-"""Chances by logistic regression on documents that come in topics."""
+"""Logistic regression of the relevance of documents, with topics as clusters."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import numpy as np
 from steadyrank.measures.holes.lists import CellEntries, Lists
 
 RIDGE = 0.1
-"""Prior precision of coefficients, which keeps them finite where grades are separable."""
+"""Prior precision of coefficients, which keeps them finite for separable grades."""
 
 FEWEST_KNOWN = 10
-"""Judged documents, relevant and not, that the law of the rank requires of either kind."""
+"""Fewest relevant, and fewest non-relevant, judged documents for a model of the rank."""
 
 
 def fit_logistic(
     x: np.ndarray, reached: np.ndarray, topic: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients by Newton's method, and a root of their covariance, topics being clusters."""
+    """Return coefficients by Newton's method, and a root of their cluster-robust covariance."""
     beta = np.zeros(x.shape[1])
     penalty = RIDGE * np.eye(len(beta))
     for _ in range(50):
@@ -29,14 +29,17 @@ def fit_logistic(
     sums = np.zeros((int(topic.max(initial=-1)) + 1, len(beta)))
     np.add.at(sums, topic, x * (reached - chance)[:, None])
     bread = np.linalg.inv(information)
-    # Topics as clusters, or independent documents where that is wider.
+    # The sandwich estimator with topics as clusters; the prior counts as one more cluster.
     covariance = bread @ (sums.T @ sums + penalty) @ bread
     values, vectors = np.linalg.eigh((covariance + covariance.T) / 2.0)
     return beta, vectors * np.sqrt(np.maximum(values, 0.0))
 
 
 def rank_law(lists: Lists, top_grade: int) -> np.ndarray | None:
-    """[hole, grade from 1 on]: the chance to reach a grade, by the best rank in both rankings."""
+    """Return [hole, grade from 1 on]: probabilities of at least a grade, by the hole's best rank.
+
+    None if there are too few relevant or non-relevant judged documents.
+    """
     grades, topic = lists.qrels.grades, np.repeat(np.arange(lists.n_topics), lists.qrels.sizes)
     best = _best_ranks(lists.judged, len(grades))
     seen = best <= lists.depth

@@ -1,12 +1,12 @@
-"""What would each run score on all topics, and on new ones? Means where some runs lack some topics.
+"""Means and ranks of runs, also if runs lack topics, and means expected on new topics.
 
-A run that lacks the hard topics has a high mean of the rest. Least-squares means of the model
-run + topic put all runs on the same topics, so that ranks and paired tests speak of one thing.
+A run that lacks hard topics has a high mean over the others. Least-squares means of the model
+run + topic put all runs on the same topics, so that ranks and paired tests agree.
 
-The best of many runs was picked by the scores that it is praised for: the highest mean is too high,
-the more so the more runs there are and the closer they lie. An empirical Bayes estimate learns from
-all runs how far true means lie apart, and from that how much of the leader's lead is likely to stay
-on new topics (Robbins 1956; Efron 2016, doi:10.1093/biomet/asv068).
+The highest of many means is too high, because the run was selected by it: the more so, the more
+runs there are and the closer they are. An empirical Bayes estimate learns from all runs how far
+true means are apart, and from that how much of the leader's lead is likely to remain on new topics
+(Robbins 1956; Efron 2016, doi:10.1093/biomet/asv068).
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from numpy.typing import ArrayLike
 from steadyrank.data.order import order_by_name
 from steadyrank.data.scores import mean_of_present
 from steadyrank.stats.inputs import check_scores
-from steadyrank.stats.student import t_intervals
+from steadyrank.stats.interval import t_intervals
 
 SAME_MEAN = 1e-12
-"""Means closer than this are equal: sums of the same scores in another order differ by as much."""
+"""Means closer than this count as equal; the order of summation changes them by as much."""
 
 
 def other_first(means: np.ndarray, others: np.ndarray) -> int | None:
-    """The first run by `others`, where no run has the best mean by both; else None.
+    """Return the best run by `others` if no run has the best mean by both, otherwise None.
 
     >>> other_first(np.array([0.5, 0.4]), np.array([0.3, 0.4])), other_first(np.ones(2), np.ones(2))
     (1, None)
@@ -38,12 +38,12 @@ def other_first(means: np.ndarray, others: np.ndarray) -> int | None:
 
 
 def signs_of(differences: np.ndarray) -> np.ndarray:
-    """1, -1, or 0 for equal means."""
+    """Return 1, -1, or 0 for equal means."""
     return np.where(np.abs(differences) > SAME_MEAN, np.sign(differences), 0.0)
 
 
 def share_turned(here: np.ndarray, there: np.ndarray) -> float:
-    """Share of the pairs with an order here that have the other one there; ties there count half.
+    """Return the share of pairs ordered `here` that are reversed `there`; ties there count half.
 
     >>> share_turned(np.array([0.1, 0.2, 0.1, 0.0]), np.array([-0.1, 0.2, 0.0, 0.1]))
     0.5
@@ -53,13 +53,12 @@ def share_turned(here: np.ndarray, there: np.ndarray) -> float:
 
 
 def adjusted_means(scores: ArrayLike, weights: np.ndarray | None = None) -> np.ndarray:
-    """Least-squares means of the runs over all topics of the model score = run + topic.
+    """Return least-squares means of the runs over all topics, by the model score = run + topic.
 
-    The plain means where nothing is missing, weighted where topics have `weights`. Assumes that
-    what a run lacks does not depend on how well it would have done there, given the topic's
-    difficulty. Where runs share no topics, not even through other runs, each group has means over
-    its own topics (`connected_runs` tells).
-    NaN for a run without any score.
+    These are plain means if no score is missing, and weighted ones if topics have `weights`.
+    Assumes that, given the topics' difficulty, whether a score is missing does not depend on its
+    value. If groups of runs share no topics, not even through other runs, each group has means over
+    the topics of the group (see `connected_runs`). NaN for a run without any score.
 
     >>> adjusted_means([[0.9, np.nan, 0.8], [0.8, 0.2, 0.7]]).round(4).tolist()
     [0.6667, 0.5667]
@@ -82,7 +81,7 @@ def adjusted_means(scores: ArrayLike, weights: np.ndarray | None = None) -> np.n
 
 
 def connected_runs(scores: np.ndarray) -> list[np.ndarray]:
-    """Groups of runs that are linked by shared topics; a run without scores is in none."""
+    """Return groups of runs that are linked by shared topics; runs without scores are in none."""
     present = ~np.isnan(scores)
     shared = present.astype(np.float64) @ present.T
     _, group = scipy.sparse.csgraph.connected_components(shared > 0)
@@ -93,7 +92,7 @@ def connected_runs(scores: np.ndarray) -> list[np.ndarray]:
 def _least_squares(
     scores: np.ndarray, present: np.ndarray, topic_weights: np.ndarray
 ) -> np.ndarray:
-    """Topics eliminated, the runs' normal equations are a graph's Laplacian."""
+    """Eliminate topics and solve the normal equations of runs, which are a graph's Laplacian."""
     there = present.astype(np.float64)
     weight = there * topic_weights
     per_topic = there.sum(axis=0)
@@ -101,16 +100,17 @@ def _least_squares(
     topic_means = filled.sum(axis=0) / per_topic
     laplacian = np.diag(weight.sum(axis=1)) - (weight / per_topic) @ there.T
     right = (filled * topic_weights).sum(axis=1) - weight @ topic_means
-    # Effects are known up to a constant; adding 1 to all entries picks those that sum to 0.
+    # Effects are determined up to a constant; adding 1 to all entries selects those that sum to 0.
     effects = np.linalg.solve(laplacian + 1.0, right - right.mean())
     topic_effects = topic_means - effects @ there / per_topic
     return np.asarray(effects + np.average(topic_effects, weights=topic_weights))
 
 
 def mean_intervals(scores: np.ndarray, confidence: float) -> np.ndarray:
-    """t intervals [run, 2] of the runs' means over topics, for one run at a time.
+    """Return t intervals [run, 2] of the runs' means over topics, each valid for one run.
 
-    Around the adjusted mean, with the spread over the run's own topics; NaN below two topics.
+    They are centred at the adjusted mean, with the standard error over the run's topics; NaN for
+    fewer than two topics.
 
     >>> mean_intervals(np.array([[0.1, 0.2, 0.3]]), 0.95).round(4).tolist()
     [[-0.0484, 0.4484]]
@@ -123,12 +123,12 @@ def mean_intervals(scores: np.ndarray, confidence: float) -> np.ndarray:
 
 
 def best_first(means: np.ndarray) -> np.ndarray:
-    """Places of the runs from the highest mean down, those without a mean last."""
+    """Return positions of the runs from the highest mean down, those without a mean last."""
     return np.argsort(_descending(means), kind="stable")
 
 
 def in_order(means: np.ndarray, names: Sequence[str]) -> list[int]:
-    """Places of the runs that have a mean, best first; equal means in the order of their names.
+    """Return positions of the runs that have a mean, best first; equal means by name.
 
     >>> in_order(np.array([0.5, np.nan, 0.7, 0.5]), ["b", "c", "d", "a"])
     [2, 3, 0]
@@ -139,7 +139,7 @@ def in_order(means: np.ndarray, names: Sequence[str]) -> list[int]:
 
 
 def ranks_of(means: np.ndarray) -> np.ndarray:
-    """Ranks from 1 for the highest mean; equal means share the better rank.
+    """Return ranks from 1 for the highest mean; equal means share the better rank.
 
     >>> ranks_of(np.array([0.1 + 0.2, 0.5, 0.3])).tolist()
     [2, 1, 2]
@@ -148,42 +148,42 @@ def ranks_of(means: np.ndarray) -> np.ndarray:
 
 
 def _descending(means: np.ndarray) -> np.ndarray:
-    """Sort keys: the higher the mean the lower, and equal where means are as good as equal."""
+    """Return sort keys that descend with the mean, and are equal for means that count as equal."""
     return np.asarray(-np.round(np.nan_to_num(means, nan=-np.inf) / SAME_MEAN))
 
 
 ATOMS = 160
-"""Points that the distribution of true means is made of."""
+"""Number of points of the distribution of true means."""
 
 STEPS = 40
-"""Of the EM algorithm, stopped early."""
+"""Steps of the EM algorithm, which is stopped early."""
 
 SMOOTHING = 0.5
-"""Standard deviation of what the estimated distribution is smoothed by, in standard errors of a
-mean: maximum likelihood puts all its weight on a few points, as if these were known."""
+"""Standard deviation of the normal kernel that smooths the estimated distribution, in standard
+errors of a mean: maximum likelihood alone concentrates it on a few points."""
 
 FEWEST_RUNS = 3
-"""Below, there is nothing to learn how far runs lie apart from: means are left as they are."""
+"""With fewer runs the distribution of true means cannot be estimated: means are not changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ExpectedMeans:
-    """What runs are expected to score on new topics of the same difficulty."""
+    """Expected means of runs on new topics of the same difficulty."""
 
     mean: np.ndarray
     """One per run; NaN for a run without scores."""
     atoms: np.ndarray
     posterior: np.ndarray
-    """[run, atom]: where each run's true mean is likely to lie; rows of 0 where unknown."""
+    """[run, atom]: posterior distribution of each run's true mean; rows of 0 if unknown."""
 
 
 def expected_means(scores: np.ndarray) -> ExpectedMeans:
-    """Posterior means of the runs, given the distribution of true means that all of them suggest.
+    """Return posterior means of the runs, given a distribution of true means learned from all runs.
 
     Model: adjusted mean of run i = true mean + N(0, s² / n_i), s² the residual of run + topic; the
     true means come from a distribution on a grid, estimated by maximum likelihood (EM). Unlike
-    shrinking towards a normal distribution, one broken run or a long tail of poor ones leaves
-    the others' estimates alone.
+    with shrinkage towards a normal distribution, one broken run or a long tail of poor runs does
+    not affect the estimates of the others.
 
     >>> scores = np.random.default_rng(1).normal(size=(20, 25))
     >>> best = int(adjusted_means(scores).argmax())
@@ -204,7 +204,7 @@ def expected_means(scores: np.ndarray) -> ExpectedMeans:
     likelihood = np.exp(-0.5 * off * off * n[:, None] / variance)
     weight = ((low <= atoms) & (atoms <= high)).astype(np.float64)
     if not weight.any():
-        # Runs that are nearly tied may all lie between two atoms: then these two.
+        # Nearly tied runs may all be between two atoms: then these two are used.
         weight = (np.abs(atoms - 0.5 * (low + high)) <= atoms[1] - atoms[0]).astype(np.float64)
     for _ in range(STEPS):
         weight = _shares(likelihood, weight).mean(axis=0)
@@ -215,10 +215,10 @@ def expected_means(scores: np.ndarray) -> ExpectedMeans:
 
 
 def _shares(likelihood: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Posterior shares of the atoms for each run."""
+    """Return the posterior probabilities of the atoms for each run."""
     share = likelihood * weight
     total = share.sum(axis=1, keepdims=True)
-    # A run with very few topics may lie where no atom is likely: then all are, as weighted.
+    # If no atom is likely, as for a run with very few topics, the prior weights are used.
     known = total > 0.0
     return np.asarray(np.where(known, share / np.where(known, total, 1.0), weight / weight.sum()))
 
@@ -226,11 +226,11 @@ def _shares(likelihood: np.ndarray, weight: np.ndarray) -> np.ndarray:
 def intervals_as_picked(
     scores: np.ndarray, confidence: float, expected: ExpectedMeans | None = None
 ) -> np.ndarray:
-    """t intervals [run, 2] of the runs' means, one at a time, that allow for how runs were picked.
+    """Return t intervals [run, 2] of the runs' means that allow for selection by the mean.
 
-    Student's interval around the mean, and the same around what is expected of the run on new
-    topics, together: the leader's reaches further down, the last one's further up. For a run that
-    nobody picked it is a little wide.
+    An interval covers Student's interval around the mean, and the same around the expected mean on
+    new topics: the leader's extends further down, the last run's further up. For a run that was not
+    selected by its mean it is slightly too wide.
 
     >>> low, high = intervals_as_picked(np.array([[0.1, 0.2, 0.3], [0.3, 0.4, 0.2]]), 0.95)[0]
     >>> round(float(low), 4), round(float(high), 4)
@@ -242,7 +242,7 @@ def intervals_as_picked(
 
 
 def _error_variance(scores: np.ndarray, means: np.ndarray) -> float:
-    """The residual mean square of the model run + topic."""
+    """Return the residual mean square of the model run + topic."""
     off = scores - means[:, None]
     present = ~np.isnan(off)
     per_topic = present.sum(axis=0)
@@ -253,7 +253,7 @@ def _error_variance(scores: np.ndarray, means: np.ndarray) -> float:
 
 
 def first_ranks(values: np.ndarray) -> np.ndarray:
-    """Equal numbers share the best of their ranks.
+    """Return ranks from 1 for the smallest number; equal numbers share the best of their ranks.
 
     >>> first_ranks(np.array([[3.0, 1.0, 1.0], [2.0, 2.0, 5.0]])).tolist()
     [[3, 1, 1], [1, 1, 3]]
@@ -263,7 +263,7 @@ def first_ranks(values: np.ndarray) -> np.ndarray:
 
 
 def average_ranks(values: np.ndarray) -> np.ndarray:
-    """Equal numbers share the average of their ranks; all are NaN where any number is.
+    """Return ranks, of which equal numbers share the average; all are NaN if any number is.
 
     >>> average_ranks(np.array([3.0, 1.0, 1.0, 7.0])).tolist()
     [3.0, 1.5, 1.5, 4.0]
@@ -281,7 +281,7 @@ def _ordered(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _starts(ordered: np.ndarray) -> np.ndarray:
-    """For each of some ordered numbers, the place of the first that equals it."""
+    """Return for each of the ordered numbers the position of the first that equals it."""
     places = np.zeros(ordered.shape, np.int64)
     is_new = ordered[..., 1:] != ordered[..., :-1]
     places[..., 1:] = np.where(is_new, np.arange(1, ordered.shape[-1]), 0)
@@ -289,7 +289,7 @@ def _starts(ordered: np.ndarray) -> np.ndarray:
 
 
 def _in_place(order: np.ndarray, ranks: np.ndarray) -> np.ndarray:
-    """Ranks of ordered numbers, brought back into the numbers' own order."""
+    """Return ranks of ordered numbers in the original order of the numbers."""
     out = np.empty_like(ranks)
     np.put_along_axis(out, order, ranks, axis=-1)
     return out

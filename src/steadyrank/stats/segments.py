@@ -1,9 +1,9 @@
 """Do runs differ more in one segment of the topics than in another? The test of segment × run.
 
-For anyone who finds that a run is better on one kind of topics and wants to know whether that kind
-matters. Each run's lead over the mean of all runs is compared between a segment and the other
-topics; all runs and segments are one family, corrected by the largest studentized statistic when
-the signs of topics, or of whole clusters, are flipped, as in `steadyrank.stats.pairs.max_t`.
+If a run is better on one kind of topics, this tests whether the kind matters. Each run's lead over
+the mean of all runs is compared between a segment and the other topics. All runs and segments are
+one family, corrected by the largest studentized statistic when the signs of topics, or of whole
+clusters, are flipped, as in `steadyrank.stats.pairs.max_t`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from steadyrank.stats.pairs.tests import slices
 from steadyrank.stats.pairs.topic_design import TopicDesign, sums_by_group
 
 FEWEST = 5
-"""Topics, or clusters, that a segment must have to be tested: fewer have no variance to speak of,
-and their statistics would set the limit for all."""
+"""Fewest topics, or clusters, of a tested segment: the variance of fewer is not reliable, and their
+statistics would determine the limit for all."""
 
 VALUES_AT_ONCE = 1 << 20
-"""Statistics of one thread that are held at a time."""
+"""Number of statistics that a thread holds at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -31,47 +31,41 @@ class Interaction:
     """Leads of runs in segments against those elsewhere: arrays [run, tested segment]."""
 
     tested: np.ndarray
-    """Which segments have enough topics, by their numbers; nothing is tested below two."""
+    """Numbers of the segments with enough topics; empty if fewer than two have enough."""
     deviation: np.ndarray
-    """A run's lead over the mean of all runs in the segment, less its lead on the other topics."""
+    """A run's lead over the mean of all runs in the segment, minus its lead on the other topics."""
     statistic: np.ndarray
-    """The deviation over its standard error, which allows each segment its own variance."""
+    """Deviation over its standard error, which allows a different variance in each segment."""
     pvalue: np.ndarray
     """Adjusted for all runs and segments; two-sided."""
     n_topics: int
-    """In tested segments, with a score of every run."""
+    """Number of topics in tested segments with a score of every run."""
     n_patterns: int
     exact: bool
-    """Whether these are all the sign patterns there are."""
+    """Whether all sign patterns were used."""
 
     @property
     def pvalue_of_any(self) -> float:
-        """Of the hypothesis that no run's lead depends on the segment; NaN without a test."""
+        """p-value of the hypothesis that no lead depends on the segment; NaN without a test."""
         return float(self.pvalue.min()) if self.pvalue.size else float("nan")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _LeadSums:
-    """Leads about their means, summed by cluster: what signs are put before."""
+    """Leads minus their means, summed by cluster: the numbers whose signs are flipped."""
 
     sums: np.ndarray
     """[cluster, run, segment]"""
     weight: np.ndarray
     """[cluster, segment]"""
     factor: np.ndarray
-    """G / (G - 1) of the clusters in each segment."""
-
-    @property
-    def total(self) -> np.ndarray:
-        """The weight of each segment."""
-        return np.asarray(self.weight.sum(axis=0))
+    """G / (G - 1) for the G clusters in each segment."""
 
     def statistics(self, signs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Deviations and t [pattern, run, segment] with the clusters' signs [pattern, cluster]."""
+        """Return deviations and t [pattern, run, segment] for signs [pattern, cluster]."""
         flat = self.sums.reshape(len(self.sums), -1)
         weighted = (self.sums * self.weight[:, None, :]).reshape(flat.shape)
-        shape = (len(signs), *self.sums.shape[1:])
-        total = self.total
+        shape, total = (len(signs), *self.sums.shape[1:]), self.weight.sum(axis=0)
         mean = (signs @ flat).reshape(shape) / total
         cross = (signs @ weighted).reshape(shape)
         squares = np.square(self.sums).sum(axis=0)
@@ -97,23 +91,23 @@ def segment_interaction(
     Parameters
     ----------
     scores
-        [run, topic]; a topic that some run lacks is left out.
+        [run, topic]; a topic that some run lacks is omitted.
     segments
         The segment of each topic, as whole numbers.
     design
         How topics are clustered and weighted.
     n_samples
-        Sign patterns that are drawn; all are enumerated where these are no more.
+        Number of random sign patterns; if there are no more patterns, all are used.
     seed, jobs
-        Seed and threads.
+        Seed and number of threads.
 
     Notes
     -----
-    With y the scores less their mean over runs on each topic, the deviation of run and segment is
-    mean(y in the segment) - mean(y elsewhere), and its variance that of a stratified mean, every
-    segment with a variance of its own (cluster-robust within segments). Under the hypothesis all
-    of a run's y have one mean; about it, the signs of topics or whole clusters are flipped and
-    deviations and variances computed again. A cluster with topics in several segments keeps one
+    With y the scores minus their mean over runs on each topic, the deviation of run and segment is
+    mean(y in the segment) - mean(y elsewhere). Its variance is that of a stratified mean, with a
+    different (cluster-robust) variance in each segment. Under the hypothesis all y of a run have
+    one mean; the signs of their differences from it are flipped, by topic or whole cluster, and
+    deviations and variances are computed again. A cluster with topics in several segments has one
     sign. p = (1 + patterns with a larger maximum) / (1 + patterns).
 
     Examples
@@ -157,7 +151,7 @@ def segment_interaction(
 def _testable(
     matrix: np.ndarray, segments: np.ndarray, design: TopicDesign
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Segments with enough topics or clusters, and which topics are in one of them."""
+    """Return segments with enough topics or clusters, and which topics are in one of them."""
     segments = np.asarray(segments)
     complete = ~np.isnan(matrix).any(axis=0)
     group = design.groups(matrix.shape[1])
@@ -186,7 +180,7 @@ def _strata(matrix: np.ndarray, place: np.ndarray, design: TopicDesign) -> _Lead
 def _against_others(
     mean: np.ndarray, variance: np.ndarray, total: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Means of segments [..., segment] less those of all other topics, with standard errors."""
+    """Return means of segments [..., segment] minus those of all other topics; standard errors."""
     others = total.sum() - total
     elsewhere = ((mean * total).sum(axis=-1, keepdims=True) - mean * total) / others
     squares = variance * np.square(total)
@@ -195,7 +189,7 @@ def _against_others(
 
 
 def _over_patterns(strata: _LeadSums, flips: Flips) -> Taken:
-    """Keeps the largest |t| of each pattern."""
+    """Return the largest |t| of each pattern."""
     at_once = max(1, VALUES_AT_ONCE // max(1, strata.sums[0].size))
 
     def maxima(signs: np.ndarray, _: np.ndarray) -> np.ndarray:
@@ -208,5 +202,5 @@ def _over_patterns(strata: _LeadSums, flips: Flips) -> Taken:
 def _pvalues(t: np.ndarray, largest: np.ndarray) -> np.ndarray:
     ordered = np.sort(largest)
     counts = len(ordered) - np.searchsorted(ordered, t * (1.0 - CONSTANT))
-    # The negative of a pattern has the same |t|, and counts as well.
+    # The negative of a pattern has the same |t|, and counts too.
     return np.asarray((1.0 + 2 * counts) / (1.0 + 2 * len(ordered)))

@@ -113,8 +113,9 @@ def test_tukey_agrees_with_the_test_of_runs():
         tukey_main_effect(table, "run", confidence=0.9),
         tukey_hsd(scores, all_pairs(6), confidence=0.9),
     )
-    np.testing.assert_allclose(found.pvalue, other.tests.pvalue, rtol=1e-8)
-    np.testing.assert_allclose(found.interval, other.intervals, rtol=1e-8)
+    np.testing.assert_allclose(found.pvalue, other.pvalue, rtol=1e-8)
+    np.testing.assert_allclose(found.difference, other.difference, rtol=1e-8)
+    np.testing.assert_allclose(2 * found.half_width, other.half_width, rtol=1e-8)
 
 
 def test_tukey_reaches_the_normal_limit_of_many_degrees_of_freedom():

@@ -22,9 +22,7 @@ def test_tukey_rejects_anything_at_all_in_one_of_twenty_worlds():
     # Exact under these normal errors: of 500 worlds 25 are expected with sd 4.9; outside
     # 25 ± 4 sd once in 10,000.
     rng = np.random.default_rng(31)
-    rejected = sum(
-        tukey_hsd(null_scores(rng), PAIRS).tests.pvalue.min() < ALPHA for _ in range(500)
-    )
+    rejected = sum(tukey_hsd(null_scores(rng), PAIRS).pvalue.min() < ALPHA for _ in range(500))
     assert abs(rejected - 25) < 20
 
 

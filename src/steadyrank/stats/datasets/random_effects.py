@@ -16,8 +16,7 @@ from scipy import optimize, special
 
 from steadyrank.errors import InputError
 from steadyrank.stats.inputs import check_open_unit
-from steadyrank.stats.interval import Interval
-from steadyrank.stats.student import t_intervals
+from steadyrank.stats.interval import Interval, t_intervals
 
 SMALLEST_VARIANCE = 1e-10
 """Share of the largest variance that a dataset's own has at least: no dataset decides alone."""

@@ -16,8 +16,8 @@ import numpy as np
 from scipy.special import digamma, polygamma, stdtr
 
 from steadyrank.data.levels import Levels
+from steadyrank.stats.interval import satterthwaite, t_intervals
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, PairTests
-from steadyrank.stats.student import satterthwaite, t_intervals
 
 FEWEST_JUDGES = 3
 """That count as a sample of judges unless told otherwise: with two, any false claim was made in .05

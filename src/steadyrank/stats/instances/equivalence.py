@@ -14,8 +14,7 @@ from typing import Literal
 from scipy import special
 
 from steadyrank.errors import bad_value, check_number
-from steadyrank.stats.interval import Interval
-from steadyrank.stats.student import t_intervals
+from steadyrank.stats.interval import Interval, t_intervals
 
 Verdict = Literal["better", "not worse", "worse", "undecided"]
 

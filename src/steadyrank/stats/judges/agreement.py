@@ -22,11 +22,10 @@ import scipy
 from scipy.special import stdtr
 
 from steadyrank.errors import InputError, check_choice
-from steadyrank.stats.interval import Interval
+from steadyrank.stats.interval import Interval, t_half_width, t_intervals
 from steadyrank.stats.pairs.result import CONSTANT, tiny_of
 from steadyrank.stats.planning.design import t_power
 from steadyrank.stats.planning.sizes import fewest
-from steadyrank.stats.student import t_half_width, t_intervals
 
 Weights = Literal["none", "linear", "quadratic"]
 _POWER = {"none": 0, "linear": 1, "quadratic": 2}

@@ -14,9 +14,9 @@ from typing import Literal
 
 import numpy as np
 
+from steadyrank.stats.interval import satterthwaite, t_half_width
 from steadyrank.stats.pairs.result import tiny_of
 from steadyrank.stats.pairs.tests import moments
-from steadyrank.stats.student import satterthwaite, t_half_width
 
 FEWEST_USED = 2
 """Further topics of the judge from which on its mean over them has a known error."""

@@ -22,8 +22,8 @@ from scipy import special
 
 from steadyrank.errors import InputError
 from steadyrank.stats.anova.parts import CROSSED, Amount, Axes, sums_of_squares
+from steadyrank.stats.interval import satterthwaite
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, tiny_of
-from steadyrank.stats.student import satterthwaite
 
 DfMethod = Literal["satterthwaite", "kenward-roger"]
 

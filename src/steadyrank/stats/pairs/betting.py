@@ -1,10 +1,10 @@
-"""Limits of a mean difference that hold at every look, however often one looks and stops.
+"""Sequential limits of a mean difference, which hold at every look and whenever one stops.
 
-For teams that judge as they go. Somebody bets against the hypothesis that the mean is m: with
-values x_i in [0, 1], the capital K_t(m) = prod (1 + s_i (x_i - m)), whose stakes s_i >= 0 depend on
-earlier values alone, is that of a fair game if the mean is m. It ever reaches 1 / alpha with
-probability alpha at most (Ville's inequality), whatever the distribution is. The lower limit is the
-largest m against which bets have won that much; the upper limit comes from bets on 1 - x_i.
+For teams that judge topics one after another. Consider bets against the hypothesis that the mean is
+m: with values x_i in [0, 1], the capital K_t(m) = prod (1 + s_i (x_i - m)), whose stakes s_i >= 0
+depend only on earlier values, is that of a fair game if the mean is m. It ever reaches 1 / alpha
+with probability at most alpha (Ville's inequality), for any distribution. The lower limit is the
+largest m against which the capital reaches 1 / alpha; the upper limit comes from bets on 1 - x_i.
 
 Stakes are the predictable plug-ins of Waudby-Smith & Ramdas (2024), Estimating means of bounded
 random variables by betting, JRSS B 86(1), doi:10.1093/jrsssb/qkad009.
@@ -21,10 +21,10 @@ from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.topic_design import MeanDifference
 
 LARGEST_STAKE = 0.75
-"""Share of the capital that may be lost in one round."""
+"""Largest share of the capital that can be lost in one round."""
 
 N_HALVINGS = 50
-"""Of the unit interval in which a limit is sought."""
+"""Bisection steps for a limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -43,37 +43,40 @@ class SequentialDifference(MeanDifference):
     stakes: np.ndarray
 
     def pvalue_above(self, value: float) -> float:
-        """Anytime-valid p of the hypothesis that the true mean is at most `value`."""
+        """Return the anytime-valid p of the hypothesis that the true mean is at most `value`."""
         return math.exp(-max(self._capital(value, 1).max(initial=0.0), 0.0))
 
     def pvalue_below(self, value: float) -> float:
-        """Anytime-valid p of the hypothesis that the true mean is at least `value`."""
+        """Return the anytime-valid p of the hypothesis that the true mean is at least `value`."""
         return math.exp(-max(self._capital(value, -1).max(initial=0.0), 0.0))
 
     def first_above(self, value: float, level: float) -> int | None:
-        """After how many topics the mean was first shown to be above `value`; None if never."""
+        """Return after how many topics the mean was first shown to be above `value`, or None."""
         return _first(self._capital(value, 1) >= -math.log(level))
 
     def first_below(self, value: float, level: float, estimate: float) -> int | None:
-        """The same of being below it, with a mean of the topics so far below `estimate`."""
+        """Return after how many topics it was first shown to be below `value`, or None.
+
+        The mean of the topics so far must be below `estimate`.
+        """
         means = 2.0 * np.cumsum(self.values) / np.arange(1, len(self.values) + 1) - 1.0
         return _first((self._capital(value, -1) >= -math.log(level)) & (means < estimate))
 
     def interval(self, tail: float) -> Interval:
-        """Limits beyond which the true mean lies at some look with probability `tail` at most."""
+        """Return limits that exclude the true mean at any look with probability at most `tail`."""
         return Interval(self._limit(1, tail), -self._limit(-1, tail))
 
     def _capital(self, value: float, sign: int) -> np.ndarray:
-        """The logarithm of what bets on values above (1) or below (-1) `value` have become."""
+        """Return the logarithm of the capital of bets on values above (1) or below (-1) `value`."""
         values = self.values if sign == 1 else 1.0 - self.values
         mean = max(0.5 * (1.0 + sign * value), 1e-12)
         gains = np.minimum(self.stakes, LARGEST_STAKE / mean) * (values - mean)
         return np.asarray(np.cumsum(np.log1p(gains)))
 
     def _limit(self, sign: int, tail: float) -> float:
-        """The largest mean, of differences times `sign`, that bets on more have ruled out.
+        """Return the largest mean of differences times `sign` that bets on more have ruled out.
 
-        Capital falls as the mean rises, also where stakes are cut to a share of it.
+        The capital falls as the mean rises, also if stakes are limited to a share of it.
         """
         low, high = -1.0, 1.0
         for _ in range(N_HALVINGS):
@@ -86,9 +89,9 @@ class SequentialDifference(MeanDifference):
 def sequential_difference(
     fit: MeanDifference, differences: np.ndarray, *, alpha: float
 ) -> SequentialDifference:
-    """The mean of differences in their order, NaN left out; stakes suit limits of level alpha.
+    """Return the mean of differences in their order, without NaN, with stakes for level alpha.
 
-    s_t = sqrt(2 log(1 / alpha) / (v_{t-1} t log(1 + t))), v the running variance that begins with
+    s_t = sqrt(2 log(1 / alpha) / (v_{t-1} t log(1 + t))), v the running variance, which starts with
     a value at distance 1/2 from the mean.
     """
     values = 0.5 * (1.0 + differences[~np.isnan(differences)])

@@ -1,12 +1,11 @@
-"""Who beats whom, at two levels: all pairs together, and each run's own comparisons.
+"""Decisions about runs at two levels: all pairs together, and the comparisons of each run.
 
-Corrected p-values, marks, letters and intervals tell the decisions about all pairs; rank sets,
-tiers and the runs that could be first tell those of own families. They are made here, once, so that
-no two of them can contradict each other.
+Corrected p-values, marks, letters and intervals show the decisions about all pairs. Rank sets,
+tiers and the runs that could be first show those of a run's *own* family, which consists of its
+comparisons with all others. All are derived here, so that no two of them contradict each other.
 
-For anyone who tests more than one pair of runs, p-values are adjusted for the size of the family:
-Bonferroni and Holm bound the chance of any false claim (Holm is never worse); Benjamini-Hochberg
-bounds the expected share of false claims.
+p-values are adjusted for the size of the family: Bonferroni and Holm bound the probability of any
+false claim (Holm is never worse); Benjamini-Hochberg bounds the expected share of false claims.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from steadyrank.stats.pairs.result import PairTests
 
 
 def comparison_alpha(pvalues: np.ndarray, correction: str, alpha: float) -> float:
-    """The level of each comparison's own interval, such that the intervals suit the decisions.
+    """Return the level of each comparison's interval at which intervals match the decisions.
 
-    Bonferroni's and Holm's intervals hold together with confidence 1 - alpha: they are taken at
+    Bonferroni's and Holm's intervals hold together with confidence 1 - alpha: their level is
     alpha / m. Benjamini and Hochberg's R rejected hypotheses have intervals at R alpha / m, of
-    which a share of alpha misses on average (Benjamini & Yekutieli 2005,
+    which a share of alpha is wrong on average (Benjamini & Yekutieli 2005,
     doi:10.1198/016214504000001907).
 
     >>> comparison_alpha(np.array([0.001, 0.02, 0.9]), "bh", 0.06)
@@ -44,7 +43,7 @@ def comparison_alpha(pvalues: np.ndarray, correction: str, alpha: float) -> floa
 
 
 def step_levels(pvalues: np.ndarray, correction: str, alpha: float) -> np.ndarray:
-    """The level at which Holm's correction decides each hypothesis; of others that of all.
+    """Return the level at which each hypothesis is decided; it varies only for Holm's correction.
 
     >>> step_levels(np.array([0.001, 0.2, 0.04]), "holm", 0.06).round(3).tolist()
     [0.02, 0.03, 0.03]
@@ -62,10 +61,10 @@ def step_levels(pvalues: np.ndarray, correction: str, alpha: float) -> np.ndarra
 def claims(
     tests: PairTests, pairs: np.ndarray, adjusted: np.ndarray, means: np.ndarray, alpha: float
 ) -> np.ndarray:
-    """1 or -1 where the first or the second run of a pair is shown to be better, else 0.
+    """Return 1 or -1 if the first or the second run of a pair is significantly better, else 0.
 
-    A test may speak for the run with the lower mean: rank tests do with skewed differences, and
-    every test does where runs lack topics. Then nothing is claimed, which errs on the safe side.
+    A test may favour the run with the lower mean: rank tests with skewed differences, and every
+    test if runs lack topics. Then nothing is claimed, which is conservative.
     """
     direction = np.sign(tests.difference) if tests.direction is None else tests.direction
     return claims_of(direction, pairs, adjusted, means, alpha)
@@ -74,7 +73,7 @@ def claims(
 def claims_of(
     direction: np.ndarray, pairs: np.ndarray, adjusted: np.ndarray, means: np.ndarray, alpha: float
 ) -> np.ndarray:
-    """The same of the sign that each test speaks for."""
+    """Return claims as `claims`, given the sign of the run that each test favours."""
     lead = np.sign(np.nan_to_num(means[pairs[:, 0]] - means[pairs[:, 1]]))
     rejected = np.nan_to_num(adjusted, nan=1.0) <= alpha
     return np.where(rejected & (direction == lead), np.nan_to_num(direction), 0.0).astype(int)
@@ -83,17 +82,17 @@ def claims_of(
 def own_claims(
     direction: np.ndarray, pairs: np.ndarray, own: np.ndarray, means: np.ndarray, alpha: float
 ) -> np.ndarray:
-    """[pair, 2]: the same by the p-values `own` [pair, 2] of two families."""
+    """Return claims [pair, 2] by p-values [pair, 2] of the families of both runs."""
     sides = [claims_of(direction, pairs, own[:, side], means, alpha) for side in (0, 1)]
     return np.stack(sides, axis=1)
 
 
 class Decided(Protocol):
-    """Decisions about pairs of runs, as `compare` makes them."""
+    """Decisions about pairs of runs, such as a result of `compare`."""
 
     @property
     def runs(self) -> Sequence[str]:
-        """Their names."""
+        """Names of the runs."""
 
     @property
     def pairs(self) -> np.ndarray:
@@ -101,35 +100,35 @@ class Decided(Protocol):
 
     @property
     def significant(self) -> np.ndarray:
-        """One per pair."""
+        """[pair]"""
 
     @property
     def comparison_alpha(self) -> float:
-        """The level of a single comparison that the correction's first step amounts to."""
+        """Level of a single comparison in the first step of the correction."""
 
     @property
     def could_be_first(self) -> np.ndarray:
-        """Which runs could be the best."""
+        """[run]"""
 
     @property
     def mean(self) -> np.ndarray:
-        """One per run."""
+        """[run]"""
 
     @property
     def difference(self) -> np.ndarray:
-        """One per pair, first less second."""
+        """[pair]: first minus second."""
 
     @property
     def smallest_difference(self) -> np.ndarray:
-        """What a test of each pair at that level detects with a power of 0.8."""
+        """[pair]: difference that a test at that level detects with power .8."""
 
 
 def agreeing_intervals(limits: np.ndarray, claimed: np.ndarray, most: float) -> np.ndarray:
-    """The limits [pair, 2], such that 0 lies outside exactly where a difference is claimed.
+    """Return limits [pair, 2] that exclude 0 exactly if a difference is claimed.
 
-    Where nothing is claimed although the limits exclude 0 (ties, Monte Carlo error, a test against
-    the means), they are drawn to it. NaN is a limit that the tests do not bound, or one beyond
-    `most`, the largest difference that the measure allows.
+    If nothing is claimed although the limits exclude 0 (ties, Monte Carlo error, a test that
+    contradicts the means), the nearer limit becomes 0. A limit is NaN if the tests do not bound it,
+    or if it exceeds `most`, the largest difference that the measure allows.
     """
     low, high = limits.T.copy()
     low = np.where((claimed <= 0) & (low > 0.0), 0.0, low)
@@ -140,7 +139,7 @@ def agreeing_intervals(limits: np.ndarray, claimed: np.ndarray, most: float) -> 
 
 
 def turned(limits: np.ndarray, sign: np.ndarray) -> np.ndarray:
-    """The limits [pair, 2], of the differences the other way round where `sign` is negative.
+    """Return the limits [pair, 2] of differences times `sign`.
 
     >>> turned(np.array([[-0.1, np.nan]]), np.array([-1.0])).tolist()
     [[nan, 0.1]]
@@ -149,7 +148,7 @@ def turned(limits: np.ndarray, sign: np.ndarray) -> np.ndarray:
 
 
 def beaten(n_runs: int, pairs: np.ndarray, claimed: np.ndarray) -> np.ndarray:
-    """[run, run]: whether the run of the row is shown to be better than that of the column."""
+    """Return [run, run]: whether the run of the row is significantly better than the column's."""
     wins = np.zeros((n_runs, n_runs), bool)
     for sign in (1, -1):
         first, second = pairs[claimed == sign, ::sign].T
@@ -159,54 +158,54 @@ def beaten(n_runs: int, pairs: np.ndarray, claimed: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OwnDecisions:
-    """What each run's own family of comparisons decides about this run."""
+    """Decisions about each run by the run's own family of comparisons."""
 
     rank_set: np.ndarray
-    """[run, 2]: 1 + the runs that are better, to m - the runs that are worse; it holds the run's
-    true rank with confidence 1 - alpha, for one run at a time."""
+    """[run, 2]: 1 + number of better runs, to m - number of worse runs. For each single run, it
+    contains the true rank with confidence 1 - alpha."""
     tier: np.ndarray
-    """A number per run, which never falls down the ranking; 0 for runs without a mean."""
+    """[run]: number from 1, which never decreases down the ranking; 0 for runs without a mean."""
 
     @property
     def could_be_first(self) -> np.ndarray:
-        """Whether a run's set begins at 1."""
+        """[run]: whether the rank set begins at 1."""
         return np.asarray(self.rank_set[:, 0] == 1)
 
 
 class Placed:
-    """A result in which every run has its own decisions."""
+    """Base of results with decisions by run."""
 
     __slots__ = ()
     own: OwnDecisions
 
     @property
     def rank_set(self) -> np.ndarray:
-        """[run, 2]: the ranks that its own comparisons leave to each run."""
+        """[run, 2]: lowest and highest possible rank by the run's own comparisons."""
         return self.own.rank_set
 
     @property
     def could_be_first(self) -> np.ndarray:
-        """Which runs' rank sets begin at 1."""
+        """[run]: whether the rank set begins at 1."""
         return self.own.could_be_first
 
     @property
     def tier(self) -> np.ndarray:
-        """1 for the best run and those down to the last that it does not beat, and so on."""
+        """[run]: 1 for the best run and those down to the last that it does not beat, and so on."""
         return self.own.tier
 
 
 def own_decisions(
     pairs: np.ndarray, claimed: np.ndarray, means: np.ndarray, order: Sequence[int]
 ) -> OwnDecisions:
-    """Rank sets and tiers from what own families claim.
+    """Return rank sets and tiers from the claims of own families.
 
-    `claimed` [pair, 2] is 1 or -1 where the first or the second run of a pair is shown to be better
-    in the own family of the pair's first run, and of its second; `order` are the runs from the best
-    down.
+    `claimed` [pair, 2] is 1 or -1 if the first or the second run of a pair is significantly better
+    in the own family of the pair's first run, and of its second; `order` lists the runs from the
+    best down.
 
-    A tier reaches down to the last run that its first run does not beat in the lower run's own
+    A tier extends down to the last run that its first run does not beat in the lower run's own
     family; the next run begins the next tier. So all runs that could be first are in tier 1, and
-    every run below a tier is shown to be worse than the first run of that tier. Runs of one tier
+    every run below a tier is significantly worse than the first run of that tier. Runs of one tier
     may differ significantly from one another.
 
     >>> pairs, claimed = np.array([[0, 1], [0, 2], [1, 2]]), np.array([[0, 0], [1, 1], [0, 0]])
@@ -217,7 +216,7 @@ def own_decisions(
     sides = [beaten(len(means), pairs, claimed[:, side]) for side in (0, 1)]
     first_of = np.zeros_like(sides[0])
     first_of[pairs[:, 0], pairs[:, 1]] = True
-    # The family of the run of the column, the one that may be worse; then that of the row's run.
+    # [run, run] by the family of the column's run, which may be worse; then by the row's run.
     lost = np.where(first_of, sides[1], sides[0])
     won = np.where(first_of, sides[0], sides[1])
     tier, left = np.zeros(len(means), int), [run for run in order if not np.isnan(means[run])]
@@ -229,12 +228,12 @@ def own_decisions(
 
 
 def rank_sets(lost: np.ndarray, won: np.ndarray | None = None) -> np.ndarray:
-    """[run, 2]: the best and the worst rank that claims leave to each run.
+    """Return [run, 2]: the best and the worst rank of each run that agree with the claims.
 
-    1 + the runs that beat it, to m - the runs that it beats, by the claims of [run, run] where the
-    run of the row is better; `won` if a run's victories are of another family than its defeats. If
-    all claims about a run are right, its true rank lies in its set; equal runs share their ranks,
-    and the set holds all of these (Mogstad, Romano, Shaikh & Wilhelm 2024,
+    1 + number of runs that beat it, to m - number of runs that it beats. `lost` [run, run] says
+    whether the row's run beats the column's; `won`, if not the same, by the families of the rows.
+    If all claims about a run are right, its set contains its true rank; equal runs share their
+    ranks, and the set contains all of these (Mogstad, Romano, Shaikh & Wilhelm 2024,
     doi:10.1093/restud/rdad006).
 
     >>> rank_sets(np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]], bool)).tolist()
@@ -245,10 +244,10 @@ def rank_sets(lost: np.ndarray, won: np.ndarray | None = None) -> np.ndarray:
 
 
 def own_pvalues(pvalues: np.ndarray, pairs: np.ndarray, n_runs: int, method: str) -> np.ndarray:
-    """[pair, 2]: p-values adjusted in the own families of each pair's first and second run.
+    """Return [pair, 2]: p-values adjusted in the own families of each pair's first and second run.
 
-    By Bonferroni's or Holm's correction over the run's pairs; tests that another correction serves
-    have one family of decisions, and their p-values are as `method` makes them.
+    Bonferroni's and Holm's corrections are over the run's pairs; with another correction there is
+    one family, and both p-values are adjusted by `method`.
     """
     if method not in ("holm", "bonferroni"):
         return np.repeat(adjust(pvalues, method)[:, None], 2, axis=1)
@@ -260,7 +259,7 @@ def own_pvalues(pvalues: np.ndarray, pairs: np.ndarray, n_runs: int, method: str
 
 
 def adjust(pvalues: ArrayLike, method: str = "holm") -> np.ndarray:
-    """Adjusted p-values, in the shape and order given; NaN stays NaN and is not counted.
+    """Return adjusted p-values in the given shape and order; NaN stays NaN and is not counted.
 
     With m p-values sorted upwards, p_(1) to p_(m):
 
@@ -269,10 +268,10 @@ def adjust(pvalues: ArrayLike, method: str = "holm") -> np.ndarray:
     - `holm`: max over j <= i of min(1, (m - j + 1) p_(j))
     - `bh`: min over j >= i of min(1, m p_(j) / j)
 
-    Reject where the adjusted value is below the error rate. Bonferroni and Holm hold under any
+    Reject if the adjusted value is at most the error rate. Bonferroni and Holm hold under any
     dependence; BH under independence or positive regression dependence, which all pairs of
-    the same runs satisfy only roughly. Do not use `bh` where one false claim is one too many, nor
-    any of them on p-values that are already simultaneous (Tukey's). The whole array is one family.
+    the same runs satisfy only approximately. Do not use `bh` if no claim may be false, nor any of
+    them on p-values that are already simultaneous (Tukey's). The whole array is one family.
 
     References: Holm, Scandinavian Journal of Statistics 6(2), 1979,
     https://www.jstor.org/stable/4615733; Benjamini and Hochberg 1995,
@@ -301,7 +300,7 @@ def _holm(p: np.ndarray) -> np.ndarray:
 
 def _bh(p: np.ndarray) -> np.ndarray:
     order = np.argsort(-p, kind="stable")
-    # The factor first: m / rank is never below 1, so that rounding cannot lower a p-value.
+    # m / rank is computed first: it is never below 1, so rounding cannot lower a p-value.
     stepped = np.minimum.accumulate(p[order] * (p.size / np.arange(p.size, 0, -1)))
     return _unsorted(np.minimum(1.0, stepped), order)
 
@@ -318,25 +317,25 @@ METHODS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "holm": _holm,
     "bh": _bh,
 }
-"""Name of each correction and what it does to a family without missing values."""
+"""Name of a correction to its function of a family without missing values."""
 
 
 MOST_GROUPS = 500
-"""Groups on the way to the answer; some patterns make them grow without end."""
+"""Largest number of intermediate groups; some patterns would create too many."""
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 
 
 def compact_letters(different: np.ndarray, order: np.ndarray) -> list[str] | None:
-    """Letters such that runs share one exactly if they are not significantly different.
+    """Return letters such that runs share one exactly if they are not significantly different.
 
-    None where that takes more groups than there are letters, as with many runs.
+    None if that requires more groups than there are letters, as with many runs.
 
     `different` is a symmetric boolean matrix of runs, `order` the runs from the best down.
-    Insert-absorb: start with one group of all; every significant pair splits each group
-    that holds both; groups inside others are dropped. Piepho, "An algorithm for a
-    letter-based representation of all-pairwise comparisons", Journal of Computational and
-    Graphical Statistics 13(2), 2004, doi:10.1198/1061860043515.
+    Insert-absorb: start with one group of all runs; every significant pair splits each group that
+    contains both; groups inside others are dropped. Piepho, "An algorithm for a letter-based
+    representation of all-pairwise comparisons", Journal of Computational and Graphical Statistics
+    13(2), 2004, doi:10.1198/1061860043515.
 
     >>> different = np.zeros((3, 3), bool)
     >>> different[0, 2] = different[2, 0] = True
@@ -345,7 +344,7 @@ def compact_letters(different: np.ndarray, order: np.ndarray) -> list[str] | Non
     """
     n_runs = len(different)
     groups = [(1 << n_runs) - 1]
-    # By rank, groups are nearly intervals and stay few on the way; the answer is the same.
+    # Sorted by rank, groups are nearly intervals, so that there are few; the result is the same.
     ranked = different[np.ix_(order, order)]
     for i, j in np.argwhere(np.triu(ranked)).tolist():
         pair = 1 << i | 1 << j
@@ -364,9 +363,9 @@ def compact_letters(different: np.ndarray, order: np.ndarray) -> list[str] | Non
 
 
 def _absorbed(kept: list[int], new: set[int]) -> list[int]:
-    """The groups that no other group contains; only new ones can be contained.
+    """Return the groups that no other group contains; only new ones can be contained.
 
-    A group is the bits of its runs, which makes containing one operation.
+    A group is a bit set of runs.
     """
     result = list(kept)
     for group in sorted(new, key=int.bit_count, reverse=True):

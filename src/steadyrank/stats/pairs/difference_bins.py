@@ -1,4 +1,4 @@
-"""Bins of the difference of two runs, and counts over every pair in every simulated collection."""
+"""Bins of differences of two runs, and counts over all pairs in all simulated collections."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ N_BINS = 21
 WIDTH = 0.01
 MOST_BINS = 1000
 ROUNDED = 0.5e-9
-"""Half of the ninth decimal of |d| / width: .03 belongs to [.03, .04), whatever its last bit."""
+"""Half of the ninth decimal of |d| / width: .03 belongs to [.03, .04) despite rounding."""
 
 
 def check_width(name: str, width: float) -> float:
-    """The width of bins: positive, and not so small that rounding decides."""
+    """Return a valid width of bins: positive, and larger than rounding errors."""
     if not 1e-9 <= check_number(name, width) < math.inf:
         raise bad_value(name, "be a number above 0, at least 1e-9", width)
     return float(width)
 
 
 def bin_starts(n_bins: int, width: float) -> np.ndarray:
-    """Where each bin begins, as one would write it.
+    """Return the start of each bin as a short decimal number.
 
     >>> bin_starts(4, 0.1).tolist()
     [0.0, 0.1, 0.2, 0.3]
@@ -34,9 +34,9 @@ def bin_starts(n_bins: int, width: float) -> np.ndarray:
 
 @kernel
 def count_errors(raw, means, width, counts, errors, zeros):
-    """Bins of |difference| of all pairs in each replicate: how many, and how many reversed.
+    """Count pairs, and reversed pairs, by bin of |difference| in each replicate.
 
-    means [replicate, run]; counts and errors [replicate, bin]; zeros [replicate].
+    means [replicate, run]; counts and errors [replicate, bin]; zeros [replicate] counts ties.
     """
     n_replicates, n_runs = means.shape
     last = counts.shape[1] - 1.0
@@ -52,7 +52,7 @@ def count_errors(raw, means, width, counts, errors, zeros):
 
 @part
 def _kth_largest(values, k):
-    """The k-th largest value, by Hoare's selection; the values change places."""
+    """Return the k-th largest value, by Hoare's selection; reorders the values."""
     low, high, place = 0, len(values) - 1, k - 1
     while low < high:
         pivot = values[(low + high) // 2]
@@ -86,12 +86,12 @@ def pair_rates(
     rates: np.ndarray,
     least: np.ndarray,
 ) -> None:
-    """How often each pair is significant, and the difference that goes with the k-th largest |t|.
+    """Write how often each pair is significant, and the difference at the k-th largest |t|.
 
     means [run, replicate], errors [pair, replicate] of pairs first to first + len(errors).
-    least[0] takes the differences as they are, least[1] those less `centre`.
+    least[0] is for the differences, least[1] for the differences minus `centre`.
     """
-    # Made here: a kernel that makes arrays takes longer to load.
+    # Allocated here: a kernel that allocates arrays takes longer to load.
     room = np.empty((3, means.shape[1]))
     _pair_rates(means, errors, pairs, first, critical, k, centre, room, rates, least)
 
@@ -125,7 +125,7 @@ def _pair_rates(means, errors, pairs, first, critical, k, centre, room, rates, l
 
 @kernel
 def shifted_sums(values, raw, shift, squares):
-    """Sums over each row of values [cell, sample] less its raw value, and of their squares."""
+    """Write sums over each row of values [cell, sample] minus its raw value, and of squares."""
     for cell in range(len(values)):
         total = total_squares = 0.0
         for value in values[cell]:
@@ -138,9 +138,9 @@ def shifted_sums(values, raw, shift, squares):
 
 @kernel
 def difference_variances(values, pairs, out):
-    """Variances of the differences of pairs of rows, one by one.
+    """Write the variances of the differences of pairs of rows, computed one by one.
 
-    Products of matrices would depend on threads and on the order of the rows.
+    Rounding of matrix products would depend on threads and on the order of the rows.
     """
     n = values.shape[1]
     for p in range(len(pairs)):

@@ -1,8 +1,7 @@
-"""How large is the difference of two runs, in units that do not depend on the measure's scale.
+"""How large is the difference of two runs, in units that do not depend on the measure's scale?
 
-For anyone who reports a significant pair and must say whether it matters. Standardised paired
-differences (Jayasinghe et al. 2015, eq. 8), Hedges' correction for few topics, Cliff's delta,
-and on how many topics each run wins.
+Standardised paired differences (Jayasinghe et al. 2015, eq. 8), Hedges' correction for few topics,
+Cliff's delta, and the number of topics that each run wins: a significant difference may be small.
 """
 
 from __future__ import annotations
@@ -18,29 +17,29 @@ from steadyrank.stats.pairs.result import TOO_FEW, ZERO_VARIANCE
 from steadyrank.stats.pairs.tests import differences, moments, topics_won
 
 READINGS = (("negligible", 0.0), ("small", 0.2), ("medium", 0.5), ("large", 0.8))
-"""Cohen's words, each with the smallest absolute effect that it names."""
+"""Cohen's words, each with the smallest absolute effect that it denotes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EffectSizes:
-    """Effect sizes of many pairs of runs: arrays with one entry a pair."""
+    """Effect sizes of many pairs of runs: arrays with one entry per pair."""
 
     n: np.ndarray
-    """Topics that both runs of the pair have."""
+    """Number of topics that both runs of the pair have."""
     difference: np.ndarray
     sd: np.ndarray
     """Standard deviation of the differences by topic."""
     paired_d: np.ndarray
     """difference / sd."""
     reading: np.ndarray
-    """negligible, small, medium or large, from |paired_d|; "" where it is undefined."""
+    """negligible, small, medium or large, from |paired_d|; "" if undefined."""
     hedges_g: np.ndarray
-    """paired_d without its upward bias in few topics."""
+    """paired_d, corrected for its upward bias with few topics."""
     residual_d: np.ndarray
     """difference / residual sd of the two-way model of the pair: paired_d times sqrt(2)."""
     cliffs_delta: np.ndarray
     wins: np.ndarray
-    """Topics on which the first run of the pair scores higher."""
+    """Number of topics on which the first run of the pair scores higher."""
     ties: np.ndarray
     losses: np.ndarray
     flag: np.ndarray
@@ -50,19 +49,19 @@ class EffectSizes:
 def effect_sizes(
     scores: ArrayLike, pairs: ArrayLike, *, weights: np.ndarray | None = None
 ) -> EffectSizes:
-    """Effect sizes of each pair over the topics that both runs have; z = first - second.
+    """Return effect sizes of each pair over the topics that both runs have; z = first - second.
 
     - paired_d = mean(z) / sd(z), read as small, medium, large from .2, .5, .8
     - hedges_g = J(n - 1) paired_d, see `hedges_correction`
     - residual_d = mean(z) / s with s = sd(z) / sqrt(2), the residual of the model run + topic
     - cliffs_delta = P(first > second) - P(first < second) over all n² couples of topics
 
-    paired_d assumes differences of roughly one spread; outliers shrink it. It grows when runs
-    agree topic by topic, so do not compare it with a d of independent groups, and do not average
-    paired_d with residual_d. Cliff's delta ignores the pairing: topics differ far more than runs,
-    hence it is small even where one run wins everywhere; take wins then.
+    paired_d assumes differences of similar variance; outliers shrink it. It increases if runs agree
+    topic by topic, so do not compare it with a d of independent groups, and do not average paired_d
+    with residual_d. Cliff's delta ignores the pairing: topics differ far more than runs, so it is
+    small even if one run wins on every topic; report wins then.
 
-    `weights` of the topics make mean(z) and sd(z) weighted; wins and delta still count topics.
+    With `weights` of the topics mean(z) and sd(z) are weighted; wins and delta still count topics.
 
     Reference: Jayasinghe et al. 2015, doi:10.1016/j.ipm.2015.06.005; Cliff 1993,
     doi:10.1037/0033-2909.114.3.494; Cohen 1988, doi:10.4324/9780203771587.
@@ -97,9 +96,9 @@ def effect_sizes(
 
 
 def read_effect(effect: ArrayLike) -> np.ndarray:
-    """Cohen's words for standardised differences, whatever their sign; "" for NaN.
+    """Return Cohen's words for the size of standardised differences; "" for NaN.
 
-    Conventions of psychology: do not take them as a verdict on what users notice.
+    They are conventions of psychology, and do not say what users notice.
 
     >>> read_effect([-0.9, 0.1, 0.2]).tolist()
     ['large', 'negligible', 'small']
@@ -112,10 +111,10 @@ def read_effect(effect: ArrayLike) -> np.ndarray:
 
 
 def hedges_correction(df: ArrayLike) -> np.ndarray:
-    """The exact factor that removes the bias of a standardised difference.
+    """Return the exact factor that removes the bias of a standardised difference.
 
     J(df) = Γ(df/2) / (sqrt(df/2) Γ((df - 1)/2)), about 1 - 3/(4 df - 1); J(1) = 0. Assumes normal
-    differences; do not use it on Cliff's delta, which has no such bias.
+    differences; do not apply it to Cliff's delta, which has no such bias.
 
     Reference: Hedges 1981, doi:10.3102/10769986006002107.
 
@@ -129,7 +128,7 @@ def hedges_correction(df: ArrayLike) -> np.ndarray:
 def _weighted_moments(
     matrix: np.ndarray, pairs: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted means and standard deviations of the differences, over the topics of each pair."""
+    """Return weighted means and standard deviations of the differences of each pair."""
     mean, sd = np.empty((2, len(pairs)))
     for part, z, _ in differences(matrix, pairs):
         weight = np.where(np.isnan(z), 0.0, weights)
@@ -151,7 +150,7 @@ def _standardised(mean: np.ndarray, sd: np.ndarray, flag: np.ndarray) -> np.ndar
 
 
 def _cliffs_deltas(matrix: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Over the topics that both runs of a pair have; NaN where there are none."""
+    """Return Cliff's delta over the topics that both runs of a pair have; NaN without any."""
     deltas = np.empty(len(pairs))
     complete = ~np.isnan(matrix).any(axis=1) & bool(matrix.shape[1])
     whole = complete[pairs].all(axis=1)
@@ -164,7 +163,7 @@ def _cliffs_deltas(matrix: np.ndarray, pairs: np.ndarray) -> np.ndarray:
 
 
 def cliffs_delta(first: np.ndarray, second: np.ndarray) -> float:
-    """P(first > second) - P(first < second) over all couples; NaN of none.
+    """Return P(first > second) - P(first < second) over all couples; NaN without any.
 
     >>> cliffs_delta(np.array([0.3, 0.5]), np.array([0.3, 0.1, 0.2]))
     0.8333333333333334
@@ -178,14 +177,15 @@ def cliffs_delta(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def _deltas_of_ranks(matrix: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Of complete runs: all pairs of one run at once, by how many of its scores each score exceeds.
+    """Return Cliff's delta of complete runs, for all pairs of one run at once.
 
-    Scores are replaced by their ranks among all, so that they can be looked up in a table.
+    Scores are replaced by their ranks among all, for a table of how many of a run's scores each
+    score exceeds.
     """
     couples, sums = matrix.shape[1] ** 2, np.empty(len(pairs), np.int64)
     scores, ranks = np.unique(matrix, return_inverse=True)
     ranks = ranks.reshape(matrix.shape)
-    # The side with fewer runs has the tables: with a baseline, the second.
+    # Tables are made for the side with fewer runs: with a baseline, the second.
     side = int(len(np.unique(pairs[:, 0])) > len(np.unique(pairs[:, 1])))
     order = np.argsort(pairs[:, side], kind="stable")
     owners, starts = np.unique(pairs[order, side], return_index=True)

@@ -1,10 +1,10 @@
-"""How often does a whole family of tests claim what is not so, on scores like these?
+"""How often does a whole family of tests make a false claim, on scores like these?
 
-For anyone who wonders whether a level holds here. The scores are the population: topics are drawn
-from it with replacement, and the decisions about all pairs are made again, under three truths.
-With the means *as observed* a claim is false if it points the wrong way. With the runs of each
-*tier* at one mean a claim within a tier is false, and with *all* runs at one mean every claim is.
-What differs from the level is what skewed differences and few topics do to the family.
+This estimates the actual level of the tests. The scores are the population: topics are drawn from
+it with replacement, and the decisions about all pairs are made again, under three hypotheses. With
+the means *as observed* a claim is false if its direction is wrong. With the runs of each *tier* at
+one mean a claim within a tier is false, and with *all* runs at one mean every claim is. Deviations
+from the nominal level are due to skewed differences and few topics.
 """
 
 from __future__ import annotations
@@ -21,45 +21,45 @@ from steadyrank.stats.pairs.sign_flips import Flips
 from steadyrank.stats.pairs.tests import in_threads, paired_t
 
 FLIPS = 199
-"""Of each experiment: a test by 199 flips has the level of one by thousands, and is less sure."""
+"""Flips per experiment: with 199 a test has the same level as with thousands, and less power."""
 
 ERROR, FEWEST, MOST = 0.01, 200, 2500
-"""The Monte Carlo error of a share that is good enough, and experiments: the first, and at most."""
+"""Sufficient Monte Carlo error of a share; smallest and largest number of experiments."""
 
 WORK = 3e10
-"""Statistics that are computed at most, in a minute or so: larger families have fewer."""
+"""Largest number of statistics, about a minute; larger families have fewer experiments."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FalseClaims:
-    """What a family claims under one truth, over many experiments."""
+    """Claims of a family under one hypothesis, over many experiments."""
 
     share: float
-    """Of the experiments, those with a false claim."""
+    """Share of experiments with a false claim."""
     standard_error: float
     """Monte Carlo error of the share."""
     false_claims: float
-    """In an experiment, on average."""
+    """Mean number per experiment."""
     claims: float
-    """True ones included."""
+    """Mean number per experiment, true ones included."""
     n_experiments: int
 
     def exceeds(self, level: float) -> bool:
-        """Whether the share is above a level by more than its Monte Carlo error."""
+        """Return whether the share is above a level by more than its Monte Carlo error."""
         return self.share > level + 2.0 * self.standard_error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FamilyAudit:
-    """False claims of one family of tests under three truths."""
+    """False claims of one family of tests under three hypotheses."""
 
     nominal: float
     observed: FalseClaims
     """Means are as observed: claims in the wrong direction."""
     tiers_equal: FalseClaims | None
-    """Runs of one tier have one mean: claims within a tier; None where no tiers are given."""
+    """Runs of one tier have one mean: claims within a tier; None without tiers."""
     all_equal: FalseClaims | None
-    """All runs have one mean: any claim; None where nobody asked."""
+    """All runs have one mean: any claim; None if not requested."""
 
 
 def audit_family(
@@ -69,7 +69,6 @@ def audit_family(
     correction: str,
     tier: np.ndarray | None = None,
     alpha: float = 0.05,
-    careful: bool = True,
     asks_all: bool = True,
     n_topics: int | None = None,
     n_experiments: int | None = None,
@@ -78,7 +77,8 @@ def audit_family(
 ) -> FamilyAudit:
     """Audit the t tests of `pairs` with their correction, on complete scores [run, topic].
 
-    Experiments are made until the error of each share is at most .01, unless their number is given.
+    The number of experiments is such that the error of each share is at most .01. `asks_all`
+    requests `all_equal`.
 
     >>> scores = np.random.default_rng(1).normal(size=(5, 40))
     >>> pairs = np.array([[0, 1], [0, 2], [1, 2], [3, 4]])
@@ -95,7 +95,7 @@ def audit_family(
         if correction == "maxt":
             own_seed = int(stream.integers(2**62))
             flips: Flips = {"n_samples": FLIPS, "seed": own_seed, "jobs": 1}
-            pvalue = max_t_pvalues(drawn, pairs, careful=careful, **flips)
+            pvalue = max_t_pvalues(drawn, pairs, **flips)
         else:
             pvalue = adjust(paired_t(drawn, pairs).pvalue, correction)
         gap = drawn.mean(axis=1)

@@ -1,13 +1,13 @@
-"""How few topics carry a lead: the fewest without which a run is no longer above another.
+"""How few topics decide a lead? The fewest topics without which a run is no longer above another.
 
-With w_j d_j the weighted differences of a pair on the topics that both have, the sign of the mean
-over what is left is the sign of the sum over it. So the fewest topics to drop are those with the
-largest w_j d_j, until what is left is not above 0. Topics of a cluster go together: their sums take
-the place of single differences.
+With w_j d_j the weighted differences of a pair on the topics that both have, the mean over the
+remaining topics has the sign of their sum. So the fewest topics to drop are those with the largest
+w_j d_j, until the remaining sum is not above 0. Topics of a cluster are dropped together: their
+sums replace single differences.
 
-Only the number is needed for all pairs, and no order among the topics that are dropped: like
-quickselect, the kernel splits the differences at one of them, and goes on in the part in which the
-sum of the largest reaches the total. That takes time in proportion to the topics, not to sorting.
+Only the number is needed for all pairs, and no order among the dropped topics: like quickselect,
+the kernel splits the differences at one of them, and continues in the part in which the sum of the
+largest reaches the total. The time is proportional to the number of topics, without sorting.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from steadyrank.compute.kernels import kernel
 from steadyrank.stats.run_means import SAME_MEAN
 
 NO_LEAD = -1
-"""In place of a number where two runs have the same mean, or no topic in common."""
+"""Value for two runs with the same mean, or without shared topics."""
 
 
 class Carried(NamedTuple):
-    """The units that carry a lead, those that count most first, of how many."""
+    """The units that decide a lead, largest contribution first, and the number of all units."""
 
     units: list[int]
     n: int
@@ -36,9 +36,9 @@ def fragility(
     weights: np.ndarray | None = None,
     clusters: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Of each pair, the fewest topics or clusters without which its lead is gone.
+    """Return for each pair the fewest topics or clusters without which its lead is gone.
 
-    `scores` [run, topic] may have gaps; `clusters` has a code from 0 for each topic.
+    `scores` [run, topic] may have NaN; `clusters` has a number from 0 for each topic.
 
     >>> scores = np.array([[0.9, 0.2, 0.3, 0.3], [0.1, 0.3, 0.3, 0.2]])
     >>> fragility(scores, np.array([[0, 1], [0, 0]])).tolist()
@@ -59,7 +59,7 @@ def fragility(
 def carried(
     difference: np.ndarray, weights: np.ndarray | None = None, clusters: np.ndarray | None = None
 ) -> Carried:
-    """Which units carry the lead of one pair, given its differences by topic, NaN where missing.
+    """Return the units that decide the lead of one pair, given its differences by topic.
 
     >>> carried(np.array([0.8, -0.1, 0.0, 0.1]))
     Carried(units=[0], n=4)
@@ -81,7 +81,7 @@ def carried(
 
 @kernel
 def _fewest(weighted, pairs, unit, tolerance, sums, fewest):
-    """`sums` [unit] is room for those of a pair."""
+    """Write the fewest units of each pair; `sums` [unit] is scratch memory."""
     for p in range(len(pairs)):
         a, b = pairs[p]
         sums[:] = 0.0
@@ -94,7 +94,7 @@ def _fewest(weighted, pairs, unit, tolerance, sums, fewest):
         if abs(total) <= tolerance:
             fewest[p] = -1
             continue
-        # What is dropped is above 0. Written whether it is or not: no branch to mispredict.
+        # Only positive sums can be dropped. All are written, so that there is no branch.
         n, lead = 0, 1.0 if total > 0.0 else -1.0
         for u in range(len(sums)):
             towards = lead * sums[u]
@@ -105,11 +105,11 @@ def _fewest(weighted, pairs, unit, tolerance, sums, fewest):
 
 @kernel
 def _largest_reaching(values, n, goal):
-    """How many of the first `n` values, largest first, add up to `goal`; their order is lost."""
+    """Return how many of the first `n` values, largest first, sum to `goal`; reorders them."""
     low, high, taken = 0, n, 0
     while high - low > 1:
         pivot = values[(low + high) // 2]
-        # The larger ones before the pivot, equal ones after them, smaller ones last.
+        # Move larger values before the pivot, equal ones after them, smaller ones last.
         i, j, k = low, low, high
         above = 0.0
         while j < k:
@@ -127,7 +127,7 @@ def _largest_reaching(values, n, goal):
         if above >= goal:
             high = i
             continue
-        # All above the pivot are taken; of those equal to it, as many as it needs.
+        # Take all values above the pivot, and as many equal ones as needed.
         goal -= above
         taken += i - low
         for _ in range(i, j):

@@ -1,8 +1,8 @@
 """The inner loops of the paired tests: ranks, sign flips, resamples, counted for many pairs.
 
-Tests of many pairs under thousands of sign patterns or resamples are counted, never stored: a
-matrix product has the sums of all runs, a pair's is the difference of two of these, and what is
-kept of it is whether it reaches what was observed.
+Statistics of many pairs under thousands of sign patterns or resamples are counted, never stored: a
+matrix product gives the sums of all runs, the sum of a pair is the difference of two of these, and
+the kernels count how often it reaches the observed one.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ CANCELLED = 1e-3
 """Below this share of G_ii + G_jj, a variance from the Gram matrix has lost too many digits."""
 
 NOTHING = 1e-12
-"""Share of a sum of squares below which what is left of it is rounding."""
+"""Share of a sum of squares below which a remainder is only rounding."""
 
 RESTART = 1024
-"""Sign flips after which the running sum is taken afresh, so that rounding cannot add up."""
+"""Number of sign flips after which the running sum is recomputed, to limit rounding."""
 
 
 @kernel
 def standard_errors(centred, gram, out):
-    """Of the mean difference of all pairs in each replicate: centred [replicate, run, topic],
-    gram its products [replicate, run, run], out [replicate, pair].
+    """Write the standard errors of the mean differences of all pairs to out [replicate, pair].
+
+    centred [replicate, run, topic]; gram, its products [replicate, run, run].
     """
     n_replicates, n_runs, n_topics = centred.shape
     for b in range(n_replicates):
@@ -44,10 +45,10 @@ def standard_errors(centred, gram, out):
 
 @kernel
 def signed_ranks(z, tolerance, exact_up_to, w_plus, n_nonzero, ties, pvalue):
-    """Wilcoxon's W+ of each row of differences, and its exact p where few enough are non-zero.
+    """Write Wilcoxon's W+ of each row of differences, and its exact p if few are non-zero.
 
     Values closer than the tolerance are tied. `ties` receives the sum of t^3 - t; `pvalue` is
-    left alone where the normal approximation is due.
+    not changed for rows with more than `exact_up_to` non-zero differences.
     """
     n_pairs, n_topics = z.shape
     sizes = np.empty(n_topics)
@@ -75,9 +76,9 @@ def signed_ranks(z, tolerance, exact_up_to, w_plus, n_nonzero, ties, pvalue):
 
 @kernel
 def signed_rank_limits(z, tolerance, exact_up_to, alpha, quantile, limits):
-    """Limits of the pseudomedian of each row's non-zero values at which the test rejects.
+    """Write the limits of the pseudomedian of each row's non-zero values at which the test rejects.
 
-    `quantile`: the normal quantile of 1 - alpha / 2, for more than `exact_up_to` values.
+    `quantile` is the normal quantile of 1 - alpha / 2, for more than `exact_up_to` values.
     """
     n_pairs, n_topics = z.shape
     values = np.empty(n_topics)
@@ -104,7 +105,7 @@ def signed_rank_limits(z, tolerance, exact_up_to, alpha, quantile, limits):
 
 @kernel
 def _double_ranks(sizes, tolerance, doubled):
-    """Twice the mid-ranks of sorted sizes, and the sum of t^3 - t over groups of t tied ones."""
+    """Write twice the mid-ranks of sorted sizes; return the sum of t^3 - t over ties."""
     n, first, tie_sum = len(sizes), 0, 0.0
     while first < n:
         stop = first + 1
@@ -119,7 +120,7 @@ def _double_ranks(sizes, tolerance, doubled):
 
 @kernel
 def _count_ways(doubled, limit, ways):
-    """How many subsets of the ranks have each sum up to the limit."""
+    """Write how many subsets of the ranks have each sum up to the limit."""
     ways[: limit + 1] = 0.0
     ways[0] = 1.0
     for rank in doubled:
@@ -129,7 +130,7 @@ def _count_ways(doubled, limit, ways):
 
 @kernel
 def _rejected_sum(doubled, alpha, ways):
-    """The largest sum of ranks w with 2 P(W <= w) <= alpha, rounded down; -1 if there is none."""
+    """Return the largest rank sum w with 2 P(W <= w) <= alpha, rounded down; -1 if none."""
     total = 0
     for rank in doubled:
         total += rank
@@ -145,7 +146,7 @@ def _rejected_sum(doubled, alpha, ways):
 
 @kernel
 def _walsh_average(ordered, rank):
-    """The rank-th smallest mean of two of the sorted values, each also with itself."""
+    """Return the rank-th smallest mean of two sorted values; each is also paired with itself."""
     low, high = ordered[0], ordered[-1]
     close = 1e-15 * max(abs(low), abs(high))
     if _means_up_to(ordered, low) >= rank:
@@ -162,7 +163,7 @@ def _walsh_average(ordered, rank):
 
 @kernel
 def _means_up_to(ordered, value):
-    """How many means of two of the sorted values are at most `value`: one walk from both ends."""
+    """Return how many means of two sorted values are at most `value`, in one pass."""
     count, other = 0, len(ordered) - 1
     for i in range(len(ordered)):
         while other >= i and 0.5 * (ordered[i] + ordered[other]) > value:
@@ -175,14 +176,14 @@ def _means_up_to(ordered, value):
 
 @kernel
 def _lower_tail(doubled, limit, ways):
-    """P(2 W+ <= limit) when every sign is a fair coin, by counting the subsets of each sum."""
+    """Return P(2 W+ <= limit) for random signs, by counting the subsets of each sum."""
     _count_ways(doubled, limit, ways)
     return ways[: limit + 1].sum() / 2.0 ** len(doubled)
 
 
 @kernel
 def exact_flips(z, tolerance, pvalue):
-    """Share of all sign flips of each row whose |sum| reaches the observed one."""
+    """Write the share of all sign flips of each row whose |sum| reaches the observed one."""
     n_pairs, n_topics = z.shape
     kept = np.empty(n_topics)
     for p in range(n_pairs):
@@ -197,7 +198,7 @@ def exact_flips(z, tolerance, pvalue):
             pvalue[p] = 1.0
             continue
         limit = abs(observed) - max(tolerance[p], 1e-12 * size)
-        # The last sign stays: flipping all signs keeps |sum|.
+        # The last sign is fixed: flipping all signs does not change |sum|.
         flips = 1 << (n - 1)
         count, total = 0, observed
         for step in range(flips):
@@ -218,7 +219,7 @@ def exact_flips(z, tolerance, pvalue):
 
 @kernel
 def count_run_differences(sums, pairs, limit, counts):
-    """How often |sums[i, b] - sums[j, b]| reaches the limit of the pair (i, j), over b."""
+    """Count how often |sums[i, b] - sums[j, b]| reaches the limit of the pair (i, j), over b."""
     for p in range(len(pairs)):
         first, second, bound = sums[pairs[p, 0]], sums[pairs[p, 1]], limit[p]
         count = 0
@@ -229,7 +230,7 @@ def count_run_differences(sums, pairs, limit, counts):
 
 @kernel
 def count_extreme(values, limit, two_sided, counts):
-    """How often values[b, p], or its size if two-sided, reaches the limit of p, over b."""
+    """Count how often values[b, p], or its size if two-sided, reaches the limit of p, over b."""
     for b in range(values.shape[0]):
         for p in range(values.shape[1]):
             value = abs(values[b, p]) if two_sided else values[b, p]
@@ -238,7 +239,7 @@ def count_extreme(values, limit, two_sided, counts):
 
 @kernel
 def topic_weights(drawn, weights):
-    """How often each topic was drawn, in each row of draws."""
+    """Write how often each topic was drawn in each row of draws."""
     weights[:] = 0.0
     for b in range(drawn.shape[0]):
         for k in range(drawn.shape[1]):
@@ -252,8 +253,8 @@ def resampled_t(sums, squares, cross, along, total, spread, n, shift, largest):
     With e the residuals and s the shares of the n units that a replicate draws, `squares` are the
     sums of e², `along` times `cross` those of e s, `total` [replicate] those of s and `spread`
     those of s². The mean of a resample is m = sum(e) / sum(s), and its variance
-    n / (n - 1) sum (e - m s)² / sum(s)². Of plain topics, whose share is 1/n, this is Student's. A
-    resample without variance has t* = ±inf, or 0 if its mean is 0 too.
+    n / (n - 1) sum (e - m s)² / sum(s)². For plain topics, with a share of 1/n, this is Student's.
+    A resample without variance has t* = ±inf, or 0 if its mean is 0.
     """
     for b in range(sums.shape[0]):
         inverse = 1.0 / total[b]
@@ -262,7 +263,7 @@ def resampled_t(sums, squares, cross, along, total, spread, n, shift, largest):
             left = squares[b, p] + mean * (mean * spread[b] - 2.0 * along * cross[b, p])
             centre = mean - shift[p]
             t = centre * total[b] * np.sqrt((n - 1.0) / (n * left))
-            # What rounding has left of equal terms.
+            # Largest rounding error of equal terms.
             least = 1e-12 * largest[p]
             if left <= 1e-12 * squares[b, p] or left * n <= least * least:
                 t = 0.0 if abs(centre) <= least else np.copysign(np.inf, centre)
@@ -271,13 +272,13 @@ def resampled_t(sums, squares, cross, along, total, spread, n, shift, largest):
 
 @kernel
 def unit_statistics(sums, cross, pairs, squares, spread, out):
-    """t of each pair (i, j) under each sign pattern b, numerator and standard error recomputed.
+    """Write t of each pair (i, j) under each sign pattern b, with the standard error recomputed.
 
-    `sums` [stratum, run, pattern] are of the units' signed values v; `cross` the same, each times
-    f s, with s the share of its unit and f = m / (m - 1) of the m units of its stratum; `squares`
-    [stratum, pair] are f sum v² of the pairs, which no sign changes, and `spread` [stratum] is
-    f sum s². A stratum's mean M has the variance f sum (v - M s)², here multiplied out. Infinite
-    where a pattern leaves a difference without spread, 0 where it leaves neither.
+    `sums` [stratum, run, pattern] are sums of the units' signed values v; `cross` are sums of
+    v f s, with s the share of a unit and f = m / (m - 1) for the m units of its stratum; `squares`
+    [stratum, pair] are f sum v² of the pairs, which do not depend on signs, and `spread` [stratum]
+    is f sum s². A stratum's mean M has the variance f sum (v - M s)², here multiplied out. t is
+    infinite if a pattern gives a difference without variance, and 0 if both are 0.
     """
     n_strata, _, n_patterns = sums.shape
     for p in range(pairs.shape[0]):
@@ -302,7 +303,7 @@ def unit_statistics(sums, cross, pairs, squares, spread, out):
 
 @kernel
 def signed_differences(sums, pairs, weight, out):
-    """(sums[i, b] - sums[j, b]) weight of each pair (i, j) under each sign pattern b."""
+    """Write (sums[i, b] - sums[j, b]) weight for each pair (i, j) and sign pattern b."""
     for p in range(pairs.shape[0]):
         first, second = sums[pairs[p, 0]], sums[pairs[p, 1]]
         for b in range(sums.shape[1]):
@@ -311,7 +312,7 @@ def signed_differences(sums, pairs, weight, out):
 
 @kernel
 def look_up(values, row, table, out):
-    """Values [pair, pattern] from -1 to 1 through their pair's row of a table, on an equal grid."""
+    """Map values [pair, pattern] in [-1, 1] by the pair's row of a table on an equidistant grid."""
     last = table.shape[1] - 1
     for p in range(values.shape[0]):
         heights = table[row[p]]
@@ -325,19 +326,20 @@ def look_up(values, row, table, out):
 
 @kernel
 def step_counts(values, rows, weight, observed, members, starts, skip, counts, largest):
-    """Stepdown in many families: how often the largest statistic in play reaches each observed one.
+    """Stepdown in many families: count how often the largest statistic reaches each observed one.
 
     The statistic of pair p under pattern b is (values[i, b] - values[j, b]) weight[p], with i and j
-    its `rows`, and speaks for "the first run of the pair is better"; its negative is for the other
-    direction, which is never rejected before and so always in play. Under the negative of the
-    pattern both change places, and it counts as a pattern too. `observed` falls with p. Family f
-    has the pairs `members[starts[f] : starts[f + 1]]`, in this order, of which the first `skip` are
-    rejected already: of these the other direction alone is in play. `counts` [member] are added to,
-    and `largest` [2, pattern] receives what is left in play of the first family: of each pattern,
-    and of its negative.
+    its `rows`, for the hypothesis that the first run of the pair is not better. Its negative is for
+    the other direction, which is never rejected and so is part of every step. Under the negative of
+    a pattern, which counts as a pattern, the two are exchanged. `observed` descends with p.
 
-    Patterns lie side by side: all of one pair are done at once, and of the statistics only the
-    largest so far are held.
+    Family f has the pairs `members[starts[f] : starts[f + 1]]`, in this order, of which the first
+    `skip` are already rejected: only their other direction is part of the step. The counts are
+    added to `counts` [member], and `largest` [2, pattern] receives the maximum of the first
+    family's remaining hypotheses for each pattern and for its negative.
+
+    The loop runs over pairs, all patterns of a pair at once, and holds only the largest statistics
+    so far.
     """
     n_patterns = values.shape[1]
     scratch = np.empty((2, n_patterns))
@@ -369,11 +371,11 @@ def step_counts(values, rows, weight, observed, members, starts, skip, counts, l
 
 @kernel
 def permuted_ranges(by_topic, words, ranges):
-    """Largest minus smallest run sum after shuffling every topic, for each replicate.
+    """Write the range of the runs' sums after shuffling every topic to ranges [replicate].
 
     `by_topic` is [topic, run]; `words` [replicate, topic, run - 1] holds one random word for each
-    step of a Fisher-Yates shuffle, taken to 0..j by the upper half of word times (j + 1): biased
-    by less than runs / 2^64. `ranges` [replicate] is written to.
+    step of a Fisher-Yates shuffle, mapped to 0..j by the upper half of word times (j + 1): the bias
+    is below runs / 2^64.
     """
     n_topics, n_runs = by_topic.shape
     sums = np.empty(n_runs)

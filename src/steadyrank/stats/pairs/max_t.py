@@ -1,36 +1,35 @@
-"""All pairs of runs, and each run by itself: sign flips and the distribution of the largest t.
+"""Tests of all pairs of runs, and of each run's pairs, by the largest t under sign flips.
 
-For leaderboards, where one wrong claim among thousands of pairs is one too many. The correction
-knows how strongly the tests of all pairs depend on each other, which Holm's does not, so that it
-finds more at the same error rate (Romano & Wolf 2005, doi:10.1111/j.1468-0262.2005.00615.x;
-Mogstad, Romano, Shaikh & Wilhelm 2024, doi:10.1093/restud/rdad006).
+For leaderboards with thousands of pairs, in which no claim should be false. The correction takes
+the dependence between the tests of all pairs into account, which Holm's does not, so that it finds
+more at the same error rate (Romano & Wolf 2005, doi:10.1111/j.1468-0262.2005.00615.x; Mogstad,
+Romano, Shaikh & Wilhelm 2024, doi:10.1093/restud/rdad006).
 
-**The flips.** If two runs are equal, their difference on a topic is as likely to have one sign as
-the other. So the signs of whole topics are flipped, the same for all runs, t is computed again for
-all pairs, and the largest t is kept. Over thousands of patterns of signs these maxima are the null
-distribution: a pair is rejected where few patterns reach its observed t. A pattern and its negative
+**The flips.** If two runs are equal, both signs of their difference on a topic are equally likely.
+So the signs of whole topics are flipped, the same for all runs, t is computed again for all pairs,
+and the largest t is recorded. Over thousands of sign patterns these maxima are the null
+distribution: a pair is rejected if few patterns reach its observed t. A pattern and its negative
 both count, since hypotheses are one-sided.
 
-**The steps.** A rejected hypothesis leaves, and the others are held against the largest t of what
-is left. Of each pair the direction that the data speak for may be rejected; the other never is, so
-it stays. With pairs sorted by their observed t, the maxima of all steps come from one walk through
-the pairs, from the smallest t up (`kernels.step_counts`).
+**The steps.** A rejected hypothesis is removed, and the others are compared with the largest t of
+the remaining ones. Only the observed direction of a pair can be rejected; the other never is, and
+remains in all steps. With pairs sorted by their observed t, the maxima of all steps come from one
+pass through the pairs, from the smallest t up (`kernels.step_counts`).
 
-**Two levels.** The family of *all pairs* makes every claim right at once. A run's *own* family, its
-pairs with the others in both directions, answers where this one run stands. What all pairs claim
-about a run its own family claims too: it is a part of the larger one, so that at every step its
-largest t is no larger. Ranks by own families therefore lie inside those by all pairs, and no run
-that is significantly worse than another could be first.
+**Two levels.** In the family of *all pairs* all claims hold together. A run's *own* family, its
+pairs with the others in both directions, gives the possible ranks of this one run. A claim about a
+run by all pairs is also a claim of its own family: this is a part of the larger family, so that at
+every step its largest t is at most as large. Therefore rank sets by own families are contained in
+those by all pairs, and no run that is significantly worse than another could be first.
 
 **The work.** Signs do not change the sum of squares S of n centred differences. So t depends on a
 pattern only through the signed sum: with r = sum / sqrt(n S), t = r sqrt((n - 1) / (1 - r²)), which
-increases with r, and r serves as well as t. The signed sum of a pair is the difference of those of
-its runs, which one product of matrices has for all runs and patterns; no array [pattern, pair] is
-made. Where pairs lack topics, or what was drawn differs in weight, statistics are not comparable as
-they are, and the array is made, some patterns at a time.
+increases with r, so that r replaces t. The signed sum of a pair is the difference of those of its
+runs, which one matrix product gives for all runs and patterns; no array [pattern, pair] is made. If
+pairs lack topics, or units differ in weight, statistics must first be made comparable, and the
+array is made for some patterns at a time.
 
-What is held against the largest flipped t is the corrected t of
-`steadyrank.stats.pairs.corrected_t`.
+The observed statistic is the corrected t of `steadyrank.stats.pairs.corrected_t`.
 """
 
 from __future__ import annotations
@@ -60,14 +59,14 @@ from steadyrank.stats.pairs.tests import differences, moments, slices
 from steadyrank.stats.pairs.topic_design import Units
 
 VALUES_AT_ONCE, PATTERNS_AT_ONCE, PAIRS_AT_ONCE = 1 << 20, 64, 1 << 14
-"""What is held at a time: statistics of one thread (8 MiB, some patterns of each of many pairs);
-patterns for which one thread holds the sums of all runs; pairs of units with their differences."""
+"""Numbers in memory at a time: statistics of one thread (8 MiB); patterns for which one thread
+holds the sums of all runs; pairs with the differences of their units."""
 
 FEWEST_SHARED = 5
-"""Topics that a pair must share: four have only 16 sign patterns, too few for .05."""
+"""Fewest topics that a tested pair shares: four have only 16 sign patterns, too few for .05."""
 
 GRID = 4096
-"""Points at which t of other degrees of freedom is tabulated; any increasing table is valid."""
+"""Number of points of the tables of normal quantiles; any increasing table is valid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -77,30 +76,29 @@ class MaxT:
     pvalue: np.ndarray
     """Adjusted for the whole family, stepdown."""
     own: np.ndarray
-    """[pair, 2]: adjusted for the own family of the pair's first run, and of its second."""
+    """[pair, 2]: p-values adjusted for the own family of the pair's first and second run."""
     critical: np.ndarray
-    """What a corrected t has to exceed in the first step of the whole family."""
+    """Critical value of the corrected t in the first step of the whole family."""
     width: np.ndarray
-    """[pair, 2]: from a difference down and up to its limits, which hold for the whole family.
-    Towards 0, of a pair that a later step rejects, the limit is that of its step."""
+    """[pair, 2]: distances from a difference down and up to its limits, which hold for the whole
+    family. The limit towards 0 of a pair that a later step rejects is that of its step."""
     lead_width: np.ndarray
-    """[lead, 2]: the same of each pair of `leads`, at the step that decides it in the own family of
-    its second run."""
+    """[lead, 2]: distances to the limits of each pair of `leads`, at the step that decides it in
+    the own family of its second run."""
     n_patterns: int
-    """Sign patterns: all there are, or those that were drawn, each of which counts with its
-    negative; 0 for one pair alone, which has Student's quantile."""
+    """Number of all sign patterns if `exact`, otherwise of drawn ones, which count with their
+    negatives; 0 for a single pair, which is tested by Student's law."""
     exact: bool
-    """Whether these are all the patterns there are."""
 
     @property
     def least_pvalue(self) -> float:
-        """Which none is below, given the number of patterns."""
+        """Smallest possible p-value, given the number of patterns."""
         total = self.n_patterns if self.exact else 2 * self.n_patterns
         return 1.0 / (1.0 + total) if total else 0.0
 
 
 Leads = Sequence[tuple[int, int]]
-"""A run and one behind it, such as the best two, for `MaxT.lead_width`."""
+"""Pairs of a run and a lower one, such as the best two, for `MaxT.lead_width`."""
 
 
 def max_t(
@@ -112,24 +110,24 @@ def max_t(
     leads: Leads = (),
     **flips: Unpack[Flips],
 ) -> MaxT:
-    """Adjusted p-values of paired t tests by the largest studentized statistic of the family.
+    """Adjust the p-values of paired t tests by the largest studentized statistic of the family.
 
     Every pair's differences are centred, the signs of whole topics are flipped, and t is computed
-    again, numerator and standard error; the largest over the family is what an observed corrected t
-    has to exceed (with `careful=False` Student's t, which claims too much where differences are
-    skewed). Hypotheses are one-sided, "a is not better than b" for every ordered pair, so that a
-    rejection states the direction. With p = (1 + count) / (1 + patterns), the chance of any false
-    claim tends to `alpha` or less as topics grow; docs/levels.md has what it was on real scores.
+    again, with its standard error. The observed corrected t is compared with the largest over the
+    family (with `careful=False` Student's t, which makes too many claims for skewed differences).
+    Hypotheses are one-sided, "a is not better than b" for every ordered pair, so that a rejection
+    states the direction. With p = (1 + count) / (1 + patterns), the probability of any false claim
+    tends to `alpha` or less as topics grow; docs/levels.md has measurements on real scores.
 
-    `pairs` are the family, and `alpha` the error rate of all of it, for limits. `floor` is what
-    `variance_floor` adds to the variance of each pair's differences; by default that of all pairs
-    of the runs. `n_samples` (10,000) sign patterns are drawn, each of which counts with its
-    negative, or all there are enumerated, as `sign_flips.patterns_of` says.
+    `pairs` are the family, and `alpha` is its error rate, for limits. `floor` is the
+    `variance_floor` of each pair's differences; by default that of all pairs of the runs.
+    `n_samples` (10,000) sign patterns are drawn, each of which counts with its negative, or all are
+    enumerated (see `sign_flips.patterns_of`).
 
-    Where cells are missing, pairs differ in their degrees of freedom; their t are compared by
+    If scores are missing, pairs differ in their degrees of freedom; their t are then compared by
     the normal quantiles of the same tail probability, since otherwise the pair with the fewest
-    topics would set the limit for all. Pairs that share fewer than five topics are not tested.
-    Two runs alone have no family: their corrected t has Student's quantile, and no floor.
+    topics would determine the limit for all. Pairs that share fewer than five topics are not
+    tested. Two runs are a single pair: their corrected t has Student's quantile, and no floor.
 
     >>> scores = np.random.default_rng(1).normal(size=(3, 20)) + [[0], [0], [2]]
     >>> max_t(scores, np.array([[0, 1], [0, 2], [1, 2]])).pvalue.round(3).tolist()
@@ -140,18 +138,18 @@ def max_t(
 
 
 def floor_of(scores: np.ndarray) -> float:
-    """The variance floor of runs [run, topic], from all of their pairs."""
+    """Return the variance floor of runs [run, topic], from all of their pairs."""
     return variance_floor(np.square(moments(scores, all_pairs(len(scores))).sd))
 
 
 def unit_floor(units: Units) -> float:
-    """The same of units."""
+    """Return the variance floor of units, from all pairs of runs."""
     errors = unit_errors(units, all_pairs(len(units.sums)))
     return variance_floor(np.square(errors) * units.n_draws)
 
 
 def unit_errors(units: Units, pairs: np.ndarray) -> np.ndarray:
-    """Standard errors of the differences of pairs, without a floor."""
+    """Return standard errors of the differences of pairs, without a floor."""
     return _spread_of_pairs(units, units.sums, pairs)[1]
 
 
@@ -168,24 +166,24 @@ def unit_max_t(
     leads: Leads = (),
     **flips: Unpack[Flips],
 ) -> MaxT:
-    """`max_t` of what was drawn, where it differs in weight or comes in strata.
+    """Return `max_t` of units, which may differ in weight or come in strata.
 
-    Units (`steadyrank.stats.pairs.topic_design`) are what was drawn: clusters, datasets, types.
-    With values v of the units of a stratum and shares s of them in its weights, its mean is
-    M = sum v, with the linearised variance m/(m - 1) sum (v - M s)² of its m units, which for
-    clusters is the cluster-robust variance; strata add up. A flip changes M and the cross product
-    of v and s, both sums over signed units, and leaves sum v² alone: two products of matrices have
-    all that t of a pair and a pattern takes. Of plain topics, which are units of one weight, these
-    are the statistics of `max_t`. Few units have few sign patterns: with five types of datasets no
-    p-value is below 1/33.
+    Units (`steadyrank.stats.pairs.topic_design`) are clusters, datasets or types. With values v of
+    the units of a stratum and shares s of them in its weights, its mean is M = sum v, with the
+    linearised variance m/(m - 1) sum (v - M s)² of its m units, which for clusters is the
+    cluster-robust variance; strata add up. A flip changes M and the cross product of v and s, both
+    sums over signed units, and does not change sum v²: two matrix products suffice for t of all
+    pairs and patterns. For plain topics, which are units of equal weight, these are the statistics
+    of `max_t`. Few units have few sign patterns: with five types of datasets no p-value is below
+    1/33.
 
-    Scores are complete, and the `floor` is of variances of the mean differences, times the number
-    of draws. Differences are not centred first (`is_centred`) for clusters that are few and
-    unequal: residuals about an estimated mean are too small then. With 10 clusters of 1 to 11
-    topics, five equal runs were told apart in .05 of the trials at level .05, and in .10 with
-    centred differences. `estimate` are mean differences of all pairs and their standard errors,
-    with `df` degrees of freedom, where they are not those of the units; `places` say which sign of
-    a pattern each unit has, its own by default.
+    Scores are complete, and the `floor` is for variances of the mean differences, times the number
+    of draws. For few and unequal clusters differences must not be centred first (`is_centred`):
+    residuals about an estimated mean are too small then. With 10 clusters of 1 to 11 topics, some
+    of five equal runs were significantly different in .05 of the trials at level .05, and in .10
+    with centred differences. `estimate` are mean differences of all pairs and their standard
+    errors, with `df` degrees of freedom, if not those of the units; `places` is the position of
+    each unit's sign in a pattern, by default that of the unit.
     """
     pairs, value = np.ascontiguousarray(pairs), units.value
     if min(units.sizes) < 2:
@@ -193,7 +191,7 @@ def unit_max_t(
     values = units.residual if is_centred else units.sums
     squares, errors, skewness = _spread_of_pairs(units, values, pairs)
     difference = value[pairs[:, 0]] - value[pairs[:, 1]]
-    # A standard error that is no more than rounding.
+    # Standard errors up to this are only rounding.
     least = tiny_of(difference)
     if is_centred:
         squares[:, errors <= least] = 0.0
@@ -219,7 +217,7 @@ def unit_max_t(
 
 
 def _one_pair(observed: Observed, pairs: np.ndarray, leads: Leads, alpha: float) -> MaxT:
-    """Two runs alone: the corrected t against Student's law, without flips."""
+    """Test a single pair by the corrected t and Student's law, without flips."""
     df = observed.n - 1.0
     critical = stdtrit(df, 1.0 - 0.5 * alpha)
     pvalue = 2.0 * stdtr(df, -observed.size)
@@ -239,7 +237,7 @@ def _one_pair(observed: Observed, pairs: np.ndarray, leads: Leads, alpha: float)
 
 
 def max_t_level(n: np.ndarray, critical: np.ndarray, alpha: float) -> float:
-    """The level of a single t test that the limit of a family amounts to; 0 where it has none."""
+    """Return the level of a single t test with the critical value of a family; 0 without one."""
     usable = n > 1
     if not usable.any() or np.isinf(critical[usable][0]):
         return 0.0
@@ -251,14 +249,14 @@ def max_t_level(n: np.ndarray, critical: np.ndarray, alpha: float) -> float:
 class FlippedStatistics:
     """Flipped statistics of a family's pairs, the better run first.
 
-    That of a pair is the difference of two rows of values [row, pattern], times its weight.
+    The statistic of a pair is the difference of two rows of values [row, pattern], times a weight.
     """
 
     rows: np.ndarray
     """[pair, 2]"""
     weight: np.ndarray
     values: Callable[[np.ndarray], Iterator[np.ndarray]]
-    """From signs [pattern, unit], some patterns at a time, all patterns in their order."""
+    """Yields values for signs [pattern, unit], some patterns at a time, in their order."""
 
 
 def _of_values(
@@ -266,10 +264,10 @@ def _of_values(
     sums: Callable[[np.ndarray], tuple[np.ndarray, ...]],
     statistics: Callable[..., None],
 ) -> FlippedStatistics:
-    """Statistics that are written to an array [pair, pattern], from `sums` of some patterns.
+    """Return statistics that are written to an array [pair, pattern], from `sums` of patterns.
 
-    Sums are of a whole block of patterns at once, as the last bits of a product may depend on how
-    many rows it has. Every pair has a row of its own, which is held against one of zeros.
+    Sums are computed for a whole block of patterns, because the last bits of a product may depend
+    on its number of rows. Every pair has one row, from which a row of zeros is subtracted.
     """
 
     def values(signs: np.ndarray) -> Iterator[np.ndarray]:
@@ -284,33 +282,33 @@ def _of_values(
 
 
 Flipped = Callable[[np.ndarray, np.ndarray], FlippedStatistics]
-"""From pairs, the better run first, and which of all pairs these are."""
+"""Function of pairs, the better run first, and of their positions among all pairs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Observed:
-    """What the data say of each pair, and what its flipped statistics are made of."""
+    """The observed statistics of each pair, and how to compute flipped ones."""
 
     difference: np.ndarray
     error: np.ndarray
     """Standard error of the difference, with the floor."""
     skewness: np.ndarray | None
-    """Of the mean difference; None for Student's t."""
+    """Skewness of the mean difference; None for Student's t."""
     n: np.ndarray
-    """Draws behind each difference."""
+    """Number of draws of each difference."""
     size: np.ndarray
-    """The corrected t, infinite where a difference has no error; NaN where there is neither."""
+    """Corrected t; infinite for a difference without error, NaN if both are 0."""
     tested: np.ndarray
     scaled: Callable[[np.ndarray], np.ndarray]
     """Makes `size` comparable with flipped statistics."""
     to_t: Callable[[float], np.ndarray]
-    """From a comparable limit the t of every pair that it stands for."""
+    """Converts a comparable limit to the t of every pair."""
     flipped: Flipped
     n_runs: int
     n_signs: int
 
     def widths(self, critical: np.ndarray) -> np.ndarray:
-        """[pair, 2]: from each difference down and up to its limits."""
+        """Return [pair, 2]: distances from each difference down and up to its limits."""
         widths = corrected_widths(critical, self.error, self.skewness, self.n)
         widths[~self.tested] = np.inf
         return widths
@@ -324,12 +322,12 @@ def _corrected(
     added: np.ndarray,
     floor: np.ndarray | None,
 ) -> dict[str, Any]:
-    """Differences with their errors and skewness, both with what a floor adds to the variance."""
+    """Return differences, errors and skewness, with `added` by a floor to the variance."""
     widened = np.sqrt(np.square(error) + added)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = difference / widened
         skewness = np.where(widened > 0.0, skewness * (error / widened) ** 3, 0.0)
-    # Without any error t is infinite, and no number where there is no difference either.
+    # Without error t is infinite, or NaN for a difference of 0.
     none = np.abs(difference) <= tiny_of(difference)
     t[(widened == 0.0) & none] = np.nan
     return {
@@ -344,7 +342,7 @@ def _corrected(
 def _decide(
     observed: Observed, pairs: np.ndarray, leads: Leads, flips: Flips, careful: bool
 ) -> MaxT:
-    """Hold each observed statistic against the largest of it and those below, in all patterns."""
+    """Compare each observed statistic with the largest of it and lower ones, in all patterns."""
     check_samples(flips.get("n_samples", USUAL))
     alpha, n_pairs = check_open_unit("alpha", flips.get("alpha", 0.05)), len(pairs)
     if observed.n_runs == 2 and careful:
@@ -375,7 +373,7 @@ def _decide(
 def max_t_pvalues(
     scores: np.ndarray, pairs: np.ndarray, *, careful: bool = True, **flips: Unpack[Flips]
 ) -> np.ndarray:
-    """The adjusted p-values of `max_t` alone, in a third of its time."""
+    """Return only the adjusted p-values of `max_t`, in a third of its time."""
     observed = _of_scores(scores, pairs, None, careful=careful)
     if len(scores) == 2 and careful:
         return _one_pair(observed, pairs, (), flips.get("alpha", 0.05)).pvalue
@@ -398,22 +396,22 @@ def _walk(observed: Observed, pairs: np.ndarray, flips: Flips) -> _Walk:
         place=place,
         ordered=ordered,
         statistics=observed.flipped(np.ascontiguousarray(ordered), place),
-        # A flip that ties with what was observed counts, whatever rounding makes of it.
+        # A flip that ties with the observed statistic counts, despite rounding.
         observed=scaled[place] * (1.0 - CONSTANT),
         flips=flips,
     )
 
 
 class _Families(NamedTuple):
-    """All pairs, then those of each run: places among the pairs from the largest statistic down."""
+    """All pairs, then those of each run: positions of pairs from the largest statistic down."""
 
     members: np.ndarray
     starts: np.ndarray
     order: np.ndarray
-    """Of the members of runs, which (pair, side) each is."""
+    """2 × pair + side of each member of the runs' families."""
 
     def by_side(self, values: np.ndarray) -> np.ndarray:
-        """[pair, 2]: of values of members, those in the families of the better and the worse."""
+        """Return [pair, 2]: members' values in the families of the better and the worse run."""
         sides = np.empty(len(self.order))
         sides[self.order] = values[len(values) - len(self.order) :]
         return sides.reshape(-1, 2)
@@ -428,7 +426,7 @@ def _families(ordered: np.ndarray, n_runs: int) -> _Families:
 
 
 def _stepped(pvalue: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """p-values of a stepdown: in each family none is below one before it."""
+    """Return the p-values of a stepdown: in each family none is below an earlier one."""
     for first, stop in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
         np.maximum.accumulate(pvalue[first:stop], out=pvalue[first:stop])
     return np.asarray(np.minimum(1.0, pvalue))
@@ -436,23 +434,23 @@ def _stepped(pvalue: np.ndarray, starts: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Walk:
-    """Walks through the tested pairs from the largest statistic down, under all patterns."""
+    """The tested pairs from the largest statistic down, for stepdowns over all patterns."""
 
     family: Observed
     pairs: np.ndarray
     place: np.ndarray
-    """Which of the pairs are walked through, and these with the better run first in `ordered`."""
+    """Positions of the tested pairs in `pairs`."""
     ordered: np.ndarray
+    """The tested pairs, with the better run first."""
     statistics: FlippedStatistics
     observed: np.ndarray
-    """Comparable statistics of these."""
+    """Comparable statistics of the tested pairs."""
     flips: Flips
 
     def count(
         self, members: np.ndarray, starts: np.ndarray, skip: int = 0, *, is_silent: bool = False
     ) -> Taken:
-        """How often the largest in play reaches each member; keeps the largest of the first family
-        [2, pattern]."""
+        """Count how often the largest statistic reaches each member; keep the first family's."""
         rows, weight = self.statistics.rows, self.statistics.weight
 
         def counted(signs: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -471,9 +469,9 @@ class _Walk:
     def limits(
         self, members: np.ndarray, largest: np.ndarray | None = None
     ) -> tuple[float, np.ndarray]:
-        """The limit of a family's first step, and that of the step that decides each member.
+        """Return the limit of a family's first step, and of the step that decides each member.
 
-        `largest` are the largest statistics of the first step, if they are known.
+        `largest` are the largest statistics of the first step, if already computed.
         """
         alpha, observed = self.flips.get("alpha", 0.05), self.observed[members]
         starts, at_step = np.array([0, len(members)]), np.empty(len(members))
@@ -493,7 +491,7 @@ class _Walk:
     def step_criticals(
         self, critical: np.ndarray, at_step: np.ndarray, is_claimed: np.ndarray
     ) -> np.ndarray:
-        """[pair, 2]: critical t of the first step; towards 0 of a claimed pair that of its step."""
+        """Return [pair, 2]: critical t of the first step; towards 0 of a claim that of its step."""
         sides, family = np.stack([critical, critical], axis=1), self.family
         for limit in np.unique(at_step):
             pairs = self.place[at_step == limit]
@@ -503,7 +501,7 @@ class _Walk:
         return sides
 
     def lead_width(self, lead: tuple[int, int]) -> np.ndarray:
-        """Of the pair `lead`, down and up from its first run's lead, in the second's own family."""
+        """Return the distances to the limits of the pair `lead` in its second run's own family."""
         members = np.flatnonzero((self.ordered == lead[1]).any(axis=1))
         (pair,) = np.flatnonzero((np.sort(self.pairs, axis=1) == sorted(lead)).all(axis=1))
         at = np.flatnonzero(self.place[members] == pair)
@@ -517,7 +515,7 @@ class _Walk:
 def _flipped_units(
     units: Units, values: np.ndarray, squares: np.ndarray, places: np.ndarray | None
 ) -> Flipped:
-    """How the statistics of pairs follow from the signs of units."""
+    """Return the function that computes the statistics of pairs from the signs of units."""
     ends, factor = np.cumsum(units.sizes)[:-1], units.factor
     weighted = values * units.share * np.repeat(factor, units.sizes)
     spread = factor * units.by_stratum(np.square(units.share))
@@ -545,9 +543,9 @@ def _flipped_units(
 def _spread_of_pairs(
     units: Units, values: np.ndarray, pairs: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Squares [stratum, pair] of the values' differences, and errors and skewness of the means.
+    """Return squares [stratum, pair] of the values' differences; errors and skewness of means.
 
-    From the differences: products would cancel.
+    They are computed from differences, because products of values would cancel.
     """
     factor, residual = units.factor[:, None], units.residual
     squares = np.empty((len(units.sizes), len(pairs)))
@@ -564,7 +562,7 @@ def _spread_of_pairs(
 def _of_scores(
     scores: np.ndarray, pairs: np.ndarray, floor: np.ndarray | None, *, careful: bool
 ) -> Observed:
-    """The pairs of scores that may lack topics."""
+    """Return the observed statistics of pairs of scores that may lack topics."""
     found = moments(scores, pairs)
     if floor is None and careful:
         is_all = 2 * len(pairs) == len(scores) * (len(scores) - 1)
@@ -600,20 +598,20 @@ def _of_scores(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _RScale:
-    """How r = |sum of signed differences| / sqrt(n sum of squares) is made comparable.
+    """Makes r = |sum of signed differences| / sqrt(n sum of squares) comparable between pairs.
 
-    With equal numbers of topics r serves as it is; t = r sqrt((n - 1) / (1 - r²)).
+    With equal numbers of topics r itself is comparable; t = r sqrt((n - 1) / (1 - r²)).
     """
 
     sizes: np.ndarray
-    """Numbers of topics that occur, or none where all pairs have the same."""
+    """Numbers of topics that occur; empty if all pairs have the same."""
     table: np.ndarray
-    """[size, GRID]: normal quantiles on an equal grid of r from 0 to 1."""
+    """[size, GRID]: normal quantiles on an equidistant grid of r from 0 to 1."""
     n: int
-    """The number of topics of all pairs, where they have the same."""
+    """The number of topics of all pairs, if they have the same."""
 
     def of_t(self, t: np.ndarray, n: np.ndarray) -> np.ndarray:
-        """The comparable value of the t of pairs with n topics; infinite where t is."""
+        """Return the comparable value of the t of pairs with n topics; infinite if t is."""
         with np.errstate(invalid="ignore"):
             r = t / np.sqrt(np.maximum(n - 1.0, 1.0) + np.square(t))
         if len(self.sizes):
@@ -625,8 +623,8 @@ class _RScale:
         return np.where(np.isinf(t), np.inf, r)
 
     def to_t(self, value: float, n: np.ndarray) -> np.ndarray:
-        """The t of pairs with n topics that a comparable value stands for."""
-        # r is 1, but for rounding, where a pattern makes all differences equal.
+        """Return the t of pairs with n topics for a comparable value."""
+        # r is 1, up to rounding, if a pattern makes all differences equal.
         if math.isinf(value) or (not len(self.sizes) and value * value >= 1.0):
             return np.full(len(n), np.inf)
         df = np.maximum(n - 1.0, 1.0)
@@ -637,7 +635,7 @@ class _RScale:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Gaps:
-    """What the flipped statistics of pairs that may lack topics are made of."""
+    """Data for the flipped statistics of pairs that may lack topics."""
 
     scores: np.ndarray
     centred: np.ndarray
@@ -645,11 +643,11 @@ class _Gaps:
     mean: np.ndarray
     n: np.ndarray
     weight: np.ndarray
-    """1 / sqrt(n sum of squares) of the centred differences; 0 without spread."""
+    """1 / sqrt(n sum of squares) of the centred differences; 0 without variance."""
     scale: _RScale
 
     def flipped(self, pairs: np.ndarray, rows: np.ndarray) -> FlippedStatistics:
-        """The statistics of these pairs, whose better run is first, `rows` of all."""
+        """Return the statistics of these pairs, whose better run is first, `rows` of all."""
         n, weight, scale = self.n[rows], self.weight[rows], self.scale
         gaps = np.flatnonzero(n < len(self.centred))
         if not len(gaps) and not len(scale.sizes):
@@ -667,7 +665,7 @@ class _Gaps:
         return _of_values(len(pairs), lambda signs: (signs @ self.centred, signs), statistics)
 
     def _sums(self, signs: np.ndarray) -> Iterator[np.ndarray]:
-        """The runs' signed sums: of complete pairs no array of all statistics is made."""
+        """Yield the runs' signed sums; complete pairs need no array of all statistics."""
         sums = signs @ self.centred
         for part in slices(len(signs), PATTERNS_AT_ONCE):
             yield np.ascontiguousarray(sums[part].T)
@@ -683,9 +681,9 @@ def _scale(n: np.ndarray, n_topics: int) -> _RScale:
 
 @lru_cache(maxsize=256)
 def _quantiles(n: int) -> np.ndarray:
-    """Normal quantiles for n topics, on the grid of r."""
+    """Return normal quantiles for n topics on the grid of r."""
     r = np.arange(GRID) / (GRID - 1.0)
-    # The last point would be infinite; what lies beyond the last but one is as good as that.
+    # The last point would be infinite; a slightly smaller r takes its place.
     inner = np.minimum(r, 1.0 - 0.5 / GRID)
     t = inner * np.sqrt((n - 1.0) / (1.0 - np.square(inner)))
     return np.asarray(-ndtri(stdtr(n - 1.0, -t)))
@@ -694,7 +692,7 @@ def _quantiles(n: int) -> np.ndarray:
 def _gap_differences(
     scores: np.ndarray, pairs: np.ndarray, mean: np.ndarray, weight: np.ndarray
 ) -> np.ndarray:
-    """Weighted centred differences of pairs with gaps, 0 where missing, [topic, pair]."""
+    """Return weighted centred differences of pairs that lack topics, 0 where missing."""
     z = np.empty((scores.shape[1], len(pairs)))
     for part, off, _ in differences(scores, pairs):
         z[:, part] = ((off - mean[part, None]) * weight[part, None]).T

@@ -1,16 +1,16 @@
 """Do two runs differ, without assuming normality? Sign flips and resamples, and their intervals.
 
 Fisher's randomization test, and the studentized bootstrap of Jayasinghe, Webber, Sanderson,
-Dharmasena & Culpepper (2015, Algorithm 1), for many pairs of runs at once. Every pair sees
-the same flips or resamples, drawn in blocks, so that matrix products do most of the work.
+Dharmasena & Culpepper (2015, Algorithm 1), for many pairs of runs at once. All pairs share the same
+flips or resamples, drawn in blocks, so that matrix products do most of the work.
 
-What is flipped or drawn are units (`steadyrank.stats.pairs.topic_design`): topics, or whole
-clusters where topics come in these, so that topics of one cluster stay together. With unequal
-clusters a resample has a mean and a cluster-robust variance of its own clusters, which is what
-keeps the level with few of them (Cameron, Gelbach & Miller 2008, doi:10.1162/rest.90.3.414).
+The units that are flipped or drawn (`steadyrank.stats.pairs.topic_design`) are topics, or whole
+clusters of topics. With unequal clusters, every resample has the mean and the cluster-robust
+variance of the clusters drawn, which keeps the level with few clusters (Cameron, Gelbach & Miller
+2008, doi:10.1162/rest.90.3.414).
 
-Each paired test has the interval that belongs to it: a limit lies at 0 exactly where the test's own
-p-value reaches alpha, so that the two never contradict each other.
+Intervals are inverted tests: a limit is 0 exactly if the p-value of the test is alpha, so that the
+two never contradict each other.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from steadyrank.stats.pairs.tests import (
     moments,
     paired_t,
     slices,
+    topics_won,
 )
 from steadyrank.stats.pairs.topic_design import PLAIN, TopicDesign, cluster_sums, linearised
 
@@ -43,14 +44,17 @@ Block = tuple[int, int, int]
 
 MODES = ("sound", "paper")
 
+USUAL_EXACT = 50
+"""Number of non-zero differences up to which signed-rank limits are exact, as in `wilcoxon`."""
+
 WIDTH = 512
-"""Pairs whose resampled sums are held at a time."""
+"""Number of pairs whose resampled sums are in memory at a time."""
 
 PAIRS_AT_ONCE = 32
-"""Pairs whose resampled values are all held at a time, by each thread."""
+"""Number of pairs for which each thread holds all resampled values at a time."""
 
 LONGEST_EXACT = 40
-"""Non-zero differences above which no one waits for all 2^n flips."""
+"""Number of non-zero differences above which all 2^n flips take too long."""
 
 
 def randomization(
@@ -64,17 +68,17 @@ def randomization(
     mode: str = "sound",
     jobs: int | None = None,
 ) -> PairTests:
-    """Fisher's randomization test: if runs are interchangeable, each difference's sign is a coin.
+    """Fisher's randomization test: if runs are interchangeable, signs of differences are random.
 
-    The statistic is the mean difference, two-sided; flips that tie with what was observed
-    count as extreme. A pair with n non-zero differences is enumerated if 2^n is at most
-    `exact_up_to`, and p is then exact; else `n_samples` flips are drawn and
-    p = (1 + extreme) / (1 + n_samples), or extreme / n_samples in the mode "paper". Tests
-    that the runs are interchangeable: with few topics, differences that are skewed but of
-    mean 0 are rejected too often, as by t.
+    The statistic is the mean difference, two-sided; flips that tie with the observed one count as
+    extreme. For a pair with n non-zero differences all flips are enumerated if 2^n is at most
+    `exact_up_to`, and p is exact; otherwise `n_samples` flips are drawn and
+    p = (1 + extreme) / (1 + n_samples), or extreme / n_samples in the mode "paper". Tests that the
+    runs are interchangeable: with few topics it rejects too often for skewed differences of mean 0,
+    as does t.
 
-    By a `design` with clusters or weights, which takes complete scores, signs are those of whole
-    clusters: exact where runs are interchangeable within these.
+    With a `design` of clusters or weights, which requires complete scores, the signs of whole
+    clusters are flipped: exact if runs are interchangeable within clusters.
 
     >>> scores = np.array([[0.3, 0.5, 0.4, 0.7], [0.2, 0.5, 0.1, 0.5]])
     >>> randomization(scores, np.array([[0, 1]])).pvalue.tolist()
@@ -86,10 +90,11 @@ def randomization(
     base = paired_t(scores, pairs, design)
     if not design.is_plain:
         units = cluster_sums(scores, design)
-        scores = units.sums * len(units.share)  # their plain means are the runs' means
-    # The largest n with 2^n <= exact_up_to, and no larger than anyone waits for.
+        scores = units.sums * len(units.share)  # plain means of these are the runs' means
+    # The largest n with 2^n <= exact_up_to, within LONGEST_EXACT.
     most = min(int(exact_up_to).bit_length() - 1, LONGEST_EXACT) if exact_up_to > 0 else -1
-    exact = _nonzero(scores, pairs) <= most
+    won, _, lost = topics_won(scores, pairs).T
+    exact = won + lost <= most
     pvalue, error = np.empty(len(pairs)), np.zeros(len(pairs))
     pvalue[exact] = _all_flips(scores, pairs[exact], jobs=jobs)
     counts = _drawn_flips(scores, pairs[~exact], n_samples=n_samples, seed=seed, jobs=jobs)
@@ -116,15 +121,15 @@ def flip_limits(
     seed: int = 0,
     jobs: int | None = None,
 ) -> np.ndarray:
-    """Limits [pair, 2] of the mean difference: the inverted randomization test.
+    """Return limits [pair, 2] of the mean difference: the inverted randomization test.
 
-    Flipping the signs of a set of topics after subtracting a candidate value reaches the observed
-    mean exactly if the value is at least the mean over that set: the limits are order statistics
-    of means over random halves of the topics (Hartigan 1969, doi:10.1080/01621459.1969.10501057).
-    Infinite where `n_samples` allow no rejection at `alpha`.
+    After a candidate value is subtracted, flipping the signs of a set of topics reaches the
+    observed mean exactly if the value is at least the mean over that set. So the limits are order
+    statistics of means over random subsets of the topics (Hartigan 1969,
+    doi:10.1080/01621459.1969.10501057). Infinite if `n_samples` allow no rejection at `alpha`.
 
-    By a `design` with clusters or weights, a candidate value moves the sum of a cluster by how much
-    of the weights the cluster has.
+    With a `design` of clusters or weights, a candidate value is subtracted from the sum of a
+    cluster in proportion to the cluster's weight.
 
     >>> scores = np.random.default_rng(1).normal(size=(2, 40)) + [[1], [0]]
     >>> low, high = flip_limits(scores, np.array([[0, 1]]))[0]
@@ -176,18 +181,18 @@ def studentized_bootstrap(
     alternative: str = "two-sided",
     jobs: int | None = None,
 ) -> PairTests:
-    """Algorithm 1 of Jayasinghe et al. (2015): where does t lie among resampled, recentred t*?
+    """Algorithm 1 of Jayasinghe et al. (2015): compare t with resampled, recentred t*.
 
     Topics are drawn with replacement, and t* = (mean of the resample - shift) / its standard
     error. The shift is the mean difference, or in the mode "paper" the mean of all resample
     means. Counts |t*| >= |t|, or t* >= t for the alternative "greater"; p is
     (1 + count) / (1 + n_samples), or count / n_samples in the mode "paper". A resample
-    without variance has t* = ±inf. With fewer than some 10 topics resamples repeat
-    themselves too much: prefer `randomization`.
+    without variance has t* = ±inf. With fewer than some 10 topics too many resamples are equal:
+    prefer `randomization`.
 
-    By a `design` with clusters or weights, which takes complete scores, whole clusters are drawn,
-    as many as there are; a resample's mean is over all topics that it holds, and its standard error
-    CR1, as that of the observed t.
+    With a `design` of clusters or weights, which requires complete scores, whole clusters are
+    drawn, as many as there are; a resample's mean is over all its topics, and the standard error is
+    CR1, for the observed t as well.
 
     >>> scores = np.array([[0.3, 0.5, 0.4, 0.7], [0.2, 0.5, 0.1, 0.5]])
     >>> test = studentized_bootstrap(scores, np.array([[0, 1]]), n_samples=999)
@@ -237,11 +242,11 @@ def bootstrap_t_limits(
     alternative: str = "two-sided",
     jobs: int | None = None,
 ) -> np.ndarray:
-    """Limits [pair, 2] of the mean difference: the inverted studentized bootstrap test.
+    """Return limits [pair, 2] of the mean difference: the inverted studentized bootstrap test.
 
     difference ± c s with c the order statistic of |t*| (Hall 1988, doi:10.1214/aos/1176350933,
     calls it the symmetric interval); for the alternative "greater" from difference - c s up, with
-    c of t*. Infinite where `n_samples` allow no rejection at `alpha`.
+    c of t*. Infinite if `n_samples` allow no rejection at `alpha`.
 
     >>> scores = np.random.default_rng(1).normal(size=(2, 40)) + [[1], [0]]
     >>> low, high = bootstrap_t_limits(scores, np.array([[0, 1]]))[0]
@@ -280,13 +285,13 @@ def bootstrap_t_limits(
 
 
 def hodges_lehmann_limits(
-    scores: np.ndarray, pairs: np.ndarray, *, alpha: float = 0.05, exact_up_to: int = 50
+    scores: np.ndarray, pairs: np.ndarray, *, alpha: float = 0.05
 ) -> np.ndarray:
-    """Limits [pair, 2] of the pseudomedian: the inverted signed-rank test.
+    """Return limits [pair, 2] of the pseudomedian: the inverted signed-rank test.
 
     The pseudomedian is the median of the means of all couples of differences (Hodges & Lehmann
     1963, doi:10.1214/aoms/1177704172), here of the non-zero differences, as the test drops the
-    others. Infinite where too few differences allow no rejection at `alpha`.
+    others. Infinite if there are too few differences for a rejection at `alpha`.
 
     >>> scores = np.array([[0.3, 0.6, 0.4, 0.7, 0.8, 0.9], [0.2, 0.4, 0.1, 0.3, 0.3, 0.3]])
     >>> hodges_lehmann_limits(scores, np.array([[0, 1]])).round(3).tolist()
@@ -297,15 +302,15 @@ def hodges_lehmann_limits(
     limits = np.empty((len(pairs), 2))
     for part, z, tolerance in differences(scores, pairs):
         kernels.signed_rank_limits(
-            z, tolerance, exact_up_to, alpha, float(-ndtri(alpha / 2.0)), limits[part]
+            z, tolerance, USUAL_EXACT, alpha, float(-ndtri(alpha / 2.0)), limits[part]
         )
     return limits
 
 
 def median_limits(scores: np.ndarray, pairs: np.ndarray, *, alpha: float = 0.05) -> np.ndarray:
-    """Limits [pair, 2] of the median non-zero difference: the inverted sign test.
+    """Return limits [pair, 2] of the median non-zero difference: the inverted sign test.
 
-    Two order statistics; infinite where too few differences allow no rejection at `alpha`.
+    Two order statistics; infinite if there are too few differences for a rejection at `alpha`.
 
     >>> scores = np.array([[0.3, 0.6, 0.4, 0.7, 0.8, 0.9], [0.2, 0.4, 0.1, 0.3, 0.3, 0.3]])
     >>> median_limits(scores, np.array([[0, 1]])).round(3).tolist()
@@ -326,7 +331,7 @@ def median_limits(scores: np.ndarray, pairs: np.ndarray, *, alpha: float = 0.05)
 
 
 def rejected_rank(alpha: float, n_samples: int) -> int:
-    """How many samples may be extreme for (1 + count) / (1 + B) <= alpha; -1 where none may."""
+    """Return the largest count with (1 + count) / (1 + B) <= alpha; -1 if there is none."""
     return math.floor(alpha * (n_samples + 1) + 1e-9) - 1
 
 
@@ -344,7 +349,7 @@ def _all_flips(scores: np.ndarray, pairs: np.ndarray, *, jobs: int | None) -> np
 def _drawn_flips(
     scores: np.ndarray, pairs: np.ndarray, *, n_samples: int, seed: int, jobs: int | None
 ) -> np.ndarray:
-    """How many random flips are as extreme as what was observed, for each pair."""
+    """Return for each pair how many random flips are as extreme as the observed difference."""
     if not len(pairs):
         return np.zeros(0, np.int64)
     complete = ~np.isnan(scores).any(axis=1)
@@ -371,7 +376,7 @@ def _drawn_flips(
 
 
 def _flip_limits(scores: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """|sum of differences| less what rounding may take from a tie with it."""
+    """Return |sum of differences| minus the rounding error of a tie with it."""
     limit = np.empty(len(pairs))
     for part, z, _ in differences(scores, pairs):
         there = ~np.isnan(z)
@@ -382,7 +387,7 @@ def _flip_limits(scores: np.ndarray, pairs: np.ndarray) -> np.ndarray:
 
 
 def sign_patterns(seed: int, block: Block, n_topics: int, purpose: str = "signs") -> np.ndarray:
-    """The random signs of a block of replicates, [replicate, topic], -1.0 or 1.0."""
+    """Return the random signs of a block of replicates, [replicate, topic], -1.0 or 1.0."""
     number, first, stop = block
     rows, width = stop - first, -(-n_topics // 8)
     drawn = block_stream(seed, purpose, number).bytes(rows * width)
@@ -392,25 +397,25 @@ def sign_patterns(seed: int, block: Block, n_topics: int, purpose: str = "signs"
 
 
 class _DrawnTogether(NamedTuple):
-    """Pairs whose units are drawn together: with as many topics, or by the same clusters."""
+    """Pairs that share resamples: those with the same number of topics, or the same clusters."""
 
     members: np.ndarray
-    """Which pairs."""
+    """Positions of the pairs."""
     share: np.ndarray
-    """Of each unit in the weights."""
+    """Share of each unit in the weights."""
     gaps: Callable[[np.ndarray], np.ndarray]
-    """[pair, unit]: what units add to the mean differences of some of the pairs."""
+    """Returns the contributions of units to the mean differences of some pairs, [pair, unit]."""
     stream: str
 
     def draws(self, seed: int, block: Block) -> np.ndarray:
-        """How often each replicate of a block draws each unit."""
+        """Return how often each replicate of a block draws each unit."""
         return topic_draws(seed, block, len(self.share), self.stream)
 
 
 def _drawn_together(
     scores: np.ndarray, pairs: np.ndarray, design: TopicDesign
 ) -> list[_DrawnTogether]:
-    """All pairs by clusters or weights; else, as topics are positions, those with as many."""
+    """Return one group of all pairs for a design; otherwise one group per number of topics."""
     if not design.is_plain:
         units = cluster_sums(scores, design)
 
@@ -440,7 +445,7 @@ def _resampled_counts(
     two_sided: bool,
     jobs: int | None,
 ) -> np.ndarray:
-    """How many t* are as extreme as t, for each pair."""
+    """Return for each pair how many t* are as extreme as t."""
     blocks = blocks_of(n_samples)
     shifts = [_mean_draws(group, blocks, seed, jobs=jobs) if paper else None for group in groups]
     t = np.where(np.abs(t) <= CONSTANT, 0.0, np.abs(t) if two_sided else t)
@@ -465,11 +470,12 @@ def _resampled_counts(
 def resampled_statistics(
     gaps: np.ndarray, share: np.ndarray, drawn: np.ndarray, mean_draws: np.ndarray | None
 ) -> np.ndarray:
-    """t* [replicate, pair] of units that each replicate draws so often [replicate, unit].
+    """Return t* [replicate, pair], given how often replicates draw each unit [replicate, unit].
 
-    `gaps` [pair, unit] are what units of these shares add to the mean differences. The shift is the
-    mean, or that under `mean_draws`, the average draws of all replicates: this is the mean of all
-    resample means. From residuals about the observed mean, so that nothing large cancels.
+    `gaps` [pair, unit] are contributions of the units to the mean differences, and `share` their
+    weights. The shift is the mean, or with `mean_draws`, the average draws of all replicates, the
+    mean of all resample means. Computed from residuals about the observed mean, so that no large
+    numbers cancel.
     """
     off = gaps - gaps.sum(axis=1, keepdims=True) * share
     t: np.ndarray = drawn @ off.T
@@ -477,7 +483,7 @@ def resampled_statistics(
     largest = np.abs(gaps).max(axis=1) / share.max()
     squares, total, spread = drawn @ np.square(off).T, drawn @ share, drawn @ np.square(share)
     if np.ptp(share) == 0.0:
-        # The sum of e s is s sum(e) = m s sum(s): a part of what m² is multiplied by.
+        # With equal shares the sum of e s is s sum(e) = m s sum(s), so it joins the term in m².
         cross, along, spread = squares, 0.0, spread - 2.0 * share[0] * total
     else:
         cross, along = drawn @ (off * share).T, 1.0
@@ -487,13 +493,13 @@ def resampled_statistics(
 
 
 def shared_differences(scores: np.ndarray, pairs: np.ndarray, n: int) -> np.ndarray:
-    """Differences of pairs that share n topics each, missing ones left out, [pair, n]."""
+    """Return differences of pairs that share n topics each, without missing ones, [pair, n]."""
     z: np.ndarray = scores[pairs[:, 0]] - scores[pairs[:, 1]]
     return z if n == scores.shape[1] else z[~np.isnan(z)].reshape(len(z), n)
 
 
 def n_shared(scores: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Topics that both runs of each pair have."""
+    """Return the number of topics that both runs of each pair have."""
     there, (first, second) = ~np.isnan(scores), pairs.T
     if few_of_all(scores, pairs):
         return np.asarray((there[first] & there[second]).sum(axis=1))
@@ -502,7 +508,7 @@ def n_shared(scores: np.ndarray, pairs: np.ndarray) -> np.ndarray:
 
 
 def topic_draws(seed: int, block: Block, n_topics: int, purpose: str = "topics") -> np.ndarray:
-    """How often each replicate of a block draws each topic, or instance, [replicate, topic]."""
+    """Return how often each replicate of a block draws each topic or instance."""
     number, first, stop = block
     stream = block_stream(seed, purpose, number)
     weights = np.empty((stop - first, n_topics))
@@ -515,7 +521,7 @@ def topic_draws(seed: int, block: Block, n_topics: int, purpose: str = "topics")
 def _mean_draws(
     group: _DrawnTogether, blocks: Sequence[Block], seed: int, *, jobs: int | None
 ) -> np.ndarray:
-    """How often a replicate draws each unit, on average over all replicates."""
+    """Return how often a replicate draws each unit, on average over all replicates."""
 
     def add(some: Sequence[Block]) -> np.ndarray:
         total = sum(group.draws(seed, block).sum(axis=0) for block in some)
@@ -524,24 +530,17 @@ def _mean_draws(
     return add_up(add, blocks, len(group.share), jobs=jobs) / blocks[-1][2]
 
 
-def _nonzero(scores: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    counts = np.empty(len(pairs), np.int64)
-    for part, z, tolerance in differences(scores, pairs):
-        counts[part] = (np.abs(z) > tolerance[:, None]).sum(axis=1)
-    return counts
-
-
 def share_of_samples(
     counts: np.ndarray, n_samples: int, mode: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """p-values and their Monte Carlo standard errors."""
+    """Return p-values and their Monte Carlo standard errors."""
     plain = counts / n_samples
     error = np.sqrt(plain * (1.0 - plain) / n_samples)
     return (plain if mode == "paper" else (1.0 + counts) / (1.0 + n_samples)), error
 
 
 def settled(base: PairTests, pvalue: np.ndarray, error: np.ndarray, **changes: Any) -> PairTests:
-    """Tests with these p-values; degenerate pairs have those of the conventions, without error."""
+    """Return tests with these p-values; those of degenerate pairs are fixed by convention."""
     for flag, value in ((NO_DIFFERENCE, 1.0), (TOO_FEW, np.nan)):
         pvalue[base.flag == flag] = value
         error[base.flag == flag] = 0.0 if flag == NO_DIFFERENCE else np.nan

@@ -1,7 +1,7 @@
-"""What every statistical routine returns: frozen, printable, with its method and sizes.
+"""The result of a test of many pairs of runs, lists of pairs, and flags of degenerate pairs.
 
-Scores come as a matrix [run, topic], NaN where missing, and pairs of runs as an integer
-array [pair, 2]; the difference of a pair is always first minus second.
+Scores are a matrix [run, topic], NaN where missing, and pairs of runs an integer array [pair, 2];
+the difference of a pair is always first minus second.
 """
 
 from __future__ import annotations
@@ -16,47 +16,47 @@ NO_DIFFERENCE, ZERO_VARIANCE, TOO_FEW = "no_difference", "zero_variance", "too_f
 """Flags of degenerate pairs: identical runs (p = 1), a constant difference (p = 0), n < 2."""
 
 CONSTANT = 1e-12
-"""A spread counts as none if it is at most this times the largest absolute difference or 1."""
+"""A spread counts as 0 if it is at most this times the largest absolute difference or 1."""
 
 
 def tiny_of(values: np.ndarray) -> float:
-    """What is nothing but rounding among such values: `CONSTANT` of the largest, or of 1."""
+    """Return the largest rounding error among such values: `CONSTANT` of the largest, or of 1."""
     return CONSTANT * max(1.0, float(np.nanmax(np.abs(values), initial=0.0)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairTests:
-    """One test on many pairs of runs: arrays with one entry a pair."""
+    """One test of many pairs of runs: arrays with one entry per pair."""
 
     n: np.ndarray
-    """Topics that both runs of the pair have."""
+    """Number of topics that both runs of the pair have."""
     difference: np.ndarray
     """Mean difference over these topics."""
     statistic: np.ndarray
     pvalue: np.ndarray
     flag: np.ndarray
-    """"" or one of the flags, as text."""
+    """"" or one of the flags."""
     method: str
-    """In words: exact or approximate, how zeros and ties are treated, how many samples."""
+    """Description: exact or approximate, treatment of zeros and ties, number of samples."""
     n_samples: int | None = None
     pvalue_error: np.ndarray | None = None
-    """Monte Carlo standard error of each p-value, where it was sampled."""
+    """Monte Carlo standard error of each sampled p-value."""
     half_width: np.ndarray | None = None
-    """Of simultaneous intervals of the differences, where the test has its own."""
+    """Half width of simultaneous intervals of the differences, if the test defines them."""
     standard_error: np.ndarray | None = None
     df: np.ndarray | None = None
-    """Of each difference, with its standard error: of tests by a model, which have their own."""
+    """Degrees of freedom of each standard error."""
     own_error: np.ndarray | None = None
-    """Where the error is learned from all rows: each pair's own, with `own_df` and `own_pvalue`,
-    which has to show a difference, too."""
+    """Standard error from the pair's data only, for tests whose error is learned from all rows; by
+    `own_pvalue` a claim must be significant as well."""
     own_df: np.ndarray | None = None
     own_pvalue: np.ndarray | None = None
     direction: np.ndarray | None = None
-    """1 where the test speaks for the first run, -1 for the second; else that of `difference`."""
+    """1 if the test favours the first run, -1 for the second; None for the sign of `difference`."""
 
 
 def model_tests(rows: Iterable[tuple[Any, ...]], method: str, **more: Any) -> PairTests:
-    """Of rows of topics, difference, standard error, df, t, p and flag, one per pair."""
+    """Return tests from one row per pair: topics, difference, error, df, t, p and flag."""
     n, difference, error, df, statistic, pvalue, flag = map(np.array, zip(*rows, strict=True))
     return PairTests(
         n=n,
@@ -72,7 +72,7 @@ def model_tests(rows: Iterable[tuple[Any, ...]], method: str, **more: Any) -> Pa
 
 
 def all_pairs(n_runs: int) -> np.ndarray:
-    """Every unordered pair of runs, [pair, 2], in the order (0, 1), (0, 2), …, (1, 2), …
+    """Return every unordered pair of runs, [pair, 2], in the order (0, 1), (0, 2), …, (1, 2), …
 
     >>> all_pairs(3).tolist()
     [[0, 1], [0, 2], [1, 2]]
@@ -81,14 +81,14 @@ def all_pairs(n_runs: int) -> np.ndarray:
 
 
 def pairs_with(n_runs: int, baseline: int) -> np.ndarray:
-    """Every other run (first) with the baseline (second), [pair, 2]."""
+    """Return the pairs of every other run (first) with the baseline (second), [pair, 2]."""
     return np.array([(run, baseline) for run in range(n_runs) if run != baseline])
 
 
 def degenerate_flags(
     n: np.ndarray, mean: np.ndarray, sd: np.ndarray, largest: np.ndarray
 ) -> np.ndarray:
-    """The flag of each pair, from its topics, mean, standard deviation and largest |difference|."""
+    """Return the flag of each pair from its number, mean, sd and largest size of differences."""
     flags = np.full(np.shape(n), "", dtype=object)
     constant = sd <= CONSTANT * np.maximum(1.0, largest)
     nothing = np.abs(mean) <= CONSTANT * np.maximum(1.0, largest)

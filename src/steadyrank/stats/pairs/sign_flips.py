@@ -1,6 +1,6 @@
-"""Which signs are flipped: all patterns of few topics, or random ones of many, and their negatives.
+"""Sign patterns of flips: all patterns for few topics, random ones for many, and their negatives.
 
-Patterns come in blocks that depend on the seed alone, so that threads change nothing.
+Patterns come in blocks that depend only on the seed, so that results do not depend on threads.
 """
 
 from __future__ import annotations
@@ -17,15 +17,14 @@ from steadyrank.compute.random import blocks_of
 from steadyrank.stats.pairs.resampled import Block, sign_patterns
 
 USUAL, FEWEST_DRAWN, WORK, SIGNS = 10_000, 500, 5 * 10**9, 5 * 10**8
-"""Patterns that are drawn unless asked otherwise, the fewest, and at most how many statistics to
-compute and signs to draw."""
+"""Default and smallest number of random patterns; largest numbers of statistics and of signs."""
 
 ALWAYS_ENUMERATED = 16
-"""Topics up to which all sign patterns are taken, however few samples are asked for."""
+"""Number of topics up to which all sign patterns are used, whatever `n_samples` is."""
 
 
 class Draws(TypedDict, total=False):
-    """How signs are flipped: the level, the patterns to draw, their seed, and threads."""
+    """Options of flips: level, number of patterns, seed and number of threads."""
 
     alpha: float
     n_samples: int
@@ -34,7 +33,7 @@ class Draws(TypedDict, total=False):
 
 
 class Flips(Draws, total=False):
-    """The same, and who is to know how far it is."""
+    """As `Draws`, with a progress callback."""
 
     progress: Progress | None
 
@@ -45,9 +44,9 @@ class Taken(NamedTuple):
     pvalue: np.ndarray
     """(1 + count) / (1 + patterns)."""
     kept: list[Any]
-    """What was kept of each block, in order."""
+    """Return value of `count` for each block, in order."""
     n_patterns: int
-    """All there are, or those that were drawn."""
+    """Number of all patterns if `exact`, otherwise of drawn ones."""
     exact: bool
 
 
@@ -59,10 +58,10 @@ def over_patterns(
     n_pairs: int,
     flips: Flips,
 ) -> Taken:
-    """Counts [size] over all patterns and their negatives, a block at a time.
+    """Return counts [size] over all patterns and their negatives, computed block by block.
 
-    `count` is given patterns [pattern, sign], adds what it counts of these and of their negatives,
-    and returns what is kept.
+    `count` takes patterns [pattern, sign] and an array of counts, to which it adds the counts of
+    these patterns and of their negatives; what it returns is kept.
     """
     seed, jobs, progress = flips.get("seed", 0), flips.get("jobs"), flips.get("progress")
     exact, n_taken = patterns_of(n_signs, flips.get("n_samples", USUAL), n_pairs)
@@ -82,11 +81,11 @@ def over_patterns(
 
 
 def patterns_of(n_topics: int, n_samples: int, n_pairs: int = 1) -> tuple[bool, int]:
-    """Whether all sign patterns are taken, and how many are; each counts with its negative.
+    """Return whether all sign patterns are used, and their number; negatives count as well.
 
-    All where half of them are no more than samples to draw, and up to 16 topics, so that the seed
-    is irrelevant. More than 500,000 pairs, or more than 50,000 topics, would take minutes: they
-    have fewer patterns, down to 500, unless more than the usual 10,000 are asked for.
+    All patterns are used if half of them are at most `n_samples`, and up to 16 topics: then the
+    seed is irrelevant. More than 500,000 pairs, or more than 50,000 topics, would take minutes:
+    they have fewer patterns, down to 500, unless `n_samples` exceeds the usual 10,000.
 
     >>> patterns_of(8, 10_000), patterns_of(50, 10_000), patterns_of(50, 10_000, 12_500_000)
     ((True, 128), (False, 10000), (False, 500))
@@ -100,8 +99,10 @@ def patterns_of(n_topics: int, n_samples: int, n_pairs: int = 1) -> tuple[bool, 
 
 
 def signs_of_block(seed: int, block: Block, n_topics: int, exact: bool) -> np.ndarray:
-    """Random signs [pattern, topic], or those of the patterns with these numbers, of which the
-    last sign is 1: their negatives are the other half of all."""
+    """Return random signs [pattern, topic], or if `exact` the patterns with these numbers.
+
+    The last sign of the latter is 1: their negatives are the other half of all patterns.
+    """
     if not exact:
         return sign_patterns(seed, block, n_topics, "largest t")
     _, first, stop = block
@@ -110,7 +111,7 @@ def signs_of_block(seed: int, block: Block, n_topics: int, exact: bool) -> np.nd
 
 
 def order_statistic(largest: np.ndarray, alpha: float) -> float:
-    """The floor(alpha (B + 1))-th largest of B maxima; infinite where there is none."""
+    """Return the floor(alpha (B + 1))-th largest of B maxima; infinite if there is none."""
     # Rounding must not push alpha (B + 1) below a whole number.
     place = math.floor(alpha * (len(largest) + 1) + 1e-9)
     if place < 1 or not len(largest):

@@ -1,6 +1,6 @@
-"""The studentised range: how far apart the extreme of k equal means lie, in standard errors.
+"""The studentised range: the range of k equal means in standard errors.
 
-For Tukey's test of thousands of pairs at once, where SciPy's routine takes 20 ms a value. Both
+For Tukey's test of thousands of pairs, for which SciPy's routine takes 20 ms per value. Both
 integrals are trapezoidal sums of analytic functions that vanish at the ends, which converge
 exponentially; nothing is subtracted from 1, so small tails keep their digits.
 """
@@ -17,23 +17,23 @@ from scipy import special
 from steadyrank.compute.blas import one_blas_thread
 
 TAIL = 1e-30
-"""Probability cut off each end of the distribution of the standard deviation."""
+"""Probability omitted at each end of the distribution of the standard deviation."""
 
 SMALLEST = 1e-25
-"""Tails are followed down to about this value; what lies beyond is given as this bound."""
+"""Smaller tail probabilities are given as this bound."""
 
 DIRECT = 200
-"""Up to this many different values are integrated one by one."""
+"""Up to this number of different values are integrated one by one."""
 
 AGREEMENT = 1e-10
-"""Interpolation is refined until it agrees with integration between the nodes: relative."""
+"""Relative agreement with integration between the nodes up to which interpolation is refined."""
 
 
 def survival(q: np.ndarray, n_means: int, df: float) -> np.ndarray:
-    """P(studentised range of `n_means` means with `df` degrees of freedom > q), by integration.
+    """Return P(studentised range of `n_means` means with `df` degrees of freedom > q).
 
-    P = ∫ f(s) W(q s) ds over the density f of s = sqrt(chi2/df), W(w) the chance that the range
-    of k standard normals exceeds w: ∫ k φ(z) Φ(z)^(k-1) [1 - (1 - Φ(z-w)/Φ(z))^(k-1)] dz.
+    P = ∫ f(s) W(q s) ds with the density f of s = sqrt(chi2/df), W(w) the probability that the
+    range of k standard normals exceeds w: ∫ k φ(z) Φ(z)^(k-1) [1 - (1 - Φ(z-w)/Φ(z))^(k-1)] dz.
 
     Reference: Copenhaver and Holland 1988, doi:10.1080/00949658808811082.
 
@@ -45,7 +45,7 @@ def survival(q: np.ndarray, n_means: int, df: float) -> np.ndarray:
 
 
 def survival_many(q: np.ndarray, n_means: int, df: float) -> np.ndarray:
-    """`survival` of any number of values: interpolated in its logarithm where they are many."""
+    """Return `survival` of any number of values; for many values by interpolating its logarithm."""
     values, place = np.unique(np.asarray(q, dtype=np.float64), return_inverse=True)
     if not values.size:
         return np.zeros(0)
@@ -59,9 +59,9 @@ def survival_many(q: np.ndarray, n_means: int, df: float) -> np.ndarray:
     return np.asarray(np.clip(chances, 0.0, 1.0)[place.reshape(np.shape(q))])
 
 
-@functools.lru_cache(maxsize=256)  # each measure, and each of many data sets, asks for the same one
+@functools.lru_cache(maxsize=256)  # the same for each measure, and for each of many data sets
 def critical_value(pvalue: float, n_means: int, df: float) -> float:
-    """The value that the studentised range exceeds with chance `pvalue`.
+    """Return the value that the studentised range exceeds with probability `pvalue`.
 
     >>> round(critical_value(0.05, 3, 20), 4)
     3.5779
@@ -79,9 +79,9 @@ def critical_value(pvalue: float, n_means: int, df: float) -> float:
 
 @functools.lru_cache(maxsize=64)
 def _spread_rule(df: float) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes s and weights that integrate over the density of s = sqrt(chi2/df).
+    """Return nodes s and weights that integrate over the density of s = sqrt(chi2/df).
 
-    Equal steps of log(s), as coarse as the density allows: some hundreds of points at most.
+    Equal steps of log(s), as coarse as the density allows: at most some hundreds of points.
     """
     low = 0.5 * np.log(2.0 * special.gammaincinv(0.5 * df, TAIL) / df)
     high = 0.5 * np.log(special.chdtri(df, TAIL) / df)
@@ -93,7 +93,7 @@ def _spread_rule(df: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _range_survival(w: np.ndarray, n_means: int) -> np.ndarray:
-    """P(range of `n_means` standard normals > w)."""
+    """Return P(range of `n_means` standard normals > w)."""
     z = np.linspace(-9.0, 9.0, 181)
     below = special.ndtr(z)
     largest = n_means * np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi) * below ** (n_means - 1)
@@ -105,7 +105,7 @@ def _range_survival(w: np.ndarray, n_means: int) -> np.ndarray:
 
 
 def _last_followed(largest: float, n_means: int, df: float) -> float:
-    """`largest`, or where the tail falls to about `SMALLEST` if that comes first."""
+    """Return `largest`, or the smaller value at which the tail falls to about `SMALLEST`."""
     bound = 1.0
     while bound < largest:
         if not _is_followed(bound, n_means, df):
@@ -120,7 +120,7 @@ def _is_followed(bound: float, n_means: int, df: float) -> bool:
 
 
 def _interpolated(q: np.ndarray, largest: float, n_means: int, df: float) -> np.ndarray:
-    """Survival at sorted `q`: a polynomial for its logarithm, Chebyshev points in log(1 + q)."""
+    """Return survival at sorted `q` by a polynomial of its logarithm in log(1 + q)."""
     end = np.log1p(largest)
     size = 64
     nodes, logs = _chebyshev(size, end, n_means, df)

@@ -1,25 +1,23 @@
 """Do two runs differ? The t-test, Wilcoxon's, the sign test and McNemar's, for many pairs at once.
 
-For anyone who compares every run of a track with every other. All take scores [run, topic],
-NaN where missing, and pairs [pair, 2]; a topic that either run of a pair lacks is left out
-of that pair alone. All are two-sided, and the difference is first minus second.
+All tests take scores [run, topic], NaN where missing, and pairs [pair, 2]; a topic that either run
+of a pair lacks is omitted for that pair. All are two-sided; differences are first minus second.
 
-Scores that are 0 or 1, as Success@k gives them, are counts: topics on which one run alone succeeds
-decide between two runs (McNemar), and intervals of shares (Wilson) and of their differences (Tango)
-stay in range.
+Scores of 0 and 1, such as Success@k, are counts: McNemar's test uses the topics on which only one
+run succeeds, and intervals of shares (Wilson) and of their differences (Tango) stay in range.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from scipy.special import bdtr, ndtr, ndtri, stdtr
 
 from steadyrank.compute.blas import one_blas_thread
-from steadyrank.compute.executors import map_in_order, workers
+from steadyrank.compute.executors import Answer, Task, map_in_order, workers
 from steadyrank.errors import bad_value
 from steadyrank.stats.inputs import check_open_unit, checked
 from steadyrank.stats.pairs import kernels
@@ -34,20 +32,17 @@ from steadyrank.stats.pairs.result import (
 )
 from steadyrank.stats.pairs.topic_design import PLAIN, TopicDesign, robust_means, takes_cr2
 
-Part = TypeVar("Part")
-Answer = TypeVar("Answer")
-
 CHUNK = 1 << 17
-"""Differences that are held at a time: they stay in the processor's cache."""
+"""Number of differences in memory at a time: they fit into the processor's cache."""
 
 TASKS = 64
-"""Parts into which a count is cut; their sum does not depend on who takes which part."""
+"""Number of parts into which a count is divided; the sum does not depend on threads."""
 
 FEW = 1000
-"""Where a product of all runs holds so many pairs for each that is asked for, it takes longer."""
+"""If a product of all runs has more pairs than this per pair needed, it takes longer."""
 
 LARGEST_EXACT = 1000
-"""Differences above which 2^n leaves the range of a float."""
+"""Number of differences above which 2^n exceeds the range of a float."""
 
 
 def paired_t(scores: np.ndarray, pairs: np.ndarray, design: TopicDesign = PLAIN) -> PairTests:
@@ -55,12 +50,12 @@ def paired_t(scores: np.ndarray, pairs: np.ndarray, design: TopicDesign = PLAIN)
 
     Assumes that the mean difference is close to normal, which some 50 topics usually ensure;
     with few topics and skewed differences prefer `randomization`. Identical runs have p = 1
-    and no t, a constant difference has t = ±inf and p = 0.
+    and no t; a constant difference has t = ±inf and p = 0.
 
-    Where topics are clustered or weighted, the mean is weighted, and variance and degrees of
-    freedom are those of `robust_means`: CR1 with one less than there are clusters, or CR2 with Bell
-    and McCaffrey's where clusters are few or unequal. A topic that either run of a pair lacks is
-    left out of that pair; its clusters and weights are then those that are left.
+    If topics are clustered or weighted, the mean is weighted, and variance and degrees of freedom
+    are those of `robust_means`: CR1 with the number of clusters minus one, or CR2 with Bell and
+    McCaffrey's if clusters are few or unequal. A topic that either run of a pair lacks is omitted
+    for that pair, with its cluster and weight.
 
     >>> scores = np.array([[0.3, 0.5, 0.4, 0.7], [0.2, 0.5, 0.1, 0.5]])
     >>> test = paired_t(scores, np.array([[0, 1]]))
@@ -73,7 +68,7 @@ def paired_t(scores: np.ndarray, pairs: np.ndarray, design: TopicDesign = PLAIN)
     scores, pairs = checked(scores, pairs)
     found = moments(scores, pairs, design)
     with np.errstate(divide="ignore", invalid="ignore"):
-        # Without any spread t is infinite, and no number where there is no difference either.
+        # Without variance t is infinite, or NaN for a difference of 0.
         t = found.mean / found.standard_error
         t[(found.flag == NO_DIFFERENCE) | (found.flag == TOO_FEW)] = np.nan
         pvalue = np.minimum(1.0, 2.0 * stdtr(found.df, -np.abs(t)))
@@ -95,7 +90,7 @@ def wilcoxon(scores: np.ndarray, pairs: np.ndarray, *, exact_up_to: int = 50) ->
 
     Zero differences are dropped, tied ones share their mean rank; differences are tied if
     they agree to 1e-12 of the largest score. Up to `exact_up_to` non-zero differences the
-    null distribution is exact, ties included; above, normal with corrections for ties and
+    null distribution is exact, ties included; above, it is normal with corrections for ties and
     continuity. Tests whether differences are symmetric about 0, not whether means are equal:
     with skewed differences it may reject although the means agree.
 
@@ -127,7 +122,7 @@ def wilcoxon(scores: np.ndarray, pairs: np.ndarray, *, exact_up_to: int = 50) ->
 def sign_test(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
     """The sign test: the number of positive differences among the non-zero ones is binomial.
 
-    Assumes nothing about sizes, and has little power for it.
+    Assumes nothing about the sizes of differences, and has little power.
 
     >>> scores = np.array([[0.3, 0.5, 0.4, 0.7], [0.2, 0.5, 0.1, 0.5]])
     >>> sign_test(scores, np.array([[0, 1]])).pvalue.tolist()
@@ -145,9 +140,9 @@ def sign_test(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
 
 
 def topics_won(scores: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Topics that the first run of each pair wins, ties and loses, [pair, 3].
+    """Return numbers of topics that the first run of each pair wins, ties and loses, [pair, 3].
 
-    Scores tie when they agree to 1e-12 of the largest.
+    Scores tie if they agree to 1e-12 of the largest.
     """
     counts = np.empty((len(pairs), 3), np.int64)
     for part, z, tolerance in differences(scores, pairs):
@@ -159,27 +154,27 @@ def topics_won(scores: np.ndarray, pairs: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Moments:
-    """Size, mean, standard deviation and skewness of the differences of each pair."""
+    """Number, mean, standard deviation and skewness of the differences of each pair."""
 
     n: np.ndarray
     mean: np.ndarray
     sd: np.ndarray
-    """0 where it is rounding alone; of clustered or weighted topics, that of as many plain ones
-    with the same standard error of their mean."""
+    """0 if it is only rounding; for clustered or weighted topics, that of as many plain topics with
+    the same standard error of the mean."""
     skewness: np.ndarray
-    """Of the mean: that of the differences, sum(e³) sqrt(n) / sum(e²)^1.5, over sqrt(n); 0 of
-    clustered or weighted topics."""
+    """Skewness of the mean: that of the differences, sum(e³) sqrt(n) / sum(e²)^1.5, over sqrt(n);
+    0 for clustered or weighted topics."""
     flag: np.ndarray
     df: np.ndarray
 
     @property
     def standard_error(self) -> np.ndarray:
-        """Of the mean difference; 0 where it is constant."""
+        """Standard error of the mean difference; 0 if the difference is constant."""
         return np.asarray(self.sd / np.sqrt(np.maximum(self.n, 1)))
 
 
 def moments(scores: np.ndarray, pairs: np.ndarray, design: TopicDesign = PLAIN) -> Moments:
-    """From matrix products where both runs are complete, else from the differences."""
+    """Return moments of pairs: from matrix products for complete runs, else from differences."""
     if not design.is_plain:
         return _robust_moments(scores, pairs, design)
     n, mean, sd, skewness, largest = np.zeros((5, len(pairs)))
@@ -204,7 +199,7 @@ def moments(scores: np.ndarray, pairs: np.ndarray, design: TopicDesign = PLAIN) 
 
 
 def _robust_moments(scores: np.ndarray, pairs: np.ndarray, design: TopicDesign) -> Moments:
-    """Of complete pairs together, and of those that lack topics one by one."""
+    """Return moments by a design: of all complete pairs at once, of others one by one."""
     n, mean, error, df = np.zeros((4, len(pairs)))
     flag = np.full(len(pairs), "", dtype=object)
     for part, z, _ in differences(scores, pairs):
@@ -231,7 +226,7 @@ def _robust_moments(scores: np.ndarray, pairs: np.ndarray, design: TopicDesign) 
 def differences(
     scores: np.ndarray, pairs: np.ndarray
 ) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-    """(part of the pairs, differences [pair, topic], what counts as zero), a chunk at a time."""
+    """Yield chunks: part of the pairs, differences [pair, topic], and sizes that count as 0."""
     for part in slices(len(pairs), max(1, CHUNK // max(1, scores.shape[1]))):
         first, second = scores[pairs[part, 0]], scores[pairs[part, 1]]
         z = first - second
@@ -240,38 +235,38 @@ def differences(
 
 
 def few_of_all(scores: np.ndarray, pairs: np.ndarray) -> bool:
-    """Whether each pair by itself takes less time than a matrix product of all runs.
+    """Return whether computing pairs one by one takes less time than a product of all runs.
 
-    Only if most runs are in one pair, as in an audit: differences of two means and means of
-    differences are rounded differently, and runs that are compared with one another share theirs.
+    True only if most runs are in one pair, as in an audit: differences of two means and means of
+    differences are rounded differently, so runs that are compared with each other share one method.
     """
     return 2 * len(pairs) <= len(scores) and len(pairs) * FEW < len(scores) ** 2
 
 
 def slices(n: int, size: int) -> list[slice]:
-    """0 to n in steps of `size`."""
+    """Return slices of `size` that cover 0 to n."""
     return [slice(first, min(first + size, n)) for first in range(0, n, size)]
 
 
 def in_threads(
-    task: Callable[[Part], Answer], parts: Sequence[Part], *, jobs: int | None
+    task: Callable[[Task], Answer], parts: Sequence[Task], *, jobs: int | None
 ) -> list[Answer]:
-    """The answers to all parts, in order.
+    """Return the results of all parts, in order.
 
-    Each thread multiplies matrices on its own: how BLAS splits a product may change the last bits.
+    Each thread uses one BLAS thread: how BLAS divides a product may change the last bits.
     """
     with one_blas_thread(), workers(jobs=jobs) as threads:
         return map_in_order(task, parts, threads)
 
 
 def add_up(
-    count: Callable[[Sequence[Part]], np.ndarray],
-    parts: Sequence[Part],
+    count: Callable[[Sequence[Task]], np.ndarray],
+    parts: Sequence[Task],
     size: int,
     *,
     jobs: int | None,
 ) -> np.ndarray:
-    """The sum of an integer count over all parts, taken by threads a run of parts at a time."""
+    """Return the sum of an integer count over all parts, computed in threads."""
     step = -(-len(parts) // TASKS) or 1
     runs = [parts[cut] for cut in slices(len(parts), step)]
     total = np.zeros(size, np.int64)
@@ -283,16 +278,16 @@ def add_up(
 def _from_products(
     scores: np.ndarray, complete: np.ndarray, pairs: np.ndarray
 ) -> tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """n, means, standard deviations, skewness, and which of these lost too many digits to be used.
+    """Return n, means, standard deviations, skewness, and which pairs lost too many digits.
 
-    With centred scores a and b, sum (a - b)³ = sum a³ - 3 sum a² b + 3 sum a b² - sum b³: one
-    product of squares by scores has it for all pairs.
+    With centred scores a and b, sum (a - b)³ = sum a³ - 3 sum a² b + 3 sum a b² - sum b³, so one
+    product of squares by scores gives it for all pairs.
     """
     n_topics = scores.shape[1]
     filled = np.where(complete[:, None], scores, 0.0)
     means = filled.mean(axis=1)
     centred = filled - means[:, None]
-    # Cubes of large scores leave the range of a float; in units of the largest they do not.
+    # Dividing by the largest keeps the cubes of large scores within the range of a float.
     unit = centred / (scale := float(np.abs(centred).max()) or 1.0)
     gram, mixed = centred @ centred.T, np.square(unit) @ unit.T
     (first, second), own, cubes = pairs.T, np.diag(gram), np.diag(mixed)
@@ -308,9 +303,9 @@ def _from_products(
 
 
 def row_moments(z: np.ndarray) -> tuple[np.ndarray, ...]:
-    """n, mean, standard deviation, skewness and largest size of each row's present values.
+    """Return n, mean, standard deviation, skewness and largest size of each row's present values.
 
-    NaN where too few values define a figure (mean: 1, standard deviation: 2).
+    NaN if there are too few values (mean: 1, standard deviation: 2).
     """
     there = ~np.isnan(z)
     filled = np.where(there, z, 0.0)
@@ -323,9 +318,9 @@ def row_moments(z: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 def means_and_errors(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """Mean scores [replicate, run] of complete matrices [replicate, run, topic].
+    """Return mean scores [replicate, run] of complete matrices [replicate, run, topic].
 
-    The standard errors of the mean differences of all pairs go into `errors`,
+    Writes the standard errors of the mean differences of all pairs to `errors`,
     [replicate, pair], float32 or float64.
     """
     means = values.mean(axis=2)
@@ -358,27 +353,27 @@ def _result(
 
 
 _HALVINGS = 60
-"""Steps of a bisection of [-1, 1], to the last bit."""
+"""Steps of a bisection of [-1, 1] down to the last bit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BinaryPairs:
-    """Pairs of runs whose scores are all 0 or 1: arrays with one entry per pair, and per run."""
+    """Tests of runs whose scores are all 0 or 1: arrays with one entry per pair, or per run."""
 
     only_first: np.ndarray
-    """Topics on which the first run alone scores 1."""
+    """Number of topics on which only the first run scores 1."""
     only_second: np.ndarray
     pvalue: np.ndarray
     """McNemar's exact test, two-sided."""
     pvalue_adjusted: np.ndarray
     correction: str
     score_interval: np.ndarray
-    """[pair, 2]: Tango's score interval of the difference, for one pair at a time."""
+    """[pair, 2]: Tango's score interval of the difference, valid for one pair."""
     run_interval: np.ndarray
-    """[run, 2]: Wilson's interval of the mean, for one run at a time."""
+    """[run, 2]: Wilson's interval of the mean, valid for one run."""
 
     def pair_columns(self) -> dict[str, np.ndarray]:
-        """What it adds to the rows of pairs in JSON."""
+        """Return additional columns of pairs in JSON."""
         return {
             "only_a": self.only_first,
             "only_b": self.only_second,
@@ -388,12 +383,12 @@ class BinaryPairs:
         }
 
     def run_row(self, run: int) -> dict[str, Any]:
-        """What it adds to the row of a run in JSON."""
+        """Return additional keys of a run in JSON."""
         return {"wilson_interval": [float(limit) for limit in self.run_interval[run]]}
 
 
 def is_binary(scores: np.ndarray) -> bool:
-    """Whether every score that is present is 0 or 1.
+    """Return whether every score that is present is 0 or 1.
 
     >>> is_binary(np.array([[0.0, 1.0], [1.0, np.nan]])), is_binary(np.array([[0.5, 1.0]]))
     (True, False)
@@ -405,10 +400,10 @@ def is_binary(scores: np.ndarray) -> bool:
 def binary_pairs(
     scores: np.ndarray, pairs: np.ndarray, *, alpha: float, correction: str
 ) -> BinaryPairs | None:
-    """McNemar's tests and the intervals at level 1 - alpha; None where a score is not 0 or 1.
+    """Return McNemar's tests and intervals of level 1 - alpha; None if a score is not 0 or 1.
 
-    McNemar's exact test is the sign test of the topics on which the runs differ; its p-values are
-    corrected by `correction`, by Holm's where that is of another test.
+    McNemar's exact test is the sign test of the topics on which the runs differ. Its p-values are
+    corrected by `correction`, or by Holm's if that belongs to another test.
     """
     scores, pairs = checked(scores, pairs)
     if not is_binary(scores):
@@ -431,7 +426,7 @@ def binary_pairs(
 
 
 def wilson_limits(successes: np.ndarray, n: np.ndarray, *, confidence: float) -> np.ndarray:
-    """Wilson's score interval [share, 2] of a share; NaN where n is 0.
+    """Return Wilson's score interval [share, 2] of shares; NaN where n is 0.
 
     Wilson, JASA 22(158), 1927, doi:10.1080/01621459.1927.10502953.
 
@@ -444,7 +439,7 @@ def wilson_limits(successes: np.ndarray, n: np.ndarray, *, confidence: float) ->
         centre = (share + z * z / (2 * n)) / (1 + z * z / n)
         half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
     limits = np.stack([centre - half, centre + half], axis=1)
-    # At the ends rounding would leave a speck.
+    # Exact limits of 0 and 1, without rounding.
     limits[successes == 0, 0] = 0.0
     limits[successes == n, 1] = 1.0
     limits[n == 0] = np.nan
@@ -454,9 +449,9 @@ def wilson_limits(successes: np.ndarray, n: np.ndarray, *, confidence: float) ->
 def tango_limits(
     only_first: np.ndarray, only_second: np.ndarray, n: np.ndarray, *, confidence: float
 ) -> np.ndarray:
-    """Tango's score interval [pair, 2] of the difference of two paired shares; NaN where n is 0.
+    """Return Tango's score interval [pair, 2] of differences of paired shares; NaN where n is 0.
 
-    It holds the differences that the score test at level 1 - `confidence` does not reject.
+    It contains the differences that the score test at level 1 - `confidence` does not reject.
     Tango, Statistics in Medicine 17(8), 1998,
     doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B.
 
@@ -474,7 +469,7 @@ def tango_limits(
 
 
 def _root(b: np.ndarray, c: np.ndarray, n: np.ndarray, start: np.ndarray, z: float) -> np.ndarray:
-    """The largest difference, from the observed one up to 1, whose score is above -z."""
+    """Return the largest difference, from the observed one up to 1, whose score is above -z."""
     inside, outside = start.copy(), np.ones_like(start)
     for _ in range(_HALVINGS):
         middle = 0.5 * (inside + outside)
@@ -485,7 +480,7 @@ def _root(b: np.ndarray, c: np.ndarray, n: np.ndarray, start: np.ndarray, z: flo
 
 
 def _score(b: np.ndarray, c: np.ndarray, n: np.ndarray, delta: np.ndarray) -> np.ndarray:
-    """Tango's equation (8): the score of a difference `delta`, with the other share maximal."""
+    """Return the score of a difference `delta`, Tango's equation (8), maximised over the share."""
     linear = (2.0 * n - b + c) * delta - b - c
     constant = -c * delta * (1.0 - delta)
     share = (np.sqrt(linear**2 - 8.0 * n * constant) - linear) / (4.0 * n)

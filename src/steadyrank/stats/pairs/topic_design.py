@@ -1,12 +1,12 @@
-"""How topics were drawn, and how surely a mean difference is known given that.
+"""How topics were sampled, and the precision of mean differences given that.
 
-A plain topic is a cluster of its own with weight 1. Variations of one need or turns of one session
-are clusters of topics that are alike; weights say by how much traffic a topic stands for. What was
-drawn are then the clusters: `Units` has what each of them adds to the runs' means, and all that is
-resampled or flipped are units.
+A plain topic is sampled alone and has weight 1. Variations of one information need or turns of one
+session are clusters of similar topics; weights say how much traffic a topic represents. The sampled
+units are then the clusters: `Units` holds the contribution of each to the runs' means, and all
+resampling and flipping is of units.
 
-Variances are cluster-robust: CR1 with Student's law where clusters are many, CR2 with Bell and
-McCaffrey's degrees of freedom where they are few (Bell & McCaffrey, Survey Methodology 28(2), 2002;
+Variances are cluster-robust: CR1 with Student's law for many clusters, CR2 with Bell and
+McCaffrey's degrees of freedom for few (Bell & McCaffrey, Survey Methodology 28(2), 2002;
 Pustejovsky & Tipton 2018, doi:10.1080/07350015.2016.1247004). Without clusters and weights both are
 Student's paired t.
 """
@@ -21,23 +21,22 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from steadyrank.errors import InputError
-from steadyrank.stats.interval import Interval
+from steadyrank.stats.interval import Interval, satterthwaite, t_intervals, t_limits
 from steadyrank.stats.pairs.corrected_t import adverse, corrected_reach, inverted, skewness_of_mean
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
-from steadyrank.stats.student import satterthwaite, t_intervals
 
 MANY_CLUSTERS = 40
-"""From so many (by their degrees of freedom, plus one) on, CR1 with G - 1 degrees of freedom."""
+"""Number of clusters (degrees of freedom + 1) from which CR1 is used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TopicDesign:
-    """How topics were drawn: which of them together, and how much each counts."""
+    """How topics were sampled: their clusters and their weights."""
 
     clusters: np.ndarray | None = None
-    """The cluster of each topic, as whole numbers; None where each was drawn alone."""
+    """The cluster of each topic, as whole numbers; None if each was sampled alone."""
     weights: np.ndarray | None = None
-    """Of each topic, above 0; None where all count the same."""
+    """Weight of each topic, above 0; None if all are equal."""
 
     @property
     def is_plain(self) -> bool:
@@ -46,86 +45,86 @@ class TopicDesign:
 
     @property
     def is_trivial(self) -> bool:
-        """Whether each topic is a cluster of its own, and all weigh the same."""
+        """Whether each cluster has one topic, and all weights are equal."""
         clusters, weights = self.clusters, self.weights
         alone = clusters is None or len(np.unique(clusters)) == len(clusters)
         return alone and (weights is None or bool(np.ptp(weights) == 0.0))
 
     @property
     def noun(self) -> str:
-        """What is drawn: "clusters", or "topics"."""
+        """The sampled units: "clusters", or "topics"."""
         return "topics" if self.clusters is None else "clusters"
 
     @property
     def n_clusters(self) -> int | None:
-        """How many there are; None where topics are not clustered."""
+        """Number of clusters; None if topics are not clustered."""
         return None if self.clusters is None else len(np.unique(self.clusters))
 
     @property
     def effective_topics(self) -> float | None:
-        """(sum of weights)² / sum of squared weights; None where topics have none."""
+        """(sum of weights)² / sum of squared weights; None without weights."""
         return None if self.weights is None else effective_topics(self.weights)
 
     def of(self, topics: np.ndarray) -> TopicDesign:
-        """That of some of the topics."""
+        """Return the design of some of the topics."""
         return TopicDesign(
             clusters=None if self.clusters is None else self.clusters[topics],
             weights=None if self.weights is None else self.weights[topics],
         )
 
     def shares(self, n_topics: int) -> np.ndarray:
-        """Weights that sum to 1."""
+        """Return weights that sum to 1."""
         if self.weights is None:
             return np.full(n_topics, 1.0 / max(1, n_topics))
         return np.asarray(self.weights / self.weights.sum())
 
     def groups(self, n_topics: int) -> np.ndarray:
-        """The clusters as 0, 1, …; the topics themselves where they have none."""
+        """Return the cluster of each topic as 0, 1, …; the topics if there are no clusters."""
         if self.clusters is None:
             return np.arange(n_topics)
         return np.unique(self.clusters, return_inverse=True)[1]
 
 
 PLAIN = TopicDesign()
-"""Topics drawn one by one, all of which count the same."""
+"""Topics sampled one by one, with equal weights."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Units:
-    """What was drawn, and what each unit adds to the runs' means: topics, clusters, datasets.
+    """The sampled units (topics, clusters, datasets), and their contributions to the runs' means.
 
-    Units may come in strata of which none is drawn, such as the topics of several datasets; those
-    of one stratum stand side by side.
+    Units may come in fixed strata, such as the topics of several datasets; those of one stratum are
+    adjacent.
     """
 
     sums: np.ndarray
-    """[run, unit]: of weighted scores; over all units they add up to the runs' means."""
+    """[run, unit]: sums of weighted scores; over all units they sum to the runs' means."""
     share: np.ndarray
-    """Of each unit in the weights of its stratum, in which they sum to 1."""
+    """Share of each unit in the weights of its stratum."""
     sizes: tuple[int, ...]
-    """Units of each stratum."""
+    """Number of units in each stratum."""
     weight: np.ndarray = field(default_factory=lambda: np.ones(1))
-    """Of each stratum's mean in the runs' means."""
+    """Weight of each stratum's mean in the runs' means."""
 
     @property
     def value(self) -> np.ndarray:
-        """One per run: its mean."""
+        """[run]: mean."""
         return np.asarray(self.sums.sum(axis=1))
 
     @property
     def residual(self) -> np.ndarray:
-        """[run, unit]: the sums less what the mean of their stratum lets expect of them."""
+        """[run, unit]: sums minus their expectation given the mean of the stratum."""
         return np.asarray(self.sums - self.by_stratum(self.sums)[:, self._stratum] * self.share)
 
     @property
     def factor(self) -> np.ndarray:
-        """m / (m - 1) of each stratum, which makes a sum of squared residuals a variance."""
+        """m / (m - 1) for each stratum, which turns a sum of squared residuals into a variance."""
         m = np.array(self.sizes, np.float64)
         return np.asarray(m / np.maximum(1.0, m - 1.0))
 
     @property
     def n_draws(self) -> float:
-        """As many units of equal weight."""
+        """Effective number of units: units of equal weight with the same precision."""
         return float(1.0 / (np.square(self.weight[self._stratum] * self.share)).sum())
 
     @property
@@ -133,14 +132,14 @@ class Units:
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
     def by_stratum(self, values: np.ndarray) -> np.ndarray:
-        """Sums [..., stratum] of values [..., unit]."""
+        """Return sums [..., stratum] of values [..., unit]."""
         starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
         return np.asarray(np.add.reduceat(values, starts, axis=-1))
 
     def intervals(self, confidence: float) -> np.ndarray:
-        """t intervals [run, 2] of the means, one at a time; NaN where a stratum has one unit.
+        """Return t intervals [run, 2], each valid for one run; NaN if a stratum has one unit.
 
-        Degrees of freedom are Welch and Satterthwaite's over strata: of one, m - 1.
+        Degrees of freedom are Welch and Satterthwaite's over strata; m - 1 for a single stratum.
 
         >>> cluster_sums(np.array([[0.1, 0.2, 0.3]]), PLAIN).intervals(0.95).round(4).tolist()
         [[-0.0484, 0.4484]]
@@ -153,7 +152,7 @@ class Units:
 
 
 def cluster_sums(scores: np.ndarray, design: TopicDesign) -> Units:
-    """The clusters of complete scores [run, topic].
+    """Return the clusters of complete scores [run, topic] as units.
 
     >>> design = TopicDesign(clusters=np.array([0, 0, 1, 1]))
     >>> cluster_sums(np.array([[0.1, 0.3, 0.0, 0.2]]), design).sums.round(3).tolist()
@@ -166,7 +165,7 @@ def cluster_sums(scores: np.ndarray, design: TopicDesign) -> Units:
 
 
 def units_in_strata(scores: Sequence[np.ndarray], weight: np.ndarray) -> Units:
-    """Topics [run, topic] of several strata that are not drawn, such as datasets."""
+    """Return the topics [run, topic] of several fixed strata, such as datasets, as units."""
     sizes = tuple(each.shape[1] for each in scores)
     parts = [each * (own / size) for each, own, size in zip(scores, weight, sizes, strict=True)]
     share = np.repeat(1.0 / np.array(sizes), sizes)
@@ -174,9 +173,9 @@ def units_in_strata(scores: Sequence[np.ndarray], weight: np.ndarray) -> Units:
 
 
 def linearised(units: Units) -> np.ndarray:
-    """[run, unit]: values whose means are the runs', and whose variance over units is CR1.
+    """Return [run, unit]: values whose means are the runs' means, and whose variance is CR1.
 
-    Of units of one stratum; plain topics have their own scores.
+    For units of one stratum; the values of plain topics are their scores.
 
     >>> design = TopicDesign(clusters=np.array([0, 0, 1]))
     >>> linearised(cluster_sums(np.array([[0.1, 0.3, 0.2]]), design)).round(3).tolist()
@@ -186,7 +185,7 @@ def linearised(units: Units) -> np.ndarray:
 
 
 def sums_by_group(values: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """Sums [row, group] of values [row, topic] over the topics of each group 0, 1, …."""
+    """Return sums [row, group] of values [row, topic] over the topics of each group 0, 1, …."""
     order = np.argsort(group, kind="stable")
     starts = np.searchsorted(group[order], np.arange(int(group.max(initial=-1)) + 1))
     return np.asarray(np.add.reduceat(values[:, order], starts, axis=1))
@@ -198,7 +197,7 @@ class RobustMeans:
 
     mean: np.ndarray
     variance: np.ndarray
-    """Of each mean; 0 where a row is constant."""
+    """Variance of each mean; 0 for a constant row."""
     df: float
     method: str
     """"t", "CR1" or "CR2"."""
@@ -206,14 +205,14 @@ class RobustMeans:
 
 
 def robust_means(z: np.ndarray, design: TopicDesign) -> RobustMeans:
-    """Of complete rows on at least two clusters; NaN with a flag on fewer.
+    """Return means of complete rows with robust variances; NaN and a flag below two clusters.
 
     With weights w, W their sum and e = d - mean, CR1 is G/(G-1) sum_g (sum_{i in g} w_i e_i)² / W²
-    with G - 1 degrees of freedom. CR2 takes a_g' e_g in place of each inner sum over W, where
-    a_g = B_g^(-1/2) w_g / W and B_g is the covariance of e_g if topics were independent and of one
-    variance; its degrees of freedom are Satterthwaite's under that model. It is used wherever they
-    fall short of MANY_CLUSTERS - 1: few clusters, very unequal ones, or a few topics with most
-    of the weight.
+    with G - 1 degrees of freedom. CR2 replaces each inner sum over W by a_g' e_g, where
+    a_g = B_g^(-1/2) w_g / W and B_g is the covariance of e_g for independent topics of equal
+    variance; its degrees of freedom are Satterthwaite's under that model. CR2 is used if these are
+    below MANY_CLUSTERS - 1: for few clusters, very unequal ones, or a few topics with most of the
+    weight.
     """
     n_topics = z.shape[1]
     share, group = design.shares(n_topics), design.groups(n_topics)
@@ -240,46 +239,46 @@ def robust_means(z: np.ndarray, design: TopicDesign) -> RobustMeans:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanDifference:
-    """A mean of differences by topic and how surely it is known."""
+    """A mean of differences by topic, and its precision."""
 
     mean: float
     variance: float
-    """Of the mean."""
+    """Variance of the mean."""
     df: float
     n_topics: int
-    """With a difference, and a weight above 0."""
+    """Number of topics with a difference, and a weight above 0."""
     n_clusters: int
-    """Topics, where these have no clusters."""
+    """Number of clusters, or of topics if there are none."""
     effective_topics: float
-    """(sum of weights)² / sum of squared weights: as many topics of equal weight."""
+    """(sum of weights)² / sum of squared weights."""
     design_effect: float
-    """The variance over that of as many independent topics; 1 without clusters."""
+    """Variance over that for independent topics; 1 without clusters."""
     skewness: float
-    """Of the mean: that of what the clusters contribute over the root of their number."""
+    """Skewness of the mean."""
     method: str
     """"t", "CR1" or "CR2"."""
     draws: float
-    """As many clusters, or topics without clusters, of equal weight."""
+    """Effective number of clusters, or of topics if there are none."""
     reach: float = 0.0
-    """The largest difference that a topic may have, of either sign; 0 where not given."""
+    """Largest possible difference on a topic, of either sign; 0 if unknown."""
     flag: str = ""
     """"" or a flag of a degenerate difference."""
 
     @property
     def standard_error(self) -> float:
-        """Of the mean."""
+        """Standard error of the mean."""
         return math.sqrt(self.variance)
 
     def pvalue_above(self, value: float) -> float:
-        """One-sided p of the hypothesis that the true mean is at most `value`."""
+        """Return the one-sided p of the hypothesis that the true mean is at most `value`."""
         return self._pvalue(self.mean - value, 1.0)
 
     def pvalue_below(self, value: float) -> float:
-        """One-sided p of the hypothesis that the true mean is at least `value`."""
+        """Return the one-sided p of the hypothesis that the true mean is at least `value`."""
         return self._pvalue(value - self.mean, -1.0)
 
     def interval(self, tail: float) -> Interval:
-        """Limits that the true mean lies beyond with probability `tail`, on each side."""
+        """Return limits, each with error probability `tail`."""
         if self.flag == TOO_FEW:
             return Interval(-math.inf, math.inf)
         if self.flag:
@@ -292,14 +291,13 @@ class MeanDifference:
         )
 
     def student_interval(self, confidence: float) -> Interval:
-        """Student's two-sided limits, not corrected for skewness; NaN where too few are drawn."""
+        """Return Student's two-sided limits, not corrected for skewness; NaN for too few draws."""
         if self.flag == TOO_FEW:
             return Interval(math.nan, math.nan)
-        error = 0.0 if self.flag else self.standard_error
-        return Interval(*t_intervals(self.mean, error, self.df, confidence).tolist())
+        return t_limits(self.mean, 0.0 if self.flag else self.standard_error, self.df, confidence)
 
     def _pvalue(self, gap: float, sign: float) -> float:
-        """By Student's law of the corrected t: as `interval`."""
+        """Return the p-value by Student's law of the corrected t, consistent with `interval`."""
         if self.flag == TOO_FEW:
             return math.nan
         if self.flag:
@@ -311,14 +309,14 @@ class MeanDifference:
         return float(stdtr(self.df, -t))
 
     def room(self, sign: float) -> float:
-        """How far topics that were not drawn may lie below (1) or above (-1) a constant difference.
+        """Return how far unseen topics may be below (1) or above (-1) a constant difference.
 
-        0 where all topics are equal: nothing has changed.
+        0 if all differences are 0: nothing has changed.
         """
         return 0.0 if self.flag == NO_DIFFERENCE else max(self.reach + sign * self.mean, 0.0)
 
     def _against(self, sign: float) -> np.ndarray:
-        """Skewness against the claim that the mean is above (1) or below (-1) some value."""
+        """Return the skewness against a claim that the mean is above (1) or below (-1) a value."""
         return adverse(np.asarray(sign * self.skewness), self.draws)
 
 
@@ -329,15 +327,15 @@ def mean_difference(
     weights: np.ndarray | None = None,
     reach: float = 0.0,
 ) -> MeanDifference:
-    """The weighted mean of differences by topic, with its cluster-robust variance.
+    """Return the weighted mean of differences by topic, with its cluster-robust variance.
 
-    `differences` are one per topic, NaN where there is none, and `clusters` whole numbers; a topic
-    of weight 0 is left out. The variance is that of `robust_means`. `reach` is the largest
-    difference that a topic may have: if all differences are equal but not 0, limits allow for the
-    share of topics that may differ by that much unseen (`unseen_share`).
+    `differences` has one entry per topic, NaN where missing, and `clusters` are whole numbers;
+    topics of weight 0 are omitted. The variance is that of `robust_means`. `reach` is the largest
+    possible difference on a topic: if all differences are equal but not 0, limits allow for the
+    share of topics that may differ by that much without having been sampled (`unseen_share`).
 
-    Limits and p-values are one-sided, of the t that `steadyrank.stats.pairs.corrected_t` corrects
-    for skewness: limits of 25 symmetric differences are 12% farther out than Student's, of 100 3%.
+    Limits and p-values are one-sided, by the t that `steadyrank.stats.pairs.corrected_t` corrects
+    for skewness: limits of 25 symmetric differences are 12% wider than Student's, of 100 3%.
 
     >>> pairs = mean_difference(np.array([0.1, 0.3, 0.0, 0.2]), clusters=np.array([0, 0, 1, 1]))
     >>> round(pairs.mean, 3), round(pairs.standard_error, 3), pairs.df, pairs.method
@@ -379,10 +377,10 @@ def mean_difference(
 def design_effect(
     rows: np.ndarray, clusters: np.ndarray, weights: np.ndarray | None = None
 ) -> float:
-    """Variance of the means of rows [row, topic] over that of independent topics, of all together.
+    """Return the variance of means of rows [row, topic] over that of independent topics, pooled.
 
-    For differences of all pairs of runs, rows are the runs less their mean on each topic: squares
-    over pairs add up to as many times those.
+    For the differences of all pairs of runs, rows are the runs minus their mean on each topic: sums
+    of squares over pairs are a multiple of those over rows.
 
     >>> rows = np.array([[0.1, 0.1, 0.5, 0.5, 0.2, 0.2]])
     >>> round(design_effect(rows, np.array([0, 0, 1, 1, 2, 2])), 6)
@@ -397,18 +395,18 @@ def design_effect(
 
 
 def takes_cr2(df: float) -> bool:
-    """Whether clusters with so many Bell-McCaffrey degrees of freedom are too few for CR1."""
+    """Return whether clusters with these Bell-McCaffrey degrees of freedom are too few for CR1."""
     return df < MANY_CLUSTERS - 1 - CONSTANT
 
 
 def cr2_loadings(w: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, float]:
-    """What each topic's residual is multiplied by in CR2, and its degrees of freedom.
+    """Return the factors of the topics' residuals in CR2, and the degrees of freedom.
 
-    The sum of a cluster's products is what it contributes to the mean. `w` are shares that sum to
-    1, `group` the clusters 0, 1, ….
+    The sum of a cluster's products is its contribution to the mean. `w` are shares that sum to 1,
+    `group` the clusters 0, 1, ….
 
     B_g = I - 1 w' - w 1' + 1 1' (w'w) differs from the identity only within the span of 1 and w_g,
-    so that its root is that of a matrix of 2 × 2: no cluster is too large.
+    so that only the root of a 2 × 2 matrix is needed, for clusters of any size.
     """
     size = np.bincount(group).astype(float)
     root, level = np.sqrt(size), np.bincount(group, w) / size
@@ -431,7 +429,7 @@ def cr2_loadings(w: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def _satterthwaite(square: np.ndarray, s: np.ndarray, u: np.ndarray, total: float) -> float:
-    """(trace)² / trace of the square of the matrix diag(square) - s u' - u s' + total s s'."""
+    """Return (trace)² / trace of the square of diag(square) - s u' - u s' + total s s'."""
     diagonal = square - 2.0 * s * u + total * s * s
     ss, su, uu = float(s @ s), float(s @ u), float(u @ u)
     outer = 2.0 * (ss * uu + su * su) + (total * ss) ** 2 - 4.0 * total * su * ss
@@ -440,7 +438,7 @@ def _satterthwaite(square: np.ndarray, s: np.ndarray, u: np.ndarray, total: floa
 
 
 def _inverse_roots(matrices: np.ndarray) -> np.ndarray:
-    """The inverse square roots of symmetric matrices; of directions without variance, 0."""
+    """Return the inverse square roots of symmetric matrices; 0 in directions without variance."""
     values, vectors = np.linalg.eigh(matrices)
     roots = np.zeros_like(values)
     np.divide(1.0, np.sqrt(np.maximum(values, 0.0)), out=roots, where=values > CONSTANT)
@@ -448,7 +446,7 @@ def _inverse_roots(matrices: np.ndarray) -> np.ndarray:
 
 
 def effective_topics(weights: np.ndarray) -> float:
-    """(sum of weights)² / sum of squared weights: as many topics of equal weight.
+    """Return (sum of weights)² / sum of squared weights: the equivalent number of equal weights.
 
     >>> effective_topics(np.array([1.0, 1.0, 0.0]))
     2.0
@@ -457,7 +455,7 @@ def effective_topics(weights: np.ndarray) -> float:
 
 
 def reach_of(scores: np.ndarray) -> float:
-    """The largest difference that a topic may have: from the lowest score, or 0, to the highest.
+    """Return the largest possible difference on a topic: the range of scores, with 0.
 
     >>> reach_of(np.array([[0.25, np.nan], [0.5, 0.75]])), reach_of(np.array([-1.0, 2.0]))
     (0.75, 3.0)
@@ -467,7 +465,7 @@ def reach_of(scores: np.ndarray) -> float:
 
 
 def unseen_share(draws: float, alpha: float) -> float:
-    """The largest share of topics of which that many draws hold none with probability alpha.
+    """Return the share of topics that this number of draws misses entirely with probability alpha.
 
     >>> round(unseen_share(50, 0.05), 3)
     0.058

@@ -1,8 +1,8 @@
 """Do two runs differ that were measured on different topics? Welch's t test, for many pairs.
 
-For anyone with scores from two collections, or with topics that only one of two runs has (Lin &
-Hauptmann 2005, footnote 2). Runs that share their topics are compared by a paired test: topics
-differ far more than runs, and what they share cancels there only.
+For scores from two collections, or with topics that only one of two runs has (Lin & Hauptmann 2005,
+footnote 2). Compare runs that share their topics by a paired test: topics differ far more than
+runs, and only a paired test removes the topics' part of the variance.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from steadyrank.stats.inputs import checked
+from steadyrank.stats.interval import satterthwaite, t_intervals
 from steadyrank.stats.pairs.effects import (
     EffectSizes,
     cliffs_delta,
@@ -29,11 +30,10 @@ from steadyrank.stats.pairs.result import (
     degenerate_flags,
 )
 from steadyrank.stats.pairs.tests import row_moments
-from steadyrank.stats.student import satterthwaite, t_intervals
 
 
 class RunMoments(NamedTuple):
-    """Of each run over its own topics."""
+    """Moments of each run over the topics that it has."""
 
     n: np.ndarray
     mean: np.ndarray
@@ -42,26 +42,26 @@ class RunMoments(NamedTuple):
 
     @property
     def standard_error(self) -> np.ndarray:
-        """Of the mean; NaN of a single topic."""
+        """Standard error of the mean; NaN for a single topic."""
         return np.asarray(self.sd / np.sqrt(np.maximum(self.n, 1)))
 
     def intervals(self, confidence: float) -> np.ndarray:
-        """Student's limits of each mean, [run, 2]."""
+        """Return Student's limits of each mean, [run, 2]."""
         return t_intervals(self.mean, self.standard_error, np.maximum(self.n - 1, 1), confidence)
 
 
 def run_moments(scores: np.ndarray) -> RunMoments:
-    """Number, mean and standard deviation of each run's scores, missing ones left out."""
+    """Return number, mean and standard deviation of each run's scores, without missing ones."""
     n, mean, sd, _, largest = row_moments(scores)
     return RunMoments(n, mean, sd, largest)
 
 
 def welch(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
-    """Welch's t test: t = (mean(a) - mean(b)) / sqrt(va / na + vb / nb), each over its own topics.
+    """Welch's t test: t = (mean(a) - mean(b)) / sqrt(va / na + vb / nb).
 
     Degrees of freedom are Satterthwaite's. Assumes that the topics of the two runs are independent
-    draws; if they are the same topics, the test is valid only where scores do not go together by
-    topic, and has far less power than `paired_t`. `n` is the smaller of the two numbers of topics.
+    samples; if they are the same topics, the test is valid only if the scores are uncorrelated, and
+    has far less power than `paired_t`. `n` is the smaller of the two numbers of topics.
 
     >>> scores = np.array([[0.3, 0.5, 0.4, np.nan, np.nan], [np.nan, np.nan, 0.1, 0.5, 0.2]])
     >>> test = welch(scores, np.array([[0, 1]]))
@@ -101,10 +101,10 @@ def _flags(runs: RunMoments, pairs: np.ndarray, mean: np.ndarray) -> np.ndarray:
 
 
 def two_sample_effects(scores: np.ndarray, pairs: np.ndarray) -> EffectSizes:
-    """Effect sizes of runs with topics of their own; wins and ties are of topics that both have.
+    """Return effect sizes of runs with different topics; wins and ties count shared topics.
 
     `paired_d` is Cohen's d of two samples, difference / sqrt((va + vb) / 2), as is `residual_d`;
-    Hedges' correction takes na + nb - 2 degrees of freedom. Cliff's delta is over all couples of a
+    Hedges' correction has na + nb - 2 degrees of freedom. Cliff's delta is over all couples of a
     topic of one run and a topic of the other.
     """
     scores, pairs = checked(scores, pairs)

@@ -13,9 +13,8 @@ from steadyrank.data.scores import mean_of_present
 from steadyrank.errors import InputError, check_choice
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.anova.balanced import Anova
-from steadyrank.stats.interval import Interval
+from steadyrank.stats.interval import Interval, t_intervals
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.stats.student import t_intervals
 from steadyrank.studies.agree.correlations import (
     Coefficient,
     ComponentAgreement,

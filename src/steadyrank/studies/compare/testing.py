@@ -270,7 +270,7 @@ def _run_test(
         "welch": welch,
         "wilcoxon": wilcoxon,
         "sign": sign_test,
-        "tukey": functools.partial(_tukey, alpha=settings.alpha),
+        "tukey": functools.partial(tukey_hsd, confidence=1 - settings.alpha),
     }
     if settings.test in simple:
         return simple[settings.test](matrix, pairs)
@@ -281,12 +281,6 @@ def _run_test(
         "randomized-tukey": functools.partial(_tukey_by_name, names, confidence=1 - settings.alpha),
     }
     return resampled[settings.test](matrix, pairs, mode=settings.mode, **settings.resampling)
-
-
-def _tukey(matrix: np.ndarray, pairs: np.ndarray, *, alpha: float) -> PairTests:
-    tukey = tukey_hsd(matrix, pairs, confidence=1 - alpha)
-    half_width = 0.5 * (tukey.intervals[:, 1] - tukey.intervals[:, 0])
-    return replace(tukey.tests, half_width=half_width)
 
 
 def _tukey_by_name(
