@@ -457,7 +457,7 @@ def test_bad_arguments_are_refused(options, message):
 def test_bad_scores_are_refused():
     with pytest.raises(sr.InputError, match="at least two are required"):
         sr.topics(as_scores([[0.1, 0.2]]))
-    with pytest.raises(sr.InputError, match="a single topic has no spread"):
+    with pytest.raises(sr.InputError, match="a single topic has no variance"):
         sr.topics(as_scores([[0.1], [0.2]]))
     two = sr.Scores(
         measures=("AP", "P@10"),
