@@ -546,7 +546,7 @@ def test_the_leaderboard_is_filtered_by_team_and_by_type_of_run(tmp_path, drawn_
         assert text.count("<option>manual</option>") == ("type" in columns)
 
 
-@pytest.mark.filterwarnings("ignore:The 20 topics come in")
+@pytest.mark.filterwarnings("ignore:The 20 topics form")
 def test_judges_and_answers_have_their_bars(tmp_path, drawn_nowhere):
     scores = sr.simulated_facets(n_systems=4, n_topics=20, n_judges=3, n_answers=2, rng=1)
     result = sr.report(scores=scores, out=tmp_path / "r.html", n_samples=20)

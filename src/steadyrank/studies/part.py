@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from steadyrank.present.view import Assumption, Finding, View, asked
+from steadyrank.present.view import Assumption, Finding, View, resolved
 
 if TYPE_CHECKING:  # a command that shows one study waits for none of these
     from steadyrank.present.page import Board, Tile
@@ -150,7 +150,7 @@ def part_of(
         subject = subject_of(result)
         found = said(view.findings(subject), findings)
         found[1:1] = beside(subject, findings)
-        spec = asked(view.figure, subject)
+        spec = resolved(view.figure, subject)
         return Body(
             answer=tuple(found),
             figures=()

@@ -244,7 +244,7 @@ def test_errors_name_the_form_the_field_and_the_remedy(tmp_path):
         '{"schema_version": "0.4.0", "sample_id": "1", "model_id": "m"}\n': "schema 0.4.0 should",
         '{"testCases": 5}': "DeepEval test runs: expected a list as 'testCases', got 5",
         '{"query_doc_pairs": [5]}': "Quepid ratings: expected an object as a query, got 5",
-        '{"model_a": "x", "model_b": "y", "winner": "z"}\n': "expected model_a, model_b or tie",
+        '{"model_a": "x", "model_b": "y", "winner": "z"}\n': "expected model_a, model_b, tie",
     }
     for text, message in cases.items():
         path = tmp_path / "a.json"

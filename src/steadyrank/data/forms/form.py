@@ -22,6 +22,7 @@ from typing import Any, Literal
 from steadyrank.data.read.csv_files import is_missing, read_csv
 from steadyrank.data.read.json_files import as_text, describe, json_rows, value_of
 from steadyrank.data.read.limits import BOM, check_taken, largest_unfolded
+from steadyrank.data.read.parquet import column_names
 from steadyrank.data.read.sources import base_name, data_lines, head_of, kind_of, open_bytes
 from steadyrank.data.read.streams import is_file, open_again
 from steadyrank.data.scores import plain_value
@@ -53,18 +54,6 @@ class Cell:
     answer: str | None = None
     """None where a second value for the same cell is an error."""
     judge: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Battle:
-    """Two models, and 1 where the first won, 0 where the second won, .5 for a tie."""
-
-    a: str
-    b: str
-    outcome: float
-    prompt: str
-    judge: str
-    covariates: tuple[tuple[str, float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +99,12 @@ class _Bag:
 class Source:
     """A file that is read: its kind, the keys of its first record, and what it holds."""
 
-    def __init__(self, path: Path, measure: str | None = None):
+    def __init__(
+        self, path: Path, measure: str | None = None, columns: Mapping[str, str] | None = None
+    ):
         self.path, self.measure = path, measure
+        self.columns = columns or {}
+        """What columns of battles stand for, to their names in the file."""
         self.found = _Bag()
         self.form: Form | None = None
 
@@ -202,6 +195,9 @@ class Source:
             return set(self.header)
         if self.kind == "zip":
             return {name.partition("/")[0] for name in self.members}
+        if self.kind == "parquet":
+            with open_bytes(self.path) as stream:
+                return {*column_names(self.path, stream)}
         if self.kind not in ("json", "json lines"):
             return set()
         with open_bytes(self.path) as stream:

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.data.battles import Battles
+from steadyrank.data.battles import Battles, joined
 from steadyrank.data.directions import Direction, direction_of
 from steadyrank.data.forms import evaluations as llm
 from steadyrank.data.forms import pairs, search
-from steadyrank.data.forms.form import Battle, Cell, Form, Grade, Recognises, Source
+from steadyrank.data.forms.form import Cell, Form, Grade, Recognises, Source
 from steadyrank.data.leaderboard import Leaderboard
 from steadyrank.data.order import places_by_name
 from steadyrank.data.qrels import Qrels, qrels_from_dict
@@ -54,6 +54,7 @@ def _is_companion(source: Source) -> bool:
 
 _COMPANIONS = ("run_spec.json", "scenario.json", "scenario_state.json", "stats.json")
 _ANY = ("json", "json lines", "csv")
+_TABLE = (*_ANY, "parquet")
 _RAGAS = ("user_input response", "user_input retrieved_contexts", "question contexts")
 _EEE, _PROMPTFOO = "every-eval-ever", ("results evalId", "results table", "results stats")
 
@@ -96,11 +97,11 @@ FORMS = (
     Form("mteb", "MTEB results", "means", _has("task_name scores"), search.mteb),
     Form("arena-hard", "arena-hard judgments", "battles", _has("games model"), pairs.arena_hard),
     Form("comparia", "ComparIA votes", "battles",
-         _has("model_a_name model_b_name chosen_model_name", kinds=_ANY), pairs.comparia),
+         _has("model_a_name model_b_name chosen_model_name", kinds=_TABLE), pairs.comparia),
     Form("alpaca-eval", "AlpacaEval annotations", "battles",
          _has("generator_1 generator_2 preference"), pairs.alpaca_eval),
     Form("battles", "battles", "battles",
-         _has("model_a model_b winner", "model_a model_b winner_model_a", kinds=_ANY),
+         _has("model_a model_b winner", "model_a model_b winner_model_a", kinds=_TABLE),
          pairs.battles),
     Form("arena-hard-leaderboard", "arena-hard leaderboard", "means",
          _has("model score CI", kinds=_ANY), search.leaderboard_of_means),
@@ -177,7 +178,10 @@ class Part:
 
 
 def read_parts(
-    paths: Iterable[PathLike], form: str | None = None, measure: str | None = None
+    paths: Iterable[PathLike],
+    form: str | None = None,
+    measure: str | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> list[Part]:
     """What the files below these paths hold; those that hold none of the forms are left out.
 
@@ -188,7 +192,7 @@ def read_parts(
     others: list[str] = []
     for path in map(Path, paths):
         files = files_below(path)
-        for source in (Source(own, measure) for own in files):
+        for source in (Source(own, measure, columns) for own in files):
             known = form_of(source, form)
             if known is not None and (len(files) == 1 or known.name != "companion"):
                 found.append((source, known))
@@ -217,12 +221,14 @@ def read_forms(
     form: str | None = None,
     measure: str | None = None,
     by_dataset: bool = False,
+    columns: Mapping[str, str] | None = None,
 ) -> Reading | None:
     """What the files hold together; None where none of them has a form of the table.
 
-    `by_dataset` makes a leaderboard also of scores by topic.
+    `by_dataset` makes a leaderboard also of scores by topic. `columns` says what the columns of
+    battles are called, where they have other names.
     """
-    parts = read_parts(paths, form, measure)
+    parts = read_parts(paths, form or ("battles" if columns else None), measure, columns)
     if not parts:
         return None
     where = str(paths[0]) if len(paths) == 1 else f"{paths[0]} and others"
@@ -235,7 +241,7 @@ def read_forms(
     titles = listed(list(dict.fromkeys(part.form.title for part in parts)))
     kind = parts[0].form.holds
     if kind == "battles":
-        data: Any = _battles(parts)
+        data: Any = joined([row for part in parts for row in part.rows])
         held = f"{data!r}"[10:-1]
     elif kind == "judgments":
         data = _judgments(where, [row for part in parts for row in part.rows])
@@ -466,31 +472,6 @@ def _leaderboard(
         values=np.stack([mean_of_present(table) for table in tables.values()], axis=1),
         topic_scores=tables if has_topics else {},
         directions=directions,
-    )
-
-
-def _battles(parts: Sequence[Part]) -> Battles:
-    rows: list[Battle] = [row for part in parts for row in part.rows]
-    if not rows:
-        raise parts[0].source.plain_error("empty: no battle has a winner")
-    kept = [row for row in rows if row.a != row.b]
-    if len(kept) < len(rows):
-        warn(f"{counted(len(rows) - len(kept), 'battle')} of a model with itself left out")
-    named = [name for name, _, _ in kept[0].covariates] if kept else []
-    columns = {
-        name: [
-            {n: (a, b) for n, a, b in row.covariates}.get(name, (np.nan, np.nan)) for row in kept
-        ]
-        for name in named
-    }
-    return Battles.from_rows(
-        [row.a for row in kept],
-        [row.b for row in kept],
-        [row.outcome for row in kept],
-        prompt=[row.prompt for row in kept] if any(row.prompt for row in kept) else (),
-        judge=[row.judge for row in kept] if any(row.judge for row in kept) else (),
-        covariates={name: tuple(np.array(own).T) for name, own in columns.items()},
-        meta={"source": str(parts[0].source.path)},
     )
 
 
