@@ -169,11 +169,6 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "their means.",
         'sr.plot(table, kind="topics")',
     ),
-    ("CompareTable", "segments"): Entry(
-        "Does the best run lead in every segment, by several measures?",
-        "One panel per measure, with all topics first and the segments below.",
-        'sr.plot(segmented, kind="segments")',
-    ),
     ("AuditResult", "rates"): Entry(
         "Do tests exceed their level on these scores?",
         "Blue and orange are rejections where nothing differs, which should be at the dashed "

@@ -521,7 +521,7 @@ def test_many_runs_and_topics_make_no_heavy_page(tmp_path):
     assert "pairs-map" not in [each.id for each in pairs.figures]
     listed = pairs.tables[0]
     assert len(listed.rows) == 45 + 80
-    assert "lists the 3,880 omitted" in listed.caption
+    assert "lists the other 3,880" in listed.caption
     (topics,) = hardest.tables
     assert len(topics.drilldown.names) == 90
     page = Page(title="t", subtitle="", lead=(), sections=tuple(sections))
