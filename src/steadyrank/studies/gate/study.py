@@ -95,7 +95,9 @@ def gate(
         run information, holds the runs of a system that varies; repeated answers to a topic are
         averaged.
     qrels : object, optional
-        A file, `Qrels`, or anything that `as_qrels` takes; not needed for two sets of scores.
+        A file, `Qrels`, or anything that `as_qrels` takes; not needed for two sets of scores. With
+        `Battles`, or a file of battles, baseline and candidate are the names of two models, and the
+        measure is the share of the battles between them that each wins.
     measures : str, Measure, iterable or mapping
         All of them must pass. `{"nDCG@10": 0.01, "AP": 0.02}` gives each a margin. By default
         nDCG@10, or the only measure that the scores have.
