@@ -196,12 +196,12 @@ def _verdict(result: GateResult, rows: list[GateRow]) -> Finding:
         clause = f"{what}: a loss of more than {row.margin:g} is possible"
     others = len(rows) - 1
     also = {
-        "pass": ("passes", "pass"),
-        "fail": ("fails", "fail"),
-        "cannot tell": ("is open", "are open"),
-        "holes": ("has holes", "have holes"),
+        "pass": ("also passes", "also pass"),
+        "fail": ("also fails", "also fail"),
+        "cannot tell": ("is also open", "are also open"),
+        "holes": ("also has holes", "also have holes"),
     }[result.verdict]
-    more = f"; {counted(others, 'other row')} also {by_number(others, *also)}" if others else ""
+    more = f"; {counted(others, 'other row')} {by_number(others, *also)}" if others else ""
     values = {
         **picked(row, "measure segment margin difference interval lowest highest"),
         "verdict": result.verdict,
