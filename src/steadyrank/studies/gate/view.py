@@ -195,7 +195,13 @@ def _verdict(result: GateResult, rows: list[GateRow]) -> Finding:
     else:
         clause = f"{what}: a loss of more than {row.margin:g} is possible"
     others = len(rows) - 1
-    more = f"; so {by_number(others, 'is', 'are')} {counted(others, 'other row')}" if others else ""
+    also = {
+        "pass": ("also passes", "also pass"),
+        "fail": ("also fails", "also fail"),
+        "cannot tell": ("is also open", "are also open"),
+        "holes": ("also has holes", "also have holes"),
+    }[result.verdict]
+    more = f"; {counted(others, 'other row')} {by_number(others, *also)}" if others else ""
     values = {
         **picked(row, "measure segment margin difference interval lowest highest"),
         "verdict": result.verdict,

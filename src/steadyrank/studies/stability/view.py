@@ -69,11 +69,12 @@ def _separation(result: StabilityResult) -> list[Finding]:
     if found.n_pairs:
         topics = counted(result.components.n_topics, "topic")
         text = (
-            f"Of {counted(found.n_pairs, 'pair', form=',')} of {len(found.runs):,} runs that could "
-            f"be first, {topics} could separate {found.n_separable or 'none'}"
+            f"{topics} could separate {found.n_separable or 'none'} of the "
+            f"{counted(found.n_pairs, 'pair', form=',')} of {len(found.runs):,} runs that could be "
+            "first"
         )
-        half = f"; half require {found.topics_needed:,.0f}." if found.topics_needed < MOST else "."
-        text += half if found.n_separable < found.n_pairs / 2 else "."
+        is_stated = found.n_separable < found.n_pairs / 2 and found.topics_needed < MOST
+        text += f"; half require {found.topics_needed:,.0f} topics." if is_stated else "."
     return [Finding("stability.separation", text, asdict(found))]
 
 
