@@ -312,17 +312,7 @@ def test_an_earlier_look_of_the_same_order_is_kept():
 )
 def test_what_no_look_can_have(info, options, complaint):
     factor = 3.0 if info.pop("scale", None) is not None else 1.0
-    sides = pair(noisy(40, 0.0), **info)
-    sides = [
-        sr.Scores(
-            measures=["AP"],
-            runs=s.runs,
-            topics=s.topics,
-            values=s.values * factor,
-            topic_info=s.topic_info,
-        )
-        for s in sides
-    ]
+    sides = [replace(s, values=s.values * factor) for s in pair(noisy(40, 0.0), **info)]
     with pytest.raises(sr.InputError, match=complaint):
         sr.gate(*sides, sequential=True, **COMMON, **options)
 

@@ -115,22 +115,12 @@ def test_text_and_json(reference):
     assert list(shown["topics_needed"][0])[:3] == ["level", "e_rho2", "phi"]
     assert shown["d_study"][1]["topics"] == 50
     assert sum(result.variance_share.values()) == pytest.approx(1)
-    several = stability_json([result, result])
-    assert several.pop("version") == shown["version"] == sr.__version__
-    assert several == {"studies": [shown, shown], "findings": shown["findings"]}
     said, separated = shown["findings"]
     assert separated["id"] == "stability.separation"
-    assert said["id"] == "stability.coefficients"
-    assert said["values"]["e_rho2"] == shown["e_rho2"]
-    text = stability_text([result], "table")
-    assert "8 systems × 12 topics, both random" in text
-    assert "topics for E rho²" in text
-    assert stability_text([result], "latex").count(r"\begin{table}") == 4
-    lines = stability_text([result], "csv").splitlines()
-    assert lines[0].startswith("measure,topics,e_rho2,e_rho2_interval_low")
-    assert len(lines) == 3
+    assert (said["id"], said["values"]["e_rho2"]) == ("stability.coefficients", shown["e_rho2"])
+    assert "8 systems × 12 topics, both random" in stability_text([result], "table")
+    assert len(stability_text([result], "csv").splitlines()) == 3
     assert result.to_frame()["topics"].tolist() == [12, 50]
-    assert "<table" in result._repr_html_()
 
 
 def test_one_broken_run_carries_the_coefficient():

