@@ -11,6 +11,7 @@ from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import one_measure_option, run_study, runs_only_options
 from steadyrank.cli.output import Output, tell_if_compiling
 from steadyrank.errors import InputError
+from steadyrank.words import listed
 
 NO_SCORES = (
     "simulate resamples documents, so it requires the runs and the judgments themselves: give "
@@ -30,7 +31,7 @@ def _word_or(number: type[int] | type[float], *words: str) -> Any:
         try:
             return number(value)
         except ValueError:
-            message = f"{value!r} is neither a {kind} nor one of {', '.join(words)}."
+            message = f"{value!r} is neither a {kind} nor {listed(words, 'or')}."
             raise click.BadParameter(message, ctx, param) from None
 
     return convert
@@ -149,7 +150,7 @@ def command(
         raise InputError("--part requires --store DIR, the folder of all parts")
     if options["part"] is not None and output.plot is not None:
         raise InputError("--part computes only samples: omit --plot, or draw without --part")
-    from steadyrank.studies.simulate.list_kernels import outline
+    from steadyrank.studies.simulate.shared_lists import outline
 
     tell_if_compiling(output.quiet, outline)
     from steadyrank.studies.simulate.study import simulate
@@ -167,6 +168,6 @@ def _check_top(runs: tuple[str, ...], top: int | None) -> None:
     """Refuse a --top that would otherwise fail only after sampling."""
     if top is not None:
         from steadyrank.data.read.runs import read_runs
-        from steadyrank.studies.simulate.view import top_columns
+        from steadyrank.studies.simulate.result import top_columns
 
         top_columns(top, len(read_runs(list(runs))))

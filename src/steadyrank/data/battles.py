@@ -7,9 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.special import expit
 
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.scores import distinct_labels, own_numbers
@@ -191,6 +188,9 @@ def with_numbers(battles: Battles, names: Sequence[str]) -> Battles:
 
 def connected(a: np.ndarray, b: np.ndarray, n_models: int) -> list[np.ndarray]:
     """Return the groups of models that battles connect, the largest first, then by battles."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     links = coo_array((np.ones(len(a)), (a, b)), (n_models, n_models))
     n_groups, group = connected_components(links, directed=False)
     size, fought = np.bincount(group), np.bincount(group[a], minlength=n_groups)
@@ -303,6 +303,8 @@ def simulated_battles(
     >>> sr.simulated_battles(3, 10)
     <Battles: 60 battles of 3 models on 10 prompts>
     """
+    from scipy.special import expit  # slow to import, and only used here
+
     check_choice("design", design, get_args(Design))
     for name, value in (("n_models", n_models), ("n_prompts", n_prompts)):
         check_count(name, value, 2)

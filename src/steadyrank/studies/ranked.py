@@ -47,7 +47,7 @@ def board_of(
     """Return the best rows of a result; `score` shows the value of the row at a place."""
     return Board(
         title="Leaderboard",
-        note=f"dot: rank; bar: ranks that it may have, {1 - result.alpha:.0%} confidence for each",
+        note=f"dot: rank; bar: possible ranks, {1 - result.alpha:.0%} confidence for each {rows[:-1]}",
         measure=measure,
         rows=tuple(
             BoardRow(

@@ -44,6 +44,8 @@ def battles(source: Source) -> Iterator[Battles]:
 def comparia(source: Source) -> Iterator[Battles]:
     """Votes of ComparIA: `chosen_model_name` is empty where `both_equal` is true."""
     lines, columns = _columns(source)
+    for name in ("both_equal", "chosen_model_name"):
+        columns.setdefault(name, [""] * len(lines))
     equal = [str(value).casefold() in ("true", "1", "t") for value in columns["both_equal"]]
     columns["winner"] = [
         "tie" if tied else chosen
