@@ -45,9 +45,10 @@ def board_of(
     result: Ranked, score: Callable[[int], str], *, measure: str, link: str, rows: str = "runs"
 ) -> Board:
     """Return the best rows of a result; `score` shows the value of the row at a place."""
+    sure = f"{1 - result.alpha:.0%} confidence for each {rows.removesuffix('s')}"
     return Board(
         title="Leaderboard",
-        note=f"dot: rank; bar: possible ranks, {1 - result.alpha:.0%} confidence for each {rows[:-1]}",
+        note=f"dot: rank; bar: possible ranks, {sure}",
         measure=measure,
         rows=tuple(
             BoardRow(
