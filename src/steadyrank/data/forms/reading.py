@@ -20,7 +20,7 @@ from steadyrank.data.battles import Battles, joined
 from steadyrank.data.directions import Direction, direction_of
 from steadyrank.data.forms import evaluations as llm
 from steadyrank.data.forms import pairs, search
-from steadyrank.data.forms.form import Cell, Form, Grade, Source
+from steadyrank.data.forms.form import NO_SCORES, Cell, Form, Grade, Source
 from steadyrank.data.leaderboard import Leaderboard
 from steadyrank.data.order import places_by_name
 from steadyrank.data.qrels import Qrels, qrels_from_dict
@@ -251,7 +251,17 @@ def read_parts(
         found = [own for own in found if own[1].holds != "means"]
     if others:
         warn(f"{counted(len(others), 'file holds', 'files hold')} no scores: {some(others)}")
-    return [Part(source, own, tuple(own.read(source))) for source, own in found]
+    parts = []
+    for source, own in found:
+        try:
+            parts.append(Part(source, own, tuple(own.read(source))))
+        except FormatError as error:
+            if error.code != NO_SCORES or len(found) == 1:
+                raise
+            warn(f"{error}; left out")
+    if not parts:
+        raise found[0][0].error("no file has a score")
+    return parts
 
 
 def _refuse_nearly(source: Source) -> None:
