@@ -278,11 +278,10 @@ class Source:
         """A score: a number, a truth value, or text that is a number; nothing is missing."""
         if value is None or (isinstance(value, str) and is_missing(value.strip())):
             return math.nan
-        if isinstance(value, str):
-            value = plain_value(value.strip())
-        if isinstance(value, (int, float)):
+        read = plain_value(value.strip()) if isinstance(value, str) else value
+        if isinstance(read, (int, float)):
             try:
-                found = float(value)
+                found = float(read)
             except OverflowError:
                 found = math.inf
             if not math.isinf(found):
