@@ -149,8 +149,8 @@ FORM = {
     "every-eval-ever-aggregate, inspect, lm-eval, lm-eval-results, helm, promptfoo, promptfoo-csv, "
     "deepeval, ragas, mt-bench, nuggetizer, nuggetizer-metrics, quepid-snapshot, quepid, "
     "opensearch-judgments, opensearch, mteb, arena-hard, comparia, alpaca-eval, battles, "
-    "arena-hard-leaderboard, autojudge, trec-eval, ir-measures, ntcireval, rank-eval, pytrec-eval or "
-    "autojudge-lines."
+    "arena-hard-leaderboard, autojudge, trec-eval, ir-measures, ntcireval, rank-eval, pytrec-eval "
+    "or autojudge-lines."
 }
 
 WAYS = ("lower_is_better", "higher_is_better")
