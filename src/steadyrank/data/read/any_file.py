@@ -90,7 +90,7 @@ def holds_scores(path: Path, has_qrels: bool) -> bool:
     source = Source(path)
     if (form := form_of(source)) is not None:
         # AutoJudge's ranking of systems has the columns of a run.
-        is_ranking = has_qrels and form.name == "autojudge" and len(source.first_fields[0]) == 6
+        is_ranking = form.name == "autojudge" and len(source.first_fields[0]) == 6
         return form.holds == "scores" and not is_ranking
     with open_bytes(path) as stream:
         kind = kind_of(stream)
