@@ -23,7 +23,7 @@ from scipy import special
 from steadyrank.errors import InputError
 from steadyrank.stats.anova.parts import CROSSED, Amount, Axes, sums_of_squares
 from steadyrank.stats.interval import satterthwaite
-from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, tiny_of
+from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, tiny_of
 
 DfMethod = Literal["satterthwaite", "kenward-roger"]
 
@@ -107,7 +107,7 @@ def two_way_difference(
     m, n = d.shape
     return _test(
         float(d.mean()),
-        _squares_of(d[None]),
+        squares_of(d[None]),
         (m - 1, n - 1, (m - 1) * (n - 1)),
         n_systems=1,
         instances=m,
@@ -174,7 +174,7 @@ Squares = tuple[Any, Any, Any]
 """Sums of squares of instances, of topics (of differences, or systems × topics) and the rest."""
 
 
-def _squares_of(systems: np.ndarray) -> Squares:
+def squares_of(systems: np.ndarray) -> Squares:
     """Of [..., system, instance, topic], where one system is the differences to another."""
     if systems.shape[-3] == 1:
         d = systems[..., 0, :, :]
@@ -342,88 +342,3 @@ def combined_mean_squares(squares: PooledSquares, *, free: Free, df_method: DfMe
         none = ~(squares.has_instance | squares.has_topic)
         df = np.where(several, df, np.where(none, sum(free), one))
     return np.stack([combined, df])
-
-
-def t_pvalues(z: np.ndarray, *, df: float | None = None) -> np.ndarray:
-    """Two-sided p of Student's t of differences [..., topic], on N - 1 degrees of freedom or `df`.
-
-    Without spread p is 0, or 1 where there is no difference either.
-
-    >>> t_pvalues(np.array([[0.1, 0.0, 0.3, 0.2], [0.1, 0.1, 0.1, 0.1]])).round(4).tolist()
-    [0.1027, 0.0]
-    """
-    mean, error = means_and_errors(z)
-    return _pvalues(mean, error, z.shape[-1] - 1.0 if df is None else df, np.abs(z).max(axis=-1))
-
-
-def means_and_errors(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean of differences [..., topic], and its standard error."""
-    n = z.shape[-1]
-    mean = z.mean(axis=-1)
-    off = z - mean[..., None]
-    squares = np.einsum("...n,...n->...", off, off)
-    return mean, np.sqrt(squares / (n * (n - 1.0)))
-
-
-def two_way_pvalues(differences: np.ndarray) -> np.ndarray:
-    """p of `two_way_difference`, of differences [..., instance, topic].
-
-    >>> d = np.array([[0.3, 0.5, 0.1, 0.6], [0.4, 0.5, 0.2, 0.8], [0.2, 0.6, 0.1, 0.7]])
-    >>> two_way_pvalues(d).round(5).item()
-    0.04292
-    """
-    if differences.shape[-2] == 1:
-        return t_pvalues(differences[..., 0, :])
-    return _random_pvalues(differences.mean(axis=(-2, -1)), differences[..., None, :, :])
-
-
-def nested_pvalues(first: np.ndarray, second: np.ndarray, *, df: float | None = None) -> np.ndarray:
-    """p of `nested_difference`, of two systems [..., instance, topic].
-
-    On `df` degrees of freedom, if given, in place of its own.
-    """
-    m = first.shape[-2]
-    if m == 1:
-        return t_pvalues((first - second)[..., 0, :], df=df)
-    contrast = first.mean(axis=-2) - second.mean(axis=-2)
-    return _random_pvalues(contrast.mean(axis=-1), np.stack([first, second], axis=-3), df=df)
-
-
-def welch_pvalues(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """p of Welch's t test on the instances' means over topics: blind to other topics."""
-    means = [scores.mean(axis=-1) for scores in (first, second)]
-    sizes = [by_instance.shape[-1] for by_instance in means]
-    errors = [x.var(axis=-1, ddof=1) / n for x, n in zip(means, sizes, strict=True)]
-    df = satterthwaite(errors, [n - 1.0 for n in sizes], without=1.0)
-    size = np.maximum(np.abs(means[0]).max(axis=-1), np.abs(means[1]).max(axis=-1))
-    return _pvalues(means[0].mean(axis=-1) - means[1].mean(axis=-1), np.sqrt(sum(errors)), df, size)
-
-
-def _random_pvalues(
-    mean: np.ndarray, systems: np.ndarray, *, df: float | None = None
-) -> np.ndarray:
-    """p of a mean difference from the systems that vary, [..., system, instance, topic]."""
-    n_systems, m, n = systems.shape[-3:]
-    own = n_systems * (m - 1)
-    free = (own, n - 1, own * (n - 1))
-    size = np.abs(systems).max(axis=(-3, -2, -1))
-    tiny = np.square(CONSTANT * np.maximum(1.0, size))
-    squares = [ss / df for ss, df in zip(_squares_of(systems), free, strict=True)]
-    pooled = pooled_squares(
-        *(np.where(square <= tiny, 0.0, square) for square in squares), free=free
-    )
-    combined, satterthwaite = combined_mean_squares(
-        pooled, free=free, df_method=default_df_method(m)
-    )
-    error = np.sqrt(n_systems / (m * n) * combined)
-    return _pvalues(mean, error, satterthwaite if df is None else df, size)
-
-
-def _pvalues(
-    mean: np.ndarray, error: np.ndarray, df: np.ndarray | float, size: np.ndarray
-) -> np.ndarray:
-    tiny = CONSTANT * np.maximum(1.0, size)
-    sure = error <= tiny
-    t = np.abs(mean) / np.where(sure, 1.0, error)
-    pvalue = np.minimum(1.0, 2.0 * special.stdtr(df, -t))
-    return np.asarray(np.where(sure, (np.abs(mean) <= tiny).astype(float), pvalue))

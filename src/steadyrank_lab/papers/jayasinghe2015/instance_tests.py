@@ -21,9 +21,9 @@ from scipy import special
 from steadyrank.compute.random import Rng, block_stream, blocks_of, seed_from
 from steadyrank.errors import InputError, check_choice
 from steadyrank.stats.inputs import check_samples
-from steadyrank.stats.instances.power import Design, InstanceTest, InstanceVariances
 from steadyrank.stats.pairs.tests import in_threads
 from steadyrank_lab.papers.jayasinghe2015.pools import frame_with, pvalues_of
+from steadyrank_lab.papers.jayasinghe2015.power import Design, InstanceTest, InstanceVariances
 
 Shape = Literal["normal", "skewed"]
 """Of the effects that `error_rates` draws."""

@@ -22,9 +22,9 @@ from steadyrank.data.scores import mean_of_present
 from steadyrank.errors import InputError, check_choice
 from steadyrank.notebook import made_frame
 from steadyrank.stats.inputs import check_open_unit, check_samples
-from steadyrank.stats.mixed.two_way import means_and_errors
 from steadyrank.stats.pairs.tests import in_threads
 from steadyrank_lab.papers.jayasinghe2015.pools import frame_with
+from steadyrank_lab.papers.jayasinghe2015.pvalues import means_and_errors
 
 Effects = Literal["instance", "cell"]
 
