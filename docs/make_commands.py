@@ -19,6 +19,7 @@ from steadyrank.cli.command import HelpRecord
 PAGE = Path(__file__).with_name("commands.md")
 
 TUTORIALS = {
+    "battles": "battles.md",
     "datasets": "datasets.md",
     "check": "reading.md",
     "evaluate": "measures.md",

@@ -1,7 +1,8 @@
-"""Summarise docs/evidence/*.csv: the tables and pictures of levels.md and coverage.md.
+"""Summarise docs/evidence/*.csv: tables and pictures of levels.md, coverage.md, battles.md.
 
     python -m bench.levels > docs/evidence/levels.csv
     python -m bench.coverage > docs/evidence/coverage.csv
+    python -m bench.levels.battles > docs/evidence/battles.csv
     python docs/make_evidence.py
 
 The tables go between `<!-- evidence: NAME -->` and `<!-- end -->` of the pages.
@@ -12,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -58,6 +60,37 @@ def coverage_table(rows: pd.DataFrame) -> str:
         cells.append([study, own.interval.nunique(), len(own), *counts, lowest])
     lines = ["study", "intervals", "settings", "short", "wide", "lowest coverage"]
     return _markdown(lines, cells)
+
+
+def battles() -> pd.DataFrame:
+    """Return the counts of `battles`, one row per design and size."""
+    return pd.read_csv(DOCS / "evidence" / "battles.csv")
+
+
+def battles_table(rows: pd.DataFrame) -> str:
+    """Return one line per design and size."""
+    chosen = rows.itertuples()
+    cells = [
+        [
+            _battle_words(row),
+            row.models,
+            row.prompts,
+            row.trials,
+            *map(_share, (row.independent, row.any_claim, row.all_held, row.pair_held)),
+        ]
+        for row in chosen
+    ]
+    lines = ["battles", "models", "prompts", "experiments", "independent", "any claim"]
+    return _markdown([*lines, "all held", "pair held"], cells)
+
+
+def _battle_words(row: Any) -> str:
+    more = [
+        *(["no prompt effects"] if row.prompt_sd == 0 else []),
+        *([f"{row.ties:.0%} ties"] if row.ties else []),
+        *([f"{row.voters} voters"] if row.voters else []),
+    ]
+    return ", ".join([row.design, *more])
 
 
 def levels_figure(rows: pd.DataFrame) -> Figure:
@@ -119,12 +152,16 @@ def filled(text: str, name: str, table: str) -> str:
     return made
 
 
-TABLES = {"levels": (levels, levels_table), "coverage": (coverage, coverage_table)}
+TABLES = {
+    "levels": (levels, levels_table),
+    "coverage": (coverage, coverage_table),
+    "battles": (battles, battles_table),
+}
 FIGURES = {"levels": (levels, levels_figure), "coverage": (coverage, coverage_figure)}
 
 
 def main() -> None:
-    """Write both pages and both pictures."""
+    """Write the pages and the pictures."""
     for name, (rows, table) in TABLES.items():
         page = DOCS / f"{name}.md"
         page.write_text(filled(page.read_text("utf-8"), name, table(rows())), "utf-8")

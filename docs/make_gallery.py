@@ -99,6 +99,8 @@ RESULTS = {
     "pool_depth=40, "
     'no_relevant="skip", pilot_topics=[20, 10], minimum_difference=0.1, systems=10)',
     "boards": "sr.datasets(collections)",
+    "fought": "sr.battles(sr.simulated_battles(6, 60, spread=0.6, n_judges=3, judge_sd=0.3, "
+    "position=0.3, rng=3))",
     "gated": "sr.gate(track.runs[0], track.runs[1], track.qrels, "
     'measures={"AP": 0.05, "nDCG@10": 0.05}, missing="zero")',
     "history": 'sr.GateHistory(folder="gates", gates=tuple(nights))',
@@ -107,7 +109,7 @@ RESULTS = {
     "stable": 'sr.stability(scores, measure="AP")',
     "graded": "sr.stability(sr.simulated_facets(n_answers=3, rng=2))",
 }
-"""What is drawn more than once, in the order in which it is made."""
+"""Results that the calls name, in the order in which they are computed."""
 
 YANG = "Yang, Zhang & Song, SIGIR 2018"
 LIN = "Lin & Hauptmann, SIGIR 2005"
@@ -119,7 +121,7 @@ GENERALIZABILITY = "Urbano, Marrero & Martín, SIGIR 2013"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One figure: its question, what to see, the call that draws it, and whose figure it is."""
+    """A figure: its question, what it shows, the call that draws it, and its source."""
 
     question: str
     shows: str
@@ -130,193 +132,194 @@ class Entry:
 ENTRIES: dict[tuple[str, str], Entry] = {
     ("Scores", "means"): Entry(
         "How good is each run, on average?",
-        "Dots are means over topics and lines their intervals, one run at a time: neighbours "
-        "overlap widely, which says nothing yet about their difference.",
+        "Dots are means over topics, lines their intervals, one run at a time.",
         "sr.plot(scores)",
     ),
     ("CompareResult", "intervals"): Entry(
         "By how much does the best run lead, and how surely?",
-        "Each line is the interval of a run's difference to the best run; orange ones exclude"
-        " 0, simultaneously for all pairs.",
+        "Each line is the interval of a run's difference to the best run; orange intervals "
+        "exclude 0, simultaneously for all pairs.",
         "sr.plot(compared)",
     ),
     ("CompareResult", "ranks"): Entry(
-        "Where would each run stand with other topics?",
-        "The dot is a run's rank, the line all ranks that the tests leave to it, "
-        "simultaneously; every run whose line reaches the left edge may have rank 1.",
+        "What rank would each run have with other topics?",
+        "The dot is a run's rank, the line all ranks that it may have; runs whose line reaches "
+        "the left edge could be first.",
         'sr.plot(compared, kind="ranks")',
     ),
     ("CompareResult", "topics"): Entry(
         "On which topics does a run win, and by how much?",
-        "Every dot is one topic, the bar their mean: a mean left of 0 that rests on few dots "
-        "far to the left is one to look at.",
+        "Each dot is one topic, the bar their mean: look at a mean that rests on few dots.",
         'sr.plot(compared, kind="topics")',
     ),
     ("CompareResult", "segments"): Entry(
         "Does the best run lead in every segment of the topics?",
-        "The same differences on all topics and in each segment: intervals grow as topics "
-        "become fewer, and a segment whose lines lie elsewhere would show an interaction.",
+        "Differences on all topics and in each segment: a segment with other differences shows "
+        "an interaction.",
         'sr.plot(segmented["AP"], kind="segments")',
     ),
     ("CompareTable", "intervals"): Entry(
-        "Which runs differ from the baseline, by several measures?",
-        "One panel per measure, one row per run: orange intervals exclude 0, so that a run "
-        "which is orange in one panel alone differs significantly by that measure alone.",
+        "How do runs differ from the baseline, by several measures?",
+        "One panel per measure, one row per run: orange intervals exclude 0 by that measure.",
         "sr.plot(table)",
     ),
     ("CompareTable", "topics"): Entry(
         "On which topics do runs differ from the baseline?",
         "One panel per measure: dots are differences to the baseline on single topics, bars "
-        "their means, orange where significant.",
+        "their means.",
         'sr.plot(table, kind="topics")',
     ),
-    ("CompareTable", "segments"): Entry(
-        "Does the best run lead in every segment, by several measures?",
-        "One panel per measure, with all topics first and the segments below: look for a run "
-        "that leads on all topics and not in some segment.",
-        'sr.plot(segmented, kind="segments")',
-    ),
     ("AuditResult", "rates"): Entry(
-        "Which test holds its level on these scores?",
-        "Blue and orange are rejections where nothing differs and should lie at the dashed "
-        "level; green is the power observed on the runs as they are.",
+        "Do tests exceed their level on these scores?",
+        "Blue and orange are rejections where nothing differs, which should be at the dashed "
+        "level; green is the observed power.",
         "sr.plot(audit)",
     ),
     ("SimulateResult", "error_rate"): Entry(
-        "Would another document collection turn two runs round?",
+        "Would another document collection reverse two runs?",
         "The rate at which simulated collections reverse two runs falls as their difference "
-        "grows, here to almost nothing above .05; one curve per model.",
+        "grows; one curve per model.",
         "sr.plot([simulated, smooth])",
         f"Figure 2 of {YANG}",
     ),
     ("SimulateResult", "topics"): Entry(
         "How much do scores on a topic vary?",
-        "Each topic has its observed score below and the mean of the simulated ones, ± their "
-        "deviation, beside: marks off the diagonal are topics on which the model is biased.",
+        "Each topic has its observed score on one axis and the mean of its simulated scores, ± "
+        "their deviation, on the other.",
         'sr.plot([simulated, smooth], kind="topics", run=simulated.runs[0])',
         f"Figure 1 of {YANG}",
     ),
     ("SimulateResult", "ranks"): Entry(
-        "Where would each run stand in another collection?",
-        "The dot is the observed rank, the line 95 % of the ranks in other collections: lines"
-        " that overlap are runs that may change places.",
+        "What rank would each run have in another collection?",
+        "The dot is the observed rank, the line 95% of the ranks in other collections.",
         'sr.plot(simulated, kind="ranks")',
     ),
     ("TopicsResult", "error_rate"): Entry(
         "How often do two sets of topics contradict each other?",
-        "Two sets of topics contradict each other less often the larger they are and the "
-        "larger the difference (one colour each); dots are observed, lines fitted and by "
-        "theory.",
+        "Dots are observed rates, lines fitted and theoretical ones, one colour per size of the "
+        "difference.",
         "sr.plot(reversed_)",
         f"the model that {LIN}, derive, on the experiment of Voorhees & Buckley, SIGIR 2002",
     ),
     ("AgreeResult", "sizes"): Entry(
         "How do two measures' rankings correlate as systems are added?",
-        "One panel per number of topics: lines are mean correlations with intervals, the "
-        "shaded bands hold 95 % of the single samples.",
+        "One panel per number of topics: lines are mean correlations with intervals, bands "
+        "contain 95% of the samples.",
         'sr.plot(agreement, pair=("AP", "P@10"))',
         f"Figure 1 of {FERRO}",
     ),
     ("AgreeResult", "pairs"): Entry(
         "Do tau and tau_AP see the same agreement?",
-        "Pairs of measures by their mean correlation, centred: where the two curves coincide,"
-        " both coefficients see the same agreement.",
+        "Pairs of measures by their mean correlation, centred: where the curves coincide, both "
+        "coefficients agree.",
         'sr.plot(agreement, kind="pairs")',
         f"Figure 2, right, of {FERRO}",
     ),
     ("AgreeResult", "measures"): Entry(
-        "Which measures say the same?",
+        "Do measures rank runs alike?",
         "Bright cells are measures that rank runs alike; similar measures are adjacent.",
         'sr.plot(agreement, kind="measures")',
     ),
     ("ComponentsResult", "levels"): Entry(
-        "Which stemmer, which model is best?",
-        "One panel per component: levels whose intervals lie outside the shaded one of the "
-        "best level differ from it significantly.",
+        "What are the best stemmer and the best model?",
+        "One panel per component: levels whose intervals are outside the shaded one differ "
+        "significantly from the best level.",
         "sr.plot(components)",
         "the main effects of Ferro & Silvello, JASIST 2018",
     ),
     ("ComponentsResult", "effects"): Entry(
-        "Which component matters most?",
-        "The longest bar is the component that explains most of the variance between runs; "
-        "interactions come last.",
+        "How much does each component matter?",
+        "The longest bar is the component that explains most of the variance between runs.",
         'sr.plot(components, kind="effects")',
         "the effect sizes of Ferro & Silvello, JASIST 2018",
     ),
     ("InstancesTable", "margin"): Entry(
         "From which setting on is the system no worse?",
-        "One interval per setting, and 0 is the baseline: the further an interval lies above "
-        "the dashed margin, the surer it is that the setting is no worse.",
+        "One interval per setting, with the baseline at 0: a setting is not worse if its "
+        "interval is above the dashed margin.",
         "sr.plot(sweep)",
         f"Figures 12 and 13 of {JAYASINGHE}",
     ),
     ("InstancesTable", "means"): Entry(
         "How much do instances of one setting differ?",
-        "Each dot is an instance's mean: where a box straddles the line of the baseline, one "
-        "instance alone could have decided either way.",
+        "Each dot is an instance's mean: if a box contains the line of the baseline, one "
+        "instance could have decided either way.",
         'sr.plot(sweep, kind="means")',
         f"Figure 6 of {JAYASINGHE}",
     ),
     ("InstancesTable", "topics"): Entry(
         "On which topics do they differ?",
-        "Topics by their median: tall lines are topics on which instances of one system "
-        "differ much.",
+        "Topics by their median: tall lines are topics on which instances of one system differ "
+        "much.",
         'sr.plot(sweep, kind="topics", system="rate=0.5")',
         f"Figure 8 of {JAYASINGHE}",
     ),
     ("InstancesResult", "margin"): Entry(
         "Is one system no worse than another?",
-        "The interval of the difference reaches below the dashed margin, so non-inferiority "
-        "is not shown here.",
+        "If the interval reaches below the dashed margin, non-inferiority is not shown.",
         "sr.plot(pair)",
         f"one interval of Figure 12, {JAYASINGHE}",
     ),
     ("InstancesResult", "means"): Entry(
         "Could one instance have said otherwise?",
-        "Each dot is an instance's mean, the line is the other system: dots on both sides "
-        "mean that a single instance could have said either.",
+        "Each dot is an instance's mean, the line is the other system.",
         'sr.plot(pair, kind="means")',
         f"one box of Figure 6, {JAYASINGHE}",
     ),
     ("InstancesResult", "topics"): Entry(
         "How much does one system vary on a topic?",
-        "Topics by their median: the thick part holds half of the instances, the thin line "
+        "Topics by their median: the thick part contains half of the instances, the thin line "
         "all of them.",
         'sr.plot(pair, kind="topics")',
         f"Figure 8 of {JAYASINGHE}",
     ),
     ("HolesResult", "bounds"): Entry(
         "How far could scores move with complete judgments?",
-        "Grey bars span all completions of the judgments; marks are three ways to score now, "
-        "which lie close together within bars that are wide.",
+        "Grey bars span all completions of the judgments; marks are three ways to score.",
         "sr.plot(holed)",
     ),
     ("PoolsResult", "variance"): Entry(
         "How many teams does a pilot need?",
-        "One panel per measure; vertical lines are the range of the trials, so a pilot of few"
-        " teams may lie far from the dashed line of all data.",
+        "One panel per measure: vertical lines are the range of the trials, the dashed line is "
+        "the variance with all data.",
         "sr.plot(pooled)",
         f"Figures 1 and 2 of {SAKAI}",
     ),
     ("JudgesResult", "ranks"): Entry(
         "What does a judge alone say, and what holds after correction?",
-        "Three lines per run: people alone, the judge corrected by people, and the judge "
-        "alone, whose ranks are only right if it judges as people do.",
+        "Three lines per run: people alone, the judge corrected by people, and the judge alone.",
         "sr.plot(judged)",
     ),
     ("DatasetsResult", "ranks"): Entry(
-        "Which ranks may each run have on other datasets?",
-        "The dot is a run's rank, the line the ranks that other datasets of this kind leave "
-        "to it, simultaneously.",
+        "What ranks may each run have on other datasets?",
+        "The dot is a run's rank, the line the ranks that it may have on other datasets.",
         "sr.plot(boards)",
         "the rank sets of Mogstad et al. 2024",
     ),
     ("DatasetsResult", "forest"): Entry(
         "By how much do two runs differ, dataset by dataset, and on the next one?",
-        "One interval per dataset, below them the mean, and last the interval in which the "
-        "next dataset's difference is expected.",
+        "One interval per dataset, then the mean, then the interval for the next dataset's "
+        "difference.",
         'sr.plot(boards, kind="forest")',
         "the forest plot of meta-analyses",
+    ),
+    ("BattlesResult", "ranks"): Entry(
+        "Which ranks may each model have on other prompts?",
+        "The dot is the rank by strength, the line the ranks that other prompts leave to a model; "
+        "lines that reach the left edge belong to models that could be first.",
+        "sr.plot(fought)",
+    ),
+    ("BattlesResult", "matrix"): Entry(
+        "How often does each model win against each other one?",
+        "Bright cells are shares above one half, and the number below a share counts the battles "
+        "of the two models.",
+        'sr.plot(fought, kind="matrix")',
+    ),
+    ("BattlesResult", "judges"): Entry(
+        "Do the judges agree about the models?",
+        "One marker per judge and a bar for all of them: wide rows are models about which judges "
+        "disagree.",
+        'sr.plot(fought, kind="judges")',
     ),
     ("GateResult", "gate"): Entry(
         "May this change ship?",
@@ -325,27 +328,26 @@ ENTRIES: dict[tuple[str, str], Entry] = {
     ),
     ("GateHistory", "history"): Entry(
         "Do small losses add up?",
-        "Every gate passed, and yet the sum of the steps falls below the margin: drift that "
-        "no single gate shows.",
+        "Every gate passed, but the sum of the steps is below the margin.",
         "sr.plot(history)",
     ),
     ("PlanResult", "curves"): Entry(
         "What do the topics of a plan depend on?",
-        "Topics against the difference to detect, against the number of systems, and power "
-        "against topics, with the plan marked on each curve.",
+        "Topics against the difference to detect and the number of systems, and power against "
+        "topics, with the plan marked.",
         "sr.plot(planned)",
         f"the design of {SAKAI}, Section 3",
     ),
     ("FacetsResult", "shares"): Entry(
-        "Whose share of a difference of two systems is it: topics, judges or answers?",
-        "Three quarters of the variance of a difference are the judges': more topics would shrink "
-        "the blue part, and not the orange one.",
+        "Is a difference of two systems due to topics, judges or answers?",
+        "Shares of the variance of a difference: more topics would shrink the blue part, more "
+        "judges the orange one.",
         "sr.plot(graded)",
     ),
     ("StabilityResult", "coefficients"): Entry(
         "How stable is this collection, and with how many topics is it stable enough?",
-        "The dot is this collection; where the curve crosses a dashed level, so many topics "
-        "would be stable enough, and the band says how sure that is.",
+        "The dot is this collection, the curve other numbers of topics, the dashed lines levels "
+        "to reach.",
         "sr.plot(stable)",
         GENERALIZABILITY,
     ),
@@ -356,18 +358,16 @@ INTRODUCTION = """\
 
 *For authors who look for a figure.*
 
-Every kind of figure, on small simulated data: `sr.plot(result)` draws the default of a result's
-class, `sr.plot(result, kind=…)` another; `steadyrank.present.figures.save_figure` writes SVG, PNG
-or PDF.
-Each caption has a question, what to see, the paper's figure if there is one (drawn on data of our
-own: the same computation, not the same numbers), and the call that draws it.
-Made by `python docs/make_gallery.py`.
+All figures, on small simulated data. `sr.plot(result)` draws the default of a result,
+`sr.plot(result, kind=…)` another; `steadyrank.present.figures.save_figure` writes SVG, PNG or PDF.
+Figures after a paper repeat its computation, not its data. `docs/make_gallery.py` has the data and
+makes this page.
 """
 
 
 @cache
 def names() -> dict[str, Any]:
-    """The data and the results that the calls name."""
+    """Return the data and the results that the calls name."""
     found: dict[str, Any] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sr.SteadyrankWarning)
@@ -378,11 +378,11 @@ def names() -> dict[str, Any]:
 
 
 def drawn(entry: Entry, known: dict[str, Any]) -> tuple[Any, Any, str | None]:
-    """What an entry's call draws: the figure, the first result in it, and the kind."""
+    """Return the figure of an entry's call, the first result in it, and the kind."""
     seen: list[Any] = []
 
     class Watched:
-        """The package, which remembers what is plotted."""
+        """The package; `plot` also records its arguments."""
 
         def __getattr__(self, name: str) -> Any:
             return getattr(sr, name)
@@ -396,12 +396,12 @@ def drawn(entry: Entry, known: dict[str, Any]) -> tuple[Any, Any, str | None]:
 
 
 def picture(key: tuple[str, str]) -> str:
-    """Where the picture of a class and kind is, beside the page."""
+    """Return the path of the picture of a class and kind, relative to the page."""
     return (PICTURES / f"{key[0]}-{key[1]}.svg").as_posix()
 
 
 def page(alts: dict[tuple[str, str], str]) -> str:
-    """The page, a section for each class of results."""
+    """Return the page, a section for each class of results."""
     parts, last = [INTRODUCTION], ""
     for key, entry in ENTRIES.items():
         if key[0] != last:
@@ -414,12 +414,12 @@ def page(alts: dict[tuple[str, str], str]) -> str:
             f"**{entry.question}**\\\n{entry.shows}{after}\\\n`{entry.call}`\n"
         )
     results = "\n".join(f"{name} = {call}" for name, call in RESULTS.items())
-    parts.append(f"## What the calls name\n\n```python\n{DATA}\n{results}\n```\n")
+    parts.append(f"## Results that the calls name\n\n```python\n{results}\n```\n")
     return "\n".join(parts)
 
 
 def make(folder: Path) -> None:
-    """Draw everything into a folder, and write the page beside it."""
+    """Draw all pictures into a folder, and write the page there."""
     known, alts = names(), {}
     (folder / PICTURES).mkdir(parents=True, exist_ok=True)
     for key, entry in ENTRIES.items():
@@ -431,7 +431,7 @@ def make(folder: Path) -> None:
 
 
 def missing() -> list[tuple[str, str]]:
-    """Kinds of plot that the gallery does not show."""
+    """Return the kinds of plot that the gallery does not show."""
     every = [(name, kind) for name, kinds in all_plots().items() for kind in kinds]
     return [key for key in every if key not in ENTRIES]
 

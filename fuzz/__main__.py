@@ -39,6 +39,7 @@ warnings.simplefilter("ignore")
 
 def all_targets() -> dict:
     from fuzz import (
+        form_targets,
         format_targets,
         line_targets,
         reader_targets,
@@ -49,7 +50,7 @@ def all_targets() -> dict:
     )
 
     modules = (
-        *(line_targets, reader_targets, format_targets, table_targets),
+        *(line_targets, reader_targets, form_targets, format_targets, table_targets),
         *(stream_targets, text_targets, study_targets),
     )
     return {name: target for module in modules for name, target in module.TARGETS.items()}

@@ -72,6 +72,8 @@ NO_CLAIM: dict[str, str] = {
 
 NO_FIELDS: dict[str, str] = {
     "check": "counts and words",
+    "battles": "limits of pairs, whose coverage is counted with the level of all pairs "
+    "(docs/evidence/battles.csv)",
     "gate": "one-sided limits, whose levels are measured with its two tests (docs/levels.md); "
     "lowest and highest are sure bounds",
     "grid": "makes runs",

@@ -2,6 +2,7 @@
 
 from steadyrank._version import __version__ as __version__
 from steadyrank.data.battles import Battles as Battles
+from steadyrank.data.battles import simulated_battles as simulated_battles
 from steadyrank.data.interop.objects import as_qrels as as_qrels
 from steadyrank.data.interop.objects import as_run as as_run
 from steadyrank.data.interop.objects import as_scores as as_scores
@@ -55,6 +56,8 @@ from steadyrank.stats.ranks.correlation import symmetric_tau_ap as symmetric_tau
 from steadyrank.stats.ranks.correlation import tau_ap as tau_ap
 from steadyrank.studies.agree.result import AgreeResult as AgreeResult
 from steadyrank.studies.agree.study import agree as agree
+from steadyrank.studies.battles.result import BattlesResult as BattlesResult
+from steadyrank.studies.battles.study import battles as battles
 from steadyrank.studies.compare.audit import AuditResult as AuditResult
 from steadyrank.studies.compare.audit import audit_tests as audit_tests
 from steadyrank.studies.compare.result import CompareResult as CompareResult

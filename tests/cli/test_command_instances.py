@@ -329,7 +329,7 @@ def test_the_margin_figure_shows_the_numbers(systems):
         ),
         (("--sweep", "rate"), "a sweep over rate requires a baseline"),
         ((*PAIR, "--power", ".9"), "--power was removed in 1.1; use stability"),
-        ((*PAIR, "--plot", "x.gif"), "x.gif: a figure's name ends in .svg, .png or .pdf"),
+        ((*PAIR, "--plot", "x.gif"), "must end in .svg, .png or .pdf"),
         ((*PAIR, "--plot", "none/x.svg"), "create it first"),
         ((*PAIR, "-o", "x.svg", "--plot", "x.svg"), "are the same file: name two files"),
         ((*PAIR, "-m", "RR"), "unknown measure 'RR'"),

@@ -91,9 +91,9 @@ def test_the_table_says_what_holds_and_about_what(capsys, files):
     code, out, _ = call(capsys, "judges", *files, "--samples", "200", "--quiet")
     assert code == 0
     for words in (
-        '"model" requires correction, which keeps ',
-        " significant pairs; it saves ",
-        "model corrected: ",
+        '"model" requires correction: ',
+        " significant pairs remain; it saves ",
+        "model corrected by people finds ",
         "people judged 10 topics, model 20 more; about other topics like these",
         "(docs/judges.md)",
     ):

@@ -187,4 +187,4 @@ def test_plots_have_a_panel_for_each_curve(capsys, pilot, tmp_path):
         assert label in text
     code, out, err = call(capsys, "plan", "--variance", ".1", *ASKED, "--plot", "plan.bmp")
     assert (code, out) == (2, "")
-    assert "a figure's name ends in .svg, .png or .pdf" in err
+    assert "must end in .svg, .png or .pdf" in err

@@ -349,7 +349,7 @@ def test_a_document_twice_is_an_error_or_settled_by_an_option(capsys, files, tmp
         (["--missing", "skip"], "'skip' is not one of"),
         (["--device", "tpu"], "'tpu' is not 'cpu'"),
         (["--top", "6"], "top must lie between 1 and 5, the number of runs, got 6"),
-        (["--plot", "figure.jpeg"], "a figure's name ends in .svg, .png or .pdf"),
+        (["--plot", "figure.jpeg"], "must end in .svg, .png or .pdf"),
         (["--plot", "nowhere/figure.svg"], "the folder nowhere does not exist"),
         (["-o", "nowhere/result.json"], "the folder nowhere does not exist"),
         (["-o", "x.svg", "--plot", "./x.svg"], "are the same file: name two files"),

@@ -152,7 +152,7 @@ def test_plots(capsys, instances, tmp_path):
         (("--instances", "two"), "--instances two: give whole numbers separated by commas"),
         (("--instances", "2"), "require systems with several runs each"),
         (("--system-from", "(s)"), "all 12 runs are of one system, s"),
-        (("--plot", "figure.bmp"), "a figure's name ends in .svg, .png or .pdf"),
+        (("--plot", "figure.bmp"), "must end in .svg, .png or .pdf"),
         (("--plot", "no/such/folder/figure.svg"), "does not exist"),
     ],
 )

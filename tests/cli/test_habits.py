@@ -214,8 +214,8 @@ def test_judges_begin_with_an_answer(capsys, track):
     words = ("judges", "qrels.txt", "runs", "-m", "AP", "--samples", "200", "--quiet")
     code, out, _ = call(capsys, *words, "--judge", "gpt.qrels")
     assert code == 0
-    assert out.startswith('"gpt" is usable for its ')
-    assert ": people confirm all; it saves up to 100% on further topics." in out.splitlines()[0]
+    assert out.startswith('"gpt" is usable: people confirm all ')
+    assert "; with it, up to 100% fewer topics need human judgments." in out.splitlines()[0]
     assert "lambda" not in out
     assert "corrected" not in out.splitlines()[4]
     found = json.loads(call(capsys, *words, "--judge", "gpt.qrels", "--json")[1])

@@ -27,12 +27,14 @@ READING = {
     "--collection",
     "--datasets",
     "--subset",
+    "--column",
     "--topic-info",
     "--cluster-from",
 }
 OUTPUT = {"--format", "-o", "--seed", "--jobs", "--scheduler", "--quiet", "--version", "--help"}
 OUTPUT |= {"--digits", "--plot", "--summary", "--junit"}
 WRITES_SCORES = ("grid", "shard")
+OWN = {"battles": ("--ties",)}
 
 
 def context_of(name):
@@ -43,7 +45,8 @@ def context_of(name):
 def place_of(name, option):
     """0 for options of the command's own, 1 for those of output, 2 for those of reading."""
     flags = {option.split()[0].strip(","), *option.replace(",", " ").split()}
-    if flags & READING and not ("--scores" in flags and name in WRITES_SCORES):
+    is_own = ("--scores" in flags and name in WRITES_SCORES) or flags & {*OWN.get(name, ())}
+    if flags & READING and not is_own:
         return 2
     return 1 if flags & OUTPUT else 0
 

@@ -76,7 +76,7 @@ def test_what_is_no_file_takes_several_outputs(files, capsys):
 def test_a_card_that_is_no_picture_or_has_no_folder_is_refused_before_any_work(files, capsys, card):
     code, _, told = call(capsys, "report", "qrels.txt", "runs", "--card", card)
     assert (code, told.count("\n")) == (2, 1)
-    assert "the name of a card ends in .png" in told or "the folder gone does not exist" in told
+    assert "must end in .png" in told or "the folder gone does not exist" in told
     assert not (files / "report.html").exists()
 
 

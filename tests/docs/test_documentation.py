@@ -255,6 +255,7 @@ RUNS = {
     "components": f"{SCORES} -m AP --run-info keys.csv --factors stemmer,model",
     "instances": f"{SCORES} -m AP --run-info keys.csv --a one --b two",
     "datasets": "leaderboard.csv",
+    "battles": "battles.csv --control length --next 2",
     "plan": f"{SCORES} -m AP --minimum-difference 0.1 --systems 5",
     "holes": f"{DATA} -m P@20 --samples {SAMPLES} --ask 2",
     "pools": f"{DATA} --run-info track/run-info.csv -m AP --trials 2",
@@ -292,6 +293,7 @@ BY_DATA = {
     "n_samples",
     "left_out",
     "df",
+    "turned",
 }
 """Objects whose keys are names of measures, runs, components and the like."""
 
@@ -327,6 +329,10 @@ def key_data(folder):
     (folder / "keys.csv").write_text("run,system,stemmer,model\n" + "\n".join(info) + "\n")
     table = "model,task,type,score\na,x,R,.5\na,y,S,.4\na,z,S,.3\nb,x,R,.3\nb,y,S,.4\n"
     (folder / "leaderboard.csv").write_text(table + "c,x,R,.1\nc,y,S,.2\nc,z,S,.3\n")
+    battles = sr.simulated_battles(3, 12, n_judges=3, position=0.2, rng=1).to_frame()
+    battles["winner"] = battles.pop("outcome").map({1.0: "model_a", 0.0: "model_b"})
+    battles["length_a"], battles["length_b"] = range(len(battles)), 9
+    battles.to_csv(folder / "battles.csv", index=False)
     texts = ["the rivers of France", "a river bank", "banks of old France", "loans and banks"] * 5
     documents = [json.dumps({"id": f"d{i}", "title": "", "text": t}) for i, t in enumerate(texts)]
     (folder / "docs.jsonl").write_text("\n".join(documents) + "\n")

@@ -7,7 +7,7 @@ import inspect
 import pkgutil
 import typing
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -95,6 +95,7 @@ def results(scores, tmp_path_factory):
             sr.stability(sr.simulated_facets(n_systems=4, n_topics=12, n_judges=3)),
             sr.judges(scores, {f"{NASTY}j": scores}, measure="AP", n_samples=50),
             sr.datasets(leaderboard(), n_samples=50),
+            sr.battles(battles(), n_samples=50, next_battles=2),
             sr.holes(runs, qrels, measure="P@5", n_samples=20),
         ]
         store = tmp_path_factory.mktemp("store")
@@ -152,6 +153,15 @@ def leaderboard():
     rng = np.random.default_rng(8)
     scores = {f"{NASTY}{task}": rng.random(4) for task in range(6)}
     return pd.DataFrame({"model": [f"{NASTY}{run}" for run in range(4)]} | scores)
+
+
+def battles():
+    found = sr.simulated_battles(3, 10, n_judges=3, tie_share=0.1, position=0.2)
+    return replace(
+        found,
+        models=[f"{NASTY}{k}" for k in range(3)],
+        judge=[f"{NASTY}{name}" for name in found.judge],
+    )
 
 
 def reproduction():

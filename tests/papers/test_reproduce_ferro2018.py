@@ -17,6 +17,7 @@ from steadyrank_lab.papers.data import PaperData, builtin_data
 from steadyrank_lab.papers.model import Work
 
 GOLDEN = golden("ferro2018_tables_omega2")
+TOPIC_SIZES, SYSTEM_SIZES = [10, 20, 30, 40, 50], [10, 20, 50, 75, 100, 125, 150]
 COLUMNS = {"tau": "tau", "tau_ap": "tauap"}
 
 
@@ -136,11 +137,13 @@ def test_exhibits_are_those_of_the_paper(made):
         for figure in exhibit.figures:
             ElementTree.fromstring(figure.svg)
     assert made.settings["samples"] == 20
-    assert made.settings["topic sizes"] == [10, 20]
+    assert made.settings["topic sizes"] == TOPIC_SIZES
+    assert made.settings["system sizes"] == SYSTEM_SIZES
 
 
 def test_tables_are_what_agree_finds(made, data):
-    result = sr.agree(data.given, topic_sizes=[10, 20], system_sizes=[10, 20], n_samples=20, rng=3)
+    sizes = {"topic_sizes": TOPIC_SIZES, "system_sizes": SYSTEM_SIZES}
+    result = sr.agree(data.given, **sizes, n_samples=20, rng=3)
     for number, key in ((1, "tau"), (2, "tau_ap")):
         table = made.exhibits[number].tables[0]
         lines = result.anovas[key].sources

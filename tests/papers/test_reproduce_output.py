@@ -8,7 +8,6 @@ import re
 import warnings
 from dataclasses import replace
 from html.parser import HTMLParser
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ from steadyrank.errors import InputError, SteadyrankWarning, UnknownNameError
 from steadyrank.present.table import Cell, to_terminal
 from steadyrank_lab.papers import output
 from steadyrank_lab.papers import reproduce as workflow
-from steadyrank_lab.papers.data import RATES, Kind, builtin_data, paper_data, with_measures
+from steadyrank_lab.papers.data import RATES, builtin_data, paper_data, with_measures
 from steadyrank_lab.papers.model import (
     Claim,
     Exhibit,
@@ -248,26 +247,18 @@ def test_runs_are_described_and_scored_as_asked(tmp_path):
 def test_builtin_data_are_always_the_same():
     first, second = (builtin_data("scores", budget="small") for _ in range(2))
     np.testing.assert_array_equal(first.given.values, second.given.values)
-    one = with_measures(first, ["AP, first track"])
-    assert one.given.measures == ("AP, first track",)
+    one = with_measures(first, ["AP, titles"])
+    assert one.given.measures == ("AP, titles",)
     with pytest.raises(UnknownNameError, match="did you mean 'teams'"):
         builtin_data("team")
 
 
-def test_a_quick_look_is_at_simulated_data():
-    for kind in get_args(Kind):
-        data = builtin_data(kind, budget="small")
-        assert data.words.startswith("simulated data for a quick look, ")
-        assert not data.settings
-    assert data.words.endswith(
-        "scores at 3 sampling rates with 10 instances each, and of a deterministic system, on 50 "
-        "topics"
-    )
-
-
-def test_instances_have_one_deterministic_system():
-    systems = builtin_data("instances", budget="small").given.run_info["system"]
+def test_a_small_budget_makes_fewer_systems():
+    scores = builtin_data("instances", budget="small").given
+    systems = scores.run_info["system"]
     assert sorted(systems.count(name) for name in set(systems)) == [1, 30]
+    assert len(set(scores.run_info["rate"])) == 4
+    assert builtin_data("scores", budget="small").given.values.shape == (2, 34, 120)
 
 
 def test_teams_are_those_whose_runs_were_judged():
@@ -318,7 +309,7 @@ def test_what_studies_warn_of_is_told_once(monkeypatch):
     with pytest.warns(SteadyrankWarning) as told:
         made = sr.reproduce("lin2005", budget="small")
     assert [str(warning.message) for warning in told] == ["odd"]
-    assert made.data.startswith("simulated data for a quick look, two tracks of 15 runs")
+    assert made.data.startswith("the built-in collection (11,738 docstrings")
 
 
 def test_every_paper_has_a_maker():

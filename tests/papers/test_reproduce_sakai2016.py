@@ -128,14 +128,14 @@ def test_figures_show_what_pools_finds(made, data):
         data.qrels,
         measures=measures,
         n_trials=4,
-        pilot_topics=[30, 10],
+        pilot_topics=[60, 10],
         mode="paper",
         rng=1,
     )
-    for exhibit, size in ((made.exhibits[1], 30), (made.exhibits[3], 10)):
+    for exhibit, size in ((made.exhibits[1], 60), (made.exhibits[3], 10)):
         expected = [cell.mean for cell in result.leave_out if cell.pilot_topics == size]
         assert [row[2] for row in rows(exhibit.tables[1])] == expected
-    first = {row.measure: row.first_miss[30] for row in result.references}
+    first = {row.measure: row.first_miss[60] for row in result.references}
     shown = [row[3] for row in rows(made.exhibits[1].tables[0])]
     assert shown == [first[measure] for measure in measures]
 

@@ -77,7 +77,7 @@ def test_a_simulated_track_keeps_its_truth(tmp_path):
 
 def test_what_cannot_be_is_refused(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(InputError, match="a folder is needed"):
+    with pytest.raises(InputError, match="name a folder"):
         demo(out=tmp_path / "file", data_only=True)
     with pytest.raises(InputError, match="simulated"):
         demo(out=tmp_path / "x", data="simulate")

@@ -521,7 +521,7 @@ def test_many_runs_and_topics_make_no_heavy_page(tmp_path):
     assert "pairs-map" not in [each.id for each in pairs.figures]
     listed = pairs.tables[0]
     assert len(listed.rows) == 45 + 80
-    assert "lists the 3,880 omitted" in listed.caption
+    assert "lists the other 3,880" in listed.caption
     (topics,) = hardest.tables
     assert len(topics.drilldown.names) == 90
     page = Page(title="t", subtitle="", lead=(), sections=tuple(sections))
@@ -546,7 +546,7 @@ def test_the_leaderboard_is_filtered_by_team_and_by_type_of_run(tmp_path, drawn_
         assert text.count("<option>manual</option>") == ("type" in columns)
 
 
-@pytest.mark.filterwarnings("ignore:The 20 topics come in")
+@pytest.mark.filterwarnings("ignore:The 20 topics form")
 def test_judges_and_answers_have_their_bars(tmp_path, drawn_nowhere):
     scores = sr.simulated_facets(n_systems=4, n_topics=20, n_judges=3, n_answers=2, rng=1)
     result = sr.report(scores=scores, out=tmp_path / "r.html", n_samples=20)

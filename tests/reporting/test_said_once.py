@@ -16,6 +16,7 @@ LONGEST_VERDICT = 80
 LONGEST = 110
 
 LONGER = {
+    "judges.answer": 130,
     "plan.topics": 130,
     "topics.needed": 115,
     "instances.clearest": 115,

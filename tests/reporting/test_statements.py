@@ -243,7 +243,7 @@ def assert_tiles_are_those_of_the_tables(made: Made, board: Rows) -> None:
     assert smallest == pytest.approx(float(np.sqrt(np.nanmean(result.smallest_difference**2))))
     first = neighbours(made.page)[0]
     for text, figure in tiles.items():
-        if "the first place" in text:
+        if "who is first" in text:
             carried = made.finding("compare.fragility").values
             assert int(digits(figure)) == carried["n"] == len(carried["topics"])
             assert carried["rival"] in text
@@ -446,7 +446,7 @@ def test_a_page_says_where_its_decisions_claim_too_much(tmp_path, drawn_nowhere)
         level = ALPHA + 2 * audit.tiers_equal.standard_error
         exceeds = audit.tiers_equal.share > level
         assert not audit.observed.exceeds(ALPHA)
-        said = f"claim a difference within a tier in {audit.tiers_equal.share:.0%} of experiments"
+        said = f"report a difference in {audit.tiers_equal.share:.0%} of experiments"
         page = WrittenPage(out)
         assert any(said in caution for caution in page.cautions) == exceeds
         assert not any(said in text for text in page.found("compare")), "once is enough"

@@ -37,7 +37,7 @@ OWN_COMMANDS = {
 
 GROUPS = {
     "Look at data": ("check", "evaluate", "doctor"),
-    "Compare": ("compare", "instances", "datasets", "agree", "components"),
+    "Compare": ("compare", "instances", "datasets", "battles", "agree", "components"),
     "Would it change?": ("topics", "simulate", "holes", "judges"),
     "Plan": ("plan", "stability", "pools"),
     "Ship": ("gate", "report"),

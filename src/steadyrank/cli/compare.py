@@ -156,7 +156,9 @@ def command(
     else:
         shown = {"underline_second": underline_second, "simultaneous": simultaneous}
         output.show(compare_text, result, show=show, **shown)
-    output.draw(result, kind=plot_kind or ("segments" if in_segments else None))
+    if in_segments and len(scores.measures) == 1:
+        plot_kind = plot_kind or "segments"
+    output.draw(result, kind=plot_kind)
 
 
 def _check_pairs(n_rows: int, n_measures: int, baseline: str | None, quiet: bool) -> None:

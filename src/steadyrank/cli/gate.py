@@ -97,9 +97,10 @@ def command(
     """Decide whether a candidate may replace a baseline: pass, fail, or cannot tell.
 
     BASELINE and CANDIDATE are runs, or scores of any tool, which need no QRELS; or a folder of runs
-    each for systems that vary. The candidate passes if it is worse by less than the margin on
-    every measure (-m nDCG@10=.01 sets the margin of one measure). Exit code: 0 pass, 3 fail, 4
-    cannot tell or holes in the judgments.
+    each for systems that vary. With a file of battles for QRELS they are the names of two models,
+    or of two interleaved rankings, compared by their win rates. The candidate passes if it is worse
+    by less than the margin on every measure (-m nDCG@10=.01 sets the margin of one measure). Exit
+    code: 0 pass, 3 fail, 4 cannot tell or holes in the judgments.
     """
     check_folders(summary, junit)
     if show:

@@ -6,7 +6,7 @@ import functools
 import glob
 import os
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -455,7 +455,12 @@ def read_score_files(files: dict[str, str] | tuple[str, ...], inputs: Inputs) ->
 
 
 def read_tools(
-    files: Sequence[str], kind: str | None, measure: str | None = None, *, by_dataset: bool = False
+    files: Sequence[str],
+    kind: str | None,
+    measure: str | None = None,
+    *,
+    by_dataset: bool = False,
+    columns: Mapping[str, str] | None = None,
 ) -> Reading | None:
     """Read files of a tool, and name it on stderr; return None if they are of no known tool.
 
@@ -463,7 +468,7 @@ def read_tools(
     """
     from steadyrank.data.forms.reading import read_forms
 
-    found = read_forms(files, form=kind, measure=measure, by_dataset=by_dataset)
+    found = read_forms(files, form=kind, measure=measure, by_dataset=by_dataset, columns=columns)
     if found is not None:
         say(found.said)
     return found

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
+from scipy.special import expit
 
+from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.scores import distinct_labels, own_numbers
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, check_choice, check_count
 from steadyrank.notebook import made_frame
 from steadyrank.words import counted
 
@@ -121,6 +123,16 @@ class Battles:
         fought = np.bincount(self.a, minlength=n) + np.bincount(self.b, minlength=n)
         return np.asarray(np.divide(won, fought, out=np.full(n, np.nan), where=fought > 0))
 
+    def codes(self, column: str) -> tuple[np.ndarray, tuple[str, ...]]:
+        """Return the places of the battles' prompts or judges among their names, and the names.
+
+        Names are in order; there are none where the column is not known.
+        """
+        labels: tuple[str, ...] = getattr(self, column)
+        names = tuple(sorted({*labels}))
+        places = {name: place for place, name in enumerate(names)}
+        return np.fromiter((places[one] for one in labels), np.int64, len(labels)), names
+
     def take(self, rows: np.ndarray) -> Battles:
         """The battles at these places, or where a mask is true; the models stay."""
         kept = np.arange(len(self))[rows]
@@ -142,3 +154,127 @@ class Battles:
         for name, pair in self.covariates.items():
             columns |= {f"{name}_{side}": own for side, own in zip("ab", pair, strict=True)}
         return made_frame(columns)
+
+
+def joined(parts: Sequence[Battles]) -> Battles:
+    """Return the battles of several files together, with the covariates that all of them have."""
+    if len(parts) == 1:
+        return parts[0]
+    names = [np.array(part.models, object) for part in parts]
+    columns: dict[str, Any] = {}
+    for column in ("prompt", "judge"):
+        held = [getattr(part, column) for part in parts]
+        if any(held):
+            columns[column] = [
+                one
+                for part, own in zip(parts, held, strict=True)
+                for one in (own or ("",) * len(part))
+            ]
+    shared = set.intersection(*({*part.covariates} for part in parts))
+    return Battles.from_rows(
+        [name for own, part in zip(names, parts, strict=True) for name in own[part.a]],
+        [name for own, part in zip(names, parts, strict=True) for name in own[part.b]],
+        np.concatenate([part.outcome for part in parts]),
+        covariates={
+            name: tuple(
+                np.concatenate([part.covariates[name][k] for part in parts]) for k in (0, 1)
+            )
+            for name in sorted(shared)
+        },
+        has_position=all(part.has_position for part in parts),
+        **columns,
+    )
+
+
+Design = Literal["full", "star", "sparse"]
+
+
+def simulated_battles(
+    n_models: int = 5,
+    n_prompts: int = 80,
+    *,
+    strengths: Sequence[float] | None = None,
+    spread: float = 1.0,
+    design: Design = "full",
+    prompt_sd: float = 0.5,
+    position: float = 0.0,
+    n_judges: int = 0,
+    judge_sd: float = 0.0,
+    tie_share: float = 0.0,
+    rng: Rng = 0,
+) -> Battles:
+    """Return battles of models with known strengths, `meta["strength"]`.
+
+    Parameters
+    ----------
+    n_models, n_prompts : int
+        Numbers of models, which are called m1, m2, …, and of prompts.
+    strengths : sequence of float, optional
+        Log odds; by default equally spaced from `spread` down to -`spread`.
+    spread : float
+        Strength of the first model.
+    design : str
+        "full": every pair in both orders on every prompt; "star": every model against the first one
+        in both orders; "sparse": as many pairs per prompt as there are models, drawn at random.
+    prompt_sd : float
+        Standard deviation of what a prompt adds to the strength of each model.
+    position : float
+        Advantage of the first place in log odds.
+    n_judges : int
+        Number of judges, each of whom judges every battle; 0 leaves the judge unnamed.
+    judge_sd : float
+        Standard deviation of what a judge adds to the strength of each model.
+    tie_share : float
+        Share of the battles that end in a tie, whoever is stronger.
+    rng : int, Generator or None
+        Seed.
+
+    Returns
+    -------
+    Battles
+        With the prompts p1, p2, … and the judges j1, j2, …
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> sr.simulated_battles(3, 10)
+    <Battles: 60 battles of 3 models on 10 prompts>
+    """
+    check_choice("design", design, get_args(Design))
+    for name, value in (("n_models", n_models), ("n_prompts", n_prompts)):
+        check_count(name, value, 2)
+    drawn = np.random.default_rng(seed_from(rng))
+    strength = np.linspace(spread, -spread, n_models) if strengths is None else strengths
+    strength = np.asarray(strength, np.float64)
+    if len(strength) != n_models:
+        raise InputError(f"strengths has {len(strength)} entries for {counted(n_models, 'model')}")
+    pairs = np.stack(np.triu_indices(n_models, 1), axis=1)
+    if design == "star":
+        pairs = pairs[pairs[:, 0] == 0]
+    if design == "sparse":
+        chosen = drawn.integers(0, len(pairs), (n_prompts, n_models))
+        sides = pairs[chosen.ravel()]
+        turned = drawn.random(len(sides)) < 0.5
+        sides = np.where(turned[:, None], sides[:, ::-1], sides)
+        prompt = np.repeat(np.arange(n_prompts), n_models)
+    else:
+        sides = np.tile(np.concatenate([pairs, pairs[:, ::-1]]), (n_prompts, 1))
+        prompt = np.repeat(np.arange(n_prompts), 2 * len(pairs))
+    times = max(1, n_judges)
+    judge = np.tile(np.arange(times), len(sides))
+    (a, b), prompt = np.repeat(sides, times, axis=0).T, np.repeat(prompt, times)
+    on_prompt = prompt_sd * drawn.standard_normal((n_prompts, n_models))
+    by_judge = judge_sd * drawn.standard_normal((times, n_models))
+    own = [strength[x] + on_prompt[prompt, x] + by_judge[judge, x] for x in (a, b)]
+    outcome = (drawn.random(len(a)) < expit(own[0] - own[1] + position)).astype(np.float64)
+    outcome[drawn.random(len(a)) < tie_share] = 0.5
+    models = tuple(f"m{k + 1}" for k in range(n_models))
+    return Battles(
+        models=models,
+        a=a,
+        b=b,
+        outcome=outcome,
+        prompt=tuple(f"p{k + 1}" for k in prompt.tolist()),
+        judge=tuple(f"j{k + 1}" for k in judge.tolist()) if n_judges else (),
+        meta={"strength": dict(zip(models, strength.tolist(), strict=True))},
+    )

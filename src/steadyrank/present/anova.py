@@ -1,7 +1,7 @@
-"""ANOVA tables as papers print them, and the words that go with them.
+"""ANOVA tables as papers print them.
 
-The columns are those of Tables 1 and 2 of Ferro 2018. Effect sizes are read by the usual
-thresholds (Cohen's, as in Rutherford 2011): 0.14 large, 0.06 medium, 0.01 small.
+The columns are those of Tables 1 and 2 of Ferro 2018. Effect sizes have the usual thresholds
+(Cohen's, as in Rutherford 2011): 0.14 large, 0.06 medium, 0.01 small.
 """
 
 from __future__ import annotations
@@ -19,17 +19,14 @@ POWER = {"observed": "lambda = df F", "omega": "lambda = max(0, df (F − 1))"}
 
 
 def power_words(table: Anova | None) -> list[str]:
-    """What a column of observed power holds, where there is one."""
+    """Explain the column of observed power, if there is one."""
     if table is None or table.power is None:
         return []
     return [f"Power: observed power, {POWER[table.power]}."]
 
 
 def anova_lines(subject: Any, rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Rows of ANOVA tables as they are shown: with sources in words.
-
-    One size, or one pair, is no source of variation: it has no degree of freedom.
-    """
+    """Return the rows of an ANOVA table with sources in words, without sources that have df = 0."""
     return [{**row, "source": source_words(row["source"])} for row in rows if row["df"]]
 
 
@@ -50,7 +47,7 @@ ANOVA = (
         "omega_squared_interval",
         "{sure} interval",
         when="known",
-        about="one that begins at 0 is compatible with no effect",
+        about="an interval that begins at 0 is compatible with no effect",
     ),
     Col("effect", form=_effect),
     Col("power", when="known"),
@@ -59,7 +56,7 @@ ANOVA = (
 
 
 def effect_word(omega_squared: float) -> str:
-    """How large an effect is, by omega squared.
+    """Return the size of an effect, by omega squared.
 
     >>> [effect_word(size) for size in (0.2, 0.07, 0.02, 0.001)]
     ['large', 'medium', 'small', 'negligible']
@@ -71,7 +68,7 @@ def effect_word(omega_squared: float) -> str:
 
 
 def source_words(source: str) -> str:
-    """A source as a table names it.
+    """Return the name of a source in a table.
 
     >>> source_words("measure_pair:topic_size"), source_words("error(topic:model)")
     ('measure pair × topic size', 'error (topic × model)')

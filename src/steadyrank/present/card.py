@@ -1,4 +1,4 @@
-"""The first screen as a picture, for whoever shows a preview of a link to the page."""
+"""The first screen of a page as a picture, for link previews."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WIDTH, HEIGHT = 1200, 630
-"""Pixels that previews are made for."""
+"""Size of a link preview, in pixels."""
 
 INK, MUTED, ACCENT, WARM = "#1b1f24", "#59626c", "#0a5c8c", "#c8553d"
 ROWS, BARS, COLOURS = 8, 6, 24
-"""Rows of the board, bars, and colours of the file."""
+"""Number of rows of the board, of bars, and of colours of the file."""
 
 
 @own_style()
 def card_png(page: Page) -> bytes:
-    """A picture of the page's first screen, as small as a preview should be."""
+    """Return a picture of the page's first screen as a PNG."""
     if page.first is None:
         return b""
     load_matplotlib()
@@ -37,7 +37,7 @@ def card_png(page: Page) -> bytes:
     axes.axis("off")
     _draw(axes, page, page.first)
     drawn = io.BytesIO()
-    with warnings.catch_warnings():  # names may be in any script; a box is no reason to complain
+    with warnings.catch_warnings():  # names may be in any script
         warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
         figure.savefig(drawn, format="png", dpi=100)
     picture = Image.open(drawn)

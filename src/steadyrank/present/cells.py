@@ -1,13 +1,13 @@
-"""Small pieces that tables are put together from, for commands and for pages alike.
+"""Cells of tables, for commands and pages.
 
-A cell shows a number rounded and sorts and copies by all its digits. Tables of a page that would
-be too long are cut and say what they leave out.
+A cell shows a rounded number, and is sorted and copied with all digits. Long tables of a page are
+cut and say so.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -20,27 +20,23 @@ from steadyrank.words import size as size_text
 DIGITS = 4
 
 MOST_ROWS = 1000
-"""Rows of a table."""
+"""Number of rows of a table on a page."""
 
 MOST_NUMBERS = 50_000
-"""Scores of runs on topics that a page holds, behind the rows of a table or for two runs."""
+"""Number of scores by run and topic on a page, in a table's drilldown or a panel of pairs."""
 
 
 def number(value: float | None, form: str = ".4f") -> Cell:
-    """A number as a table shows it, with the sign for minus, which is no hyphen.
+    """Return a number with a minus sign instead of a hyphen; infinity is "none".
 
     >>> number(0.123456).text, number(float("nan")).text, number(-0.02, "+.3f").text
     ('0.1235', '–', '−0.020')
     """
-    if value is None or math.isnan(value):
-        return Cell(MISSING)
-    if math.isinf(value):
-        return Cell("none")
-    return Cell(typeset(format(value, form)), float(value))
+    return Cell("none") if value is not None and math.isinf(value) else signed(value, form)
 
 
 def whole(value: float | None) -> Cell:
-    """A count; nothing where there is none.
+    """Return a count.
 
     >>> whole(1200).text, whole(None).text
     ('1,200', '–')
@@ -49,7 +45,7 @@ def whole(value: float | None) -> Cell:
 
 
 def size(value: float | None) -> Cell:
-    """A number that a computation requires, as of topics.
+    """Return a required number, such as of topics.
 
     >>> size(1200).text, size(2e7).text, size(math.inf).text, size(None).text
     ('1,200', 'more than a million', 'none', '–')
@@ -60,7 +56,7 @@ def size(value: float | None) -> Cell:
 
 
 def size_interval(ends: Sequence[float] | None) -> Cell:
-    """An interval of such numbers.
+    """Return an interval of required numbers.
 
     >>> size_interval((51, 8404)).text, size_interval((51, math.inf)).text
     ('[51, 8,404]', '[51, none]')
@@ -69,7 +65,7 @@ def size_interval(ends: Sequence[float] | None) -> Cell:
 
 
 def percent(share: float) -> Cell:
-    """A share.
+    """Return a share in percent.
 
     >>> percent(0.1234).text
     '12.3%'
@@ -78,7 +74,7 @@ def percent(share: float) -> Cell:
 
 
 def pvalue(value: float) -> Cell:
-    """A p-value; small ones only as such.
+    """Return a p-value; a small one is less than a bound.
 
     >>> pvalue(0.0123).text, pvalue(1e-9).text
     ('0.0123', '< 0.0001')
@@ -87,7 +83,7 @@ def pvalue(value: float) -> Cell:
 
 
 def span(ends: Sequence[float] | None, form: str = ".4f") -> Cell:
-    """An interval, as a page shows it; of a limit that is not known a dash.
+    """Return an interval as a page shows it; an unknown limit is a dash.
 
     >>> span((0.1, 0.25), ".2f").text, span((0.1, math.inf), ".2f").text, span(None).text
     ('0.10 to 0.25', '0.10 to ∞', '–')
@@ -96,20 +92,14 @@ def span(ends: Sequence[float] | None, form: str = ".4f") -> Cell:
     """
     if ends is None or all(end is None or math.isnan(end) for end in ends):
         return Cell(MISSING)
-    low, high = (_end(end, form) for end in ends)
-    return Cell(f"{low.text} to {high.text}", f"{low.value} to {high.value}")
-
-
-def _end(value: float | None, form: str) -> Cell:
-    if value is None or math.isnan(value):
-        return Cell(MISSING, MISSING)
-    if math.isinf(value):
-        return Cell(_endless(value), _endless(value))
-    return Cell(typeset(format(value, form)), float(value))
+    low, high = (signed(end, form) for end in ends)
+    unknown = (MISSING, "∞", "−∞")
+    exact = [end.text if end.text in unknown else str(end.value) for end in (low, high)]
+    return Cell(f"{low.text} to {high.text}", " to ".join(exact))
 
 
 def interval(ends: Sequence[float] | None, form: str) -> Cell:
-    """An interval in brackets, as commands print it.
+    """Return an interval in brackets, as commands print it.
 
     >>> interval((0.1, 0.25), ".2f").text
     '[0.10, 0.25]'
@@ -118,19 +108,19 @@ def interval(ends: Sequence[float] | None, form: str) -> Cell:
 
 
 def signed(value: float | None, form: str) -> Cell:
-    """A number with the sign for minus, which is no hyphen.
+    """Return a number with a minus sign instead of a hyphen; infinity is ∞.
 
     >>> signed(-0.0123, "+.3f").text, signed(math.inf, "+.2f").text, signed(None, "+.2f").text
     ('−0.012', '∞', '–')
     """
     if value is None or math.isnan(value):
         return Cell(MISSING)
-    text = _endless(value) if math.isinf(value) else typeset(format(value, form))
-    return Cell(text, float(value))
+    endless = "∞" if value > 0 else "−∞"
+    return Cell(endless if math.isinf(value) else typeset(format(value, form)), float(value))
 
 
 def signed_interval(ends: Sequence[float] | None, form: str) -> Cell:
-    """An interval in brackets with such numbers.
+    """Return an interval in brackets, with ∞ for infinity.
 
     >>> signed_interval((-math.inf, 0.25), "+.2f").text, signed_interval((math.nan, 1), "+.2f").text
     ('[−∞, +0.25]', '[–, +1.00]')
@@ -140,12 +130,8 @@ def signed_interval(ends: Sequence[float] | None, form: str) -> Cell:
     return Cell(f"[{', '.join(signed(end, form).text for end in ends)}]")
 
 
-def _endless(value: float) -> str:
-    return "∞" if value > 0 else "−∞"
-
-
 def name(text: str, hover: str = "") -> Cell:
-    """A name, which sorts by itself."""
+    """Return a name, which is sorted by its text."""
     return Cell(text, text, hover)
 
 
@@ -159,7 +145,7 @@ def table(
     drilldown: Drilldown | None = None,
     most: int = MOST_ROWS,
 ) -> Table:
-    """A table of cells; of too many rows the first, and the caption says so."""
+    """Return a table of at most `most` rows; the caption says so if it was cut."""
     kept = list(rows)
     if len(kept) > most:
         caption = f"{caption} The first {most:,} of {len(kept):,} rows."
@@ -168,18 +154,8 @@ def table(
     )
 
 
-def titled(rows: Iterable[Mapping[str, Cell]]) -> tuple[list[str], list[list[Cell]]]:
-    """Header and rows of a table whose cells stand beside the titles of their columns.
-
-    >>> titled([{"run": name("a"), "score": number(0.5)}])[0]
-    ['run', 'score']
-    """
-    made = list(rows)
-    return list(made[0]) if made else [], [list(row.values()) for row in made]
-
-
 def most_columns(n_rows: int) -> int:
-    """How many columns of numbers a page holds beside each other, where there are so many rows.
+    """Return how many columns of numbers a page holds, given the number of rows.
 
     >>> most_columns(50), most_columns(1000), most_columns(10_000)
     (1000, 50, 20)
@@ -188,9 +164,9 @@ def most_columns(n_rows: int) -> int:
 
 
 def drilldown(names: Sequence[str], values: np.ndarray, title: str) -> tuple[Drilldown, int]:
-    """The numbers behind rows [row, name], to four digits, and how many names are left out.
+    """Return the drilldown of values [row, name], and the number of names left out.
 
-    Names come in the order in which they are to be kept.
+    The first names are kept.
     """
     kept = min(len(names), most_columns(len(values)))
     rows = tuple(

@@ -1,4 +1,4 @@
-"""Figures as files, without dates: the same figure is the same bytes."""
+"""Figures as files; the same figure gives the same bytes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SAVED = {
     "png": {"Software": "steadyrank"},
     "pdf": {"CreationDate": None, "Creator": "steadyrank"},
 }
-"""Formats, and what files say about themselves: no date, so the same figure is the same bytes."""
+"""Formats with their metadata: no date, so that the same figure gives the same bytes."""
 
 SETTINGS: dict[Any, Any] = {
     "svg.hashsalt": "steadyrank",
@@ -43,24 +43,20 @@ class Plot:
 
     draw: Callable[..., None]
     size: Callable[[Any], tuple[float, float]]
-    """The inches that it needs."""
+    """Width and height in inches."""
     words: str | Callable[[Any], str]
-    """What the figure shows, in a sentence with the main numbers, for those who do not see it; a
-    text as `filled` takes it, or a function of the result."""
+    """The alternative text with the main numbers, for `filled`, or a function of the result."""
     height: Callable[[Any, float], float] | None = None
-    """The inches of height that a result needs at a given width; else they are in proportion."""
+    """Height in inches at a given width; by default in proportion."""
 
     def alt(self, result: Any) -> str:
-        """Its words about a result."""
+        """Return the alternative text."""
         return filled(self.words, result) if isinstance(self.words, str) else self.words(result)
 
 
 @contextlib.contextmanager
 def own_style() -> Iterator[None]:
-    """Matplotlib's defaults, whatever a `matplotlibrc` says: for pages and files of the command.
-
-    Someone's `text.usetex` would ask for a LaTeX that is not there.
-    """
+    """Use matplotlib's defaults whatever a `matplotlibrc` says, for pages and files of commands."""
     mpl = load_matplotlib()
     with mpl.rc_context():
         mpl.rcdefaults()
@@ -68,7 +64,7 @@ def own_style() -> Iterator[None]:
 
 
 def load_matplotlib() -> Any:
-    """The module matplotlib; an error of ours where the environment has a backend that is none."""
+    """Import matplotlib; raise our error if the environment names an unknown backend."""
     give_matplotlib_a_cache()
     try:
         import matplotlib
@@ -78,9 +74,9 @@ def load_matplotlib() -> Any:
 
 
 def give_matplotlib_a_cache() -> None:
-    """Name a folder for matplotlib's list of fonts where the home has no room for one.
+    """Name a folder for matplotlib's list of fonts if that in the home cannot be written.
 
-    Matplotlib would make a list for this process alone, and log a warning about it each time.
+    Otherwise matplotlib would make the list in each process, and log a warning.
     """
     if "matplotlib" in sys.modules or "MPLCONFIGDIR" in os.environ:
         return
@@ -102,7 +98,7 @@ def _can_be_written(folder: Path) -> bool:
 
 
 def _own_folder() -> Path:
-    """A folder that lasts, or, where somebody else has its name, one for this process."""
+    """Return a permanent folder, or one for this process if that belongs to somebody else."""
     with contextlib.suppress(OSError, AttributeError):  # Windows has no numbers of users
         folder = Path(tempfile.gettempdir()) / f"steadyrank-{os.geteuid()}"
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -114,7 +110,7 @@ def _own_folder() -> Path:
 
 
 def _is_private(folder: Path) -> bool:
-    """Whether a folder, which is no link, belongs to this user and others cannot write to it."""
+    """Return whether a folder, not a link, belongs to this user and is not writable by others."""
     place = folder.lstat()
     return (
         stat.S_ISDIR(place.st_mode)
@@ -124,7 +120,7 @@ def _is_private(folder: Path) -> bool:
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure as SVG, PNG or PDF, as the file's name says, whole or not at all.
+    """Write a figure as SVG, PNG or PDF, by the file's suffix; replace the file as a whole.
 
     The same figure gives the same bytes.
     """
@@ -139,22 +135,22 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
 
 
 def figure_format(path: str | os.PathLike[str]) -> str:
-    """The format that a file's name asks for.
+    """Return the format of a file's suffix.
 
     >>> figure_format("figures/ranks.SVG")
     'svg'
     """
     form = Path(path).suffix.lower().removeprefix(".")
-    source_date()  # Matplotlib, which reads it for PDF, does not say what is wrong with it.
+    source_date()  # Matplotlib reads it for PDF, without a clear error.
     if form not in SAVED:
-        raise InputError(f"{path}: a figure's name ends in .svg, .png or .pdf")
+        raise InputError(f"{path}: the name of a figure must end in .svg, .png or .pdf")
     return form
 
 
 def unplace(figure: Figure) -> None:
     """Move axes to where they were before anything was drawn.
 
-    Layout starts from their present place, so a figure drawn before would differ by a hair.
+    Layout starts from their current place, so a figure that was drawn before would differ slightly.
     """
     for ax in figure.axes:
         cell = ax.get_subplotspec()

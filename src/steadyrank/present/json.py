@@ -1,4 +1,4 @@
-"""Results as JSON: one object, numbers unrounded, null where there is no number."""
+"""Results as JSON: one object, unrounded numbers, null for missing numbers."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import numpy as np
 from steadyrank.visible import HIDDEN
 
 PART = 10_000
-"""Rows that are made into text at a time."""
+"""Number of rows that become text at a time."""
 
 
 def picked(result: Any, keys: str) -> dict[str, Any]:
-    """Some attributes of a result by their names, which are written in a row.
+    """Return attributes of a result, whose names are separated by blanks.
 
-    `key=path` gives an attribute, or one of an attribute, another name.
+    `key=path` renames an attribute, or an attribute of an attribute.
 
     >>> picked(1 + 2j, "real i=imag one=real.real")
     {'real': 1.0, 'i': 2.0, 'one': 1.0}
@@ -30,16 +30,16 @@ def picked(result: Any, keys: str) -> dict[str, Any]:
 
 
 def to_json(value: Any) -> str:
-    """JSON text without NaN or infinity, which JSON does not know."""
+    """Return JSON text, with null for NaN and infinity."""
     return _dumped(value) + "\n"
 
 
 def json_pieces(
     value: Mapping[str, Any], done: Callable[[int], None] = lambda n_rows: None
 ) -> Iterator[str]:
-    """As `to_json`, some text at a time; an iterator becomes an array, of any length.
+    """Yield parts of the JSON text; an iterator becomes an array of any length.
 
-    `done` is told how many rows of an iterator were made into text.
+    `done` is called with the number of rows of an iterator that became text.
 
     >>> "".join(json_pieces({"n": 2, "rows": iter([{"p": 0.5}, {"p": float("nan")}])}))
     '{"n": 2, "rows": [{"p": 0.5}, {"p": null}]}\\n'
@@ -76,7 +76,7 @@ def _dumped(value: Any) -> str:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError):
         text = json.dumps(_clean(value), ensure_ascii=False, allow_nan=False)
-    # A byte that is not UTF-8 is a surrogate in Python, and stays one behind JSON's own escape.
+    # A byte that is not UTF-8 is a surrogate in Python, which JSON escapes.
     return HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 

@@ -1,7 +1,7 @@
-"""What a page of results is made of, before it is HTML.
+"""The parts of a page of results, which `page_html` writes as HTML.
 
-A report is written in these few words: a page leads with its answer, has one section for each
-question, and ends with where its numbers come from. `page_html` writes them out.
+A page begins with its answer, has one section for each question, and ends with the provenance of
+its numbers.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class PageFigure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """One question: its answer in words, what that means and does not, figures and tables.
+    """The section of one question: answer, meaning, figures and tables.
 
-    A section that the data cannot support has `why_not` and nothing else to show: it shrinks to a
-    line under "What else could be asked".
+    A section that the data do not support has `why_not`; it is a line under "What else could be
+    asked".
     """
 
     id: str
@@ -48,12 +48,12 @@ class Section:
     warnings: tuple[str, ...] = ()
     why_not: str = ""
     is_open: bool = True
-    """Whether it is unfolded at first; else its title and the first sentence are shown."""
+    """Whether it is open at first; otherwise its title and first sentence are shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoardRow:
-    """One of the best: its rank, and the ranks that it may have."""
+    """One row of the board: a run, its rank, and the ranks that it may have."""
 
     rank: int
     name: str
@@ -61,7 +61,7 @@ class BoardRow:
     low: int
     high: int
     group: str = ""
-    """Letters or a word that place it among the others."""
+    """The letters of its groups, or a word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,22 +70,22 @@ class Board:
 
     title: str
     note: str
-    """What dots and bars are."""
+    """The meaning of dots and bars."""
     measure: str
     rows: tuple[BoardRow, ...]
     n_ranks: int
-    """Ranks that the bars are drawn over."""
+    """Number of ranks on the scale of the bars."""
     group: str = "group"
-    """What the last column is called."""
+    """The title of the last column."""
     link: str = ""
-    """The section with all rows."""
+    """The id of the section with all rows."""
     more: str = ""
-    """What stands for that link."""
+    """The text of that link."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """A share of pairs that swap, and the section about it."""
+    """A share of pairs that swap, and the id of the section about it."""
 
     about: str
     share: float
@@ -95,7 +95,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tile:
-    """A figure to remember, and what it counts."""
+    """A key number, and what it counts."""
 
     id: str
     figure: str
@@ -111,7 +111,7 @@ class FirstScreen:
     line: str = ""
     """The lead, its interval, and whether it is significant."""
     assumption: str = ""
-    """What another assumption would change."""
+    """The effect of another assumption."""
     cautions: tuple[str, ...] = ()
     board: Board | None = None
     bars: tuple[Bar, ...] = ()
@@ -123,24 +123,24 @@ class FirstScreen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """A whole page: the answer first, then the sections, then where it all comes from."""
+    """A whole page: answer, sections and provenance."""
 
     title: str
     subtitle: str
     sections: tuple[Section, ...]
     lead: tuple[str, ...] = ()
-    """The answer in sentences, of a page without a first screen."""
+    """The answer in sentences, for a page without a first screen."""
     first: FirstScreen | None = None
     description: str = ""
-    """One line for whoever links to the page."""
+    """One line for link previews."""
     preview: bytes = b""
-    """A PNG of the first screen, for the same."""
+    """A PNG of the first screen, for link previews."""
     provenance: tuple[Table, ...] = ()
     command: str = ""
     """The command that rebuilds the page."""
     notes: Mapping[str, str] = field(default_factory=dict)
-    """Terms used on the page, each with one line that explains it."""
+    """Terms of the page with their explanations."""
     names: RunNames = field(default_factory=RunNames)
-    """What stands for names of runs."""
+    """The names of runs as the page shows them."""
     pairs: PairPanel | None = None
-    """A panel in which two runs are picked."""
+    """The panel for comparing two runs."""

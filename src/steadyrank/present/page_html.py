@@ -1,8 +1,8 @@
-"""A page of results as one HTML file that loads nothing: opened from disk, printed, sent around.
+"""Pages of results as one HTML file, which loads nothing else.
 
-For anyone who reads a report without having steadyrank. Names of runs and topics come from
-anywhere, so every text is escaped, control characters are shown as such, and the page forbids
-all scripts and styles but its own. The same page gives the same bytes.
+Names of runs and topics may contain anything, so every text is escaped, control characters are
+shown as codes, and the page allows only the script and style that it contains. The same page gives
+the same bytes.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _ID = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 
 
 def page_html(page: Page) -> str:
-    """The page as one HTML document.
+    """Return the page as one HTML document, to be written as UTF-8.
 
-    Write it as UTF-8. It needs no network, works without JavaScript except for sorting, copying
-    and the numbers behind rows, and prints with every row open.
+    It requires no network, and JavaScript only for sorting, copying and drilldowns. All rows are
+    printed.
 
     >>> from steadyrank.present.page import Page
     >>> text = page_html(Page(title="A <b>", subtitle="", lead=("No.",), sections=()))
@@ -118,7 +118,7 @@ def _part(name: str) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """Nothing but the page's own style and script, known by their hashes, and inline images."""
+    """Return a policy that allows only the page's style and script, by hash, and inline images."""
     return (
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
@@ -136,25 +136,25 @@ def _tables(page: Page) -> Iterator[Table]:
     yield from page.provenance
 
 
-# What figures and tables look like
+# Figures and tables
 
 
 def _filter_values(table: Table, column: int) -> list[str]:
-    """The texts of a column by which rows are filtered, each once, in order."""
+    """Return the distinct texts of a column by which rows are filtered, in order."""
     return sorted({row[column].text for row in table.rows} - set(_MISSING))
 
 
 TALL = 500.0
-"""Points of a figure above which a page shows its upper part only, until it is opened."""
+"""Height of a figure, in points, above which a page shows only its upper part at first."""
 
 WIDE = 500.0
-"""Points of a figure above which a phone scrolls it sideways: its letters would be too small."""
+"""Width of a figure, in points, above which a phone scrolls it sideways instead of shrinking it."""
 
 _SIZE = re.compile(r'viewBox="[-\d.]+ [-\d.]+ ([\d.]+) ([\d.]+)"')
 
 
 def _points(figure: PageFigure) -> tuple[float, float]:
-    """Width and height of a figure, or nothing where it does not say."""
+    """Return the width and height of a figure in points, or 0 if they are unknown."""
     size = _SIZE.search(str(figure.svg)[:2000])
     return (0.0, 0.0) if size is None else (float(size[1]), float(size[2]))
 
@@ -164,7 +164,7 @@ def _is_tall(figure: PageFigure) -> bool:
 
 
 def _shape(figure: PageFigure) -> Markup:
-    """Classes of a figure that is too tall to be shown whole at once, or too wide for a phone."""
+    """Return the classes of a figure that is tall, or too wide for a phone."""
     from markupsafe import Markup
 
     is_a = {"wide": _points(figure)[0] > WIDE, "tall": _is_tall(figure)}
@@ -172,11 +172,11 @@ def _shape(figure: PageFigure) -> Markup:
     return Markup(' class="{}"').format(" ".join(names)) if names else Markup()
 
 
-# Bars of the first screen are drawings without a unit: widths are shares of the room there is
+# Bars of the first screen; their widths are percentages
 
 
 def _track(row: BoardRow, n_ranks: int) -> Markup:
-    """The ranks that a row may have, and a dot at its own."""
+    """Draw a bar over the ranks that a row may have, and a dot at its rank."""
     from markupsafe import Markup
 
     left, width = 100 * (row.low - 1) / n_ranks, 100 * (row.high - row.low + 1) / n_ranks
@@ -197,11 +197,11 @@ def _share_bar(bar: Bar, largest: float, is_largest: bool) -> Markup:
     ).format(max(width, 0.7), look)
 
 
-# What tables sort by and where their rows lead
+# Sorting and links of rows
 
 
 def _number_columns(table: Table) -> tuple[bool, ...]:
-    """A column with one number in it is one of numbers; what else stands there is missing."""
+    """Return which columns hold any number; their other cells are missing values."""
     return tuple(
         any(isinstance(row[column].value, Real) for row in table.rows)
         for column in range(len(table.header))
@@ -209,7 +209,7 @@ def _number_columns(table: Table) -> tuple[bool, ...]:
 
 
 def _sort_key(cell: Cell, is_number: bool) -> str:
-    """What JavaScript reads as the cell's number or text; nothing where it is missing."""
+    """Return the number or text by which JavaScript sorts a cell; nothing if it is missing."""
     if is_number:
         return _number(cell.value).replace("inf", "Infinity")
     text = cell.value if isinstance(cell.value, str) else cell.text
@@ -217,7 +217,7 @@ def _sort_key(cell: Cell, is_number: bool) -> str:
 
 
 def _number(value: float | str | None) -> str:
-    """Every digit of a number, and nothing for what is none."""
+    """Return all digits of a number, and nothing for other values."""
     if not isinstance(value, Real) or math.isnan(value):
         return ""
     number = float(value)
@@ -225,14 +225,14 @@ def _number(value: float | str | None) -> str:
 
 
 def _typeset(cell: Cell) -> str:
-    """What a cell shows; before a number a minus, which is no hyphen."""
+    """Return the text of a cell; a number has a minus sign instead of a hyphen."""
     if isinstance(cell.value, Real) and cell.text.startswith("-"):
         return f"−{cell.text[1:]}"
     return cell.text
 
 
 def _row_links(table: Table) -> list[str]:
-    """The address of every row's numbers: `#table/row`, with a count behind a repeated name."""
+    """Return the link to each row's drilldown: `#table/row`, with a number if a name repeats."""
     if table.drilldown is None:
         return [""] * len(table.rows)
     met: Counter[str] = Counter()
@@ -245,7 +245,7 @@ def _row_links(table: Table) -> list[str]:
 
 
 def _fragment(link: str) -> str:
-    """`table` and `table/row` as they stand behind a link."""
+    """Return the fragment of a link to `table` or `table/row`."""
     if not link:
         return ""
     where, slash, row = link.partition("/")
@@ -256,11 +256,11 @@ def _quoted(text: str) -> str:
     return quote(visible(text), safe="!'()*")
 
 
-# What is copied and what is opened
+# Data of the script
 
 
 def _data(page: Page) -> str:
-    """Everything that the script needs, as JSON that cannot end the element it stands in."""
+    """Return everything that the script needs, as JSON that is safe inside an HTML element."""
     tables = list(_tables(page))
     data = {
         "tables": {
@@ -279,9 +279,9 @@ def _data(page: Page) -> str:
 
 
 def _latex_parts(table: Table, names: RunNames) -> dict[str, str | list[str]]:
-    """A booktabs table in lines, so that rows can be copied in the order they are shown in.
+    """Return a booktabs table in lines, so that rows can be copied in the order of the page.
 
-    With names as the page shows them, which have room in a paper; CSV has the whole of them.
+    Names are as the page shows them; CSV has the full names.
     """
     plain = replace(
         table,
@@ -313,7 +313,7 @@ def _csv_cell(cell: Cell, is_number: bool) -> str:
 
 
 def _drilldown(drilldown: Drilldown, names: RunNames) -> dict[str, object]:
-    # Two digits more than are shown keep the order, where there are as many.
+    # Two additional digits keep the order of values that look equal.
     values = np.array(drilldown.values, np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         shown, exact = (np.round(values, drilldown.digits + more) for more in (0, 2))
@@ -327,7 +327,7 @@ def _drilldown(drilldown: Drilldown, names: RunNames) -> dict[str, object]:
     }
 
 
-# What a page must hold
+# Checks
 
 
 def _check(page: Page) -> None:
@@ -370,13 +370,13 @@ def _check_table(table: Table, ids: Mapping[str, int]) -> None:
 
 
 LONGEST_LINE = 24
-"""Characters of a cell that stay on one line."""
+"""Number of characters of a cell that are kept on one line."""
 
 
 def explainer(notes: Mapping[str, str], names: RunNames) -> Callable[[str, set[str]], Markup]:
-    """Texts with the first mention of each term marked up; `seen` holds those already met.
+    """Return a function that marks up the first mention of each term, unless it is in `seen`.
 
-    Names of runs are what the page shows for them, and hovering tells the whole name.
+    Names of runs are as the page shows them, with the full name as tooltip.
     """
     from markupsafe import Markup, escape
 
@@ -412,13 +412,13 @@ def explainer(notes: Mapping[str, str], names: RunNames) -> Callable[[str, set[s
 
 
 def _term_pattern(term: str) -> str:
-    """Words in any case and number; names and single letters as they are."""
+    """Match words in any case and number; names and single letters exactly."""
     is_word = term.islower() and len(term) > 2
     return f"((?i:{re.escape(term)}s?))" if is_word else f"({re.escape(term)})"
 
 
 def hoverer(names: RunNames) -> Callable[[Cell], str]:
-    """What hovering over a cell tells: its own text, or the whole name that it stands for."""
+    """Return a function for the tooltip of a cell: its hover text, or the full name of a run."""
 
     def hover(cell: Cell) -> str:
         if cell.hover or isinstance(cell.value, Real):
@@ -429,7 +429,7 @@ def hoverer(names: RunNames) -> Callable[[Cell], str]:
 
 
 def looker(names: RunNames) -> Callable[[Cell, bool], Markup]:
-    """Figures stand to the right; only long texts may break, so that rows stay lines."""
+    """Return a function for the classes of a cell: numbers, long texts and shortened names."""
     from markupsafe import Markup
 
     def look(cell: Cell, is_number: bool) -> Markup:

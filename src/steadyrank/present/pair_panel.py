@@ -1,9 +1,8 @@
-"""Everything that is known of every two runs, packed for a page on which two of them are picked.
+"""The panel of a page that compares any two runs: its data, packed for the script.
 
-A page computes nothing: each statement about a pair is a text that was written here, kept once
-however many pairs share it, and sentences are templates into which such texts are put. Of topics
-there are the scores of each run as they are shown, so that the difference on a topic is that of two
-numbers on the page.
+The page computes nothing: each statement about a pair is a text that is stored once for all pairs
+that share it, and sentences are templates for such texts. Scores on topics are rounded as shown,
+so that the difference on a topic is that of two numbers on the page.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from steadyrank.present.table import escape_latex
 from steadyrank.visible import visible
 
 DIGITS = 4
-"""Decimals of scores on topics."""
+"""Number of decimals of scores on topics."""
 
 _PLACE = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairRow:
-    """A line about a pair: what it is about, and a template with fields of the panel."""
+    """A line about a pair: its title, and a template with fields of the panel."""
 
     about: str
     template: str
@@ -38,27 +37,27 @@ class PairRow:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class PairPanel:
-    """Two runs out of many: texts about every pair, and the scores of every run on every topic.
+    """Texts about every pair of runs, and the scores of every run on every topic.
 
-    One study opens it, others add rows.
+    One study creates it, others add rows.
     """
 
     names: tuple[str, ...]
-    """Best first; pairs are all pairs of them, in that order, the better run first."""
+    """Names of the runs, best first; pairs are in this order, the better run first."""
     measure: str
     topics: tuple[str, ...]
     scores: np.ndarray
     """[run, topic]; NaN where missing."""
     fields: dict[str, list[str]] = field(default_factory=dict)
-    """Name of a field to its text for each pair. Texts may be templates themselves."""
+    """Name of a field to its text for each pair; texts may be templates."""
     rows: list[PairRow] = field(default_factory=list)
     sentence: str
-    """Template of what is copied as a sentence; {a} and {b} are the two runs."""
+    """Template of the sentence to copy; {a} and {b} are the two runs."""
     latex: str
     omitted: str = ""
-    """Which runs cannot be picked, in a sentence, if any."""
+    """Sentence about the runs that cannot be selected, if any."""
     units: Sequence[int] = ()
-    """[topic]: what is dropped together where a lead is carried; empty for single topics."""
+    """[topic]: the cluster of each topic, which is dropped as a whole; empty for single topics."""
 
     def add(self, about: str, template: str, **texts: Sequence[str]) -> None:
         """Append a row with its fields, which have a text for each pair."""
@@ -71,15 +70,15 @@ class PairPanel:
         return list(itertools.combinations(self.names, 2))
 
     def aligned(self, runs: Sequence[str], pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """For each pair of the panel its place among a result's pairs, or -1, and its direction."""
+        """Return each pair's place among a result's pairs, or -1, and the sign of differences."""
         return aligned_pairs(self.names, runs, pairs)
 
     def place(self, a: int, b: int) -> int:
-        """Which of the pairs two runs, by their positions, are, the better one first."""
+        """Return the place of a pair, given the positions of its runs, the better one first."""
         return a * (2 * len(self.names) - a - 1) // 2 + b - a - 1
 
     def text(self, template: str, a: int, b: int) -> str:
-        """A template filled for two runs, as the page does it."""
+        """Fill a template for two runs, as the page does."""
         names = {"a": self.names[a], "b": self.names[b]}
         pair = self.place(a, b)
 
@@ -95,7 +94,7 @@ class PairPanel:
 def aligned_pairs(
     order: Sequence[str], runs: Sequence[str], pairs: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Where the pairs of runs in `order` stand among `pairs` of `runs`, and with which sign.
+    """Return the places of the pairs of `order` among `pairs` of `runs`, and their signs.
 
     >>> place, sign = aligned_pairs(["b", "a"], ["a", "b"], np.array([[0, 1]]))
     >>> place.tolist(), sign.tolist()
@@ -115,7 +114,7 @@ def aligned_pairs(
 
 
 def packed(panel: PairPanel, shown: Mapping[str, str]) -> dict[str, Any]:
-    """The panel as the page's script reads it; `shown` has what stands for names."""
+    """Return the panel for the page's script; `shown` has the names as shown."""
     n_pairs = len(panel.names) * (len(panel.names) - 1) // 2
     for key, texts in panel.fields.items():
         if len(texts) != n_pairs:
@@ -136,7 +135,7 @@ def packed(panel: PairPanel, shown: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _coded(texts: Sequence[str]) -> dict[str, Any]:
-    """Each text once, and which of them every pair has, in as few bytes as will do."""
+    """Return each text once, and the code of each pair's text."""
     known = {text: code for code, text in enumerate(dict.fromkeys(texts))}
     if len(known) == 1:
         return {"texts": [visible(texts[0])]}
@@ -145,7 +144,7 @@ def _coded(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def packed_codes(codes: np.ndarray, n_codes: int) -> dict[str, Any]:
-    """Whole numbers below `n_codes`, in as few bytes each as will do; there are up to 2**32.
+    """Pack whole numbers below `n_codes` (at most 2**32), with as few bytes each as possible.
 
     >>> packed_codes(np.array([0, 1, 255]), 256)
     {'bytes': 1, 'codes': 'AAH/'}
@@ -156,9 +155,9 @@ def packed_codes(codes: np.ndarray, n_codes: int) -> dict[str, Any]:
 
 
 def packed_numbers(values: np.ndarray, digits: int) -> dict[str, Any]:
-    """Numbers, row after row, to so many decimals: as codes above the least, 0 where missing.
+    """Pack numbers, row by row, with `digits` decimals: codes from the least on, 0 for missing.
 
-    Numbers of too wide a range are written out.
+    Numbers of too wide a range are not packed.
 
     >>> packed_numbers(np.array([[0.25, np.nan], [0.5, 0.25]]), 2)
     {'digits': 2, 'least': 25, 'bytes': 1, 'codes': 'AQAaAQ=='}
@@ -178,7 +177,7 @@ def packed_numbers(values: np.ndarray, digits: int) -> dict[str, Any]:
 
 
 def _fit(values: np.ndarray, digits: int) -> bool:
-    """Whether whole numbers of four bytes, counted from the least, can stand for the numbers."""
+    """Return whether codes of four bytes suffice for the numbers."""
     if not len(values):
         return True
     return bool(np.abs(values).max() < 2.0**52 / 10**digits) and bool(

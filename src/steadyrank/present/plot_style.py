@@ -1,7 +1,7 @@
-"""What all figures share: colours, names as text, panels, rows of names, heat maps.
+"""Elements of all figures: colours, names, panels, rows of names and heat maps.
 
-Colours and markers are told apart by anyone; names are drawn as they are, whatever they hold; what
-stands for a run, a topic or a pair can tell its numbers (`steadyrank.present.svg`).
+Colours and markers suit any colour vision; names are drawn literally; points of runs, topics and
+pairs have tooltips (`steadyrank.present.svg`).
 """
 
 from __future__ import annotations
@@ -24,64 +24,64 @@ if TYPE_CHECKING:
     from matplotlib.gridspec import GridSpecFromSubplotSpec
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Okabe and Ito's, which people with any colour vision can tell apart."""
+"""The colours of Okabe and Ito, which suit any colour vision."""
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-"""One for each colour, for those who print without."""
+"""One for each colour, for black-and-white prints."""
 
 QUIET = "#888888"
-"""For lines that only guide the eye."""
+"""Colour of guide lines."""
 
 DASHED: dict[str, Any] = {"color": QUIET, "linewidth": 1.0, "linestyle": "--"}
 """A line that marks a level or a target."""
 
 FAINT = "#dddddd"
-"""For grids."""
+"""Colour of grids."""
 
 DARK = "#111111"
-"""For text on bright cells, which stays dark on a dark page too."""
+"""Colour of text on bright cells, also on dark pages."""
 
 MOST_NAMES = 150
-"""Names along an axis; of more runs only every second, third, … is named."""
+"""Number of names along an axis; of more runs only every second, third, … is named."""
 
 TALL = 25
-"""Rows above which a figure has its axis at the top, too."""
+"""Number of rows above which a figure also has its axis at the top."""
 
 SHADES = 12
-"""Colours of a heat map: what an eye can look up in its bar."""
+"""Number of colours of a heat map."""
 
 TALLEST_BAR = 5.0
-"""Inches of a heat map's bar of colours."""
+"""Height of a heat map's colour bar, in inches."""
 
 NARROW, LONGEST_LINE = 4.5, 26
-"""Inches below which a figure or a panel is narrow; characters of the labels of its axes."""
+"""Width in inches below which a figure or a panel is narrow; characters per line of its labels."""
 
 PAGE_WIDTH = 7.5
-"""Inches below which a figure that was given a width stands in a paper."""
+"""Width in inches below which a figure with a given width is for a paper."""
 
 SMALL = {"font.size": 8.0, "axes.linewidth": 0.6, "lines.markersize": 4.0}
-"""Settings of such a figure, whose letters are those of a caption."""
+"""Settings of a figure for a paper."""
 
 LOWEST_ROWS = 0.8
-"""Share of their height that rows of names need when letters are small."""
+"""Share of their height that rows of names need in small letters."""
 
 Size = Callable[[Any], tuple[float, float]]
 
 
 def look(place: int) -> dict[str, Any]:
-    """Colour and marker of the first, second, … thing on some axes."""
+    """Return the colour and marker of the first, second, … series."""
     return {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)]}
 
 
 LONGEST_NAME = 36
-"""Characters of a name along an axis; hovering tells the rest."""
+"""Number of characters of a name along an axis; the tooltip has the rest."""
 
 SHORTEST_NAME, NAMES_PER_INCH = 18, 7.0
-"""In narrow figures: at least so many, and so many per inch of their width."""
+"""In narrow figures: the least number of characters, and the number per inch of width."""
 
 
 def shown(text: str) -> str:
-    """A name as a font can draw it: it may hold bytes that are no text.
+    """Return a name that a font can draw; it may hold bytes that are no text.
 
     >>> shown("tab\\there")
     'tab\\\\x09here'
@@ -90,7 +90,7 @@ def shown(text: str) -> str:
 
 
 def shortened(name: str, longest: int = LONGEST_NAME) -> str:
-    """A name for an axis: a long one without its middle, so that the figure keeps its room.
+    """Return a name for an axis; a long one loses its middle.
 
     >>> shortened("a_reranker_with_a_name_of_sixty_characters_and_the_seed_0042")
     'a_reranker_with_a…and_the_seed_0042'
@@ -99,9 +99,9 @@ def shortened(name: str, longest: int = LONGEST_NAME) -> str:
 
 
 def longest_name(ax: Axes, *, in_panel: bool = False) -> int:
-    """Characters of a name along an axis: fewer in a figure for a column of a paper.
+    """Return the number of characters of a name along an axis, which narrow figures reduce.
 
-    `in_panel` where every panel has its own names, not the first of a row alone.
+    `in_panel` if every panel has names, instead of only the first of a row.
     """
     figure: Any = ax.get_figure()
     width = panel_width(ax) if in_panel else float(figure.get_figwidth())
@@ -109,14 +109,14 @@ def longest_name(ax: Axes, *, in_panel: bool = False) -> int:
 
 
 def panel_width(ax: Axes) -> float:
-    """Inches of the figure that a panel has, with its names and labels."""
+    """Return the width of a panel with its names and labels, in inches."""
     figure: Any = ax.get_figure()
     place = ax.get_subplotspec()
     return float(figure.get_figwidth()) / (1 if place is None else place.get_geometry()[1])
 
 
 def tidy(ax: Axes) -> None:
-    """Two spines and a quiet grid."""
+    """Show two spines and a faint grid."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(color=FAINT, linewidth=0.6)
     ax.set_axisbelow(True)
@@ -131,7 +131,7 @@ def label(ax: Axes, *, x: str = "", y: str = "") -> None:
 
 
 def _wrapped(ax: Axes, text: str, longest: int = LONGEST_LINE) -> str:
-    """A label of a narrow figure or panel, in lines that it has room for."""
+    """Wrap the label of a narrow figure or panel."""
     from matplotlib import rcParams
 
     if panel_width(ax) >= NARROW or rcParams["font.size"] > SMALL["font.size"]:
@@ -143,13 +143,13 @@ def _wrapped(ax: Axes, text: str, longest: int = LONGEST_LINE) -> str:
 
 
 def shown_lines(text: str) -> str:
-    """`shown`, line by line."""
+    """Return several lines that a font can draw."""
     return "\n".join(map(shown, text.split("\n")))
 
 
 def legend(ax: Axes, **options: Any) -> None:
-    """A legend without a frame, whose texts may hold names."""
-    # Where the best place is only the default, matplotlib warns of a machine that is slow.
+    """Add a legend without a frame, whose texts may hold names."""
+    # With loc="best" given, matplotlib does not warn if that is slow.
     looks = {"frameon": False, "fontsize": "small", "loc": "best", **options}
     for text in ax.legend(**looks).get_texts():
         text.set_parse_math(False)
@@ -157,22 +157,22 @@ def legend(ax: Axes, **options: Any) -> None:
 
 
 def fixed(width: float, height: float) -> Size:
-    """The same inches for any result."""
+    """Return a constant size in inches."""
     return lambda result: (width, height)
 
 
 def with_rows(names: str, *, width: float = 6.4, least: float = 1.2, each: float = 0.2) -> Size:
-    """The inches of a figure with a row for each of what this attribute of a result holds."""
+    """Return the size of a figure with a row for each item of an attribute of the result."""
     return lambda result: (width, rows_height(len(getattr(result, names)), least=least, each=each))
 
 
 def rows_height(n: int, *, least: float = 1.2, each: float = 0.2) -> float:
-    """Inches of a figure with n rows of names."""
+    """Return the height of a figure with n rows of names, in inches."""
     return least + each * max(3, min(n, MOST_NAMES))
 
 
 def height_of_rows(size: Size) -> Callable[[Any, float], float]:
-    """The height of a figure with rows of names: hardly less in a narrow one, for its letters."""
+    """Return the height of a figure with rows of names, which is little less in a narrow one."""
 
     def height(result: Any, width: float) -> float:
         full_width, full_height = size(result)
@@ -182,38 +182,38 @@ def height_of_rows(size: Size) -> Callable[[Any, float], float]:
 
 
 def name_rows(ax: Axes, names: Sequence[str]) -> None:
-    """Names from the top down, not all of them if they are many."""
+    """Label rows with names from the top down; of many names, only every second, third, …."""
     place = _named(len(names))
     longest = longest_name(ax)
     ax.set_yticks(place, labels=_labels(names, place, longest), parse_math=False)
     ax.set_ylim(len(names) - 0.5, -0.5)
     if len(names) > TALL:
-        # Whoever reads the first rows sees no axis far below them.
+        # The axis at the bottom is far from the first rows.
         ax.tick_params(axis="x", top=True, labeltop=True)
 
 
 def _labels(names: Sequence[str], places: Iterable[int], longest: int) -> list[str]:
-    """Some of the names, shortened such that no two of all look alike."""
+    """Return the names at these places, shortened such that all names look different."""
     short = elided([shown(name_in_figure(name)) for name in names], longest)
     return [short[place] for place in places]
 
 
 def name_columns(ax: Axes, names: Sequence[str]) -> None:
-    """Names from left to right, upright: they do not touch."""
+    """Label columns with names, rotated so that they do not overlap."""
     place = _named(len(names))
     labels = _labels(names, place, longest_name(ax, in_panel=True))
     ax.set_xticks(place, labels=labels, rotation=90, parse_math=False)
 
 
 def legend_above(ax: Axes, *, loc: str = "lower right", **options: Any) -> None:
-    """A legend on top of the axes, where it hides no row and no label that stands up there."""
+    """Add a legend above the axes and their top labels."""
     x = {"lower right": 1.0, "lower center": 0.5}[loc]
     options = {"ncols": 2, "borderaxespad": 0.2, **options}
     legend(ax, loc=loc, bbox_to_anchor=(x, 1.0), bbox_transform=_above_labels(ax), **options)
 
 
 def _above_labels(ax: Axes) -> Any:
-    """The axes' coordinates, moved up by the height of what is written along their top."""
+    """Return the axes' coordinates, moved up by the height of their top labels."""
     from matplotlib.transforms import ScaledTranslation
 
     axis: Any = ax.xaxis
@@ -225,10 +225,10 @@ def _above_labels(ax: Axes) -> Any:
 
 
 def _height(label: Any) -> float:
-    """Points that a label of a tick takes upwards, about, before it is drawn."""
+    """Return the approximate height of a tick label, in points."""
     if not label.get_rotation():
         return float(label.get_fontsize())
-    # Letters of the usual fonts are hardly ever wider than two thirds of their height.
+    # Letters are rarely wider than two thirds of their height.
     return float(len(label.get_text()) * label.get_fontsize() * 2 / 3)
 
 
@@ -237,7 +237,7 @@ def _named(n: int) -> np.ndarray:
 
 
 def inside(ax: Axes, rows: int, columns: int, **options: Any) -> GridSpecFromSubplotSpec:
-    """A grid of places for panels where the axes are, which themselves become invisible."""
+    """Replace axes by a grid for panels."""
     place = ax.get_subplotspec()
     if place is None:
         raise InputError("this plot has several panels: omit ax, or give one of a grid")
@@ -246,7 +246,7 @@ def inside(ax: Axes, rows: int, columns: int, **options: Any) -> GridSpecFromSub
 
 
 def panels(ax: Axes, n: int, *, across: int, sharey: bool = True) -> list[Axes]:
-    """Tidy panels where the axes are, `across` beside each other."""
+    """Replace axes by n panels, `across` in a row."""
     columns = min(n, across)
     grid = inside(ax, math.ceil(n / columns), columns)
     figure: Any = ax.get_figure()
@@ -270,9 +270,9 @@ def heat(
     bar: str = "",
     texts: Sequence[str | None] | None = None,
 ) -> Any:
-    """A heat map of values [row, column], first row on top, NaN blank; each cell may tell a text.
+    """Draw a heat map of values [row, column], first row on top, NaN blank, `texts` as tooltips.
 
-    Cells are shapes, not pixels: they stay sharp at any size, and can be pointed at.
+    Cells are shapes, which are sharp at any size and can have tooltips.
     """
     import matplotlib as mpl
 
@@ -288,7 +288,7 @@ def heat(
     ax.set_ylim(rows - 0.5, -0.5)
     ax.grid(visible=False)
     if bar:
-        # A bar as high as a tall figure would be as wide as a column.
+        # The bar of a tall figure would otherwise be as wide as a column.
         figure: Any = ax.get_figure()
         place = ax.get_subplotspec()
         n_rows = 1 if place is None else place.get_geometry()[0]
@@ -302,13 +302,13 @@ def heat(
 
 
 BRIGHT = 0.6
-"""Cells of a heat map above this share of its range are bright enough for dark text."""
+"""Share of a heat map's range above which cells have dark text."""
 
 
 def write_in_cells(
     ax: Axes, values: np.ndarray, texts: Sequence[str], *, low: float = 0.0, **looks: Any
 ) -> None:
-    """Texts in the cells of a heat map from `low` to 1, in a shade that stands out."""
+    """Write texts in the cells of a heat map from `low` to 1, in a shade that contrasts."""
     looks = {"ha": "center", "va": "center", "fontsize": "x-small", **looks}
     for ((i, j), value), text in zip(np.ndenumerate(values), texts, strict=True):
         if not math.isnan(value):
@@ -317,20 +317,20 @@ def write_in_cells(
 
 
 def dots(ax: Axes, x: Any, y: Any, texts: Sequence[str], **options: Any) -> None:
-    """Markers that tell their texts, as `plot` draws them, without a line unless one is given."""
+    """Draw markers with tooltips, by `plot`, without a line unless one is given."""
     (markers,) = ax.plot(x, y, **{"linestyle": "none", "markersize": 4, **options})
     tell(markers, texts)
 
 
 def error_bars(ax: Axes, x: Any, y: Any, texts: Sequence[str], **options: Any) -> None:
-    """Markers with error bars that tell their texts, as `errorbar` draws them."""
+    """Draw markers and error bars with tooltips, by `errorbar`."""
     tell(ax.errorbar(x, y, **{"markersize": 4, "elinewidth": 1.0, **options}), texts)
 
 
 def row_bars(
     ax: Axes, x: Any, rows: Any, xerr: Any, texts: Sequence[str], *, place: int = 0, **options: Any
 ) -> None:
-    """The values of rows with their error bars, in the look of a place, that tell their texts."""
+    """Draw the values of rows with error bars and tooltips, in the look of a series."""
     looks = {"linestyle": "none", "elinewidth": 1.5, **look(place), **options}
     error_bars(ax, x, rows, texts, xerr=xerr, **looks)
 
@@ -345,7 +345,7 @@ def draw_rank_rows(
     place: int = 0,
     what: str,
 ) -> None:
-    """A row for each run: its rank as a dot, and between which ranks it may be as a line."""
+    """Draw a row for each run: a dot at its rank, and a line over the ranks that it may have."""
     rows, style = np.arange(len(names)), look(place)
     middle, arm = (low + high) / 2, (high - low) / 2
     ax.errorbar(middle, rows, xerr=arm, fmt="none", ecolor=style["color"], elinewidth=2.5)
@@ -359,7 +359,7 @@ def draw_rank_rows(
 
 
 def whole_numbers(ax: Axes, most: int = 10) -> None:
-    """Ticks of the horizontal axis at whole numbers, at most so many."""
+    """Put at most `most` ticks on the horizontal axis, at whole numbers."""
     from matplotlib.ticker import MaxNLocator
 
     ax.xaxis.set_major_locator(MaxNLocator(most, integer=True))

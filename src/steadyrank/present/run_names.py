@@ -1,8 +1,7 @@
-"""Names of runs as outputs show them: without what all share, long ones by what few share.
+"""Names of runs as outputs show them: without common parts, and shortened.
 
-Files of a track have names of sixty characters of which fifty are the same. What is left out is
-said once in a legend; hovering over a name on a page tells the whole of it, CSV and JSON have it.
-Numbers never depend on it: studies know runs by their own names.
+Runs of a track may have names of sixty characters of which fifty are equal. A legend says what is
+left out; tooltips of a page, CSV and JSON have the full names. Studies use the full names.
 """
 
 from __future__ import annotations
@@ -21,32 +20,33 @@ from itertools import takewhile
 from typing import Any
 
 LONGEST = 28
-"""Characters of a name; of a longer one the words that few names have are shown."""
+"""Number of characters of a name; a longer one shows the words that few names have."""
 
 SHORT = 20
-"""Characters up to which all names are shown as they are."""
+"""Number of characters up to which names are shown unchanged."""
 
 LEAST_COMMON = 4
-"""Characters that all names must share before any is left out."""
+"""Number of common characters from which on they are left out."""
 
 _WORD = re.compile(r"[A-Za-z]{1,11}|[\d.,]+")
-"""What a sentence may hold without meaning a run."""
+"""Words and numbers that a sentence may contain without naming a run."""
 
 _ENDS_WORD = re.compile(r"[^0-9A-Za-z]")
 
 
 @dataclass(frozen=True)
 class RunNames:
-    """What a page shows for the names of runs, where that is not the name itself."""
+    """The names of runs as outputs show them."""
 
     shown: Mapping[str, str] = field(default_factory=dict)
+    """Name to what is shown, for names that are not shown unchanged."""
     prefix: str = ""
-    """With which all names begin, and which is left out."""
+    """The common beginning of all names, which is left out."""
     suffix: str = ""
     words: frozenset[str] = frozenset()
-    """Other words of the page, such as measures, that a run may be named like."""
+    """Other words of the page, such as measures, which are not names of runs in sentences."""
     whole: Mapping[str, str] = field(default_factory=dict)
-    """What hovering tells of a name that somebody chose: the one in the files."""
+    """Name that the user chose to the name in the files, which tooltips show."""
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -57,7 +57,7 @@ class RunNames:
 
     @cached_property
     def _in_sentences(self) -> list[str]:
-        """Names that cannot be taken for a word or a number of a sentence."""
+        """Names that cannot be mistaken for a word or a number of a sentence."""
         return [name for name in self.shown if not (_WORD.fullmatch(name) or name in self.words)]
 
     @cached_property
@@ -65,7 +65,7 @@ class RunNames:
         return min(map(len, self._in_sentences), default=sys.maxsize)
 
     def parts(self, text: str) -> Iterator[tuple[str, str]]:
-        """Pieces of a text as the page shows it, each with the name that it stands for, if any."""
+        """Yield pieces of a text as the page shows it, each with the full name, if it is one."""
         if not self.shown or len(text) < self._shortest:
             yield text, ""
             return
@@ -79,19 +79,19 @@ class RunNames:
             yield text[end:], ""
 
     def told(self, name: str) -> str:
-        """What hovering over a run's name tells."""
+        """Return the tooltip of a run's name."""
         return self.whole.get(name, name)
 
     def text(self, text: str) -> str:
-        """The text with names as the page shows them."""
+        """Return the text with names as the page shows them."""
         return "".join(piece for piece, _ in self.parts(text))
 
     def cell(self, text: str) -> str:
-        """The same where the text may be a name and nothing else."""
+        """Return the text with names as shown; the text may be a name."""
         return self.shown.get(text) or self.text(text)
 
     def legend(self, where: str = "hover over a name to see it in full") -> str:
-        """What is done to names, in a sentence, and where the whole of them is; else nothing."""
+        """Return a sentence about how names are shown; nothing if they are unchanged."""
         left_out = [
             f"“{part}” at the {end}"
             for part, end in ((self.prefix, "start"), (self.suffix, "end"))
@@ -108,10 +108,10 @@ class RunNames:
 def run_names(
     names: Sequence[str], chosen: Mapping[str, str] | None = None, words: Collection[str] = ()
 ) -> RunNames:
-    """What to show for these names: as `chosen`, or without what all have in common.
+    """Return what to show for these names: without their common parts, or as `chosen`.
 
-    `words` are others that sentences hold, such as measures: a name that looks like one of them, or
-    like any word, is whole there. `chosen` has names that runs have already, and those in files.
+    `words` are other words in sentences, such as measures: a name that equals one of them, or looks
+    like a word, is not changed in sentences. `chosen` maps the names to those in the files.
 
     >>> names = run_names(["trec28_bm25_title.run", "trec28_dense_title.run"])
     >>> list(names.shown.values())
@@ -120,7 +120,6 @@ def run_names(
     'dense leads.'
     """
     if chosen:
-        # The runs are called so everywhere: what is shown is the name itself.
         return RunNames({n: n for n in chosen}, words=frozenset(words), whole=chosen)
     if max(map(len, names), default=0) <= SHORT:
         return RunNames(words=frozenset(words))
@@ -132,10 +131,10 @@ def run_names(
 
 
 def common_parts(names: Sequence[str]) -> tuple[str, str]:
-    """What all names begin and end with, up to the last character that is no letter or digit.
+    """Return the common beginning and end of all names, in whole words.
 
-    Nothing where it is short, or where a name would be left with nothing; a name that would be left
-    with a number keeps the word before it.
+    They are empty if they are short, or if nothing of a name would remain; if only a number of a
+    name would remain, the word before it is kept.
 
     >>> common_parts(["run_a.gz", "run_b.gz"]), common_parts(["bm25", "bm25f"])
     (('run_', '.gz'), ('', ''))
@@ -146,7 +145,7 @@ def common_parts(names: Sequence[str]) -> tuple[str, str]:
     rest = [name[len(prefix) :] for name in names]
     suffix = _whole_words(_same_start([name[::-1] for name in rest]))[::-1]
     if any(part.removesuffix(suffix).isdigit() for part in rest):
-        # A number is no name in a sentence: the word before it stays.
+        # A number alone is no name in a sentence.
         prefix = _whole_words(prefix[:-1])
         rest = [name[len(prefix) :] for name in names]
     if len(prefix) + len(suffix) < LEAST_COMMON or min(map(len, rest)) <= len(suffix):
@@ -155,7 +154,7 @@ def common_parts(names: Sequence[str]) -> tuple[str, str]:
 
 
 def _same_start(names: Sequence[str]) -> str:
-    """What all names begin with: the first and the last in order differ soonest."""
+    """Return the common beginning, which is that of the first and the last name in order."""
     first, last = min(names), max(names)
     return "".join(
         letter
@@ -164,16 +163,16 @@ def _same_start(names: Sequence[str]) -> str:
 
 
 def _whole_words(text: str) -> str:
-    """The text up to its last character that ends a word: run_1 and run_12 keep their numbers."""
+    """Return the text up to the end of its last word, so that run_1 and run_12 keep numbers."""
     ends = [match.end() for match in _ENDS_WORD.finditer(text)]
     return text[: ends[-1]] if ends else ""
 
 
 def elided(names: Sequence[str], longest: int = LONGEST) -> list[str]:
-    """Names of at most so many characters, no two alike: of long ones the words that few have.
+    """Shorten names to at most `longest` characters, all different, to words that few names have.
 
-    Of words that as many names have, those near the start and the end come first. Where no word
-    fits, or two names would look alike, a name loses characters instead, and if need be none.
+    Of equally frequent words, those near the start and the end come first. If no word fits, or two
+    names would look equal, a name loses characters instead, or stays unchanged.
 
     >>> elided(["reranker_large_seed_1_of_a_track", "reranker_small_seed_2_of_a_track"], 16)
     ['large_seed_1', 'small_seed_2']
@@ -197,12 +196,12 @@ def elided(names: Sequence[str], longest: int = LONGEST) -> list[str]:
 
 
 def _use(names: Collection[str]) -> Counter[str]:
-    """How many names have each word."""
+    """Return how many names have each word."""
     return Counter(word for name in set(names) for word in set(_WORDS.findall(name)))
 
 
 def _alike(short: Sequence[str], names: Sequence[str]) -> list[list[int]]:
-    """Places of different names that look the same."""
+    """Return the places of different names that look equal."""
     groups: dict[str, list[int]] = {}
     for place, text in enumerate(short):
         groups.setdefault(text, []).append(place)
@@ -214,7 +213,7 @@ _WORDS = re.compile(r"[^\W_]+(?:\.\d+)*")
 
 
 def _distinctive(name: str, ranks: Mapping[str, tuple[int, int]], longest: int) -> str:
-    """As many words of a name as there is room for, those of the lowest rank first."""
+    """Return as many words of a name as fit, those of the lowest rank first."""
     words = list(_WORDS.finditer(name))
     rarest = sorted(
         (k for k, word in enumerate(words) if word[0] in ranks),
@@ -232,7 +231,7 @@ def _distinctive(name: str, ranks: Mapping[str, tuple[int, int]], longest: int) 
 
 
 def _joined(name: str, words: Sequence[re.Match[str]]) -> str:
-    """Some words of a name with what stands between them, or three points for other words."""
+    """Join words of a name with the characters between them, or … for omitted words."""
     text = words[0][0]
     for before, word in itertools.pairwise(words):
         between = name[before.end() : word.start()]
@@ -246,7 +245,7 @@ _SHOWN: ContextVar[RunNames] = ContextVar("names that figures show", default=_AS
 
 @contextmanager
 def shown_as(names: RunNames) -> Iterator[None]:
-    """Figures and tables that are made inside show names of runs in this way."""
+    """Show names of runs in this way in figures and tables that are made inside."""
     token = _SHOWN.set(names)
     try:
         yield
@@ -255,17 +254,17 @@ def shown_as(names: RunNames) -> Iterator[None]:
 
 
 def names_shown() -> RunNames:
-    """What figures and tables show for names at the moment."""
+    """Return the names that figures and tables currently show."""
     return _SHOWN.get()
 
 
 def name_in_figure(text: str) -> str:
-    """A name, or a text with names, as figures show it at the moment."""
+    """Return a name, or a text with names, as figures currently show it."""
     return _SHOWN.get().cell(text)
 
 
 def names_of(subject: Any, chosen: Collection[str] = ()) -> RunNames:
-    """What to show for the runs of a result, or of the first of several; `chosen` names stay."""
+    """Return the names to show for a result, or for the first of several; `chosen` names stay."""
     several = getattr(subject, "results", subject)
     result = several[0] if isinstance(several, (tuple, list)) and several else subject
     runs = [getattr(run, "run", run) for run in getattr(result, "runs", ())]

@@ -1,8 +1,8 @@
-"""SVG for pages: points that tell what they are, in colours that follow the page.
+"""Figures as SVG for pages, with tooltips and in the page's colours.
 
-`tell` gives texts to what a figure shows; `svg_text` and `page_svg` write the figure with them as
-tooltips. The same figure gives the same bytes. Ids take a prefix, so that many figures can share a
-page, and what is black follows the page's text colour, so that a page can be dark.
+`tell` sets the tooltips of points; `svg_text` and `page_svg` write the figure with them. The same
+figure gives the same bytes. Ids have a prefix, so that a page can have many figures, and black is
+replaced by the page's text colour, so that a page can be dark.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_TOLD = 4000
-"""Points of one artist that tell a text; of more, none does: the page would grow too heavy."""
+"""Number of points above which an artist has no tooltips, as the page would become too large."""
 
 GRID = "#dddddd"
 
@@ -43,11 +43,11 @@ _GEOMETRY = {"d", "x", "y", "width", "height", "transform", "points"}
 
 
 def tell(artist: Any, texts: Sequence[str | None]) -> None:
-    """Give the points, cells or bars of an artist a text each, which `svg_text` makes tooltips.
+    """Set the tooltips of an artist's points, cells or bars.
 
     `artist` is a line with markers, a collection, a heat map (cells row by row; None leaves a cell
-    blank), or a container of bars or error bars; a curve without markers takes one text. Its gid
-    is its number among those of its figure that tell something.
+    blank), or a container of bars or error bars; a curve without markers has one text. Its gid is
+    its number among the figure's artists with tooltips.
 
     >>> from matplotlib.figure import Figure
     >>> (line,) = Figure().add_subplot().plot([1, 2], [3, 4], "o")
@@ -71,7 +71,7 @@ def tell(artist: Any, texts: Sequence[str | None]) -> None:
 
 
 def _n_points(artist: Any) -> int:
-    """How many points or cells an artist shows, or hides because they have no place."""
+    """Return the number of points or cells of an artist, including those that are not visible."""
     if hasattr(artist, "get_xydata"):
         return len(artist.get_xydata())
     if hasattr(artist, "get_coordinates"):
@@ -85,16 +85,16 @@ def _mark(artist: Artist, texts: tuple[str | None, ...]) -> None:
     figure = artist.get_figure()
     _COUNTS[figure] = number = _COUNTS.get(figure, 0) + 1
     _TOLD[artist] = texts
-    # A mesh keeps its name in its id: its cells are written in their own way.
+    # The id of a mesh must keep its prefix.
     mesh = "QuadMesh-" if hasattr(artist, "get_coordinates") else ""
     artist.set_gid(f"{mesh}told-{number}")
 
 
 def svg_text(figure: Figure, *, alt: str = "", prefix: str = "", background: str = "none") -> str:
-    """The figure as an SVG element to put into a page: the same text for the same figure.
+    """Return the figure as an SVG element for a page: the same text for the same figure.
 
-    `prefix` goes before every id: give each figure of a page another. `alt` says in a sentence what
-    is seen, for those who do not see it. Without a `background` the page shows through.
+    `prefix` begins every id; each figure of a page needs a different one. `alt` is the alternative
+    text. Without a `background` the figure is transparent.
 
     >>> from matplotlib.figure import Figure
     >>> figure = Figure()
@@ -107,13 +107,13 @@ def svg_text(figure: Figure, *, alt: str = "", prefix: str = "", background: str
 
 
 def page_svg(figure: Figure, *, alt: str, prefix: str) -> Markup:
-    """The figure as one `<svg>` element, without styles or scripts, ready for a page."""
+    """Return the figure as one `<svg>` element for a page, without styles or scripts."""
     from markupsafe import Markup
 
     drawing = _svg_tree(figure, alt=alt, prefix=prefix, background="none")
     drawing.set("aria-label", visible(minus_signs(alt)))
-    drawing.set("preserveAspectRatio", "xMinYMin")  # where a page leaves it more room
-    # No text and no attribute holds a bare ">": this is how empty elements end, and nothing else.
+    drawing.set("preserveAspectRatio", "xMinYMin")
+    # Only the end of an empty element matches, as ">" is escaped in texts and attributes.
     return Markup(ElementTree.tostring(drawing, encoding="unicode").replace(" />", "/>"))
 
 
@@ -130,13 +130,13 @@ def _svg_tree(figure: Figure, *, alt: str, prefix: str, background: str) -> Elem
             group.set("shape-rendering", "crispEdges")  # no seams between cells
     _name_ids(root, prefix)
     for defined in root.iter("defs"):
-        # Nothing refers to the others, but the style sheet would reach the whole page.
+        # The style sheet, which has no id, would apply to the whole page.
         defined[:] = [part for part in defined if "id" in part.attrib]
     return _framed(root, minus_signs(alt), background)
 
 
 def clean(text: str) -> str:
-    """Text with the codes of what XML cannot hold.
+    """Return a text with codes instead of characters that XML cannot hold.
 
     >>> print(clean("bell \\x07"))
     bell \\x07
@@ -152,9 +152,9 @@ def _parsed(figure: Figure) -> ElementTree.Element:
 
 
 def _drawn_once(figure: Figure) -> bytes:
-    """The figure as `savefig` writes it without a background, in two thirds of the time.
+    """Return what `savefig` writes without a background, in two thirds of the time.
 
-    `savefig` draws a figure twice where it has a layout, the first time for the layout alone.
+    `savefig` draws a figure with a layout twice.
     """
     import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -181,7 +181,7 @@ def _drawn_once(figure: Figure) -> bytes:
 
 
 def _tell_all(root: ElementTree.Element, figure: Figure) -> None:
-    """Put the texts of the figure's artists where these are drawn."""
+    """Add the tooltips of the figure's artists."""
     groups = {group.get("id"): group for group in root.iter(f"{_SVG}g")}
     for artist in [told for told in _TOLD if told.get_figure() is figure]:
         group = groups.get(artist.get_gid())
@@ -199,12 +199,12 @@ def _tell_all(root: ElementTree.Element, figure: Figure) -> None:
 
 
 def _texts_of(artist: Any) -> list[str | None]:
-    """The texts of the points that are drawn: of those that have a place."""
+    """Return the texts of the points that are drawn: those with finite coordinates."""
     texts = list(_TOLD[artist])
     if hasattr(artist, "get_xydata"):
         points = np.asarray(artist.get_xydata(), dtype=np.float64)
     elif hasattr(artist, "get_coordinates") or not hasattr(artist, "get_offsets"):
-        return texts  # of a mesh, empty cells are drawn too; a bar is one shape
+        return texts  # a mesh also draws empty cells; a bar is one shape
     else:
         points = np.ma.filled(np.ma.asarray(artist.get_offsets(), dtype=np.float64), np.nan)
     if len(points) != len(texts):
@@ -213,7 +213,7 @@ def _texts_of(artist: Any) -> list[str | None]:
 
 
 def _shapes(group: ElementTree.Element) -> list[tuple[ElementTree.Element, ElementTree.Element]]:
-    """Markers if there are any, else paths, with what they are in; definitions are none."""
+    """Return the markers, or paths if there are none, each with its parent."""
     shapes = list(_drawn(group))
     return [(parent, shape) for parent, shape in shapes if shape.tag == f"{_SVG}use"] or shapes
 
@@ -241,7 +241,7 @@ def _lighten(element: ElementTree.Element) -> None:
         attributes[key] = _rounded(attributes[key])
     if attributes.get("transform", "").startswith("rotate(-0 "):
         del attributes["transform"]
-    # Attributes rather than a style: some pages forbid styles inside of them.
+    # Attributes instead of a style, which the page's policy forbids.
     attributes |= _page_colours(_declared(attributes.pop("style", "")))
     if element.tag not in ("text", "tspan", "title", "style") and not (element.text or "").strip():
         element.text = None
@@ -250,7 +250,7 @@ def _lighten(element: ElementTree.Element) -> None:
 
 
 def _rounded(geometry: str) -> str:
-    """Numbers to a hundredth of a point; paths without blanks that nobody needs.
+    """Round numbers to a hundredth of a point, and remove superfluous blanks from paths.
 
     >>> _rounded("M 1.23456 2.000001 \\nL 3 -0.001 \\nz")
     'M1.23 2L3 0z'
@@ -267,7 +267,7 @@ def _short(number: float) -> str:
 
 
 def _declared(text: str) -> dict[str, str]:
-    """A style's declarations; all fonts but their size, slope and weight are the figure's."""
+    """Parse a style; of fonts, keep size, slope and weight."""
     pairs = (part.partition(":") for part in text.split(";") if ":" in part)
     style = {key.strip(): value.strip() for key, _, value in pairs}
     font = re.match(r"(?:(italic|oblique) )?(?:(bold|\d+) )?([\d.]+p[xt])", style.pop("font", ""))
@@ -279,7 +279,7 @@ def _declared(text: str) -> dict[str, str]:
 
 
 def _page_colours(style: dict[str, str]) -> dict[str, str]:
-    """Black as the page's text, grids as a shade of it."""
+    """Replace black by the page's text colour, and the colour of grids by a shade of it."""
     for key in ("fill", "stroke"):
         if style.get(key) == "#000000":
             style[key] = "currentColor"
@@ -289,7 +289,7 @@ def _page_colours(style: dict[str, str]) -> dict[str, str]:
 
 
 def _name_ids(root: ElementTree.Element, prefix: str) -> None:
-    """Drop the ids that nothing needs; the others are short, and have the prefix everywhere."""
+    """Remove ids without references; shorten the others and add the prefix."""
     needed = set()
     for element in root.iter():
         for key, value in element.attrib.items():
@@ -311,7 +311,7 @@ def _name_ids(root: ElementTree.Element, prefix: str) -> None:
 
 
 def _framed(root: ElementTree.Element, alt: str, background: str) -> ElementTree.Element:
-    """The same drawing in an element that says what it is and fits its page."""
+    """Return the drawing in an `<svg>` element with an alternative text."""
     framed = ElementTree.Element(
         "svg",
         {
@@ -322,7 +322,7 @@ def _framed(root: ElementTree.Element, alt: str, background: str) -> ElementTree
             "height": root.get("height", ""),
             "role": "img",
             "fill": "currentColor",
-            # matplotlib has a style sheet for these, which would reach the whole page.
+            # matplotlib sets these in a style sheet, which would apply to the whole page.
             "stroke-linejoin": "round",
             "stroke-linecap": "butt",
             "font-family": _FONTS,

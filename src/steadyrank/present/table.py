@@ -1,8 +1,7 @@
-"""One table for terminal, CSV, LaTeX, Markdown, HTML and a page: its cells, and which are best.
+"""Tables, and how they are written for terminals, CSV, LaTeX, Markdown and HTML.
 
-Whoever makes a table decides on digits (`cells` has the usual ones), whoever prints it on the
-looks; a study describes each of its tables once. A page shows the same table with what only a page
-has: numbers behind its rows, and rows that open on a click.
+A table has ready texts (`cells` has the usual formats) and says which cells are best. Pages show
+the same tables; they can also show a drilldown for each row.
 """
 
 from __future__ import annotations
@@ -25,31 +24,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell of a table: what is shown, what it sorts and copies by, and what hovering tells.
-
-    `link` is the id of something on the page. A `value` of None is a missing number, or a text
-    that stands for itself.
-    """
+    """One cell of a table."""
 
     text: str
     value: float | str | None = None
+    """The exact value, by which the cell is sorted and copied; None if missing or equal to text."""
     hover: str = ""
+    """The tooltip."""
     link: str = ""
+    """The id of something on the page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drilldown:
-    """The numbers behind a table's rows: one list of `names` for each row, best first when shown.
+    """The details of a table's rows: row i opens `values[i]`, the numbers of `names`, best first.
 
-    Row i of the table opens `values[i]`, the figures of `names` (the runs of a topic, say).
+    In a table of topics, for example, `names` are the runs.
     """
 
     names: tuple[str, ...]
     values: tuple[tuple[float | None, ...], ...]
     title: str
-    """With `{row}` for the row's first cell: "Runs on topic {row}"."""
+    """`{row}` is the row's first cell, as in "Runs on topic {row}"."""
     header: tuple[str, str] = ("run", "score")
-    """What stands above the names and above their figures."""
+    """The titles of names and numbers."""
     digits: int = 4
 
 
@@ -67,50 +65,49 @@ class Table:
     second: frozenset[tuple[int, int]] = field(default_factory=frozenset)
     """(row, column) of the cells to underline."""
     marks: Mapping[tuple[int, int], str] = field(default_factory=dict)
-    """(row, column) to what stands raised behind the cell."""
+    """(row, column) to the superscript of the cell."""
     groups: Sequence[tuple[str, int]] = ()
-    """What stands above several columns: a text and how many, from the first figure on."""
+    """Titles above several columns, each with their number, from the first number column on."""
     label: str = ""
-    """By which LaTeX refers to the table."""
+    """The label of the table in LaTeX."""
     n_names: int = 1
-    """How many columns, from the first, are names and stand to the left; the rest are figures."""
+    """Number of columns at the front that hold names; the others hold numbers."""
     wrapped: bool = False
-    """Whether line breaks in cells are meant, for a terminal; elsewhere they are a name's own."""
+    """Whether line breaks in cells are shown on a terminal, instead of escaped."""
     drilldown: Drilldown | None = None
     filter_by: tuple[int, ...] = ()
-    """Columns by whose values a page filters rows; it can show the first row of each value of the
-    first."""
+    """Columns by which a page can filter rows."""
     picks: int | None = None
-    """Column with the names of runs that a page lets its reader pick for a comparison."""
+    """Column with the names of runs that the reader of a page can select for comparison."""
     shown: int = 25
-    """Rows that are open at first on a page; the others open on a click, and print."""
+    """Number of rows that a page shows at first."""
 
 
 def emphasised(table: Table, row: int, column: int, text: str, bold: str, underlined: str) -> str:
-    """The text of a cell, set apart where it is the best or the second of its column."""
+    """Return the text of a cell, formatted if it is the best or the second of its column."""
     if (row, column) in table.second:
         text = underlined.format(text)
     return bold.format(text) if (row, column) in table.best else text
 
 
 def widest_mark(table: Table, column: int) -> int:
-    """Characters of the longest mark in a column."""
+    """Return the length of the longest mark in a column."""
     return max((len(mark) for (_, j), mark in table.marks.items() if j == column), default=0)
 
 
 def text_rows(rows: Iterable[Iterable[str]]) -> list[list[Cell]]:
-    """Cells of ready texts."""
+    """Return rows of cells with these texts."""
     return [[Cell(text) for text in row] for row in rows]
 
 
 def to_csv(table: Table) -> str:
-    """Comma-separated, header first; what a spreadsheet would compute, behind an apostrophe."""
+    """Return CSV; cells that a spreadsheet would compute begin with an apostrophe."""
     rows = [[cell.text for cell in row] for row in table.rows]
     return "".join(map(csv_line, [table.header, *rows]))
 
 
 def to_markdown(table: Table) -> str:
-    """A pipe table with the best in bold and the caption below."""
+    """Return a pipe table with the best in bold and the caption below."""
     rows = [
         [
             emphasised(table, i, j, _escape_markdown(cell.text), "**{}**", "<u>{}</u>")
@@ -126,7 +123,7 @@ def to_markdown(table: Table) -> str:
 
 
 def full_header(table: Table) -> list[str]:
-    """Every column's text behind that of its group, where a format has one line of header."""
+    """Return the columns' titles with those of their groups, for a header of one line."""
     header, place = list(table.header), table.n_names
     for text, size in table.groups:
         for column in range(place, place + size):
@@ -148,18 +145,12 @@ def _escape_markdown(text: str) -> str:
 
 
 COLUMN_WIDTH = 48
-"""Characters of a table that one of a page's two columns has room for."""
+"""Width of a table, in characters, that fits one of a page's two columns."""
 
 _LATEX = str.maketrans(
-    {
+    {special: f"\\{special}" for special in "&%$#_{}"}
+    | {
         "\\": r"\textbackslash{}",
-        "&": r"\&",
-        "%": r"\%",
-        "$": r"\$",
-        "#": r"\#",
-        "_": r"\_",
-        "{": r"\{",
-        "}": r"\}",
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
         "|": r"\textbar{}",
@@ -180,31 +171,28 @@ _LATEX = str.maketrans(
 
 
 def escape_latex(text: str) -> str:
-    """Text that LaTeX prints as it is, two hyphens as two.
+    """Escape a text for LaTeX; two hyphens stay two hyphens.
 
     >>> print(escape_latex("50% a_b--c"))
     50\\% a\\_b-{}-c
     """
-    # LaTeX makes a dash of two hyphens.
+    # LaTeX would turn two hyphens into a dash.
     line = escaped(" ".join(text.split())).replace("--", "-\x00-").replace("--", "-\x00-")
     return line.translate(_LATEX).replace("\x00", "{}")
 
 
 def _latex_mark(mark: str) -> str:
-    """What stands raised: daggers are raised already where they stand in text."""
+    """Return a superscript; daggers in text are superscripts already."""
     return mark.replace("†", r"$\dagger$").replace("‡", r"$\ddagger$")
 
 
 def to_latex(table: Table) -> str:
-    """A booktabs table, ready to paste; marks stand in columns of their own, digits below digits.
-
-    Needs the package booktabs.
-    """
+    """Return a LaTeX table, which requires the package booktabs; marks are separate columns."""
     marked = {column for _, column in table.marks}
     columns = range(table.n_names, len(table.header))
     kinds = "l" * table.n_names + "".join("r@{}l" if j in marked else "r" for j in columns)
     label = [rf"\label{{{table.label}}}"] if table.label else []
-    # With a star it spans both columns of a page, and is the same where there is one.
+    # With a star the table spans both columns of a page.
     place = "table*" if table.label and _latex_width(table) > COLUMN_WIDTH else "table"
     lines = [
         rf"\begin{{{place}}}",
@@ -225,7 +213,7 @@ def to_latex(table: Table) -> str:
 
 
 def _latex_width(table: Table) -> int:
-    """Characters of the widest line, as it prints; raised ones are half as wide."""
+    """Return the width of the table in characters; superscripts are half as wide."""
     texts = [list(table.header), *([cell.text for cell in row] for row in table.rows)]
     widths = [max(map(len, column)) + 2 for column in zip(*texts, strict=True)]
     raised = sum(widest_mark(table, column) for column in range(len(widths)))
@@ -234,7 +222,7 @@ def _latex_width(table: Table) -> int:
 
 def _latex_line(cells: Iterable[str]) -> str:
     line = " & ".join(cells)
-    # Behind the end of a row, LaTeX takes a bracket or a star for an option of that end.
+    # After the end of a row, LaTeX reads a bracket or a star as an option.
     return ("{}" if line.startswith(("[", "*")) else "") + line + r" \\"
 
 
@@ -256,7 +244,7 @@ def _latex_groups(table: Table, marked: set[int]) -> list[str]:
 
 
 def _signed(cell: Cell) -> str:
-    """What a cell shows; before a number a minus, which is no hyphen."""
+    """Return the text of a cell; a number has a minus sign instead of a hyphen."""
     is_number = isinstance(cell.value, int | float)
     return typeset(cell.text[:1]) + cell.text[1:] if is_number else cell.text
 
@@ -273,7 +261,7 @@ def _latex_row(table: Table, row: int, marked: set[int]) -> str:
 
 
 def to_html(table: Table, *, most_rows: int | None = None) -> str:
-    """A table for a page or a notebook, the caption first, in ASCII whatever names hold."""
+    """Return a table for a notebook, in ASCII, with the caption first."""
     first, last = _kept(len(table.rows), most_rows)
     rows = [_html_row(table, i) for i in range(len(table.rows)) if not first <= i < last]
     if first < last:
@@ -295,7 +283,7 @@ def to_html(table: Table, *, most_rows: int | None = None) -> str:
     )
     body = "\n".join(rows)
     text = f"<table>\n{caption}<thead>\n{head}\n</thead>\n<tbody>\n{body}\n</tbody>\n</table>\n"
-    # A file without a word about its encoding, and any page that it is pasted into, shows these.
+    # References work whatever encoding is declared.
     return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
 
 
@@ -309,7 +297,7 @@ def _side(table: Table, column: int) -> str:
 
 
 def _html_mark(table: Table, row: int, column: int) -> str:
-    """The mark, and blanks about as wide as the longest: digits stand below digits."""
+    """Return the mark, padded to about the width of the longest mark, to align the digits."""
     widest, mark = widest_mark(table, column), table.marks.get((row, column), "")
     blanks = "&nbsp;" * (2 * (widest - len(mark)))
     return f"<sup>{_escape_html(mark)}{blanks}</sup>" if widest else ""
@@ -327,16 +315,13 @@ def _html_row(table: Table, row: int) -> str:
 
 
 def _shown(table: Table, text: str) -> str:
-    """A cell or a caption for a terminal: in one line, unless the table was wrapped."""
+    """Return a cell or a caption for a terminal, in one line unless the table is wrapped."""
     lines = text.split("\n") if table.wrapped else [text]
     return "\n".join(map(escaped, lines))
 
 
 def to_terminal(table: Table, *, colour: bool = False, most_rows: int | None = None) -> str:
-    """A table for the terminal, as wide as it needs; plain text where colour is off.
-
-    Of a table with more than `most_rows` the middle is left out.
-    """
+    """Return a table for the terminal, as wide as necessary, with at most `most_rows` rows."""
     from rich.cells import cell_len
 
     header = [_Shown([escaped(name)], _BOLD) for name in full_header(table)]
@@ -359,7 +344,7 @@ def to_terminal(table: Table, *, colour: bool = False, most_rows: int | None = N
 
 
 _BOLD, _UNDERLINED = "1", "4"
-"""Codes of ANSI terminals."""
+"""ANSI codes."""
 
 
 class _Shown(NamedTuple):
@@ -369,11 +354,11 @@ class _Shown(NamedTuple):
     style: str = ""
 
     def text(self, k: int) -> str:
-        """One of its lines; nothing where other cells of the row have more."""
+        """Return line k, or nothing if the cell has fewer lines."""
         return self.lines[k] if k < len(self.lines) else ""
 
     def line(self, k: int, blanks: int, is_right: bool, colour: bool) -> str:
-        """The same with blanks, on the left of what is to stand on the right."""
+        """Return line k with its style and padding."""
         text = self.text(k)
         shown = f"\x1b[{self.style}m{text}\x1b[0m" if colour and self.style and text else text
         return " " * blanks + shown if is_right else shown + " " * blanks
@@ -396,7 +381,7 @@ def _terminal_rows(table: Table, most_rows: int | None) -> Iterator[list[_Shown]
 
 
 def _terminal_mark(table: Table, row: int, column: int) -> str:
-    """The mark, as wide as the longest of its column: digits stand below digits."""
+    """Return the mark, padded to the width of the longest in its column."""
     widest = widest_mark(table, column)
     mark = table.marks.get((row, column), "")
     return f" {mark}".ljust(widest + 1) if widest else ""
@@ -408,7 +393,7 @@ def _terminal_style(table: Table, row: int, column: int) -> str:
 
 
 def _kept(n_rows: int, most_rows: int | None) -> tuple[int, int]:
-    """The rows from which and up to which a table leaves out its middle: most of the end goes."""
+    """Return the first and the last row to omit, so that the first three quarters are shown."""
     if most_rows is None or n_rows <= most_rows:
         return n_rows, n_rows
     first = 3 * most_rows // 4
@@ -433,7 +418,7 @@ def render(table: Table, form: str, *, colour: bool = False, most_rows: int | No
 
 
 def _with_names(table: Table, names: RunNames) -> Table:
-    """The table with names of runs as they are shown at the moment."""
+    """Return the table with names of runs as they are currently shown."""
     if not names.shown:
         return table
     rows = [
@@ -452,13 +437,13 @@ def _with_names(table: Table, names: RunNames) -> Table:
 def with_words(
     answer: Sequence[str], tables: Sequence[Table], notes: Sequence[str], form: str, **looks: Any
 ) -> str:
-    """The answer, tables and notes; in LaTeX all words inside the first caption."""
+    """Return the answer, tables and notes; in LaTeX all sentences are in the first caption."""
     names = names_shown()
     legend = names.legend("CSV and JSON have them in full")
     answer = [names.text(text) for text in answer]
     notes = [*([legend] if legend else []), *(names.text(text) for text in notes)]
     if form == "latex":
-        # A sentence outside a table would land in the running text of somebody's paper.
+        # A sentence outside the table would become part of a paper's text.
         shown = [_with_names(table, names) for table in tables]
         caption = " ".join([*answer, shown[0].caption, *notes])
         first = replace(shown[0], caption=caption)
@@ -476,14 +461,14 @@ def with_words(
 
 
 def frame_text(result: Any, form: str, **looks: Any) -> str:
-    """The frame of a result that has no command of its own, under its caption."""
+    """Return the frame of a result without a command, with its caption."""
     if form == "csv":
         return frame_csv(_plain_frame(result))
     return render(frame_table(result), form, **looks)
 
 
 def frame_table(result: Any) -> Table:
-    """The same as a table."""
+    """Return the frame of a result as a table."""
     import pandas as pd
 
     frame = _plain_frame(result)
@@ -507,23 +492,15 @@ def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def exact_table(rows: Iterable[Mapping[str, Any]]) -> Table:
-    """Every key with every digit; the two ends of an interval in columns of their own."""
-    scalars = [flat(row) for row in rows]
-    header = list(dict.fromkeys(key for row in scalars for key in row))
-    cells = text_rows((exact(row.get(key)) for key in header) for row in scalars)
-    return Table(header=header, rows=cells)
-
-
 def exact_csv(rows: Iterable[Mapping[str, Any]]) -> str:
-    """The same as CSV, for very many rows: figures need no care, and names recur.
+    """Return CSV with all keys and digits; an interval is two columns.
 
     >>> exact_csv([{"run": "=x", "p": 0.5, "interval": (0.25, None)}])
     "run,p,interval_low,interval_high\\n'=x,0.5,0.25,\\n"
     """
     scalars = [flat(row) for row in rows]
     header = list(dict.fromkeys(key for row in scalars for key in row))
-    text_cell = cache(csv_cell)
+    text_cell = cache(csv_cell)  # names recur
     lines = [csv_line(header)]
     for row in scalars:
         cells = (

@@ -1,7 +1,7 @@
-"""Scores as trec_eval prints them, for scripts that read trec_eval's output.
+"""Scores in the format of trec_eval, for scripts that read its output.
 
-The same names, the same order of measures and topics, the same columns and digits. Measures that
-trec_eval does not have come last, under their own names.
+Names, columns, digits, and the order of measures and topics are those of trec_eval. Measures that
+trec_eval does not have come last.
 """
 
 from __future__ import annotations
@@ -15,27 +15,11 @@ import numpy as np
 from steadyrank.data.scores import Scores
 
 _ORDER = (
-    "num_ret",
-    "num_rel",
-    "num_rel_ret",
-    "map",
-    "gm_map",
-    "Rprec",
-    "bpref",
-    "recip_rank",
-    "iprec_at_recall",
-    "P",
-    "recall",
-    "infAP",
-    "ndcg",
-    "ndcg_cut",
-    "map_cut",
-    "success",
-    "set_P",
-    "set_recall",
-    "set_F",
+    *("num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank"),
+    *("iprec_at_recall", "P", "recall", "infAP", "ndcg", "ndcg_cut", "map_cut", "success"),
+    *("set_P", "set_recall", "set_F"),
 )
-"""The order in which trec_eval prints its measures, of those that are computed here."""
+"""The order of trec_eval's measures."""
 
 _NAMES = {
     "NumRet": "num_ret",
@@ -60,18 +44,18 @@ _NAMES_WITH_CUTOFF = {
 }
 _COUNTS = ("num_ret", "num_rel", "num_rel_ret")
 _LEAST_AP = 0.00001
-"""What trec_eval puts in place of smaller ones in the geometric mean."""
+"""Smallest AP in trec_eval's geometric mean."""
 
 OFFICIAL_MEASURES = (
     *("NumRet", "NumRel", "NumRelRet", "AP", "Rprec", "Bpref", "RR"),
     *(f"IPrec@{tenth / 10}" for tenth in range(11)),
     *(f"P@{depth}" for depth in (5, 10, 15, 20, 30, 100, 200, 500, 1000)),
 )
-"""What trec_eval computes unless measures are named."""
+"""The default measures of trec_eval."""
 
 
 def trec_eval_name(measure: str) -> str:
-    """What trec_eval calls a measure; its own name where trec_eval does not have it.
+    """Return trec_eval's name of a measure, or ours if trec_eval does not have it.
 
     >>> [trec_eval_name(name) for name in ("AP", "nDCG@10", "IPrec@0.1", "RBP", "AP(rel=2)")]
     ['map', 'ndcg_cut_10', 'iprec_at_recall_0.10', 'RBP', 'AP(rel=2)']
@@ -85,18 +69,10 @@ def trec_eval_name(measure: str) -> str:
 
 
 def trec_eval_text(scores: Scores, *, per_topic: bool, official: bool) -> str:
-    """What trec_eval prints for each run in turn.
+    """Return what trec_eval prints for each run; topics without a score are left out.
 
-    Parameters
-    ----------
-    scores
-        Topics without a score are left out, as trec_eval does with those that a run lacks; where
-        they are 0, it is what `trec_eval -c` prints.
-    per_topic
-        Whether to print every topic, as `trec_eval -q` does, before the summary.
-    official
-        Whether the measures are those that trec_eval computes without being told any, among
-        which it prints the run's name, the number of topics and the geometric mean.
+    `per_topic` adds every topic before the summary, as `trec_eval -q` does. `official` adds the
+    run's name, the number of topics and the geometric mean, as trec_eval does by default.
     """
     with_name = official or len(scores.runs) > 1
     return "".join(
@@ -113,7 +89,7 @@ def _run_lines(
     order = sorted(range(len(names)), key=lambda m: _turn(names[m]))
     values = scores.values[:, place]
     present = np.flatnonzero(~np.isnan(values).all(axis=0)).tolist()
-    # trec_eval goes through the topics in the order of their bytes.
+    # trec_eval sorts topics by their bytes.
     present.sort(key=lambda t: scores.topics[t].encode("utf-8", "surrogateescape"))
     if per_topic:
         for t in present:
@@ -140,7 +116,7 @@ def _line(name: str, topic: str, value: float) -> str:
 
 
 def _summary(name: str, values: np.ndarray) -> float:
-    """The sum of counts, the mean of others: added up topic by topic, as trec_eval does."""
+    """Return the sum of counts or the mean of scores, added up in trec_eval's order."""
     total = 0.0
     for value in values.tolist():
         total += value

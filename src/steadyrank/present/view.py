@@ -1,8 +1,8 @@
-"""What a study says and shows, described once: findings, and tables as columns over exact rows.
+"""Views: the findings of a study, and its tables as columns over exact rows.
 
-A study has one `View`. Terminal, CSV, JSON, LaTeX, Markdown, HTML, notebook and page are renderings
-of it, so that a column has one title and a fact one sentence wherever it stands. What a view is
-about, its subject, is a result or a tuple of results (several measures).
+Terminal, CSV, JSON, LaTeX, Markdown, HTML, notebook and page all render the same `View`, so that
+each column has one title and each fact one sentence. The subject of a view is a result or a tuple
+of results (several measures).
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that a study has to say: a stable id, one short sentence, the numbers behind it."""
+    """A finding of a study: a stable id, one short sentence, and its numbers."""
 
     id: str
-    """Such as "lead.significant" or "topics.needed": within one output it appears once."""
+    """Such as "lead.significant" or "topics.needed"; it is unique within an output."""
     text: str
     values: Mapping[str, Any] = field(default_factory=dict)
 
@@ -43,28 +43,28 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """What a verdict rests on, said where another assumption would change it."""
+    """An assumption of a verdict that another assumption would change."""
 
     finding: Finding
     weight: float
-    """The share of the rows whose place at the top would change; above 1 where another row would
-    lead, or where nothing is known about the other assumption."""
+    """The share of rows that would enter or leave the top; above 1 if another row would lead, or if
+    nothing is known about the other assumption."""
 
 
 def weakest(assumptions: Iterable[Assumption | None]) -> Assumption | None:
-    """The one that changes the verdict most; of several the first."""
+    """Return the assumption that matters most for the verdict; of several the first."""
     known = [one for one in assumptions if one is not None]
     return max(known, key=lambda one: one.weight, default=None)
 
 
 Form = str | Callable[[Row], Cell]
-"""How a cell is shown: "name"; "score", "plain" and "change" (as many decimals as `digits`);
-"percent", "pvalue", "count", "size", "yes"; a format of Python's; "row", for the one that the
-row's `form` names; or a function of the row."""
+"""The format of a cell: "name"; "score", "plain" and "change" (with `digits` decimals); "percent",
+"pvalue", "count", "size", "yes"; a format of Python; "row", for the one in the row's `form`; or a
+function of the row."""
 
 When = str | Callable[[Any], bool]
-"""Whether a column is shown: "always"; "known", where some row has a value; "varies", where rows
-differ; or a question to the subject."""
+"""When a column is shown: "always"; "known", if some row has a value; "varies", if rows differ; or
+a function of the subject."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,25 +73,25 @@ class Col:
 
     key: str | tuple[str, str]
     title: str | None = None
-    """The key unless given; `{name}` stands for an attribute of the subject, as in `filled`."""
+    """By default the key; `{name}` is an attribute of the subject, as in `filled`."""
     form: Form = "score"
     when: When = "always"
     about: str | Callable[[Any], str] = ""
-    """What it is, for the caption of a page; a terminal has no room for it."""
+    """The explanation of the column in the caption of a page."""
     star: str = ""
-    """Key of what is told by an asterisk behind the figure, such as "significant"."""
+    """Key of the condition that adds an asterisk, such as "significant"."""
     spread: str = ""
-    """Key of a deviation that stands behind the figure, where it is known."""
+    """Key of a deviation that is shown after the number, if it is known."""
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """One, or both ends."""
+        """The key, or those of both ends of an interval."""
         return self.key if isinstance(self.key, tuple) else (self.key,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSpec:
-    """A table: exact rows, which CSV and frames take as they are, and how columns show them."""
+    """A table: exact rows, which CSV and frames show unchanged, and columns that format them."""
 
     id: str
     """Unique on a page."""
@@ -100,26 +100,26 @@ class TableSpec:
     caption: str | Callable[[Any], str] = ""
     """A text is filled as titles are."""
     shown: Callable[[Any, Any], Iterable[Row]] = lambda subject, rows: rows
-    """Which rows are shown, in which order; exact rows stay as they are."""
+    """Which rows are shown, in which order."""
     when: Callable[[Any], bool] = lambda subject: True
     best: str | Callable[[Any], str | Sequence[str]] = ""
-    """Key whose highest value is set in bold, or several; the lowest of a key behind a minus."""
+    """Key or keys whose highest value is set in bold; after a minus, the lowest."""
     marks: Callable[[Any, Row], str] = lambda subject, row: ""
-    """What stands raised behind the figure of `marked`."""
+    """The superscript of the column `marked`."""
     marked: str = ""
     n_names: int = 1
-    """Columns at the front that hold names; more where more of the form "name" stand there."""
+    """Number of name columns at the front; at least all columns there with the form "name"."""
     opened: int = 25
-    """Rows that a page opens at first."""
+    """Number of rows that a page shows at first."""
     printed: Callable[[Any], int | None] = lambda subject: None
-    """How many rows, the first, a command prints; 0 leaves the table to pages, None prints all."""
+    """Number of rows that a command prints; 0 for a table of pages only, None for all rows."""
     most: int = cells.MOST_ROWS
-    """Rows on a page; of more, the first."""
+    """Number of rows on a page, at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """What a section of a page says whatever the data are."""
+    """The texts of a section of a page that do not depend on the data."""
 
     title: str
     question: str
@@ -129,7 +129,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FigureSpec:
-    """A figure of a section, named by its kind: drawing it is the business of `plots`."""
+    """A figure of a section, which the study's `plots` draws."""
 
     id: str
     caption: str
@@ -137,29 +137,28 @@ class FigureSpec:
     of: Callable[[Any], Any] = lambda subject: subject
     """The result that is drawn."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """What `plot` takes besides the kind."""
+    """Further options of `plot`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """All that a study says and shows of a subject."""
+    """The findings and tables of a study."""
 
     words: Words | None = None
-    """None where no report has a section of it."""
+    """None if no report has a section of the study."""
     findings: Callable[[Any], Sequence[Finding]]
     """The most important first: a terminal prints three."""
     tables: tuple[TableSpec, ...]
     fields: Callable[[Any], dict[str, Any]]
-    """The promised keys of the JSON output, which the view's findings complete; an iterator for
-    rows of which there may be millions."""
+    """The keys of the JSON output except findings; an iterator becomes an array of any length."""
     figure: FigureSpec | Callable[[Any], FigureSpec | None] | None = None
-    """The one of its section; `plot` draws more kinds."""
+    """The figure of its section."""
     csv: str | Callable[[Any], str] = ""
-    """Id of the table whose exact rows CSV holds; the first unless given."""
+    """Id of the table whose exact rows CSV holds; by default the first."""
     options: tuple[str, ...] = ()
-    """Fields of the subject that whoever shows it may set, such as the K of a "top K"."""
+    """Fields of the subject that can be set when it is shown, such as the K of "top K"."""
     describe: Callable[[Any], str] | None = None
-    """A paragraph for a paper: what was compared and how, and what was found, with numbers."""
+    """A paragraph for a paper: what was compared, how, and what was found."""
 
     def made(
         self,
@@ -169,7 +168,7 @@ class View:
         page: bool = False,
         only: Sequence[str] = (),
     ) -> list[Table]:
-        """The tables that have something to show; on a page with what their columns mean."""
+        """Return the tables with rows; on a page, captions explain the columns."""
         return [
             table
             for spec in self.tables
@@ -188,31 +187,30 @@ class View:
         describe: bool = False,
         **looks: Any,
     ) -> str:
-        """The view in one of the output formats; `looks` are those of tables, and `options`.
+        """Return the view in one of the output formats; `looks` are those of tables, and `options`.
 
-        `csv` is the id of another table that CSV is to hold; with `describe` a paragraph for a
-        paper ends the text.
+        `csv` is the id of the table for CSV; with `describe` a paragraph for a paper ends the text.
         """
-        asked = {option: looks.pop(option) for option in self.options if option in looks}
-        if asked:
-            subject = replace(subject, **asked)
+        chosen = {option: looks.pop(option) for option in self.options if option in looks}
+        if chosen:
+            subject = replace(subject, **chosen)
         if form == "json":
             return "".join(json.json_pieces(self.json(subject, describe=describe)))
         if form == "csv":
             return exact_csv(self._csv_rows(subject, csv))
-        said = [finding.text for finding in self.findings(subject)[:MOST_FINDINGS]]
-        text = with_words(said, self.made(subject, digits=digits), [], form, **looks)
+        findings = [finding.text for finding in self.findings(subject)[:MOST_FINDINGS]]
+        text = with_words(findings, self.made(subject, digits=digits), [], form, **looks)
         return self.described(text, subject, form) if describe else text
 
     def described(self, text: str, subject: Any, form: str) -> str:
-        """The text with the paragraph for a paper behind it."""
+        """Return the text followed by the paragraph for a paper."""
         paragraph = escaped(names_shown().text(self.paragraph(subject)))
         if form == "html":
             paragraph = f"<p>{escape(paragraph)}</p>"
         return f"{text}\n{escape_latex(paragraph) if form == 'latex' else paragraph}\n"
 
     def paragraph(self, subject: Any) -> str:
-        """What `describe` has to say, and by which program."""
+        """Return the paragraph for a paper, with the program's version."""
         if self.describe is None:
             raise InputError("this result has no paragraph for a paper: omit describe")
         return f"{minus_signs(self.describe(subject))} [steadyrank {__version__}]"
@@ -226,7 +224,7 @@ class View:
         total: int = 0,
         describe: bool = False,
     ) -> Iterator[str]:
-        """JSON, or CSV as a frame writes it, some of the text at a time; of `total` rows."""
+        """Yield parts of the JSON text, or of CSV as a frame writes it, of `total` rows."""
         finished = 0
 
         def done(n_rows: int) -> None:
@@ -244,59 +242,53 @@ class View:
             yield frame_csv(frame_of(part), header=place == 0)
 
     def _csv_rows(self, subject: Any, wanted: str = "") -> Iterable[Row]:
-        wanted = wanted or asked(self.csv, subject) or self.tables[0].id
+        wanted = wanted or resolved(self.csv, subject) or self.tables[0].id
         return next(spec for spec in self.tables if spec.id == wanted).rows(subject)
 
     def json(self, subject: Any, *, describe: bool = False) -> dict[str, Any]:
-        """The promised keys, all findings, unless the keys have some of their own, the version."""
+        """Return the keys of the JSON output: the fields, the findings and the version."""
         keys = {**self.fields(subject), "version": __version__}
         keys |= {"findings": keys.get("findings", findings_json(self.findings(subject)))}
         return keys | ({"description": self.paragraph(subject)} if describe else {})
 
 
 MOST_FINDINGS = 3
-"""That a command prints before its tables; JSON and pages have all."""
+"""Number of findings that a command prints before its tables; JSON and pages have all."""
 
 
 def findings_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:
-    """As the JSON output has them."""
+    """Return the findings for JSON."""
     return [{"id": f.id, "text": f.text, "values": dict(f.values)} for f in findings]
 
 
 def make_table(
     spec: TableSpec, subject: Any, *, digits: int | None = None, page: bool = False
 ) -> Table:
-    """The table that a spec describes, with the columns that its rows and the subject call for.
+    """Return the table of a spec, with the columns that apply to its rows and the subject.
 
-    With 4 `digits` unless given, or as many as it takes to tell the means apart that rank runs.
+    Numbers have 4 decimals unless `digits` is given; means that rank runs have more if different
+    means would look equal.
     """
     rows = list(spec.shown(subject, spec.rows(subject)))
     most = spec.most if page else spec.printed(subject)
     most = len(rows) if most is None else most
-    columns = asked(spec.columns, subject)
-    kept = [col for col in columns if _is_shown(col, subject, rows)]
-    bold = asked(spec.best, subject)
+    kept = [col for col in resolved(spec.columns, subject) if _is_shown(col, subject, rows)]
+    bold = resolved(spec.best, subject)
     ranked = [bold] if isinstance(bold, str) else bold
     ranking = [key.removeprefix("-") for key in ranked]
     decimals = [_digits(col, rows[:most], ranking) if digits is None else digits for col in kept]
     shown = [
         [_cell(col, row, d, page) for col, d in zip(kept, decimals, strict=True)] for row in rows
     ]
-    caption = asked(spec.caption, subject)
+    caption = resolved(spec.caption, subject)
     if isinstance(spec.caption, str):
         caption = _filled(spec.caption, subject)
     if page:
         about = [_about(col, subject) for col in kept if col.about]
         caption = " ".join(filter(None, [caption, *about]))
     places = {key: j for j, col in enumerate(kept) for key in col.keys}
-    table = cells.table(
-        spec.id,
-        caption,
-        [_title(col, subject) for col in kept],
-        shown,
-        shown=spec.opened,
-        most=most,
-    )
+    header = [_title(col, subject) for col in kept]
+    table = cells.table(spec.id, caption, header, shown, shown=spec.opened, most=most)
     marks = {
         (i, places[spec.marked]): mark
         for i, row in enumerate(rows[: len(table.rows)])
@@ -313,8 +305,8 @@ def _digits(col: Col, rows: Sequence[Row], ranking: Sequence[str]) -> int:
     return enough_digits(row[col.keys[0]] for row in rows if _is_known(row.get(col.keys[0])))
 
 
-def asked(value: Any, subject: Any) -> Any:
-    """What a spec says of a subject, where it depends on it."""
+def resolved(value: Any, subject: Any) -> Any:
+    """Return a value of a spec, which may be a function of the subject."""
     return value(subject) if callable(value) else value
 
 
@@ -347,20 +339,20 @@ def _title(col: Col, subject: Any) -> str:
 
 
 def _filled(text: str, subject: Any) -> str:
-    """With attributes of the subject; of several results, of the first."""
+    """Fill a text with attributes of the subject, or of the first of several results."""
     return filled(text, subject[0] if isinstance(subject, (tuple, list)) else subject)
 
 
 def literal(title: str) -> str:
-    """A title that is shown as it is, whatever braces the names in it have."""
+    """Return a title whose braces are shown unchanged."""
     return title.replace("{", "{{").replace("}", "}}")
 
 
 def _about(col: Col, subject: Any) -> str:
-    """What a column is, behind its title; d and W/T/L stay as they are."""
+    """Return the title and explanation of a column; d and W/T/L are not capitalized."""
     title = _title(col, subject)
     title = title.capitalize() if title.islower() and len(title) > 1 else title
-    return f"{title}: {col.about(subject) if callable(col.about) else col.about}."
+    return f"{title}: {resolved(col.about, subject)}."
 
 
 def _cell(col: Col, row: Row, digits: int, page: bool) -> Cell:
@@ -383,7 +375,7 @@ def _cell(col: Col, row: Row, digits: int, page: bool) -> Cell:
 def _interval(ends: list[Any], form: str, digits: int, page: bool) -> Cell:
     if form == "size":
         return cells.size_interval(ends if all(map(_is_known, ends)) else None)
-    # One limit alone is told: the other is not bounded, or lies beyond the measure's range.
+    # One limit may be unknown: it is not bounded, or beyond the measure's range.
     is_any = any(map(_is_known, ends))
     known = [math.nan if end is None else end for end in ends] if is_any else None
     shape = _format(form, digits)

@@ -1,8 +1,7 @@
-"""Which studies a report runs, and with how many samples.
+"""The studies that a report runs, and their numbers of samples.
 
-Each study has two numbers, a fast one and a full one. A stopwatch would give other numbers on
-another day, and with them another page; so the same data and the same budget give the same
-numbers everywhere.
+Each study has a fast and a full number. The choice does not depend on measured times, so that the
+same data and the same budget give the same page everywhere.
 """
 
 from __future__ import annotations
@@ -20,31 +19,32 @@ Budget = str | float
 DEFAULT_BUDGET = "2m"
 
 FAST_BELOW = 60.0
-"""Seconds of a budget below which studies draw their fast number of samples."""
+"""Budget in seconds below which studies draw their fast number of samples."""
 
 LARGE = 30_000
-"""Runs times topics, or pairs of runs twice, above which they do so whatever the budget."""
+"""Runs times topics, or runs squared, above which they do so whatever the budget."""
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportPlan:
-    """What is planned for the studies that the data support."""
+    """The plan of a report."""
 
     budget: float
+    """Seconds."""
     given: bool
-    """Whether the number of samples was given, whatever the budget."""
+    """Whether the number of samples was given."""
     n_samples: Mapping[str, int]
-    """Study to its samples, 0 where it draws none, in the order in which they run."""
+    """Study to its number of samples, 0 if it draws none, in the order in which they run."""
 
     def drawn(self, study: Study) -> str:
-        """The samples of a study in words; nothing where there are none."""
+        """Return the number of samples of a study as text; nothing if it draws none."""
         n, kind = self.n_samples.get(study.name), study.part.samples
         return f"{n:,} {kind.noun}" if n and kind else ""
 
     def lines(self) -> list[str]:
-        """What somebody who waits wants to know."""
+        """Return the studies that run and those that are omitted, as lines for a terminal."""
         named = [s for s in studies_by_turn() if s.is_command and not s.part.is_read]
         run = [
             f"{study.name} ({drawn})" if (drawn := self.drawn(study)) else study.name
@@ -52,17 +52,14 @@ class ReportPlan:
             if study.name in self.n_samples
         ]
         left_out = [study.name for study in named if study.name not in self.n_samples]
-        why = (
-            "with the given number of samples"
-            if self.given
-            else f"for a budget of {duration(self.budget)}"
-        )
+        budget = f"for a budget of {duration(self.budget)}"
+        why = "with the given number of samples" if self.given else budget
         lines = [f"studies ({why}): {', '.join(run)}"]
         return lines + ([f"omitted (the page says why): {', '.join(left_out)}"] if left_out else [])
 
 
 def parse_budget(budget: Budget) -> float:
-    """Seconds of a budget: a number, or a number with s, m or h.
+    """Return a budget in seconds; it is a number, or a number with s, m or h.
 
     >>> parse_budget("90s"), parse_budget("2m"), parse_budget("0.5h"), parse_budget(45)
     (90.0, 120.0, 1800.0, 45.0)
@@ -77,7 +74,7 @@ def parse_budget(budget: Budget) -> float:
 
 
 def duration(seconds: float) -> str:
-    """A time in words.
+    """Return a time as text.
 
     >>> duration(45), duration(120), duration(5400), duration(0.5)
     ('45 s', '2 min', '1.5 h', '0.5 s')
@@ -96,10 +93,10 @@ def make_plan(
     why_not: Mapping[str, str],
     n_samples: int | None = None,
 ) -> ReportPlan:
-    """Give every study that the data support its number of samples: the fast one or the full one.
+    """Choose the fast or the full number of samples of every study that the data support.
 
-    `why_not` says of studies why the data do not support them. With `n_samples` each study has so
-    many, but at most twice the full number.
+    `why_not` has the studies that the data do not support. `n_samples` replaces the number of each
+    study, up to twice the full number.
     """
     compared = min(n_runs, MOST_COMPARED)
     is_fast = budget < FAST_BELOW or compared * max(compared, n_topics) > LARGE

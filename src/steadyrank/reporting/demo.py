@@ -1,4 +1,4 @@
-"""The demo: files as a user would have them, and the report on them."""
+"""The demo: files of an example track, and a report on them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -41,9 +40,9 @@ Data = Literal["builtin", "simulated"]
 MEASURES = ("nDCG@10", "AP", "P@10", "RR")
 BUDGET = "45s"
 JUDGE = "second"
-"""What the page calls the second judge."""
+"""The name of the second judge on the page."""
 SEGMENTS = "origin"
-"""The column of the topics' information by which runs are compared in segments."""
+"""The column of the topics' information that defines segments."""
 
 
 def demo(
@@ -58,87 +57,62 @@ def demo(
     progress: Told | None = None,
     rng: Rng = 0,
 ) -> ReportResult | None:
-    """Write a track into the folder `out` and, unless `data_only`, a report on it beside.
+    """Write a track and, unless `data_only`, a report on it into the folder `out`.
 
     The folder gets `qrels.txt`, `runs/`, `run-info.csv` and `report.html`. `data` is "builtin":
     eighteen runs of six teams that come with steadyrank, eight instances of selective search, a
-    second judge (`second-judge.txt`) and what is known about the topics (`topic-info.csv`); or
-    "simulated", a track of sixty runs whose truth is known (also kept), drawn with the seed `rng`.
+    second judge (`second-judge.txt`) and information about the topics (`topic-info.csv`); or
+    "simulated": a track of sixty runs with known truth, drawn with the seed `rng`.
     """
     seed = seed_from(rng)
     if data not in get_args(Data):
         raise unknown_name("data", data, get_args(Data))
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder}: this is a file, and a folder is needed")
+        raise InputError(f"{folder}: this is a file: name a folder")
     chosen = tuple(measures) or MEASURES
-    helped = nullcontext() if data_only else _compiled_beside(chosen, jobs)
+    helped = nullcontext() if data_only else _compiled_in_parallel(chosen, jobs)
     with warnings.catch_warnings(), helped:
+        given: dict[str, Any] = {"run_info": str(folder / "run-info.csv")}
         if data == "builtin":
-            track = _write_builtin(folder)
+            given |= _write_builtin(folder)
         else:
             simulated = simulated_track(rng=seed)
             simulated.write(folder)
-            track = _Track(folder=folder, pool_depth=simulated.truth.design.pool_depth)
+            given["pool_depth"] = simulated.truth.design.pool_depth
         if data_only:
             return None
-        # The second judge saw a sample of the documents, as the page says in its place.
+        # The second judge judged a sample of the documents, as the page says.
         warnings.filterwarnings("ignore", f"judge {JUDGE}: ", SteadyrankWarning)
         return report(
-            [track.path("runs")],
-            track.path("qrels.txt"),
+            [str(folder / "runs")],
+            str(folder / "qrels.txt"),
             measures=chosen,
             rel=1,
             budget=budget,
             out=folder / "report.html",
-            command=_command(track, chosen, budget, seed),
+            command=_command(folder, given, chosen, budget, seed),
             jobs=jobs,
             announce=announce,
             progress=progress,
             rng=seed,
-            **track.arguments,
+            **given,
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Track:
-    """Files of a track, and what a report takes beside runs and judgments."""
-
-    folder: Path
-    pool_depth: int
-    judge: str = ""
-    """The file of a second judge."""
-    topic_info: str = ""
-
-    def path(self, name: str) -> str:
-        return str(self.folder / name)
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """As the library takes them."""
-        given: dict[str, Any] = {
-            "run_info": self.path("run-info.csv"),
-            "pool_depth": self.pool_depth,
-        }
-        if self.judge:
-            given["judges"] = {JUDGE: self.path(self.judge)}
-        if self.topic_info:
-            given |= {"topic_info": self.path(self.topic_info), "by": SEGMENTS}
-        return given
-
-
-def _write_builtin(folder: Path) -> _Track:
+def _write_builtin(folder: Path) -> dict[str, Any]:
+    """Write the track; return the arguments of its report."""
     write_track(folder, shipped_runs(), read_qrels(SHIPPED / "qrels.txt"))
-    for name in ("second-judge.txt", "topic-info.csv"):
-        write_whole(folder / name, (SHIPPED / name).read_bytes())
-    return _Track(
-        folder=folder, pool_depth=POOL_DEPTH, judge="second-judge.txt", topic_info="topic-info.csv"
-    )
+    judge, topics = folder / "second-judge.txt", folder / "topic-info.csv"
+    for path in (judge, topics):
+        write_whole(path, (SHIPPED / path.name).read_bytes())
+    about = {"judges": {JUDGE: str(judge)}, "topic_info": str(topics), "by": SEGMENTS}
+    return {"pool_depth": POOL_DEPTH, **about}
 
 
 @contextmanager
-def _compiled_beside(measures: Sequence[str], jobs: int | None) -> Iterator[None]:
-    """Let a second process compile kernels, too, where none are kept and there are processors.
+def _compiled_in_parallel(measures: Sequence[str], jobs: int | None) -> Iterator[None]:
+    """Let a second process also compile kernels, if none are cached and there are processors.
 
     Compiling is most of a first demo, and Numba compiles one kernel at a time per process.
     """
@@ -156,9 +130,9 @@ def _compiled_beside(measures: Sequence[str], jobs: int | None) -> Iterator[None
 
 
 def compile_ahead(measures: list[str]) -> None:
-    """Run studies that take long to compile and that a report comes to late, with few samples.
+    """Run with few samples the late studies of a report that take long to compile.
 
-    What a process compiles is kept for all others. Those that need scores alone have random ones.
+    All processes share the compiled kernels. Studies that require only scores get random ones.
     """
     runs, rng = shipped_runs()[-10:], np.random.default_rng(0)
     names = tuple(run.name for run in runs)
@@ -178,18 +152,18 @@ def compile_ahead(measures: list[str]) -> None:
     holes(runs, qrels, measure=measures[0], **few)
 
 
-def _command(track: _Track, measures: Sequence[str], budget: Budget, seed: int) -> str:
-    """The command that makes the page again from the files, its options in the command's order."""
-    options = [("--run-info", track.path("run-info.csv"))]
+def _command(
+    folder: Path, given: dict[str, Any], measures: Sequence[str], budget: Budget, seed: int
+) -> str:
+    """Return the command that makes the page again from the files."""
+    options = [("--run-info", given["run_info"])]
     options += [("--measure", measure) for measure in measures]
-    options += [("--budget", str(budget)), ("--pool-depth", str(track.pool_depth))]
-    if track.judge:
-        options.append(("--judge", f"{JUDGE}={track.path(track.judge)}"))
-    if track.topic_info:
-        options += [("--topic-info", track.path(track.topic_info)), ("--by", SEGMENTS)]
+    options += [("--budget", str(budget)), ("--pool-depth", str(given["pool_depth"]))]
+    if "judges" in given:
+        options.append(("--judge", f"{JUDGE}={given['judges'][JUDGE]}"))
+        options += [("--topic-info", given["topic_info"]), ("--by", SEGMENTS)]
     if seed:
         options.append(("--seed", str(seed)))
-    options.append(("--rel", "1"))
-    data = (track.path("qrels.txt"), track.path("runs"))
-    words = chain(("steadyrank", "report", *data), *options, ("--out", "report.html"))
-    return shlex.join(words)
+    data = (str(folder / "qrels.txt"), str(folder / "runs"))
+    ending = ("--rel", "1", "--out", "report.html")
+    return shlex.join(chain(("steadyrank", "report", *data), *options, ending))

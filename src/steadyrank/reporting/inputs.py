@@ -1,7 +1,7 @@
-"""What a report is about: scores, and where there are some the runs and judgments behind them.
+"""The input of a report: scores, and the runs and judgments behind them, if there are any.
 
-Everything is read and checked here, before any study starts; what was odd on the way is kept for
-the page. Files are known by the names that the user gave and by their hashes.
+Everything is read and checked before any study starts; warnings are kept for the page, and so are
+the paths and hashes of files.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from steadyrank.data.battles import Battles
 from steadyrank.data.facets import averaged_facets, facets_of, tidy_judges
 from steadyrank.data.forms.reading import Reading, files_below, read_forms
 from steadyrank.data.leaderboard import Leaderboard
@@ -32,6 +33,7 @@ from steadyrank.data.scores import Scores, check_scores, cluster_codes, topic_co
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_column
 from steadyrank.measures.check import check
 from steadyrank.measures.evaluate import evaluate
+from steadyrank.present.json import picked
 from steadyrank.studies.judge_scores import evaluate_judge, scores_of_judges
 from steadyrank.studies.material import Machine, Material, Settings, SourceFile
 from steadyrank.words import counted
@@ -48,7 +50,7 @@ def read_material(
     settings: Settings,
     machine: Machine,
 ) -> Material:
-    """Read all there is, evaluate and check it; refuse what no report can be about."""
+    """Read, evaluate and check the data; refuse data on which no report is possible."""
     if datasets is not None:
         if not runs is qrels is scores is None:
             raise InputError("give either a table of datasets, or runs and qrels, or scores")
@@ -58,8 +60,12 @@ def read_material(
     if scores is not None:
         if runs is not None or qrels is not None:
             raise InputError("give either runs and qrels or scores, not both")
+        if isinstance(scores, Battles):
+            return _from_battles(scores, settings)
         read = _from_scores if isinstance(scores, Scores) else _from_files
         material = read(scores, measures, judges, settings)
+        if material.battles is not None:
+            return material
     elif runs is None or qrels is None:
         raise InputError("give runs and qrels, or scores")
     else:
@@ -80,20 +86,14 @@ def _from_runs(
     settings: Settings,
     machine: Machine,
 ) -> Material:
-    # Four steps look at the runs; a file is read for the first of them.
+    # Four steps use the runs, and each file is read once.
     to_read = runs.keeping()
     if len(to_read) < 2:
         raise InputError(f"a report compares runs: at least two are required, got {len(to_read)}")
     with kept_warnings() as warned:
         is_file = isinstance(qrels, (str, os.PathLike))
         judged = judgments_of(qrels)
-        options: Any = {
-            "missing": settings.missing,
-            "no_relevant": settings.no_relevant,
-            "ties": settings.ties,
-            "jobs": machine.jobs,
-            "scheduler": machine.scheduler,
-        }
+        options = picked(settings, "missing no_relevant ties") | picked(machine, "jobs scheduler")
         scores = evaluate(
             to_read,
             judged,
@@ -142,9 +142,9 @@ def _from_runs(
 def _from_files(
     source: Any, measures: Sequence[str], judges: Mapping[str, Any], settings: Settings
 ) -> Material:
-    """What files hold, whichever kind it is."""
+    """Return the material of files: of a tool, or tables of scores."""
     several = source if isinstance(source, (list, tuple)) else [source]
-    # A wide file does not say which measure it holds; a long one does.
+    # A wide file does not name its measure; a long one does.
     label = measures[0] if len(measures) == 1 else None
     found: Reading | None = None
     with kept_warnings() as warned:
@@ -157,8 +157,10 @@ def _from_files(
         if found is None:
             data: Any = read_scores(source, measure=label, runs_in_rows=settings.runs_in_rows)
         else:
-            data = found.data if isinstance(found.data, Leaderboard) else found.scores
-    if isinstance(data, Leaderboard):
+            data = found.data if isinstance(found.data, Leaderboard | Battles) else found.scores
+    if isinstance(data, Battles):
+        material = _from_battles(data, settings)
+    elif isinstance(data, Leaderboard):
         material = _from_leaderboard(data, settings)
     else:
         material = _from_scores(data, measures, judges, settings)
@@ -194,7 +196,7 @@ def _from_scores(
 
 
 def _from_leaderboard(table: Any, settings: Settings) -> Material:
-    """A table of scores by dataset; its files are known where it was read from some."""
+    """Return the material of a table of scores by dataset."""
     sources = table if isinstance(table, (list, tuple)) else [table]
     paths = [Path(source) for source in sources if isinstance(source, (str, os.PathLike))]
     with kept_warnings() as odd:
@@ -210,6 +212,22 @@ def _from_leaderboard(table: Any, settings: Settings) -> Material:
         own_names=_changed(leaderboard.runs, scores.runs),
         files=_hashed([("scores by dataset", file) for file in files], settings),
         warnings=tuple(odd),
+    )
+
+
+def _from_battles(battles: Battles, settings: Settings) -> Material:
+    """Battles of pairs of models, with win rates for scores: no study of topics takes them."""
+    rates = np.nan_to_num(battles.win_rates())[None, :, None]
+    scores = Scores(
+        measures=("win rate",), runs=battles.models, topics=("all battles",), values=rates
+    )
+    names = with_chosen_names(scores, settings.reading.names).runs
+    return Material(
+        scores=replace(scores, runs=names),
+        battles=replace(battles, models=names),
+        settings=settings,
+        own_names=_changed(battles.models, names),
+        files=_hashed([], settings),
     )
 
 
@@ -246,7 +264,7 @@ def _hashed(
     settings: Settings,
     digests: Mapping[Path, str] = MappingProxyType({}),
 ) -> tuple[SourceFile, ...]:
-    """The files and their hashes, which those that were read whole have already."""
+    """Return the files with their hashes, of which some are in `digests`."""
     named = [*files]
     for role, path in (
         ("run information", settings.reading.run_info),
@@ -258,7 +276,7 @@ def _hashed(
 
 
 def source_file(role: str, path: Path, digest: str | None = None) -> SourceFile:
-    """A file as the page lists it; its hash is computed unless it is known."""
+    """Return a file as the page lists it; its hash is computed unless it is given."""
     return SourceFile(
         role=role, path=str(path), size=size_of(path), sha256=digest or digest_of(path)
     )
@@ -266,7 +284,7 @@ def source_file(role: str, path: Path, digest: str | None = None) -> SourceFile:
 
 @contextmanager
 def kept_warnings() -> Iterator[list[str]]:
-    """Collects what steadyrank warns about, each sentence once; other warnings go their way."""
+    """Collect the warnings of steadyrank, without repetition; other warnings are raised again."""
     kept: list[str] = []
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("default")
@@ -282,7 +300,7 @@ def kept_warnings() -> Iterator[list[str]]:
 
 
 def with_topic_information(material: Material) -> Material:
-    """The material with what its settings say about the topics, and what a reader must know."""
+    """Return the material with information about the topics, and notes for the reader."""
     settings = material.settings
     scores = describe_topics(
         material.scores, topic_info=settings.topic_info, cluster_from=settings.cluster_from
@@ -294,7 +312,7 @@ def with_topic_information(material: Material) -> Material:
     if codes is not None:
         clusters = counted(int(codes.max(initial=-1)) + 1, "cluster")
         notes.append(
-            f"The {counted(len(scores.topics), 'topic')} come in {clusters}: the sections on "
+            f"The {counted(len(scores.topics), 'topic')} form {clusters}: the sections on "
             "pairs of runs, other topics and planning account for them; all others treat "
             "topics as independent."
         )
@@ -302,12 +320,12 @@ def with_topic_information(material: Material) -> Material:
 
 
 def _without_weights(scores: Scores) -> tuple[Scores, list[str]]:
-    """Means of a page are one kind of mean: those over topics that count the same."""
+    """Return the scores without weights, so that all means of a page are of the same kind."""
     if "weight" not in scores.topic_info:
         return scores, []
     kept = {key: column for key, column in scores.topic_info.items() if key != "weight"}
     note = (
-        "The topics have weights, which a report does not use: in its means all topics count "
-        "the same. compare, topics and gate compute weighted means."
+        "The topics have weights, which a report does not use: its means are unweighted. compare, "
+        "topics and gate compute weighted means."
     )
     return replace(scores, topic_info=kept), [note]

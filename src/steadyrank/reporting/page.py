@@ -1,6 +1,6 @@
-"""The page of a report: the answer first, then the section of every study, in its own words.
+"""The page of a report: the answer first, then the section of each study.
 
-The verdict with its line and board is the last study's that has one.
+The verdict with its line and board is that of the last study that has one.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ NOTES: Mapping[str, str] = {
     "power": "The probability that a test detects a true difference.",
     "HPD": "The shortest interval that contains a given share of the posterior probability.",
 }
-"""Terms of the page, explained."""
+"""Terms of the page with their explanations."""
 
 
 PAGE_WIDTH = 9.6
-"""Inches of a figure: the width of the page, with letters as large as its text."""
+"""Width of a figure in inches: as wide as the page, with letters as large as its text."""
 
 
 @own_style()
@@ -69,8 +69,8 @@ def make_page(
     command: str,
     machine: Machine,
 ) -> tuple[Page, tuple[Finding, ...]]:
-    """The page of what was found, and all that it says; `names` has what it calls the runs."""
-    material, scores = findings.material, findings.material.scores
+    """Return the page and all its findings; `names` has the runs' names as shown."""
+    material = findings.material
     with shown_as(names):
         fronts = fronts_of(findings)
         first, said = first_screen(findings, fronts), said_first(fronts)
@@ -82,11 +82,7 @@ def make_page(
             said += new
     page = Page(
         title=title,
-        subtitle=(
-            f"{counted(len(scores.runs), 'run', form=',')} · "
-            f"{counted(len(scores.topics), material.unit, form=',')} · "
-            f"{_measures(scores.measures)}"
-        ),
+        subtitle=_subtitle(material),
         description=first.verdict,
         first=first,
         sections=tuple(sections),
@@ -99,13 +95,21 @@ def make_page(
     return page, tuple(said)
 
 
+def _subtitle(material: Material) -> str:
+    if material.battles is not None:
+        return repr(material.battles).removeprefix("<Battles: ").removesuffix(">")
+    scores = material.scores
+    runs, topics = counted(len(scores.runs), "run"), counted(len(scores.topics), material.unit)
+    return f"{runs} · {topics} · {_measures(scores.measures)}"
+
+
 def _measures(measures: tuple[str, ...]) -> str:
     first, *others = measures
     return f"{first} first, then {', '.join(others)}" if others else first
 
 
 def _bodies(findings: Findings, machine: Machine) -> Iterator[tuple[Study, Body]]:
-    """What the studies say and show, in the order of the page; nothing where they did not run."""
+    """Yield the content of each study, in the order of the page; empty if it did not run."""
     studies = [s for s in studies_by_place() if s.is_command or s.name not in findings.why_not]
     progress = machine.progress("sections")
     for place, study in enumerate(studies, start=1):
@@ -117,7 +121,7 @@ def _bodies(findings: Findings, machine: Machine) -> Iterator[tuple[Study, Body]
 
 
 def two_runs(findings: Findings) -> PairPanel | None:
-    """The panel that one study opens and the others add to."""
+    """Return the panel of pairs, which one study creates and others extend."""
     known = [
         (study.part, findings.results[study.name])
         for study in studies_by_turn()
@@ -132,7 +136,7 @@ def two_runs(findings: Findings) -> PairPanel | None:
 
 
 def make_section(study: Study, findings: Findings, body: Body) -> Section:
-    """The section of a study, or why there is none."""
+    """Return the section of a study, or the reason why it is omitted."""
     name, part = study.name, study.part
     if name in findings.why_not:
         why_not = findings.why_not[name]
@@ -144,7 +148,7 @@ def make_section(study: Study, findings: Findings, body: Body) -> Section:
         answer=tuple(finding.text for finding in body.answer),
         means=" ".join([part.means, *body.notes]),
         means_not=part.means_not,
-        figures=_drawn(list(body.figures)),
+        figures=tuple(made for one in body.figures for made in _as_wide_as_the_page(one)),
         tables=tuple(_cut(table, findings.material.settings.top) for table in body.tables),
         warnings=tuple(findings.warnings.get(name, ())),
         is_open=part.is_open,
@@ -152,31 +156,27 @@ def make_section(study: Study, findings: Findings, body: Body) -> Section:
 
 
 def _cut(table: Table, top: int) -> Table:
-    """A table with so many rows at first, unless it has a number of its own."""
+    """Set the number of rows shown at first, unless the table has a special number."""
     return replace(table, shown=top) if table.shown == Settings().top else table
 
 
-def _drawn(drawings: list[Drawing]) -> tuple[PageFigure, ...]:
-    return tuple(made for drawing in drawings for made in _as_wide_as_the_page(drawing))
-
-
 def _as_wide_as_the_page(drawing: Drawing) -> list[PageFigure]:
-    """As high as the plot needs to be, and wider than that where the page has room."""
+    """Draw a figure at least as wide as the page, as high as the plot requires."""
     options = dict(drawing.options)
     try:
         width, height = drawing_of(drawing.result, drawing.kind).size(drawing.result)
         options.setdefault("figsize", (max(PAGE_WIDTH, width), height))
     except InputError:
-        pass  # `figure` leaves out what has no such plot
+        pass  # the result has no such plot, and `figure` returns nothing
     return figure(drawing.id, drawing.caption, drawing.result, drawing.kind, **options)
 
 
 Fronts = Mapping[str, Front]
-"""By study, in the order in which they ran."""
+"""Study to its part of the first screen, in the order in which studies ran."""
 
 
 def fronts_of(findings: Findings) -> Fronts:
-    """What every study that ran has for the first screen."""
+    """Return each study's part of the first screen."""
     return {
         study.name: study.part.front(findings.results[study.name], findings)
         for study in studies_by_turn()
@@ -185,7 +185,7 @@ def fronts_of(findings: Findings) -> Fronts:
 
 
 def first_screen(findings: Findings, fronts: Fronts) -> FirstScreen:
-    """The offers as one screen."""
+    """Combine the studies' parts of the first screen."""
     leading = _leading(fronts)
     bars = _bars(fronts)
     n_rows = 0 if leading.board is None else leading.board.n_ranks
@@ -204,7 +204,7 @@ def first_screen(findings: Findings, fronts: Fronts) -> FirstScreen:
 
 
 def said_first(fronts: Fronts) -> list[Finding]:
-    """All that the first screen says, the verdict first."""
+    """Return all findings of the first screen, the verdict first."""
     leading, rests_on = _leading(fronts), weakest(front.assumption for front in fronts.values())
     swaps = [swap for front in fronts.values() for swap in front.swaps if _share(swap) >= 0.0]
     swaps.sort(key=lambda swap: -swap.values["share"])
@@ -237,7 +237,7 @@ def _bars(fronts: Fronts) -> tuple[Bar, ...]:
 
 
 def _percent(share: float) -> str:
-    """Whole percents: forecasts are known to a point or two."""
+    """Return a predicted share in percent, without decimals."""
     return f"{share:.0%}" if share >= 0.005 else "< 1%"
 
 
@@ -246,13 +246,15 @@ def _share(swap: Finding | None) -> float:
 
 
 def _not_examined(findings: Findings, examined: Iterable[str]) -> str:
-    """What could vary and has no bar, with the option that would vary it."""
+    """List what was not examined, each with the option that would examine it."""
     material = findings.material
     unknown = [
         study
         for study in studies_by_place()
         if study.part.varies and study.name not in examined and study.name in findings.why_not
     ]
+    if material.battles is not None:
+        return ""
     if material.leaderboard is not None:
         left = ", ".join(_lower(study) for study in unknown if study.is_command)
         return f"Not examined: {left} (report QRELS RUN... on one collection)."
@@ -261,9 +263,9 @@ def _not_examined(findings: Findings, examined: Iterable[str]) -> str:
 
 
 def _how_to_examine(study: Study, material: Material) -> list[str]:
-    """A study that did not run, with its option if one would make it; none if nothing varies."""
+    """Return a study that did not run, with the option for it; nothing if nothing varies."""
     if not study.part.why_not(material):
-        return [_lower(study)]  # it failed: no option of its own helps
+        return [_lower(study)]  # it failed, and no option helps
     how = study.part.examine(material)
     return [f"{_lower(study)} ({how})"] if how else []
 

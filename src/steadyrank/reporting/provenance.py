@@ -1,7 +1,7 @@
-"""Where the numbers of a report come from, and the call that makes it again.
+"""The provenance of a report's numbers, and the call that makes the report again.
 
-Files by their names, unless folders are asked for, with their hashes; versions, settings and
-samples. No date, no host, no folder of this machine: the same data give the same page everywhere.
+It has the files with their hashes, versions, settings and samples, but no date, host or, by
+default, folder, so that the same data give the same page everywhere.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SHOWN_FILES = 10
 
 
 def provenance(plan: ReportPlan, findings: Findings) -> tuple[Table, ...]:
-    """Files, samples, settings and versions."""
+    """Return tables of files, samples, settings and versions."""
     material = findings.material
     files = [
         [name(file.role), name(file.path), whole(file.size), name(file.sha256)]
@@ -49,7 +49,7 @@ def provenance(plan: ReportPlan, findings: Findings) -> tuple[Table, ...]:
 
 
 def with_names_alone(material: Material) -> Material:
-    """The material whose files are known without their folders."""
+    """Return the material with files without folders."""
     files = tuple(replace(file, path=Path(file.path).name) for file in material.files)
     settings = material.settings
     reading = replace(settings.reading, run_info=_name_of(settings.reading.run_info))
@@ -63,7 +63,7 @@ def _name_of(path: Any) -> Any:
 
 
 def without_folders(command: str) -> str:
-    """A command or call whose files have no folders: it works where they lie side by side.
+    """Remove the folders of files in a command or call, which then works in a single folder.
 
     >>> without_folders("steadyrank report /a/qrels.txt 'b/*.run' --judge x=c/d.txt -m P@10")
     "steadyrank report qrels.txt '*.run' --judge x=d.txt -m P@10"
@@ -74,7 +74,7 @@ def without_folders(command: str) -> str:
 
 
 def _name_alone(word: str) -> str:
-    """A file, alone or behind NAME=, without its folder; patterns of names stay."""
+    """Remove the folder of a file, alone or after NAME=; regular expressions stay."""
     head, equals, path = word.rpartition("=")
     is_file = ("/" in path or os.sep in path) and not re.search(r"[\^()$]", path)
     return f"{head}{equals}{Path(path).name}" if is_file else word
@@ -139,7 +139,7 @@ def library_call(
     n_samples: int | None,
     settings: Settings,
 ) -> str:
-    """The Python call that makes a report again; objects by their parameters' names.
+    """Return the Python call that makes a report again; objects have their parameters' names.
 
     >>> library_call("runs/", "qrels.txt", scores=None, measures=["AP"], budget="5m",
     ...              n_samples=None, settings=Settings(seed=1))
@@ -170,7 +170,7 @@ def library_call(
 
 
 def _source(source: Any, otherwise: str) -> str:
-    """File names as they were given; the name of the parameter for anything else."""
+    """Return the paths that were given, or the name of the parameter for other objects."""
     if _is_path(source):
         return repr(_slashed(source))
     if isinstance(source, Mapping) and all(map(_is_path, source.values())):

@@ -1,9 +1,8 @@
-"""`report`: everything that these data say about how far the leaderboard can be trusted.
+"""`report`: all studies that the data support, on one page.
 
-For anyone who has runs and judgments, or scores, and an hour or two minutes: all studies that the
-data support, on one page that needs nothing else, with the answer first. The same data, settings
-and budget give the same page, byte for byte. The error of a study for which the data are not
-sufficient becomes the page's reason for leaving it out; its warnings go to its section.
+The same data, settings and budget give the same page, byte for byte. If the data are not sufficient
+for a study, the page shows its error as the reason why it is omitted. Warnings of a study are shown
+in its section.
 """
 
 from __future__ import annotations
@@ -11,13 +10,14 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Unpack
 
 from steadyrank._version import __version__
 from steadyrank.compute.files import check_still_there, write_whole
 from steadyrank.compute.random import Rng, seed_from
+from steadyrank.data.battles import Battles
 from steadyrank.data.interop.objects import scores_in_table
 from steadyrank.data.read.run_names import run_called
 from steadyrank.data.read.runs import ReadingOptions, make_reading, read_runs
@@ -50,11 +50,13 @@ from steadyrank.words import by_number
 
 TITLE = "How far can you trust this leaderboard?"
 
+SETTINGS = {field.name for field in fields(Settings)}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 @shown_by("reporting.run:report_text")
 class ReportResult(Framed):
-    """A report: the page as it was written, and the results that it shows.
+    """A report: the page and the results that it shows.
 
     Examples
     --------
@@ -71,15 +73,15 @@ class ReportResult(Framed):
     page: Page
     path: Path
     command: str
-    """What makes the page again, with the files as they were given."""
+    """The command or call that makes the page again."""
     findings: tuple[Finding, ...]
-    """All that the page says: the first screen's first, then each section's; no id twice."""
+    """All findings of the page, those of the first screen first; ids are unique."""
     results: Mapping[str, Any]
-    """Study to its result; of `compare` and `stability` one per measure."""
+    """Study to its result; `compare` and `stability` have one result per measure."""
     left_out: Mapping[str, str]
-    """Study to why it is not on the page."""
+    """Study to the reason why it is not on the page."""
     n_samples: Mapping[str, int]
-    """Study to how many samples it drew, of those that draw some."""
+    """Study to its number of samples, for studies that sample."""
     seed: int
     """The `rng` that makes the same page again."""
 
@@ -92,11 +94,11 @@ class ReportResult(Framed):
 
     @property
     def sentences(self) -> list[str]:
-        """The findings as texts."""
+        """The texts of the findings."""
         return [finding.text for finding in self.findings]
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary per finding, the most interesting first."""
+        """Return one dictionary per finding, the most interesting first."""
         return [{"id": finding.id, "finding": finding.text} for finding in self.findings]
 
     def _repr_html_(self) -> str:
@@ -154,11 +156,11 @@ def report(
 ) -> ReportResult:
     """Run every study that the data support and write one page about them.
 
-    What the data do not support is listed on the page with the reason: `agree` requires several
-    measures, `instances` a column `system` in `run_info` (or `system_from`), `components` columns
-    of a full grid, `pools` three teams, and `judges` another judge. The page is written whole or
-    not at all. Warnings of a study appear in its section; what was odd about the data is also
-    warned of here.
+    The page lists the studies that the data do not support, with the reason: `agree` requires
+    several measures, `instances` a column `system` in `run_info` (or `system_from`), `components`
+    columns of a full grid, `pools` three teams, and `judges` another judge. The page is written as
+    a whole or not at all. Warnings of a study appear in its section; oddities of the data are also
+    warnings of this function.
 
     Parameters
     ----------
@@ -167,12 +169,12 @@ def report(
     measures : str or sequence of str
         The first ranks the runs.
     scores : Scores, table or paths, optional
-        Instead: a `Scores`, what `as_scores` takes, a file, several to join, or one wide file per
-        measure, `{"AP": "ap.csv"}`.
+        Instead of runs: a `Scores`, anything that `as_scores` takes, a file, several to join, or
+        one wide file per measure, `{"AP": "ap.csv"}`.
     datasets : path, DataFrame or Leaderboard, optional
-        Instead: scores of runs on several datasets, as `datasets` takes them.
+        Instead of runs: scores of runs on several datasets, as `datasets` takes them.
     out : path
-        The page.
+        Where to write the page.
     rel : int, optional
         As in `evaluate`.
     judges : mapping, optional
@@ -180,20 +182,20 @@ def report(
         `Scores` of each: as in `judges`.
     budget : str or float
         A time such as "90s", "2m" or "1h". Below a minute, or with very large data, studies draw
-        their fast number of samples, otherwise their full one. It is a plan and not a limit.
+        fewer samples. It is a plan and not a limit.
     n_samples : int, optional
-        Number of samples of every study, but at most twice its full one.
+        Number of samples of every study, at most twice its full number.
     title : str, optional
         Title of the page.
     card : path, optional
-        A picture of the first screen (PNG), for whoever links to the page.
+        Where to write a picture of the first screen (PNG), for link previews.
     keep_paths : bool
-        Whether the page shows files as they were given, or by their names without folders.
+        Whether the page shows the folders of files.
     top : int
-        Rows of each table that are shown at first.
+        Number of rows of each table that are shown at first.
     test, correction, baseline : str, optional
-        How pairs of runs are compared, as in `compare`. All marks, letters, ranks and intervals of
-        the page follow; with a baseline, every run is compared only with it.
+        How pairs of runs are compared, as in `compare`; all marks, letters, ranks and intervals of
+        the page depend on it. With a baseline, every run is compared only with it.
     alpha : float
         Level of tests and intervals.
     delta : float
@@ -203,41 +205,40 @@ def report(
     pool_depth : int
         As in `pools`.
     factors, instance_factors : str or sequence of str
-        As in `components`, where by default all columns that make a full grid are used, and as in
-        `instances`.
+        As in `components` (by default all columns that make a full grid) and in `instances`.
     topic_info, cluster_from : optional
         As in `evaluate`. Clusters of topics widen intervals in `compare`, `topics` and `plan`.
     by : str, optional
         A column of the topics' information: the section on pairs of runs shows its segments.
     drawn, aggregate : str
-        What is resampled of a leaderboard over datasets, "datasets" or "types", and what ranks its
-        runs, as in `datasets`.
+        For a leaderboard over datasets, what to resample, "datasets" or "types", and the aggregate
+        that ranks its runs, as in `datasets`.
     missing, no_relevant, ties : str
         As in `evaluate`.
     runs_in_rows, form, lower_is_better, higher_is_better : optional
         As in `read_scores`; datasets of a leaderboard have directions as well.
     command : str
-        What the page gives as the way to make it again; by default this call.
+        The command that the page shows for making it again; by default this call.
     store : path, optional
-        Folder that keeps finished samples: the same call again takes up where it stopped.
+        Folder that keeps finished samples: the same call continues where it was interrupted.
     jobs, scheduler : optional
         As in `evaluate`.
     announce : callable, optional
-        Is given what is planned, in lines, before it starts.
+        Called with each line of the plan, before the studies start.
     progress : callable, optional
-        Is given (what, finished, total).
+        Called with (what, finished, total).
     rng : int, Generator or None
         Seed.
     **reading_options : optional
         `name_from`, `duplicates`, `run_info`, `team_from`, `system_from` and `names`, as in
-        `read_runs`. No number depends on `names`; by default, what the names of all runs share is
-        left out on the page.
+        `read_runs`. No number depends on `names`; by default, the page omits the common parts of
+        the runs' names.
 
     Returns
     -------
     ReportResult
-        Where the page is, its findings in words, the results of all studies by name (`results`),
-        and why the others were omitted (`left_out`).
+        The path of the page, its findings, the results of all studies by name (`results`), and the
+        reasons why others were omitted (`left_out`).
 
     Examples
     --------
@@ -251,72 +252,32 @@ def report(
     >>> result.left_out["agree"]
     'one measure only: name a second with -m'
     """
+    chosen = {key: value for key, value in locals().items() if key in SETTINGS}
     seed = seed_from(rng)
     names = reading_options.get("names")
     target = check_target(out)
     if card is not None and Path(card).suffix.lower() != ".png":
-        raise InputError(f"{card}: the name of a card ends in .png")
-    if qrels is scores is datasets is None and may_be_scores(runs):
+        raise InputError(f"{card}: the name of a card must end in .png")
+    if qrels is scores is datasets is None and (isinstance(runs, Battles) or may_be_scores(runs)):
         runs, scores = None, runs
     if (held := scores_in_table(scores)) is not None:
         scores = held
     to_read = None if runs is None else read_runs(runs, **reading_options)
-    settings = Settings(
-        test=test,
-        correction=correction,
-        baseline=baseline,
-        top=top,
-        alpha=alpha,
-        delta=delta,
-        minimum_difference=minimum_difference,
-        pool_depth=pool_depth,
-        factors=_names(factors),
-        instance_factors=_names(instance_factors),
-        topic_info=topic_info,
-        cluster_from=cluster_from,
-        by=by,
-        drawn=drawn,
-        aggregate=aggregate,
-        rel=rel,
-        missing=missing,
-        no_relevant=no_relevant,
-        ties=ties,
-        reading=make_reading(reading_options) if to_read is None else to_read.reading,
-        runs_in_rows=runs_in_rows,
-        lower_is_better=_names(lower_is_better),
-        higher_is_better=_names(higher_is_better),
-        form=form,
-        seed=seed,
-    )
+    several = ("factors", "instance_factors", "lower_is_better", "higher_is_better")
+    chosen |= {key: _names(chosen[key]) for key in several}
+    reading = make_reading(reading_options) if to_read is None else to_read.reading
+    settings = Settings(**chosen, reading=reading, seed=seed)
     if datasets is None and (drawn, aggregate) != ("datasets", "mean"):
         raise InputError("drawn and aggregate are about a leaderboard: give datasets")
     seconds = _check(settings, budget, n_samples)
     machine = Machine(
         jobs=jobs, scheduler=scheduler, store=None if store is None else Path(store), told=progress
     )
-    named = _names(measures)
-    call = command or library_call(
-        runs,
-        qrels,
-        names=names,
-        scores=scores,
-        datasets=datasets,
-        measures=named,
-        judges=judges,
-        budget=budget,
-        n_samples=n_samples,
-        settings=settings,
-    )
-    material = read_material(
-        to_read,
-        qrels,
-        scores=scores,
-        datasets=datasets,
-        measures=named,
-        judges=judges or {},
-        settings=settings,
-        machine=machine,
-    )
+    data: Any = {"scores": scores, "datasets": datasets, "judges": judges or {}}
+    data |= {"measures": _names(measures), "settings": settings}
+    drawing: Any = {"names": names, "budget": budget, "n_samples": n_samples}
+    call = command or library_call(runs, qrels, **data, **drawing)
+    material = read_material(to_read, qrels, **data, machine=machine)
     own = material.own_names
     if baseline is not None and baseline not in material.scores.runs:
         baseline = {before: name for name, before in own.items()}.get(baseline, baseline)
@@ -363,7 +324,7 @@ def report(
 
 
 def report_text(result: ReportResult, form: str, **looks: Any) -> str:
-    """The findings of a report in one of the output formats."""
+    """Return the findings of a report in one of the output formats."""
     if form == "table":
         names = result.page.names
         legend = names.legend("the page has them in full")
@@ -393,7 +354,7 @@ def _names(names: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _check(settings: Settings, budget: Budget, n_samples: Any) -> float:
-    """Refuse at once what a study would refuse after an hour; return the budget in seconds."""
+    """Check the settings before any study starts; return the budget in seconds."""
     check_open_unit("alpha", settings.alpha)
     check_delta(settings.delta)
     check_positive("minimum_difference", settings.minimum_difference)
@@ -405,7 +366,7 @@ def _check(settings: Settings, budget: Budget, n_samples: Any) -> float:
 
 
 def check_target(out: PathLike) -> Path:
-    """Where the page goes; refused now rather than when it is finished."""
+    """Return the path of the page; refuse it before any study starts."""
     target = Path(out)
     if target.is_dir():
         raise InputError(f"{target}: this is a folder: name a file, such as report.html")
@@ -432,18 +393,22 @@ def _terminal_lines(page: Page) -> list[str]:
 
 
 def why_not(material: Material) -> dict[str, str]:
-    """Of each study that the data do not support, what it lacks."""
+    """Return what the data lack, for each study that they do not support."""
     works_on = f"{material.unit}s"
     reasons = {
         study.name: study.part.why_not(material)
         if study.part.works_on == works_on
-        else _other_scores(study.part.works_on)
+        else _other_scores(study.part.works_on, material)
         for study in studies_by_turn()
     }
     return {study: reason for study, reason in reasons.items() if reason}
 
 
-def _other_scores(works_on: str) -> str:
+def _other_scores(works_on: str, material: Material) -> str:
+    if works_on == "prompts":
+        return "requires battles: rows of two models and the winner"
+    if material.battles is not None:
+        return "requires scores; battles of pairs of models were given"
     if works_on == "topics":
         return "requires scores per topic; a table of scores per dataset was given"
     return "requires scores on several datasets: give a table of them with --datasets FILE"
@@ -452,11 +417,11 @@ def _other_scores(works_on: str) -> str:
 def run_studies(
     material: Material, planned: ReportPlan, why_not: Mapping[str, str], machine: Machine
 ) -> Findings:
-    """Run what was planned; keep results, reasons and warnings apart."""
+    """Run the planned studies; return results, reasons of failures, and warnings."""
     results: dict[str, Any] = {}
     reasons = dict(why_not)
     warned: dict[str, tuple[str, ...]] = {}
-    # What was odd about the data stands in the first section that has to be there.
+    # Oddities of the data are shown in the first required section.
     odd, known = material.warnings, set(material.warnings)
     decided: Decided | None = None
     for study in studies_by_turn():
@@ -470,7 +435,7 @@ def run_studies(
             try:
                 result = part.run(job)
             except InputError as error:
-                # A folder or a scheduler that cannot be used stops them all.
+                # A folder or a scheduler that cannot be used stops all studies.
                 if part.is_required or error.code == "place":
                     raise
                 reasons[name] = str(error)

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from steadyrank.data.battles import Battles
 from steadyrank.data.leaderboard import Leaderboard
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.run_files import Reading
@@ -122,6 +123,8 @@ class Material:
     """Other judges, each with its scores by the first measure."""
     judge_qrels: Mapping[str, Qrels] = field(default_factory=dict)
     """Their judgments, where they are known."""
+    battles: Battles | None = None
+    """Battles of pairs of models, where these were given; `scores` then has win rates."""
     leaderboard: Leaderboard | None = None
     """Scores by dataset, where these were given; `scores` then has datasets for topics."""
     graded: Scores | None = None
@@ -136,7 +139,9 @@ class Material:
 
     @property
     def unit(self) -> str:
-        """What the scores are by: "topic", or "dataset"."""
+        """What the scores are by: "topic", "dataset", or "prompt" of battles."""
+        if self.battles is not None:
+            return "prompt"
         return "topic" if self.leaderboard is None else "dataset"
 
     @property

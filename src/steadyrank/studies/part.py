@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from steadyrank.present.view import Assumption, Finding, View, asked
+from steadyrank.present.view import Assumption, Finding, View, resolved
+from steadyrank.words import counted
 
 if TYPE_CHECKING:  # a command that shows one study waits for none of these
     from steadyrank.present.page import Board, Tile
@@ -127,6 +128,21 @@ class Front:
         return {one.id for one in said if one is not None}
 
 
+def fragility_tile(study: str, found: Any, noun: str) -> Tile:
+    """Return the tile that says how few topics, clusters or datasets decide who is first."""
+    from steadyrank.present.page import Tile
+
+    text = (
+        "decides who is first: without it" if found.n == 1 else "decide who is first: without them"
+    )
+    return Tile(
+        id=f"{study}.fragility",
+        figure=counted(found.n, noun),
+        text=f"{text} {found.rival} would catch up",
+        values=found._asdict(),
+    )
+
+
 def part_of(
     view: View,
     *,
@@ -150,7 +166,7 @@ def part_of(
         subject = subject_of(result)
         found = said(view.findings(subject), findings)
         found[1:1] = beside(subject, findings)
-        spec = asked(view.figure, subject)
+        spec = resolved(view.figure, subject)
         return Body(
             answer=tuple(found),
             figures=()

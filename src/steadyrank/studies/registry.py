@@ -79,6 +79,7 @@ STUDIES: tuple[Study, ...] = (
     Study("instances", "compare non-deterministic systems; equivalence", turn=9),
     Study("components", "which component of a grid matters, by how much", turn=10),
     Study("datasets", "would other datasets change it? leaderboards over many", turn=13),
+    Study("battles", "who wins pairwise comparisons? arenas, judges of two answers", turn=18),
     Study("plan", "how many topics, for which power; how safe is the pilot?", turn=6),
     Study("stability", "generalizability theory: how stable is this collection", turn=5),
     Study("holes", "would complete judgments change it? what to judge next", turn=15),

@@ -82,6 +82,8 @@ design_options = opt.options(
         "--selection [redde|rank-s] = redde": "Select shards by the number of these documents, or "
         "by votes that fall with their ranks.",
         "--decay B float = 50": "Divide votes by B for every rank, with --selection rank-s.",
+        "--first-exponent E 0..1 = 0": "Divide the best document's vote by B to this power, with "
+        "--selection rank-s.",
         "--distance [cosine|kl] = cosine": "Cluster by this distance between documents and "
         "centres.",
         "--random-shards": "Assign documents to shards at random, for contrast.",

@@ -1,9 +1,8 @@
 """What a paper's exhibits are made from: runs with judgments, or scores.
 
-Every reproduction takes a `PaperData`. `paper_data` makes it from what the user gives, and
-`builtin_data` where nothing is given: with the budget "full" systems search the built-in
-collection of docstrings, whose topics are judged; with "small" everything is simulated in a moment.
-The same versions of the packages give the same data, whatever the seed.
+Every reproduction takes a `PaperData`: `paper_data` makes it from what the user gives, and
+`builtin_data` from the built-in collection, which systems search. These data do not depend on the
+seed; with the budget "small" they are fewer systems.
 """
 
 from __future__ import annotations
@@ -12,14 +11,12 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 
 from steadyrank.compute.executors import Progress
-from steadyrank.compute.random import block_stream
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
@@ -29,30 +26,24 @@ from steadyrank.data.read.score_files import read_scores
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores, join_scores
-from steadyrank.data.track.model import TrackModel
-from steadyrank.data.track.simulated import simulated_track
 from steadyrank.errors import InputError, SteadyrankWarning, check_choice
 from steadyrank.measures.evaluate import evaluate
 
 GRID_MEASURES = ("AP", "P@10", "Rprec", "RBP(p=0.8)", "nDCG", "nDCG@20", "ERR", "Twist")
-"""Those of Ferro 2018."""
-
+"""Measures of Ferro 2018."""
 
 INSTANCE_MEASURES = ("nDCG@10", "P@10", "AP")
-"""Those of Jayasinghe et al. 2015, the one that most figures are about first."""
+"""Measures of Jayasinghe et al. 2015; most figures are about the first."""
 
 SWEEP = "rate"
 """The column of run information that orders settings, as `shard` writes it."""
-
-SIMULATED_RATES = (0.01, 0.05, 0.1, 0.5, 1.0, 2.0, 4.0)
-"""Of the simulated sweep, in percent."""
 
 Kind = Literal["runs", "teams", "scores", "grid", "instances"]
 """Built-in data: deep runs; shallow runs of teams; one measure on two sets of topics; many systems;
 instances of a system that is not deterministic."""
 
 SEED = 0
-"""Of all that is random here: built-in data are always the same."""
+"""The seed of built-in data, which are always the same."""
 
 UNITS = ("none", "porter", "lovins", "4grams", "6grams")
 """Lexical units of the systems that search for titles and for descriptions."""
@@ -168,19 +159,16 @@ def quietly() -> Iterator[None]:
 def builtin_data(
     kind: Kind, *, budget: str = "full", jobs: int | None = None, progress: Progress | None = None
 ) -> PaperData:
-    """Built-in data of one kind: of the built-in collection, or simulated if the budget is "small".
+    """Return built-in data of one kind, fewer of them if the budget is "small".
 
-    >>> data = builtin_data("teams", budget="small")
+    >>> data = builtin_data("teams")
     >>> len(data.runs), data.runs[0].info["team"]
-    (18, 'team1')
+    (18, 'okapi')
     """
     check_choice("kind of built-in data", kind, get_args(Kind))
-    if budget == "small":
-        data = _SIMULATED[kind]()
-        return replace(data, words=f"simulated data for a quick look, {data.words}")
     from steadyrank_lab.retrieval.builtin.collection import builtin_collection
 
-    data = _RETRIEVED[kind](jobs=jobs, progress=progress)
+    data = _KINDS[kind](budget == "small", jobs=jobs, progress=progress)
     collection = builtin_collection()
     words = (
         f"the built-in collection ({len(collection.documents):,} docstrings, "
@@ -190,12 +178,22 @@ def builtin_data(
     return replace(data, words=words, settings={"built-in collection": versions})
 
 
-def _pooled(*, depth: int | None = None, progress: Progress | None, **unused: Any) -> PaperData:
-    """The runs of the pool: in full for Yang, Zhang & Song, for Sakai & Shang what was judged."""
+def _deep_runs(is_small: bool, **options: Any) -> PaperData:
+    """Return the runs of the pool in full, for Yang, Zhang & Song."""
+    return _pooled(1000, **options)
+
+
+def _team_runs(is_small: bool, **options: Any) -> PaperData:
+    """Return the judged part of the runs of the pool, for Sakai & Shang."""
+    from steadyrank_lab.retrieval.builtin.runs import POOL_DEPTH
+
+    return _pooled(POOL_DEPTH, **options)
+
+
+def _pooled(depth: int, *, progress: Progress | None, **unused: Any) -> PaperData:
     from steadyrank_lab.retrieval.builtin.collection import builtin_qrels
     from steadyrank_lab.retrieval.builtin.runs import POOL_DEPTH, builtin_runs
 
-    depth = depth or POOL_DEPTH
     runs = builtin_runs(depth=depth, progress=progress)
     judged = "all" if depth == POOL_DEPTH else f"the {POOL_DEPTH} best"
     words = (
@@ -205,160 +203,67 @@ def _pooled(*, depth: int | None = None, progress: Progress | None, **unused: An
     return PaperData(words=words, runs=runs, qrels=builtin_qrels())
 
 
-def _titles_and_descriptions(**options: Any) -> PaperData:
-    """AP of the same systems on two sets of topics: for Lin & Hauptmann."""
+def _titles_and_descriptions(is_small: bool, **options: Any) -> PaperData:
+    """Return AP of the same systems on two sets of topics, for Lin & Hauptmann."""
     from steadyrank_lab.retrieval.builtin.collection import BUILTIN, builtin_topics
     from steadyrank_lab.retrieval.makers.grid import grid
 
-    parts, chosen = [], {"stop_lists": "lucene", "lexical": UNITS, **options}
+    units = UNITS[:2] if is_small else UNITS
+    parts = []
     for part in ("title", "description"):
-        scores = grid(BUILTIN, builtin_topics([part]), measures="AP", **chosen)
-        parts.append(_as_collection(scores, f"AP, {part}s", part))
+        topics = builtin_topics([part])
+        scores = grid(BUILTIN, topics, measures="AP", stop_lists="lucene", lexical=units, **options)
+        names = tuple(f"{part} {topic}" for topic in scores.topics)
+        parts.append(replace(scores, measures=(f"AP, {part}s",), topics=names))
+    n_systems = len(parts[0].runs)
     words = (
-        f"AP of {len(parts[0].runs)} systems ({len(UNITS)} lexical units by "
-        f"{len(parts[0].runs) // len(UNITS)} models), once on the topics' titles and once on their "
-        "descriptions, which stand for two collections"
+        f"AP of {n_systems} systems ({len(units)} lexical units by {n_systems // len(units)} "
+        "models), once on the topics' titles and once on their descriptions, which represent two "
+        "collections"
     )
     return PaperData(words=words, given=join_scores(*parts))
 
 
-def _as_collection(scores: Scores, measure: str, mark: str) -> Scores:
-    """Scores by one measure under another name, and with topics of their own."""
-    topics = tuple(f"{mark} {topic}" for topic in scores.topics)
-    return replace(scores, measures=(measure,), topics=topics)
-
-
-def _whole_grid(**options: Any) -> PaperData:
-    """The grid of points by eight measures: for Ferro."""
+def _grid(is_small: bool, **options: Any) -> PaperData:
+    """Return the grid of points by eight measures, for Ferro."""
     from steadyrank_lab.retrieval.builtin.collection import BUILTIN
     from steadyrank_lab.retrieval.makers.grid import grid
 
-    scores = grid(BUILTIN, measures=GRID_MEASURES, **options)
+    few: dict[str, Any] = {"stop_lists": ("none", "smart"), "lexical": UNITS} if is_small else {}
+    scores = grid(BUILTIN, measures=GRID_MEASURES, **few, **options)
     parts = {"stop_list": "stop lists", "lexical": "lexical units", "model": "models"}
     sizes = (f"{len(set(scores.run_info[key]))} {name}" for key, name in parts.items())
     words = f"all {len(scores.runs):,} systems of a grid of {' × '.join(sizes)}"
     return PaperData(words=words, given=scores)
 
 
-def _selective_search(**options: Any) -> PaperData:
-    """Instances of selective search by sampling rate, and exhaustive search: for Jayasinghe et al.
+def _selective_search(is_small: bool, **options: Any) -> PaperData:
+    """Return instances of selective search by sampling rate, for Jayasinghe et al.
 
-    As many of each rate as in the paper: 2 cluster samples × 5 partitions × 10 central samples.
+    There are as many of each rate as in the paper, 2 cluster samples × 5 partitions × 10 central
+    samples, or one tenth of them.
     """
     from steadyrank_lab.retrieval.builtin.collection import BUILTIN
     from steadyrank_lab.retrieval.makers.shard import shard
 
-    sizes: Any = {"shards": SHARDS, "sample_rate": RATES, "cluster_share": CLUSTERED}
+    design: dict[str, Any] = {"shards": SHARDS, "sample_rate": RATES, "cluster_share": CLUSTERED}
+    if is_small:
+        design |= {"sample_rate": RATES[::3], "cluster_samples": 1, "partitions": 1}
     with quietly():  # that some instances find nothing is said in words
-        scores = shard(BUILTIN, measures=INSTANCE_MEASURES, rng=SEED, **sizes, **options)
-    design = scores.meta["shard"]
+        scores = shard(BUILTIN, measures=INSTANCE_MEASURES, rng=SEED, **design, **options)
+    made, n_rates = scores.meta["shard"], len(design["sample_rate"])
     words = (
-        f"selective search of {design['top_shards']} of {design['shards']} topical shards at "
-        f"{len(RATES)} sampling rates with {(len(scores.runs) - 1) // len(RATES)} instances each, "
-        "beside exhaustive search; an instance that finds nothing for a topic scores 0 there"
+        f"selective search of {made['top_shards']} of {made['shards']} topical shards at {n_rates} "
+        f"sampling rates with {(len(scores.runs) - 1) // n_rates} instances each, in addition to "
+        "exhaustive search; an instance that finds nothing for a topic scores 0 there"
     )
     return PaperData(words=words, given=scores)
 
 
-_RETRIEVED: Mapping[str, Callable[..., PaperData]] = {
-    "runs": partial(_pooled, depth=1000),
-    "teams": _pooled,
+_KINDS: Mapping[str, Callable[..., PaperData]] = {
+    "runs": _deep_runs,
+    "teams": _team_runs,
     "scores": _titles_and_descriptions,
-    "grid": _whole_grid,
+    "grid": _grid,
     "instances": _selective_search,
-}
-
-
-DEEP = {"runs_per_team": 2, "n_topics": 20, "depth": 100, "pool_depth": 50}
-SHALLOW = {"runs_per_team": 3, "n_topics": 30, "n_candidates": 200, "depth": 10, "pool_depth": 10}
-"""Simulated runs, pooled to a depth; and such as are judged as a whole."""
-
-
-def _simulated_track(**sizes: Any) -> PaperData:
-    track = simulated_track(n_teams=6, rng=SEED, **sizes)
-    words = (
-        f"a track: {len(track.runs)} runs of {len(track.teams)} teams on "
-        f"{len(track.qrels.topics)} topics, the {track.truth.design.pool_depth} best documents of "
-        "each run judged"
-    )
-    return PaperData(words=words, runs=track.runs, qrels=track.qrels)
-
-
-def _simulated_scores() -> PaperData:
-    """AP on two collections; on the second systems differ more from topic to topic."""
-    sizes: dict[str, Any] = {"n_teams": 5, "runs_per_team": 3, "n_topics": 30}
-    sizes |= {"depth": 100, "pool_depth": 50}
-    parts = []
-    for place, (name, spread) in enumerate({"first": 0.05, "second": 0.2}.items()):
-        model = TrackModel(team_topic=spread, system_topic=spread)
-        track = simulated_track(**sizes, model=model, rng=SEED + place)
-        scores = evaluate(track.runs, track.qrels, "AP", rel=1)
-        parts.append(_as_collection(scores, f"AP, {name} track", name))
-    n_runs, n_topics = len(parts[0].runs), len(parts[0].topics)
-    words = (
-        f"two tracks of {n_runs} runs and {n_topics} topics, the second with twice the spread of "
-        "systems from topic to topic"
-    )
-    return PaperData(words=words, given=join_scores(*parts))
-
-
-def _simulated_grid() -> PaperData:
-    """Many systems by eight measures."""
-    sizes: Any = {"n_teams": 20, "runs_per_team": 2, "n_topics": 30, "depth": 50, "pool_depth": 20}
-    track = simulated_track(**sizes, rng=SEED)
-    scores = evaluate(track.runs, track.qrels, GRID_MEASURES, rel=1)
-    words = f"a track of {len(scores.runs)} systems and {len(scores.topics)} topics"
-    return PaperData(words=words, given=scores)
-
-
-def _simulated_instances() -> PaperData:
-    """Scores of a sampled system at three rates, and of a deterministic one."""
-    rates, n_instances = SIMULATED_RATES[::3], 10
-    scores = simulated_sweep(n_instances, rates)
-    words = (
-        f"scores at {len(rates)} sampling rates with {n_instances} instances each, and of a "
-        f"deterministic system, on {len(scores.topics)} topics"
-    )
-    return PaperData(words=words, given=scores)
-
-
-def simulated_sweep(n_instances: int, rates: tuple[float, ...] = SIMULATED_RATES) -> Scores:
-    """Scores of a sampled system at several rates, and of a deterministic one.
-
-    The larger the rate, the better the mean, the less instances differ, and the smaller the
-    residual; on some topics nothing varies. Always the same scores.
-    """
-    n_topics = 50
-    stream = block_stream(0, "selective search, simulated", 0)
-    baseline = np.clip(stream.normal(0.45, 0.2, n_topics), 0.02, 0.98)
-    own = stream.normal(0.0, 0.08, n_topics)
-    susceptible = 1.5 * stream.beta(0.8, 1.2, n_topics)
-    susceptible[stream.random(n_topics) < 0.1] = 0.0
-    level = baseline + own * (susceptible > 0)
-    rows, info = [baseline], [("exhaustive", "exhaustive", "")]
-    least, most = SIMULATED_RATES[0], SIMULATED_RATES[-1]
-    for rate in rates:
-        share = np.log(rate / least) / np.log(most / least)
-        draws = block_stream(0, "selective search, simulated", round(100 * rate))
-        mean = 0.02 - 0.14 * (1.0 - share) ** 2
-        mean = mean + 0.045 * (1.0 - 0.8 * share) * draws.normal(size=(n_instances, 1))
-        noise = 0.12 * (1.0 - 0.6 * share) * draws.normal(size=(n_instances, n_topics))
-        rows += list(np.clip(level + susceptible * (mean + noise), 0, 1))
-        info += [(f"r{rate:g}-i{i}", "sampled", f"{rate:g}") for i in range(1, n_instances + 1)]
-    names, systems, settings = zip(*info, strict=True)
-    return Scores(
-        measures=("score",),
-        runs=names,
-        topics=tuple(str(701 + n) for n in range(n_topics)),
-        values=np.array(rows)[None],
-        run_info={"system": systems, SWEEP: settings},
-    )
-
-
-_SIMULATED: Mapping[str, Callable[[], PaperData]] = {
-    "runs": partial(_simulated_track, **DEEP),
-    "teams": partial(_simulated_track, **SHALLOW),
-    "scores": _simulated_scores,
-    "grid": _simulated_grid,
-    "instances": _simulated_instances,
 }

@@ -244,7 +244,7 @@ def test_errors_name_the_form_the_field_and_the_remedy(tmp_path):
         '{"schema_version": "0.4.0", "sample_id": "1", "model_id": "m"}\n': "schema 0.4.0 should",
         '{"testCases": 5}': "DeepEval test runs: expected a list as 'testCases', got 5",
         '{"query_doc_pairs": [5]}': "Quepid ratings: expected an object as a query, got 5",
-        '{"model_a": "x", "model_b": "y", "winner": "z"}\n': "expected model_a, model_b or tie",
+        '{"model_a": "x", "model_b": "y", "winner": "z"}\n': "expected model_a, model_b, tie",
     }
     for text, message in cases.items():
         path = tmp_path / "a.json"
@@ -252,6 +252,57 @@ def test_errors_name_the_form_the_field_and_the_remedy(tmp_path):
         with pytest.raises(sr.FormatError, match="a.json") as told:
             read_forms([path])
         assert message in str(told.value)
+
+
+def without(row, name):
+    return {key: value for key, value in row.items() if key != name}
+
+
+MT_BENCH = {"question_id": 1, "model": "m", "judge": ["j", "s"], "score": 3, "turn": 1}
+NEARLY = {
+    "looks like MT-bench answers without 'score'": [without(MT_BENCH, "score")] * 2,
+    ":2: MT-bench answers: expected a score as 'score', which is not there": [
+        MT_BENCH,
+        without(MT_BENCH, "score"),
+    ],
+    ":2: MT-bench answers: expected a name as 'model', which is not there": [
+        MT_BENCH,
+        without(MT_BENCH, "model"),
+    ],
+    "looks like lm-evaluation-harness samples without 'doc_id'": [
+        {"metrics": ["acc"], "acc": 1, "filter": "none", "target": "x"}
+    ]
+    * 2,
+    "looks like nuggetizer assignments without 'nuggets'": [
+        {"qid": 1, "query": "q", "run_id": "r", "answer_text": []}
+    ]
+    * 2,
+}
+
+
+@pytest.mark.parametrize("message", NEARLY)
+def test_a_record_that_lacks_a_field_is_named_with_it(tmp_path, message):
+    path = made.lines(tmp_path / "a.jsonl", NEARLY[message])
+    with pytest.raises(sr.FormatError, match="a.jsonl") as told:
+        sr.read(path)
+    assert message in str(told.value)
+
+
+def test_files_that_end_early_are_named_with_their_form(tmp_path):
+    path = made.lines(tmp_path / "a.jsonl", [MT_BENCH] * 3)
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(sr.FormatError, match=":3: MT-bench answers: not a JSON object.*copy it"):
+        sr.read(path)
+    path.write_text("user_input,response,exact_match\nq1,a,1\nq2\n")
+    with pytest.raises(sr.FormatError, match=":3: ragas results: expected 3 columns, got 1.*copy"):
+        sr.read(path)
+    path.write_text("user_input,response,exact_match\n")
+    with pytest.raises(sr.FormatError, match="empty: no scores of single topics"):
+        sr.read(path)
+    for content in ("", "{}", "[]"):
+        path.write_text(content)
+        with pytest.raises(sr.FormatError, match="empty"):
+            sr.read(path)
 
 
 def test_a_form_can_be_named(tmp_path):

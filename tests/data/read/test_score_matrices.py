@@ -54,6 +54,15 @@ def test_headings_that_leave_it_open_are_refused_with_the_ways_to_say_it(read, n
     assert "runs_in_rows=" in str(told.value)
 
 
+def test_columns_named_by_numbers_under_a_blank_heading_are_refused(read):
+    """Such a matrix was ranked as 249 runs: its columns were the topics."""
+    text = ",301,302,303\nbm25,0.1,0.2,0.4\nsplade,0.3,0.4,0.1\n"
+    with pytest.raises(sr.FormatError, match="'run' if the columns are topics, or 'topic' if they"):
+        read(text)
+    assert read("run" + text).runs == read(text, runs_in_rows=True).runs == ("bm25", "splade")
+    assert read("topic" + text).runs == ("301", "302", "303")
+
+
 def test_both_ways_to_say_it(read):
     text = REFUSED["topics across"]
     down = read(text, runs_in_rows=True)

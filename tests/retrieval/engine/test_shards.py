@@ -226,7 +226,7 @@ def test_every_document_is_sampled_as_often_as_any_other():
 
 
 def plain_instance(
-    texts, topics, shard_of, member, statistics, *, top, csi_depth, depth, decay=None
+    texts, topics, shard_of, member, statistics, *, top, csi_depth, depth, decay=None, first=0
 ):
     """The run of an instance as nested loops: {topic: [(document, score)]}."""
     shards = sorted(set(shard_of.values()))
@@ -238,7 +238,7 @@ def plain_instance(
         best = plain.rank(texts, query, only=sampled, statistics=sampled if own else None)
         votes, firsts = Counter(), {}
         for position, (document, score) in enumerate(best[:csi_depth]):
-            vote = 1 if decay is None else score * decay**-position
+            vote = 1 if decay is None else score * decay ** -(position + first)
             if vote >= 1e-4:
                 votes[shard_of[document]] += vote
                 firsts.setdefault(shard_of[document], position)
@@ -262,11 +262,13 @@ def plain_instance(
 
 @pytest.mark.parametrize("statistics", ["global", "shard"])
 @pytest.mark.parametrize("kind", ["topical", "random"])
-@pytest.mark.parametrize("decay", [None, 50.0, 1.5], ids=["redde", "rank-s", "rank-s-1.5"])
-def test_instances_are_those_of_plain_python(tmp_path, texts, topics, statistics, kind, decay):
+@pytest.mark.parametrize(("decay", "first"), [(None, 0), (50.0, 0), (50.0, 1), (1.5, 0)])
+def test_instances_are_those_of_plain_python(
+    tmp_path, texts, topics, statistics, kind, decay, first
+):
     options = {**DESIGN, "statistics": statistics, "random_shards": kind == "random"}
     if decay is not None:
-        options |= {"selection": "rank-s", "decay": decay}
+        options |= {"selection": "rank-s", "decay": decay, "first_exponent": first}
     sr.write_shards(texts, topics, out=tmp_path, depth=20, **options)
     vectors = make_vectors(count_words(texts))
     for sample, partition, rate, csi in [(0, 0, 0.1, 0), (1, 1, 0.3, 2), (0, 1, 0.1, 1)]:
@@ -289,6 +291,7 @@ def test_instances_are_those_of_plain_python(tmp_path, texts, topics, statistics
             csi_depth=10,
             depth=20,
             decay=decay,
+            first=first,
         )
         assert {topic: run.ranking(topic) for topic in run.topics} == expected
 
@@ -322,7 +325,7 @@ def test_every_measure_may_have_its_own_number_of_shards(tmp_path, texts, topics
         sr.shard(texts, topics, qrels=qrels, measures="AP", top_shards={"P@10": 4}, **design)
 
 
-@pytest.mark.parametrize("options", [{"selection": "cori"}, {"decay": 1.0}, {"decay": math.nan}])
+@pytest.mark.parametrize("options", [{"selection": "cori"}, {"decay": 1.0}, {"first_exponent": 2}])
 def test_a_selection_that_there_is_not_is_refused(texts, topics, qrels, options):
     with pytest.raises(InputError):
         sr.shard(texts, topics, qrels=qrels, **{**DESIGN, **options})

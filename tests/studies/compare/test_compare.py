@@ -16,8 +16,8 @@ from steadyrank.stats.pairs.family_audit import audit_family
 from steadyrank.stats.pairs.max_t import max_t, max_t_pvalues
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t
-from steadyrank.studies.compare.result import SIMULTANEOUS
 from steadyrank.studies.compare.view import compare_text, findings, pairs_text
+from steadyrank.studies.compare.wording import SIMULTANEOUS
 
 TESTS = ["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "randomized-tukey"]
 

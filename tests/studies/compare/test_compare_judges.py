@@ -28,7 +28,7 @@ def test_three_or_more_judges_are_a_sample(graded):
     assert (result.test, result.correction, result.judges_fixed) == ("mixed", "holm", False)
     assert (result.standard_error > result.standard_error_fixed).all()
     assert result.row_word == "system"
-    assert "The 5 judges are a sample" in said(result)["compare.judges"]
+    assert "The 5 judges count as a sample" in said(result)["compare.judges"]
     assert "random topics and judges" in result.caption()
     outside = (result.interval[:, 0] > 0) | (result.interval[:, 1] < 0)
     assert (outside == result.significant).all()
@@ -68,11 +68,11 @@ def test_run_by_run_as_asked(graded):
 def test_what_does_not_go_together_is_refused(graded):
     with pytest.raises(InputError, match="three or more judges are a sample"):
         sr.compare(graded, test="wilcoxon")
-    with pytest.raises(InputError, match="have no correction maxt"):
+    with pytest.raises(InputError, match="which correction maxt does not support"):
         sr.compare(graded, correction="maxt")
     with pytest.raises(InputError, match="facet that can be fixed 'answer'"):
         sr.compare(graded, fixed="answer")
-    with pytest.raises(InputError, match="no several judges"):
+    with pytest.raises(InputError, match="requires at least two judges"):
         sr.compare(averaged_facets(graded), fixed="judge")
     with pytest.raises(InputError, match="omit fixed, or use test t"):
         sr.compare(graded, fixed="judge", test="mixed")
@@ -82,10 +82,10 @@ def test_sentences_of_compare_and_stability_have_the_same_figures():
     """1.0 said that 5 judges halve intervals, and in its D-study that 6 do not."""
     scores = sr.simulated_facets(n_systems=6, n_topics=30, n_judges=3, rng=3)
     result, study = sr.compare(scores), sr.stability(scores)
-    assert "Three judges, a sample, carry little" in said(result)["compare.judges"]
+    assert "Three judges are a small sample" in said(result)["compare.judges"]
     ratio = study.standard_error / study.standard_error_fixed
     rms = np.sqrt((result.standard_error**2).mean() / (result.standard_error_fixed**2).mean())
-    assert result.judges_ratio == pytest.approx(rms)
+    assert result.judging.ratio == pytest.approx(rms)
     assert ratio == pytest.approx(rms)
     assert f"errors are {ratio:.1f} times those over topics" in said(result)["compare.judges"]
     more = next(row for row in study.d_study if row["judges"] == 6 and row["topics"] == 30)
@@ -202,14 +202,14 @@ def test_systems_without_a_judge_are_compared_on_the_shared_ones():
     cells = rng.normal(size=(4, 30, 4)) + np.array([0.0, 0.0, 0.0, 2.0])
     cells[0, :, 3] = np.nan
     result = sr.compare(scores_of(cells))
-    assert result.n_judges.tolist() == [3, 3, 3, 4, 4, 4]
+    assert result.judging.shared.tolist() == [3, 3, 3, 4, 4, 4]
     assert result.difference[0] == pytest.approx((cells[0] - cells[1])[:, :3].mean(), abs=1e-9)
-    assert result.judges_lacking == {"s0": ["j3"]}
-    assert "s0 lack grades by j3" in said(result)["compare.lacking_judges"]
+    assert result.judging.lacking == {"s0": ["j3"]}
+    assert "s0 lacks grades by j3" in said(result)["compare.lacking_judges"]
     cells[0, :, 1:] = np.nan
     text = said(sr.compare(scores_of(cells)))["compare.one_judge"]
     assert text == (
-        "s0 and s1 share one judge: their difference is by j0 alone (so for 2 other pairs)."
+        "s0 and s1 share one judge: they are compared by j0 alone (as are 2 other pairs)."
     )
 
 
@@ -247,7 +247,7 @@ def test_judges_of_another_measure_are_not_counted():
 
 def test_a_baseline_changes_no_figure_about_judges(graded):
     every, against = sr.compare(graded), sr.compare(graded, baseline="s1")
-    assert against.judges_ratio == every.judges_ratio
+    assert against.judging.ratio == every.judging.ratio
     assert said(against)["compare.judges"] == said(every)["compare.judges"]
     place = [pair.tolist() for pair in every.pairs].index([0, 1])
     assert against.standard_error[0] == pytest.approx(every.standard_error[place])

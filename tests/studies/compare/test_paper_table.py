@@ -197,8 +197,8 @@ def test_systems_with_one_run_each_are_compared_by_the_paired_t_test():
             {"by": "systems"},
             "no column 'systems' in the topic information .* did you mean 'system'",
         ),
-        ({"test": "wilcoxon"}, "compared by a mixed model"),
-        ({"correction": "maxt"}, "have no correction maxt: take by="),
+        ({"test": "wilcoxon"}, "which require test mixed"),
+        ({"correction": "maxt"}, "correction maxt does not support: use by="),
         ({"by": "run", "test": "mixed"}, "use test t"),
         ({"measure": "AP", "measures": ["AP"]}, "either measure"),
     ],
@@ -215,7 +215,7 @@ def test_runs_and_judgments_go_in_directly(track):
     assert one.measure == "nDCG@10"  # as the judgments are graded
     again = sr.compare(str(track / "runs"), str(track / "qrels.txt"), measure="nDCG@10")
     np.testing.assert_array_equal(one.pvalue, again.pvalue)
-    with pytest.raises(sr.InputError, match="or runs and qrels"):
+    with pytest.raises(sr.InputError, match="either scores, or runs and qrels"):
         sr.compare(str(track / "runs"))
     with pytest.raises(sr.InputError, match="not both"):
         sr.compare(scores(), "qrels.txt")

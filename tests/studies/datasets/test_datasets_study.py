@@ -343,13 +343,15 @@ def test_every_format_holds_every_run_however_long_its_name(form):
 
 def test_a_significant_pair_and_an_open_one_are_said_as_such():
     clear, close = (sr.datasets(frame(gap=gap)) for gap in (9.0, 0.0))
-    assert found(clear)["needed"].text == "r0 and r1 differ significantly among all pairs."
+    assert (
+        found(clear)["needed"].text == "r0 and r1 differ significantly in the family of all pairs."
+    )
     open_ = found(close)["needed"]
     assert math.isinf(close.pair.datasets_needed_interval[1])
     assert open_.values["significant"] is False
     needed = size(close.pair.datasets_assured)
     assert open_.text.endswith(
-        f"among all pairs; {needed} such datasets would, with 80% assurance."
+        f"among all pairs; {needed} datasets would show it, with 80% assurance."
     )
 
 

@@ -157,7 +157,7 @@ def test_two_groups_of_people_judge_each_other_and_nothing_is_corrected(track, p
     assert one.corrected.pvalue_adjusted.tolist() == found.human.pvalue_adjusted.tolist()
     assert np.isnan(one.pvalue_of_sample)
     corrected = said(found)["judges.corrected"]
-    assert "nothing to correct" in corrected.text
+    assert "nothing is corrected" in corrected.text
     assert corrected.values["n_significant"] == int(found.human.significant.sum())
     back = sr.judges(track.runs, second, {"people": people}, n_samples=199).of()
     assert back.confusion.counts.tolist() == one.confusion.counts.T.tolist()
@@ -218,7 +218,7 @@ def test_grades_of_another_scale_are_mapped_or_said_to_differ(track, people):
             track.runs, people, {"yes": binary}, judge_grades=grades, n_samples=99
         ).of()
         assert mapped.confusion.coefficients["kappa"].value < 1.0
-    with pytest.raises(sr.InputError, match="gives grade 1, of which judge_grades says nothing"):
+    with pytest.raises(sr.InputError, match="gives grade 1, which judge_grades does not map"):
         sr.judges(track.runs, people, {"yes": binary}, judge_grades={0: 0})
     with pytest.raises(sr.UnknownNameError, match="unknown judge 'no'"):
         sr.judges(track.runs, people, {"yes": binary}, judge_grades={"no": {0: 0}})
@@ -346,7 +346,7 @@ def test_findings_have_their_counts(result):
     assert len(first["first"]) == one.corrected.could_be_first.sum()
     assert found["judges.kin"].values["pvalue"] == one.kin.test.pvalue
     assert found["judges.sample"].values["pvalue"] == one.pvalue_of_sample
-    assert max(len(finding.text) for finding in found.values()) <= 110, found
+    assert max(len(finding.text) for finding in found.values()) <= 120, found
     paper = paper_sentence(result, one)
     assert paper.startswith("People judged 12 topics, assumed to be a random sample, model")
     assert paper.endswith("about other topics like these.")
@@ -421,7 +421,7 @@ def test_the_report_has_a_section_of_judges(track, people, judge, tmp_path, draw
     for words in (
         "Would other judges change it?",
         "random sample of all topics",
-        "does not replace them",
+        "The correction requires judgments by people",
         "does not repair the measure",
     ):
         assert words in page, words

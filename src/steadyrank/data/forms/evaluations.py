@@ -121,7 +121,9 @@ def inspect_log(source: Source) -> Iterator[Cell]:
     taken = {str(sample["id"]) for _, sample in samples if isinstance(sample.get("id"), int)}
     lost: Counter[str] = Counter()
     if not any(sample.get("scores") for _, sample in samples):
-        raise source.error("no sample has a score: run `inspect score` on the log first")
+        failed = header.get("status", "started") in ("error", "cancelled", "started")
+        remedy = "retry the evaluation" if failed else "run `inspect score` on the log first"
+        raise source.error(f"no sample has a score: {remedy}")
     for where, sample in samples:
         topic = source.id_of(sample, "id")
         if topic in texts & taken and isinstance(sample["id"], str):
@@ -411,12 +413,11 @@ def ragas(source: Source) -> Iterator[Cell]:
     Where some questions stand there more often than others, every row is a topic, as in the means
     that ragas prints.
     """
-    rows = [
-        (line, source.id_of(row, "user_input" if "user_input" in row else "question", line), row)
-        for line, row in _ragas_rows(source)
-    ]
+    found = _ragas_rows(source)
+    key = "question" if any("question" in row for _, row in found) else "user_input"
+    rows = [(line, source.id_of(row, key, line), row) for line, row in found]
     counts, seen = Counter(topic for _, topic, _ in rows), Counter[str]()
-    is_even = len({*counts.values()}) == 1
+    is_even = len({*counts.values()}) <= 1
     for line, topic, row in rows:
         seen[topic] += 1
         name = topic if is_even or seen[topic] == 1 else f"{topic} ({seen[topic]})"
@@ -446,7 +447,7 @@ def mt_bench(source: Source) -> Iterator[Cell]:
     for line, row in source.lines:
         judge = row.get("judge")
         judge = str((judge[0] if isinstance(judge, list) and judge else judge) or "")
-        value = source.number(row.get("score"), line, "score")
+        value = source.score_of(row, "score", line)
         n_lost += value == -1
         measure = f"turn {row['turn']}" if "turn" in row else "score"
         topic, run = source.id_of(row, "question_id", line), source.id_of(row, "model", line)

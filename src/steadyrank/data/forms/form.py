@@ -19,9 +19,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-from steadyrank.data.read.csv_files import is_missing, read_csv
+from steadyrank.data.read.csv_files import check_widths, is_missing, read_csv
 from steadyrank.data.read.json_files import as_text, describe, json_rows, value_of
 from steadyrank.data.read.limits import BOM, check_taken, largest_unfolded
+from steadyrank.data.read.parquet import column_names
 from steadyrank.data.read.sources import base_name, data_lines, head_of, kind_of, open_bytes
 from steadyrank.data.read.streams import is_file, open_again
 from steadyrank.data.scores import plain_value
@@ -53,18 +54,6 @@ class Cell:
     answer: str | None = None
     """None where a second value for the same cell is an error."""
     judge: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Battle:
-    """Two models, and 1 where the first won, 0 where the second won, .5 for a tie."""
-
-    a: str
-    b: str
-    outcome: float
-    prompt: str
-    judge: str
-    covariates: tuple[tuple[str, float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +99,12 @@ class _Bag:
 class Source:
     """A file that is read: its kind, the keys of its first record, and what it holds."""
 
-    def __init__(self, path: Path, measure: str | None = None):
+    def __init__(
+        self, path: Path, measure: str | None = None, columns: Mapping[str, str] | None = None
+    ):
         self.path, self.measure = path, measure
+        self.columns = columns or {}
+        """What columns of battles stand for, to their names in the file."""
         self.found = _Bag()
         self.form: Form | None = None
 
@@ -150,21 +143,22 @@ class Source:
         try:
             return value_of(self.path, content)
         except FormatError as error:
-            said = str(error).partition(": ")[2]
-            raise self.error(
-                f"{said}: if the file was cut off, copy it again", error.line
-            ) from None
+            raise self._cut_off(error) from None
 
     @cached_property
     def lines(self) -> list[tuple[int | None, dict[str, Any]]]:
         """The records of a file: of JSON lines, of a JSON list, or of CSV, each with its line."""
-        if self.kind == "csv":
-            (_, header), *rows = read_csv(self.path)
-            names = [name.strip() for name in header]
-            return [(line, dict(zip(names, row, strict=False))) for line, row in rows]
-        if self.kind == "json lines":
-            with open_bytes(self.path) as stream:
-                return [*json_rows(self.path, stream)]
+        try:
+            if self.kind == "csv":
+                (_, header), *rows = read_csv(self.path)
+                names = [name.strip() for name in header]
+                check_widths(self.path, names, rows)
+                return [(line, dict(zip(names, row, strict=True))) for line, row in rows]
+            if self.kind == "json lines":
+                with open_bytes(self.path) as stream:
+                    return [*json_rows(self.path, stream)]
+        except FormatError as error:
+            raise self._cut_off(error) from None
         if not isinstance(self.value, list):
             return [(1, self.record(self.value))]
         return [(None, self.record(row, f"entry {i}")) for i, row in enumerate(self.value, start=1)]
@@ -202,6 +196,9 @@ class Source:
             return set(self.header)
         if self.kind == "zip":
             return {name.partition("/")[0] for name in self.members}
+        if self.kind == "parquet":
+            with open_bytes(self.path) as stream:
+                return {*column_names(self.path, stream)}
         if self.kind not in ("json", "json lines"):
             return set()
         with open_bytes(self.path) as stream:
@@ -209,7 +206,7 @@ class Source:
             first = stream.readline().removeprefix(BOM)
         try:
             found = json.loads(first) if self.kind == "json lines" else self.value
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError, FormatError):
             found = None
         if isinstance(found, list) and found:
             found = found[0]
@@ -230,6 +227,11 @@ class Source:
     def plain_error(self, message: str, line: int | None = None) -> FormatError:
         """An error that names file and line."""
         return FormatError(self.path, message, line)
+
+    def _cut_off(self, error: FormatError) -> FormatError:
+        """The same error with the form's name and what to do if the file is not whole."""
+        said = str(error).partition(": ")[2]
+        return self.error(f"{said}: if the file was cut off, copy it again", error.line)
 
     def record(self, value: Any, where: str = "", line: int | None = None) -> dict[str, Any]:
         """A JSON value that must be an object."""
@@ -255,8 +257,15 @@ class Source:
         """A name: text that is not empty, or a whole number."""
         value = record.get(key)
         if isinstance(value, bool) or not isinstance(value, (str, int)) or str(value).strip() == "":
-            raise self.error(f"expected a name as {key!r}, got {describe(value)}", line)
+            got = f"got {describe(value)}" if key in record else "which is not there"
+            raise self.error(f"expected a name as {key!r}, {got}", line)
         return str(value)
+
+    def score_of(self, record: Record, key: str, line: int | None = None) -> float:
+        """A score that must be there, if only as null."""
+        if key not in record:
+            raise self.error(f"expected a score as {key!r}, which is not there", line)
+        return self.number(record[key], line, key)
 
     def number(self, value: Any, line: int | None = None, where: str = "") -> float:
         """A score: a number, a truth value, or text that is a number; nothing is missing."""

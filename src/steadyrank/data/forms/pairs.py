@@ -2,133 +2,251 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from steadyrank.data.forms.form import Battle, Record, Source
+import numpy as np
+
+from steadyrank.data.battles import Battles
+from steadyrank.data.forms.form import Source
+from steadyrank.data.read.csv_files import is_missing, read_csv
+from steadyrank.data.read.parquet import arrow_table
+from steadyrank.data.read.sources import open_bytes
+from steadyrank.errors import InputError, unknown_column, warn
 from steadyrank.words import counted
 
+ROLES = ("model_a", "model_b", "winner", "prompt", "judge")
+"""What `--column ROLE=NAME` may name; numbers of both answers may be named as well."""
+
 _WINNERS = {"model_a": 1.0, "model_b": 0.0, "a": 1.0, "b": 0.0, "1": 1.0, "2": 0.0}
+_WINNERS |= dict.fromkeys(("draw", "both_bad", "bothbad", "0.5"), 0.5)
+_KAGGLE = {"winner_model_a": 1.0, "winner_model_b": 0.0, "winner_tie": 0.5}
 _GAMES = {"A>>B": 1.0, "A>B": 1.0, "A=B": 0.5, "B=A": 0.5, "B>A": 0.0, "B>>A": 0.0}
 _SIDE = re.compile(r"(?P<what>.+)_(?P<side>[ab])")
 _PROMPTS = ("prompt", "question_id", "prompt_id", "conversation_pair_id", "uid", "id")
 _JUDGES = ("judge", "voter", "visitor_id", "annotator", "user")
 
+Columns = dict[str, Sequence[Any]]
+Fail = Callable[[str, int], InputError]
+"""From a message and the place of a row to the error."""
 
-def battles(source: Source) -> Iterator[Battle]:
+
+def battles(source: Source) -> Iterator[Battles]:
     """Rows of `model_a, model_b, winner`, of an arena, MT-bench or a table of one's own."""
-    n_open = 0
-    for line, row in source.lines:
-        outcome = _outcome(source, row, line)
-        if math.isnan(outcome):
-            n_open += 1
-            continue
-        a, b = (source.id_of(row, "model_" + side, line) for side in "ab")
-        yield Battle(a, b, outcome, *_who(row), _lengths(source, row, line))
-    _tell(source, n_open, "no winner")
+    lines, columns = _columns(source)
+    yield from _told(source, *_made(columns, source.columns, _failing(source, lines)))
 
 
-def _tell(source: Source, n_open: int, why: str) -> None:
-    if n_open:
-        source.found.notes.append(f"{counted(n_open, 'battle')} with {why} left out")
-
-
-def _outcome(source: Source, row: Record, line: int | None) -> float:
-    """1, 0 or .5 by `winner`; NaN where nobody judged."""
-    if "winner_model_a" in row:  # Kaggle's: one of three columns is 1
-        flags = {1.0: "winner_model_a", 0.0: "winner_model_b", 0.5: "winner_tie"}
-        won = [o for o, name in flags.items() if source.number(row.get(name), line) == 1]
-        return won[0] if len(won) == 1 else math.nan
-    text = str(row.get("winner") or "").strip()
-    if text.casefold().startswith("tie") or text.casefold() in ("draw", "both_bad", "0.5"):
-        return 0.5
-    if text.casefold() in ("", "none", "nan", "error"):
-        return math.nan
-    known = _WINNERS | {str(row.get("model_a")): 1.0, str(row.get("model_b")): 0.0}
-    if (found := known.get(text, known.get(text.casefold()))) is None:
-        raise source.error(f"expected model_a, model_b or tie as winner, got {text[:40]!r}", line)
-    return found
-
-
-def _who(row: Record) -> tuple[str, str]:
-    """The prompt and the judge of a battle; empty where nothing names them."""
-    prompt = next((row[name] for name in _PROMPTS if row.get(name) not in (None, "")), "")
-    judge = next((row[name] for name in _JUDGES if row.get(name) not in (None, "")), "")
-    judge = "/".join(map(str, judge)) if isinstance(judge, list) else judge
-    return prompt if isinstance(prompt, str) else json.dumps(prompt), str(judge)
-
-
-def _lengths(source: Source, row: Record, line: int | None) -> tuple[tuple[str, float, float], ...]:
-    """Numbers that a row has of both sides, such as length_a and length_b."""
-    found: list[tuple[str, float, float]] = []
-    for name in row:
-        match = _SIDE.fullmatch(name)
-        if match is None or match["side"] == "b" or match["what"] in ("model", "winner_model"):
-            continue
-        pair = [row[name], row.get(f"{match['what']}_b")]
-        if all(_is_number(value) for value in pair):
-            a, b = (source.number(value, line) for value in pair)
-            found.append((match["what"], a, b))
-    return tuple(found)
-
-
-def _is_number(value: Any) -> bool:
-    if isinstance(value, str):
-        return value.strip() == "" or re.fullmatch(r"[-+]?\d+(\.\d*)?", value.strip()) is not None
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def comparia(source: Source) -> Iterator[Battle]:
+def comparia(source: Source) -> Iterator[Battles]:
     """Votes of ComparIA: `chosen_model_name` is empty where `both_equal` is true."""
-    n_open = 0
-    for line, row in source.lines:
-        a, b = (source.id_of(row, f"model_{side}_name", line) for side in "ab")
-        chosen = str(row.get("chosen_model_name") or "").strip()
-        if str(row.get("both_equal")).casefold() in ("true", "1", "t"):
-            outcome = 0.5
-        elif chosen in (a, b):
-            outcome = float(chosen == a)
-        elif not chosen:
-            n_open += 1
-            continue
-        else:
-            message = f"expected {a!r} or {b!r} as chosen_model_name, got {chosen[:40]!r}"
-            raise source.error(message, line)
-        yield Battle(a, b, outcome, *_who(row))
-    _tell(source, n_open, "no vote")
+    lines, columns = _columns(source)
+    for name in ("both_equal", "chosen_model_name"):
+        columns.setdefault(name, [""] * len(lines))
+    equal = [str(value).casefold() in ("true", "1", "t") for value in columns["both_equal"]]
+    columns["winner"] = [
+        "tie" if tied else chosen
+        for tied, chosen in zip(equal, columns["chosen_model_name"], strict=True)
+    ]
+    names = {"model_a": "model_a_name", "model_b": "model_b_name", **source.columns}
+    yield from _told(source, *_made(columns, names, _failing(source, lines)))
 
 
-def arena_hard(source: Source) -> Iterator[Battle]:
+def arena_hard(source: Source) -> Iterator[Battles]:
     """Judgments of arena-hard: two games per record, the baseline first in the first of them."""
-    n_open = 0
+    lines, rows = [], []
     for line, row in source.lines:
         baseline = str(row.get("baseline") or "gpt-4-0314")
         model = source.id_of(row, "model", line)
         for place, game in enumerate(source.need(row, "games", list, line)):
             score = source.record(game, f"game {place + 1}", line).get("score")
-            if score is None:
-                n_open += 1
-                continue
-            outcome = _GAMES.get(str(score).strip("[] "))
-            if outcome is None:
+            outcome = None if score is None else _GAMES.get(str(score).strip("[] "))
+            if score is not None and outcome is None:
                 raise source.error(f"expected a verdict such as A>B, got {str(score)[:40]!r}", line)
-            a, b = (model, baseline) if place % 2 else (baseline, model)
-            yield Battle(a, b, outcome, *_who(row))
-    _tell(source, n_open, "no verdict")
+            winner = {None: "", 1.0: "model_a", 0.0: "model_b", 0.5: "tie"}[outcome]
+            sides = (model, baseline) if place % 2 else (baseline, model)
+            prompt = next((row[name] for name in _PROMPTS if row.get(name)), "")
+            rows.append((*sides, winner, prompt, row.get("judge") or ""))
+            lines.append(line)
+    columns: Columns = dict(zip(ROLES, zip(*rows, strict=True), strict=False))
+    yield from _told(source, *_made(columns, {}, _failing(source, lines), "no verdict"))
 
 
-def alpaca_eval(source: Source) -> Iterator[Battle]:
+def alpaca_eval(source: Source) -> Iterator[Battles]:
     """Annotations of AlpacaEval: a preference from 1 (the baseline) to 2 (the model)."""
-    n_open = 0
+    lines, rows = [], []
     for line, row in source.lines:
         value = source.number(row.get("preference"), line, "preference")
-        a, b = (source.id_of(row, f"generator_{side}", line) for side in "12")
-        if math.isnan(value) or a == b:
-            n_open += 1
+        sides = [source.id_of(row, f"generator_{side}", line) for side in "12"]
+        winner = "" if math.isnan(value) else "model_a" if value < 1.5 else "model_b"
+        winner = "tie" if value in (0, 1.5) else winner
+        rows.append((*sides, winner, row.get("instruction", ""), row.get("annotator", "")))
+        lines.append(line)
+    columns: Columns = dict(zip(ROLES, zip(*rows, strict=True), strict=False))
+    yield from _told(source, *_made(columns, {}, _failing(source, lines), "no preference"))
+
+
+def battles_of_columns(where: str, columns: Columns, names: Mapping[str, str]) -> Battles:
+    """Return the battles of columns by their names; `names` says which have other ones."""
+    found, notes = _made(
+        columns, names, lambda message, row: InputError(f"{where}, row {row}: {message}")
+    )
+    for note in notes:
+        warn(note)
+    return found
+
+
+def _columns(source: Source) -> tuple[Sequence[int | None], Columns]:
+    """Return the columns of a file, and the line of each row."""
+    if source.kind == "csv":
+        (_, header), *rows = read_csv(source.path)
+        cells = itertools.zip_longest(*(row for _, row in rows), fillvalue="")
+        return [line for line, _ in rows], dict(
+            zip([h.strip() for h in header], cells, strict=False)
+        )
+    if source.kind == "parquet":
+        with open_bytes(source.path) as stream:
+            table = arrow_table(source.path, stream)
+        return range(1, len(table) + 1), {n: table[n].to_pylist() for n in table.column_names}
+    keys = {name: None for _, row in source.lines for name in row}
+    return [line for line, _ in source.lines], {
+        name: [row.get(name) for _, row in source.lines] for name in keys
+    }
+
+
+def _failing(source: Source, lines: Sequence[int | None]) -> Fail:
+    return lambda message, row: source.error(message, lines[row])
+
+
+def _told(source: Source, found: Battles, notes: list[str]) -> Iterator[Battles]:
+    source.found.notes += notes
+    yield found
+
+
+def _made(
+    columns: Columns, names: Mapping[str, str], fail: Fail, open_words: str = "no winner"
+) -> tuple[Battles, list[str]]:
+    """Return the battles of columns that have a winner, and what was left out."""
+    columns = dict(columns)
+    for role, name in names.items():
+        if name not in columns:
+            raise unknown_column(name, "battles", columns)
+        columns[role] = columns[name]
+    for role in ROLES[:2]:
+        if role not in columns:
+            raise unknown_column(role, "battles", columns)
+    a, b = (_models(columns[role], role, fail) for role in ROLES[:2])
+    outcome = _outcomes(columns, a, b, fail)
+    is_open = np.isnan(outcome)
+    own = np.fromiter((x == y for x, y in zip(a, b, strict=True)), bool, len(a)) & ~is_open
+    kept = ~is_open & ~own
+    notes = [
+        f"{counted(n, 'battle')} {why} left out"
+        for n, why in (
+            (int(is_open.sum()), f"with {open_words}"),
+            (int(own.sum()), "of a model with itself"),
+        )
+        if n
+    ]
+    if not kept.any():
+        raise fail("no battle of two models has a winner", 0)
+    chosen = kept.tolist()
+
+    def rows(column: Sequence[Any]) -> Sequence[Any]:
+        return column if kept.all() else [*itertools.compress(column, chosen)]
+
+    def named(role: str, aliases: tuple[str, ...]) -> Sequence[str]:
+        found = [role] if role in names else [n for n in aliases if n in columns]
+        texts = (_texts(columns[name]) for name in found)
+        return rows(next((own for own in texts if any(own)), ()))
+
+    return (
+        Battles.from_rows(
+            rows(a),
+            rows(b),
+            outcome[kept],
+            prompt=named("prompt", _PROMPTS),
+            judge=named("judge", _JUDGES),
+            covariates=dict(_numbers(columns, kept)),
+        ),
+        notes,
+    )
+
+
+def _models(column: Sequence[Any], role: str, fail: Fail) -> list[str]:
+    """Return the names of the models of one side."""
+    for row, value in enumerate(column):
+        if isinstance(value, bool) or not isinstance(value, (str, int)) or not str(value).strip():
+            raise fail(f"expected the name of a model as {role}, got {value!r}", row)
+    return [*map(str, column)]
+
+
+def _outcomes(columns: Columns, a: list[str], b: list[str], fail: Fail) -> np.ndarray:
+    """Return 1, 0 or 0.5 by the winner of each row, NaN where there is none."""
+    if "winner" not in columns and _KAGGLE.keys() <= columns.keys():  # one of three columns is 1
+        flags = np.array([[str(x) in ("1", "1.0", "True") for x in columns[n]] for n in _KAGGLE])
+        found = np.array([*_KAGGLE.values()])[flags.argmax(axis=0)]
+        return np.where(flags.sum(axis=0) == 1, found, np.nan)
+    if "winner" not in columns:
+        raise unknown_column("winner", "battles", columns)
+    winner = ["" if x is None or x != x else str(x).strip() for x in columns["winner"]]
+    known = {text: _meaning(text) for text in set(winner)}
+    outcome = np.array([known[text] for text in winner], np.float64)
+    # A model may be called "a" or "1": its name comes first.
+    first, second = (
+        np.fromiter(map(str.__eq__, winner, side), bool, len(winner)) for side in (a, b)
+    )
+    outcome = np.where(first, 1.0, np.where(second, 0.0, outcome))
+    unknown = np.isinf(outcome)
+    if unknown.any():
+        row = int(np.argmax(unknown))
+        raise fail(
+            f"expected model_a, model_b, tie or the name of a model as winner, got "
+            f"{winner[row][:40]!r}",
+            row,
+        )
+    return np.asarray(outcome)
+
+
+def _meaning(text: str) -> float:
+    """Return the outcome that a text stands for; NaN for none, infinity if it is not known."""
+    plain = text.casefold().removesuffix(".0")
+    if plain.startswith("tie") or plain.startswith("both"):
+        return 0.5
+    return math.nan if is_missing(plain) or plain == "error" else _WINNERS.get(plain, math.inf)
+
+
+def _texts(column: Sequence[Any]) -> Sequence[str]:
+    return column if all(map(_is_text, column)) else [_text(value) for value in column]
+
+
+def _is_text(value: Any) -> bool:
+    return type(value) is str
+
+
+def _text(value: Any) -> str:
+    if value is None or value != value:
+        return ""
+    if isinstance(value, (list, tuple)) and all(map(_is_text, value)):
+        return "/".join(value)
+    return value if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def _numbers(columns: Columns, kept: np.ndarray) -> Iterator[tuple[str, tuple[np.ndarray, ...]]]:
+    """Numbers that rows have of both sides, such as length_a and length_b."""
+    for name in columns:
+        match = _SIDE.fullmatch(name)
+        if match is None or match["side"] == "b" or match["what"] in ("model", "winner_model"):
             continue
-        outcome = 0.5 if value in (0, 1.5) else float(value < 1.5)
-        yield Battle(a, b, outcome, str(row.get("instruction", "")), str(row.get("annotator", "")))
-    _tell(source, n_open, "no preference")
+        sides = [columns[name], columns.get(f"{match['what']}_b", ("",))]
+        try:
+            first, second = (
+                np.array([math.nan if x is None or x == "" else float(x) for x in side])[kept]
+                for side in sides
+            )
+        except (TypeError, ValueError, IndexError):
+            continue
+        yield match["what"], (first, second)

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.data.battles import Battles
+from steadyrank.data.battles import Battles, joined
 from steadyrank.data.directions import Direction, direction_of
 from steadyrank.data.forms import evaluations as llm
 from steadyrank.data.forms import pairs, search
-from steadyrank.data.forms.form import Battle, Cell, Form, Grade, Recognises, Source
+from steadyrank.data.forms.form import Cell, Form, Grade, Source
 from steadyrank.data.leaderboard import Leaderboard
 from steadyrank.data.order import places_by_name
 from steadyrank.data.qrels import Qrels, qrels_from_dict
@@ -32,16 +32,35 @@ from steadyrank.errors import FormatError, InputError, arg, check_choice, warn
 from steadyrank.words import counted, listed, some
 
 
-def _has(*alternatives: str, kinds: Sequence[str] = ("json", "json lines")) -> Recognises:
-    """Recognises a file whose first record has all names of one of these."""
-    wanted = [set(names.split()) for names in alternatives]
-    return lambda source: source.kind in kinds and any(source.keys >= own for own in wanted)
+class _Has:
+    """Recognises a file whose first record has all names of one of these alternatives.
+
+    Names behind a bar are typical of the tool: they tell what a file is that lacks one of them.
+    """
+
+    def __init__(self, *alternatives: str, kinds: Sequence[str] = ("json", "json lines")):
+        self.wanted = [set(names.partition("|")[0].split()) for names in alternatives]
+        self.typical = {name for names in alternatives for name in names.split()} - {"|"}
+        self.kinds = kinds
+
+    def __call__(self, source: Source) -> bool:
+        return source.kind in self.kinds and any(source.keys >= own for own in self.wanted)
+
+    def lacking(self, source: Source) -> set[str]:
+        """The names that a file lacks which is nearly of this form; empty of any other."""
+        if source.kind not in self.kinds or len(source.keys & self.typical) < _TELLING:
+            return set()
+        return min((own - source.keys for own in self.wanted), key=len)
+
+
+_TELLING = 3
+"""Typical names that tell what a file is although it lacks others."""
 
 
 def _is_inspect(source: Source) -> bool:
     if source.kind == "zip":
         return source.keys >= {"header.json"} or source.keys >= {"_journal"}
-    return _has("version eval", "eval status")(source)
+    return _Has("version eval | plan", "eval status | results stats samples")(source)
 
 
 def _is_promptfoo_csv(source: Source) -> bool:
@@ -54,60 +73,79 @@ def _is_companion(source: Source) -> bool:
 
 _COMPANIONS = ("run_spec.json", "scenario.json", "scenario_state.json", "stats.json")
 _ANY = ("json", "json lines", "csv")
-_RAGAS = ("user_input response", "user_input retrieved_contexts", "question contexts")
-_EEE, _PROMPTFOO = "every-eval-ever", ("results evalId", "results table", "results stats")
+_TABLE = (*_ANY, "parquet")
+_RAGAS = (
+    "user_input response | reference",
+    "user_input retrieved_contexts | reference_contexts",
+    "question contexts | answer ground_truth",
+)
+_PROMPTFOO = ("results evalId | config shareableUrl metadata", "results table | stats version")
+_EEE = "every-eval-ever"
 
 _SEARCH = ("run", "topic")
 
 # fmt: off
 FORMS = (
     Form(_EEE, "Every Eval Ever samples", "scores",
-         _has("schema_version sample_id", "evaluation_name model_id"), llm.every_eval_ever),
+         _Has("schema_version sample_id", "evaluation_name model_id | sample_hash evaluation"),
+         llm.every_eval_ever),
     Form(f"{_EEE}-aggregate", "Every Eval Ever results", "means",
-         _has("evaluation_results", "schema_version model_info"), llm.every_eval_ever_aggregate),
+         _Has("evaluation_results | evaluation_id retrieved_timestamp",
+              "schema_version model_info"),
+         llm.every_eval_ever_aggregate),
     Form("inspect", "Inspect logs", "scores", _is_inspect, llm.inspect_log, answer="epoch"),
     Form("lm-eval", "lm-evaluation-harness samples", "scores",
-         _has("doc_id metrics", "doc_id resps"), llm.lm_eval),
+         _Has("doc_id metrics | filter doc_hash target", "doc_id resps | arguments"), llm.lm_eval),
     Form("lm-eval-results", "lm-evaluation-harness results", "means",
-         _has("results configs", "results n-shot", "results higher_is_better"),
+         _Has("results configs", "results n-shot", "results higher_is_better"),
          llm.lm_eval_results),
-    Form("helm", "HELM runs", "scores", _has("instance_id stats"), llm.helm),
+    Form("helm", "HELM runs", "scores", _Has("instance_id stats | train_trial_index"), llm.helm),
     Form("promptfoo", "promptfoo results", "scores",
-         _has(*_PROMPTFOO, "promptIdx vars", "promptIdx testCase"), llm.promptfoo),
+         _Has(*_PROMPTFOO, "promptIdx vars | provider namedScores", "promptIdx testCase"),
+         llm.promptfoo),
     Form("promptfoo-csv", "promptfoo", "scores", _is_promptfoo_csv, llm.promptfoo_csv),
-    Form("deepeval", "DeepEval test runs", "scores", _has("testCases", "testRunData"),
+    Form("deepeval", "DeepEval test runs", "scores",
+         _Has("testCases | metricsScores testPassed testFailed", "testRunData"),
          llm.deepeval),
-    Form("ragas", "ragas results", "scores", _has(*_RAGAS, kinds=_ANY), llm.ragas),
-    Form("mt-bench", "MT-bench answers", "scores", _has("question_id model judge score"),
+    Form("ragas", "ragas results", "scores", _Has(*_RAGAS, kinds=_ANY), llm.ragas),
+    Form("mt-bench", "MT-bench answers", "scores",
+         _Has("question_id model judge score | turn user_prompt judgment tstamp"),
          llm.mt_bench),
-    Form("nuggetizer", "nuggetizer assignments", "scores", _has("qid nuggets"), search.nuggets,
+    Form("nuggetizer", "nuggetizer assignments", "scores",
+         _Has("qid nuggets | run_id query answer_text"), search.nuggets,
          *_SEARCH),
     Form("nuggetizer-metrics", "nuggetizer metrics", "scores",
-         _has("qid strict_vital_score", "qid strict_all_score"), search.nugget_metrics,
+         _Has("qid strict_vital_score | vital_score all_score", "qid strict_all_score"),
+         search.nugget_metrics,
          *_SEARCH),
     Form("quepid-snapshot", "Quepid snapshots", "scores",
-         _has("scores docs name", "scores queries name"), search.quepid_snapshot, *_SEARCH),
-    Form("quepid", "Quepid ratings", "judgments", _has("query_doc_pairs", "case_name queries"),
+         _Has("scores docs name | has_snapshot_file time", "scores queries name"),
+         search.quepid_snapshot, *_SEARCH),
+    Form("quepid", "Quepid ratings", "judgments",
+         _Has("query_doc_pairs | book_id", "case_name queries | scorer options owner_email"),
          search.quepid_ratings),
-    Form("opensearch-judgments", "OpenSearch judgments", "judgments", _has("judgmentRatings"),
+    Form("opensearch-judgments", "OpenSearch judgments", "judgments",
+         _Has("judgmentRatings | name description type"),
          search.opensearch_judgments),
     Form("opensearch", "OpenSearch evaluation results", "scores",
-         _has("searchConfigurationId metrics", "hits took"), search.opensearch_results, *_SEARCH),
-    Form("mteb", "MTEB results", "means", _has("task_name scores"), search.mteb),
-    Form("arena-hard", "arena-hard judgments", "battles", _has("games model"), pairs.arena_hard),
+         _Has("searchConfigurationId metrics", "hits took"), search.opensearch_results, *_SEARCH),
+    Form("mteb", "MTEB results", "means",
+         _Has("task_name scores | mteb_version dataset_revision"), search.mteb),
+    Form("arena-hard", "arena-hard judgments", "battles",
+         _Has("games model | uid judge baseline"), pairs.arena_hard),
     Form("comparia", "ComparIA votes", "battles",
-         _has("model_a_name model_b_name chosen_model_name", kinds=_ANY), pairs.comparia),
+         _Has("model_a_name model_b_name chosen_model_name", kinds=_TABLE), pairs.comparia),
     Form("alpaca-eval", "AlpacaEval annotations", "battles",
-         _has("generator_1 generator_2 preference"), pairs.alpaca_eval),
+         _Has("generator_1 generator_2 preference | output_1 output_2"), pairs.alpaca_eval),
     Form("battles", "battles", "battles",
-         _has("model_a model_b winner", "model_a model_b winner_model_a", kinds=_ANY),
+         _Has("model_a model_b winner", "model_a model_b winner_model_a", kinds=_TABLE),
          pairs.battles),
     Form("arena-hard-leaderboard", "arena-hard leaderboard", "means",
-         _has("model score CI", kinds=_ANY), search.leaderboard_of_means),
-    Form("companion", "beside other files", "means", _is_companion, search.companion),
+         _Has("model score CI", kinds=_ANY), search.leaderboard_of_means),
+    Form("companion", "a file of settings", "means", _is_companion, search.companion),
     Form("autojudge", "AutoJudge scores", "scores", search.is_autojudge, search.autojudge,
          *_SEARCH),
-    Form("autojudge-lines", "AutoJudge scores", "scores", _has("run_id topic_id measure"),
+    Form("autojudge-lines", "AutoJudge scores", "scores", _Has("run_id topic_id measure | value"),
          search.autojudge_lines, *_SEARCH),
 )
 # fmt: on
@@ -177,7 +215,10 @@ class Part:
 
 
 def read_parts(
-    paths: Iterable[PathLike], form: str | None = None, measure: str | None = None
+    paths: Iterable[PathLike],
+    form: str | None = None,
+    measure: str | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> list[Part]:
     """What the files below these paths hold; those that hold none of the forms are left out.
 
@@ -188,13 +229,15 @@ def read_parts(
     others: list[str] = []
     for path in map(Path, paths):
         files = files_below(path)
-        for source in (Source(own, measure) for own in files):
+        for source in (Source(own, measure, columns) for own in files):
             known = form_of(source, form)
             if known is not None and (len(files) == 1 or known.name != "companion"):
                 found.append((source, known))
             else:
                 others.append(str(path) if len(files) == 1 else source.path.name)
     if not found:
+        if form is None and len(others) == 1:
+            _refuse_nearly(source)
         return []
     if alone := [name for name in others if name in map(str, paths)]:
         titles = listed(list(dict.fromkeys(own.title for _, own in found)))
@@ -211,18 +254,33 @@ def read_parts(
     return [Part(source, own, tuple(own.read(source))) for source, own in found]
 
 
+def _refuse_nearly(source: Source) -> None:
+    """Name the form that a file of no form nearly has, and what it lacks."""
+    if not is_readable(source.path) or source.path.is_dir():
+        return
+    for form in FORMS:
+        has = form.recognises
+        if isinstance(has, _Has) and (lacking := has.lacking(source)):
+            names = listed([repr(name) for name in sorted(lacking)])
+            raise source.plain_error(
+                f"looks like {form.title} without {names}: give the file as the tool wrote it"
+            )
+
+
 def read_forms(
     paths: Sequence[PathLike],
     *,
     form: str | None = None,
     measure: str | None = None,
     by_dataset: bool = False,
+    columns: Mapping[str, str] | None = None,
 ) -> Reading | None:
     """What the files hold together; None where none of them has a form of the table.
 
-    `by_dataset` makes a leaderboard also of scores by topic.
+    `by_dataset` makes a leaderboard also of scores by topic. `columns` says what the columns of
+    battles are called, where they have other names.
     """
-    parts = read_parts(paths, form, measure)
+    parts = read_parts(paths, form or ("battles" if columns else None), measure, columns)
     if not parts:
         return None
     where = str(paths[0]) if len(paths) == 1 else f"{paths[0]} and others"
@@ -235,7 +293,7 @@ def read_forms(
     titles = listed(list(dict.fromkeys(part.form.title for part in parts)))
     kind = parts[0].form.holds
     if kind == "battles":
-        data: Any = _battles(parts)
+        data: Any = joined([row for part in parts for row in part.rows])
         held = f"{data!r}"[10:-1]
     elif kind == "judgments":
         data = _judgments(where, [row for part in parts for row in part.rows])
@@ -466,31 +524,6 @@ def _leaderboard(
         values=np.stack([mean_of_present(table) for table in tables.values()], axis=1),
         topic_scores=tables if has_topics else {},
         directions=directions,
-    )
-
-
-def _battles(parts: Sequence[Part]) -> Battles:
-    rows: list[Battle] = [row for part in parts for row in part.rows]
-    if not rows:
-        raise parts[0].source.plain_error("empty: no battle has a winner")
-    kept = [row for row in rows if row.a != row.b]
-    if len(kept) < len(rows):
-        warn(f"{counted(len(rows) - len(kept), 'battle')} of a model with itself left out")
-    named = [name for name, _, _ in kept[0].covariates] if kept else []
-    columns = {
-        name: [
-            {n: (a, b) for n, a, b in row.covariates}.get(name, (np.nan, np.nan)) for row in kept
-        ]
-        for name in named
-    }
-    return Battles.from_rows(
-        [row.a for row in kept],
-        [row.b for row in kept],
-        [row.outcome for row in kept],
-        prompt=[row.prompt for row in kept] if any(row.prompt for row in kept) else (),
-        judge=[row.judge for row in kept] if any(row.judge for row in kept) else (),
-        covariates={name: tuple(np.array(own).T) for name, own in columns.items()},
-        meta={"source": str(parts[0].source.path)},
     )
 
 

@@ -84,7 +84,7 @@ def autojudge_lines(source: Source) -> Iterator[Cell]:
             source.id_of(row, key, line) for key in ("run_id", "topic_id", "measure")
         )
         if topic != SUMMARY:
-            yield Cell(measure, run, topic, source.number(row.get("value"), line, "value"), line)
+            yield Cell(measure, run, topic, source.score_of(row, "value", line), line)
 
 
 def nuggets(source: Source) -> Iterator[Cell]:
@@ -131,7 +131,7 @@ def quepid_snapshot(source: Source) -> Iterator[Cell]:
     measure = scorer.get("name") if isinstance(scorer, dict) else None
     for place, row in enumerate(source.need(value, "scores", list), start=1):
         topic = source.id_of(source.record(row, f"score {place}"), "query_id")
-        number = source.number(row.get("score"), None, f"score of query {topic}")
+        number = source.score_of(row, "score")
         run = source.id_of(value, "name")
         yield Cell(str(measure or "score"), run, texts.get(topic, topic), number)
 
@@ -179,7 +179,7 @@ def opensearch_results(source: Source) -> Iterator[Cell]:
         judge = "/".join(map(str, judge)) if isinstance(judge, list) else str(judge or "")
         for metric in source.need(own, "metrics", list):
             name = source.id_of(source.record(metric, "a metric"), "metric")
-            value = source.number(metric.get("value"), None, name)
+            value = source.score_of(metric, "value")
             yield Cell(name, run, topic, value, None, "", NUMBERED, judge)
 
 

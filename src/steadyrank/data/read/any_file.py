@@ -71,6 +71,9 @@ def read(
         return read_runs(path)
     if roles == {"qrels"} and len(files) == 1:
         return read_qrels(files[0])
+    with open_bytes(files[0]) as stream:
+        if head_of(stream).strip() in (b"", b"{}", b"[]"):
+            raise FormatError(files[0], "empty: no scores, runs or judgments")
     if len(files) > 1:
         raise InputError(f"{path}: the files hold different things: read those of one kind")
     raise FormatError(

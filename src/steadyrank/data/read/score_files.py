@@ -307,6 +307,15 @@ def _places(table: Table, runs_in_rows: bool) -> tuple[int, list[int]]:
         message = f"column {header[naming]!r} names topics: {omit}"
         raise FormatError(table.path, message, 1)
     is_number = plain_value(header[naming]) is not None
+    are_numbers = all(plain_value(name) is not None for name in header[1:])
+    if is_blank(header[naming]) and are_numbers and not runs_in_rows:
+        raise FormatError(
+            table.path,
+            f"columns are named by numbers, such as {header[1]!r}, and the first heading, "
+            f"{header[0]!r}, does not say what the rows are: name it 'run' if the columns are "
+            "topics, or 'topic' if they are runs",
+            1,
+        )
     if not (kind or is_blank(header[naming]) or (runs_in_rows and not is_number)):
         raise FormatError(
             table.path,

@@ -1,9 +1,8 @@
-"""What a model's strength would be on other prompts: influences of prompts, of voters, of judges.
+"""Pseudo-values of strengths: what each prompt, voter or judge says about each model.
 
-A prompt that is asked several times, and a voter who votes several times, say the same thing more
-than once. So the errors of strengths are those over prompts (a sandwich with the clusters' summed
-scores), or over prompts and voters together (two-way clusters; Cameron, Gelbach & Miller 2011,
-doi:10.1198/jbes.2010.07136).
+Battles on one prompt, or by one voter, are not independent. The errors of strengths are therefore
+those over prompts (a sandwich with the clusters' summed scores), or over prompts and voters
+together (two-way clusters; Cameron, Gelbach & Miller 2011, doi:10.1198/jbes.2010.07136).
 
 A model's *pseudo-value* on a prompt is its strength plus the number of prompts times the prompt's
 influence. Pseudo-values are to strengths what topics' scores are to means: their mean is the
@@ -20,7 +19,7 @@ import numpy as np
 from steadyrank.stats.battles.model import Fit
 
 MOST_UNITS = 2_000
-"""Pseudo-values per model; more prompts than that are put together, as many in each block."""
+"""Largest number of pseudo-values per model; more prompts are joined in blocks of equal size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -29,12 +28,9 @@ class PseudoValues:
 
     values: np.ndarray
     covariance: np.ndarray
-    """[model, model]: of the strengths."""
-    unit: np.ndarray
-    """Per battle: the prompt, or the block of prompts, that it belongs to."""
+    """[parameter, parameter]: covariance of strengths and coefficients."""
     n_clusters: int
-    """Prompts; of two ways of clustering the number of the fewer."""
-    is_two_way: bool
+    """Number of prompts; with two ways of clustering the smaller number."""
 
 
 def pseudo_values(fit: Fit, prompts: np.ndarray, voters: np.ndarray | None = None) -> PseudoValues:
@@ -45,25 +41,21 @@ def pseudo_values(fit: Fit, prompts: np.ndarray, voters: np.ndarray | None = Non
     """
     m = fit.design.n_models
     n_prompts = int(prompts.max()) + 1
-    covariance = fit.covariance(prompts)[:m, :m]
+    covariance = fit.covariance(prompts)
     unit = prompts % MOST_UNITS if n_prompts > MOST_UNITS else prompts
     n_units = min(n_prompts, MOST_UNITS)
     influence = fit.influences(unit)[:, :m]
     if voters is not None:
         n_voters = int(voters.max()) + 1
         both = np.unique(prompts.astype(np.int64) * n_voters + voters, return_inverse=True)[1]
-        covariance = _semi_definite(
-            covariance + fit.covariance(voters)[:m, :m] - fit.covariance(both)[:m, :m]
-        )
+        covariance = _semi_definite(covariance + fit.covariance(voters) - fit.covariance(both))
     made = n_units / max(n_units - 1, 1) * (influence.T @ influence)
     if voters is not None or n_units < n_prompts:
-        influence = influence @ _power(made, -0.5) @ _power(covariance, 0.5)
+        influence = influence @ _power(made, -0.5) @ _power(covariance[:m, :m], 0.5)
     return PseudoValues(
         values=fit.strength[:, None] + n_units * influence.T,
         covariance=covariance,
-        unit=unit,
         n_clusters=n_prompts if voters is None else min(n_prompts, n_voters),
-        is_two_way=voters is not None,
     )
 
 

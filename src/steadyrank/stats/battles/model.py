@@ -14,7 +14,7 @@ made: sums over battles are counts by model and by pair of models.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
@@ -28,8 +28,10 @@ Ties = Literal["half", "davidson"]
 MOST_STEPS, SETTLED = 100, 1e-10
 """Newton steps, and the largest change of a parameter at which they end."""
 
-LARGEST_STEP = 4.0
-"""Of one parameter in one Newton step."""
+LARGEST_STEP, LARGEST = 4.0, 30.0
+"""Largest change of a parameter in one Newton step, and largest parameter, in log odds."""
+
+UNSETTLED = "the strengths do not settle: is a control constant or repeated, or ties everywhere?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -95,15 +97,6 @@ class Design:
         return coo_array((np.concatenate(entries), places), shape).tocsr()
 
 
-class Step(NamedTuple):
-    """What a likelihood says of the battles at some parameters."""
-
-    score: np.ndarray
-    """The derivative of the log-likelihood by the log odds, per battle."""
-    weight: np.ndarray
-    """Its second derivative, with the sign changed."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Fit:
     """Strengths and coefficients, and what each battle says about them."""
@@ -148,10 +141,11 @@ class Fit:
 
 
 def groups_of(design: Design) -> list[np.ndarray]:
-    """Return the groups of models that battles connect, the largest group first."""
+    """Return the groups of models that battles connect, the largest first, then by battles."""
     links = coo_array((np.ones(len(design.a)), (design.a, design.b)), (design.n_models,) * 2)
     n_groups, group = connected_components(links, directed=False)
-    return sorted((np.flatnonzero(group == one) for one in range(n_groups)), key=len, reverse=True)
+    size, fought = np.bincount(group), np.bincount(group[design.a], minlength=n_groups)
+    return [np.flatnonzero(group == one) for one in np.lexsort((-fought, -size))]
 
 
 def is_separated(design: Design) -> bool:
@@ -164,11 +158,12 @@ def is_separated(design: Design) -> bool:
 
 
 def fit(design: Design, ties: Ties = "half") -> Fit:
-    """Return the maximum-likelihood fit; of separated models with Firth's penalty.
+    """Return the maximum-likelihood fit, with Firth's penalty where estimates have no bound.
 
-    Firth's penalty (1993, doi:10.1093/biomet/80.1.27) adds the score h (1/2 - p) per battle, with
-    h its leverage. It is defined for ties as half wins: Davidson's model of separated models is
-    refused.
+    Estimates have no bound where some models never lose to the others, or where the first place or
+    a control decides every battle. Firth's penalty (1993, doi:10.1093/biomet/80.1.27) adds the
+    score h (1/2 - p) per battle, with h its leverage. It is defined for ties as half wins:
+    Davidson's model is refused there.
     """
     if len(groups_of(design)) > 1:
         raise InputError("the battles do not connect all models")
@@ -180,33 +175,37 @@ def fit(design: Design, ties: Ties = "half") -> Fit:
                 "not allow: use ties as half wins"
             )
         return _davidson(design)
+    found = None if is_penalised else _half_wins(design, is_penalised=False)
+    found = found or _half_wins(design, is_penalised=True)
+    if found is None:
+        raise InputError(UNSETTLED)
+    return found
+
+
+def _half_wins(design: Design, *, is_penalised: bool) -> Fit | None:
+    """Return the fit with ties as half wins; None where the estimates do not settle."""
     parameters = np.zeros(design.n_parameters)
     for _ in range(MOST_STEPS):
-        score, weight = _half_wins(design, parameters)
+        p = expit(design.predictor(parameters))
+        score, weight = design.outcome - p, p * (1.0 - p)
         inverse = _pinned_inverse(design.crossed(weight), design.n_models)
+        if inverse is None or np.abs(parameters).max(initial=0.0) > LARGEST:
+            return None
         if is_penalised:
-            p = expit(design.predictor(parameters))
             score = score + weight * design.quadratic(inverse) * (0.5 - p)
         step = inverse @ design.summed(score)
         if np.abs(step).max(initial=0.0) <= SETTLED:
-            break
+            strength, coefficient = np.split(parameters, [design.n_models])
+            return Fit(
+                design=design,
+                strength=strength - strength.mean(),
+                coefficient=coefficient,
+                score=score,
+                inverse=inverse,
+                is_penalised=is_penalised,
+            )
         parameters = parameters + _bounded(step)
-    else:
-        raise InputError("the strengths do not settle: is a covariate constant or repeated?")
-    strength, coefficient = np.split(parameters, [design.n_models])
-    return Fit(
-        design=design,
-        strength=strength - strength.mean(),
-        coefficient=coefficient,
-        score=score,
-        inverse=inverse,
-        is_penalised=is_penalised,
-    )
-
-
-def _half_wins(design: Design, parameters: np.ndarray) -> Step:
-    p = expit(design.predictor(parameters))
-    return Step(design.outcome - p, p * (1.0 - p))
+    return None
 
 
 def _davidson(design: Design) -> Fit:
@@ -224,6 +223,8 @@ def _davidson(design: Design) -> Fit:
         # Log nu is eliminated: what is left is the information about the other parameters.
         information = design.crossed(weight) - np.outer(mixed, mixed) / of_ties
         inverse = _pinned_inverse(information, design.n_models)
+        if inverse is None or max(np.abs(parameters).max(), abs(log_nu)) > LARGEST:
+            raise InputError(UNSETTLED)
         surplus = (tied - drawn).sum()
         step = inverse @ (design.summed(score) - mixed * surplus / of_ties)
         nu_step = (surplus - mixed @ step) / of_ties
@@ -231,7 +232,7 @@ def _davidson(design: Design) -> Fit:
             break
         parameters, log_nu = parameters + _bounded(step), log_nu + float(_bounded(nu_step))
     else:
-        raise InputError("the strengths do not settle: is a covariate constant or repeated?")
+        raise InputError(UNSETTLED)
     strength, coefficient = np.split(parameters, [design.n_models])
     return Fit(
         design=design,
@@ -254,12 +255,15 @@ def _three_ways(predictor: np.ndarray, log_nu: float) -> tuple[np.ndarray, np.nd
     return won / total, lost / total, drawn / total
 
 
-def _pinned_inverse(information: np.ndarray, n_models: int) -> np.ndarray:
-    """Return the inverse on strengths that sum to 0; a constant is added to the others."""
+def _pinned_inverse(information: np.ndarray, n_models: int) -> np.ndarray | None:
+    """Return the inverse on strengths that sum to 0, a constant added to the others; or None."""
     pinned = information.copy()
     scale = max(float(np.trace(information[:n_models, :n_models])) / n_models, 1e-300)
     pinned[:n_models, :n_models] += scale / n_models
-    return np.linalg.inv(pinned)
+    try:
+        return np.linalg.inv(pinned)
+    except np.linalg.LinAlgError:
+        return None
 
 
 def is_identified(design: Design) -> bool:
@@ -275,12 +279,22 @@ def _bounded(step: np.ndarray) -> np.ndarray:
     return np.asarray(step / max(1.0, float(np.abs(step).max(initial=0.0)) / LARGEST_STEP))
 
 
-def win_rates(strength: np.ndarray) -> np.ndarray:
-    """Return the probability that each model beats an average one of the others.
+def win_probability(difference: np.ndarray, log_nu: float = -np.inf) -> np.ndarray:
+    """Return the share of wins, ties as half of one, of a model that is stronger by a difference.
+
+    >>> win_probability(np.array([0.0, np.log(3.0)])).round(4).tolist()
+    [0.5, 0.75]
+    """
+    won, _, drawn = _three_ways(difference, log_nu)
+    return np.asarray(won + 0.5 * drawn)
+
+
+def win_rates(strength: np.ndarray, log_nu: float = -np.inf) -> np.ndarray:
+    """Return the share of wins of each model against an average one of the others.
 
     >>> win_rates(np.array([0.0, 0.0, 0.0])).tolist()
     [0.5, 0.5, 0.5]
     """
-    chances = expit(strength[:, None] - strength[None, :])
+    chances = win_probability(strength[:, None] - strength[None, :], log_nu)
     np.fill_diagonal(chances, 0.0)
     return np.asarray(chances.sum(axis=1) / (len(strength) - 1))

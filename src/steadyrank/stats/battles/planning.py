@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
 
-from steadyrank.stats.battles.model import Fit
+from steadyrank.data.battles import Battles
+from steadyrank.stats.battles.model import Fit, win_probability
 
 
 def next_pairs(fit: Fit, undecided: np.ndarray, n: int) -> list[tuple[int, int]]:
@@ -41,6 +43,28 @@ def next_pairs(fit: Fit, undecided: np.ndarray, n: int) -> list[tuple[int, int]]
     return chosen
 
 
+def prompts_for(
+    chosen: Sequence[tuple[int, int]], battles: Battles, codes: np.ndarray, names: Sequence[str]
+) -> list[str]:
+    """Return a prompt for each of the next battles, on which its two models have not fought.
+
+    Prompts are taken in order. Empty where the two fought on all of them, or where none are named:
+    the battle then requires a new prompt.
+    """
+    left: dict[tuple[int, int], Iterator[str]] = {}
+    found = []
+    for a, b in chosen:
+        pair = (min(a, b), max(a, b))
+        if pair not in left:
+            met = (np.minimum(battles.a, battles.b) == pair[0]) & (
+                np.maximum(battles.a, battles.b) == pair[1]
+            )
+            used = set(codes[met].tolist()) if len(codes) else set()
+            left[pair] = (name for place, name in enumerate(names) if place not in used)
+        found.append(next(left[pair], ""))
+    return found
+
+
 class Transitivity(NamedTuple):
     """Triples of models that beat each other in a circle."""
 
@@ -58,9 +82,11 @@ def transitivity(fit: Fit, *, n_samples: int, rng: np.random.Generator) -> Trans
     cell = design.a * m + design.b
     fought = np.bincount(cell, minlength=m * m).reshape(m, m)
     won = np.bincount(cell, design.outcome, m * m).reshape(m, m)
-    p = np.bincount(cell, expit(_predictor(fit)), m * m).reshape(m, m)
+    p = np.bincount(cell, win_probability(_predictor(fit), fit.log_nu), m * m).reshape(m, m)
     p = np.divide(p, fought, out=np.zeros_like(p), where=fought > 0)
     observed = _circles(won, fought)
+    if not n_samples:
+        return Transitivity(observed, np.nan, np.nan)
     drawn = [_circles(rng.binomial(fought, p), fought) for _ in range(n_samples)]
     as_many = sum(one >= observed for one in drawn)
     return Transitivity(observed, float(np.mean(drawn)), (1 + as_many) / (1 + n_samples))

@@ -1,9 +1,8 @@
-"""`compare --audit`: which test holds its level on *your* scores?
+"""`compare --audit`: which test keeps its level on *your* scores?
 
-The user's own matrix is the population. Pairs of runs are drawn, and topics with
-replacement, under two null hypotheses and under the differences as they are; each test is
-run on each sample, and its rejections are counted. So are the experiments in which the whole family
-of comparisons claims anything although all runs have the same mean.
+The user's matrix is the population. Pairs of runs are drawn, and topics with replacement, under two
+null hypotheses and under the differences as observed; each test is applied to each sample, and its
+rejections are counted. A second count is of false claims by the whole family of comparisons.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 RESAMPLES = 1000
-"""Of each resampling test within a trial; its p-values are then multiples of 1/1001."""
+"""Number of samples of a resampling test within a trial; p-values are multiples of 1/1001."""
 
 _TESTS: dict[str, Callable[..., PairTests]] = {
     "t": paired_t,
@@ -53,17 +52,17 @@ class TestAudit:
 
     test: str
     exchangeable: tuple[float, float]
-    """Rate and error where runs are exchangeable within every topic: every test's null."""
+    """Rate and error where runs are exchangeable within every topic, the null of every test."""
     equal_means: tuple[float, float]
     """Rate and error where means are equal but differences keep their skewness."""
     power: tuple[float, float]
-    """Rate and error for pairs of runs as they are: observed power, see `audit_tests`."""
+    """Rate and error for pairs of runs as observed: observed power, see `audit_tests`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 @shown_by("studies.compare.view:audit_text")
 class AuditResult(Exhibit):
-    """What `audit_tests` found: how often each test rejects where nothing, or something, differs.
+    """The result of `audit_tests`: how often each test rejects with and without a difference.
 
     Examples
     --------
@@ -83,12 +82,12 @@ class AuditResult(Exhibit):
     seed: int
     tests: tuple[TestAudit, ...]
     correction: str
-    """Of the family of t tests."""
+    """Correction of the family of t tests."""
     family: FamilyAudit
     """False claims among all pairs, or all runs against a baseline, under three truths."""
 
     def caption(self) -> str:
-        """How often what was drawn."""
+        """Return the caption: measure, numbers of trials and topics, alpha, seed."""
         return (
             f"{self.measure}, {counted(self.n_trials, 'trial')} at "
             f"{counted(self.n_topics, 'topic')}, alpha {self.alpha:g}; seed {self.seed}"
@@ -124,24 +123,24 @@ def audit_tests(
     """Estimate type I error and observed power of each test on these scores, and of the family.
 
     A rate in `exchangeable` above alpha by more than two errors means that the test exceeds its
-    level even where it should not; in `equal_means`, that skewed differences mislead it. Rates
-    below alpha are discreteness (sign test) or caution. What is found holds for this population of
-    topics and these pairs of runs.
+    level even under its null hypothesis; in `equal_means`, that skewed differences mislead it.
+    Rates below alpha are due to discreteness (sign test) or to a conservative test. The rates hold
+    for this population of topics and these pairs of runs.
 
     Parameters
     ----------
     scores, qrels : Scores, or runs and judgments
         Runs and judgments as `evaluate` takes them.
     measure : str, optional
-        Needed where the scores have several; of runs AP, or nDCG@10 if graded.
+        Required where the scores have several; for runs AP by default, or nDCG@10 if graded.
     correction, baseline : str, optional
-        Of the family of t tests, as in `compare`.
+        Correction and baseline of the family of t tests, as in `compare`.
     n_topics : int, optional
-        Topics drawn in each trial; as many as there are unless given.
+        Number of topics drawn in each trial; by default that of the scores.
     alpha : float
         Level of the tests.
     n_trials : int
-        Pairs of runs and samples of topics that are drawn.
+        Number of trials, each with a pair of runs and a sample of topics.
     jobs, rng : optional
         Threads; a seed, a `Generator` or None.
 
@@ -149,16 +148,16 @@ def audit_tests(
     -------
     AuditResult
         Per test, how often it rejects where runs are exchangeable, where means are equal, and for
-        the pairs as they are, each with its Monte Carlo error; and `family`, the share of
-        experiments with equal runs in which any of the comparisons was significant.
+        the pairs as observed, each with its Monte Carlo error; and `family`, the false claims among
+        all comparisons.
 
     Notes
     -----
-    `power` compares the tests with each other; do not plan by it. It resamples the topics from
-    which the differences were estimated, so their sampling error counts as a difference: at as
-    many topics as there are and alpha .05, it is about .17 for runs that do not differ, and .77
-    where the true power of the t test is .85. It adds nothing to the p-values; `plan` says
-    how many topics a study requires.
+    `power` compares the tests with each other; it is not for planning. It resamples the topics from
+    which the differences were estimated, so their sampling error counts as a difference: with the
+    number of topics of the data and alpha .05, it is about .17 for runs that do not differ, and .77
+    where the true power of the t test is .85. It adds nothing to the p-values; `plan` says how many
+    topics a study requires.
 
     Examples
     --------
@@ -217,7 +216,7 @@ def audit_tests(
 
 
 def _tiers(scores: np.ndarray, runs: Sequence[str], alpha: float, seed: int) -> np.ndarray:
-    """The tiers of complete scores, as `compare` has them."""
+    """Return the tiers of complete scores, as in `compare`."""
     pairs, means = all_pairs(len(scores)), scores.mean(axis=1)
     own = max_t(scores, pairs, alpha=alpha, seed=seed).own
     lead = np.sign(means[pairs[:, 0]] - means[pairs[:, 1]])
@@ -226,17 +225,16 @@ def _tiers(scores: np.ndarray, runs: Sequence[str], alpha: float, seed: int) -> 
 
 
 def audited(result: CompareResult, settings: CompareSettings) -> CompareResult:
-    """The result with the audit of its family: of t tests of runs on topics drawn one by one."""
+    """Add the audit of the family of t tests to a result of independent topics."""
     complete = result.scores[:, ~np.isnan(result.scores).any(axis=0)]
-    is_plain = result.n_clusters is None and result.effective_topics is None
-    if result.test != "t" or not is_plain or min(complete.shape) < 2:
+    if result.test != "t" or not result.design.is_plain or min(complete.shape) < 2:
         return result
     audit = audit_family(
         complete,
         result.pairs,
         correction=result.correction,
         tier=None if result.own is None else result.tier,
-        # What equal runs would do is for those who ask: no track has them.
+        # Only `--audit` counts claims among equal runs, which no track has.
         asks_all=False,
         alpha=result.alpha,
         seed=result.seed,
@@ -246,7 +244,7 @@ def audited(result: CompareResult, settings: CompareSettings) -> CompareResult:
 
 
 def _draw(matrix: np.ndarray, size: int, n_trials: int, stream: np.random.Generator) -> np.ndarray:
-    """Differences [trial, topic] of two random runs on topics drawn with replacement."""
+    """Return differences [trial, topic] of two random runs on topics drawn with replacement."""
     first = stream.integers(0, len(matrix), n_trials)
     second = (first + stream.integers(1, len(matrix), n_trials)) % len(matrix)
     topics = stream.integers(0, matrix.shape[1], (n_trials, size))
@@ -254,7 +252,7 @@ def _draw(matrix: np.ndarray, size: int, n_trials: int, stream: np.random.Genera
 
 
 def _rate(test: str, differences: np.ndarray, alpha: float, seed: int) -> tuple[float, float]:
-    """Share of the trials whose p-value is below alpha, and its standard error."""
+    """Return the share of trials whose p-value is below alpha, and its standard error."""
     n_trials, size = differences.shape
     matrix = np.zeros((2 * n_trials, size))
     matrix[::2] = differences

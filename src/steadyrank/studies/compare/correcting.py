@@ -1,7 +1,7 @@
-"""What is corrected together: the settings of a call, tests not yet corrected, and one correction.
+"""Families of tests and their corrections, and the settings of a call.
 
-A family are the pairs of a measure, or of all its segments. And what a family cannot show with
-these data, said before anybody reads its table.
+A family is the pairs of a measure, or of all its segments. Warnings say what a family cannot show
+with the data given.
 """
 
 from __future__ import annotations
@@ -24,27 +24,29 @@ from steadyrank.stats.pairs.max_t import MaxT, max_t, max_t_level, unit_max_t
 from steadyrank.stats.pairs.result import PairTests
 from steadyrank.stats.pairs.topic_design import PLAIN, TopicDesign, Units, cluster_sums
 from steadyrank.stats.run_means import SAME_MEAN, in_order
-from steadyrank.studies.compare.result import SIMULTANEOUS, Alternative, Correction, Mode, Test
+from steadyrank.studies.compare.result import Alternative, Correction, Mode, Test
+from steadyrank.studies.compare.wording import SIMULTANEOUS
 from steadyrank.words import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Corrected:
-    """What the correction of a family makes of the tests of one measure, or of one segment."""
+    """The corrected tests of one measure, or of one segment."""
 
     correction: Correction
     adjusted: np.ndarray
+    """[pair]: adjusted p-values."""
     own: np.ndarray
-    """[pair, 2]: adjusted in the own family of the pair's first row, and of its second."""
+    """[pair, 2]: p-values adjusted in the family of the pair's first row, and of its second."""
     level: float
-    """Of one comparison alone; 0 where no difference could be significant."""
+    """Level of one comparison at the first step; 0 where no difference could be significant."""
     step_level: np.ndarray
-    """Of each comparison, at the step of the correction that decides it."""
+    """[pair]: level of each comparison at the step that decides it."""
     width: np.ndarray | None
-    """[pair, 2]: from a difference down and up to its simultaneous limits; None where the level of
-    a comparison makes them."""
+    """[pair, 2]: distances from a difference down and up to its simultaneous limits; None where
+    limits follow from `level`."""
     lead_width: np.ndarray | None
-    """[2]: the same of the best row and the next, in the own family of the next."""
+    """[2]: distances for the best row and the next, in the family of the next row's pairs."""
     n_patterns: int
     exact: bool
     n_comparisons: int
@@ -52,38 +54,38 @@ class Corrected:
 
 
 def default_correction(test: str, n_pairs: int, mode: Mode) -> Correction:
-    """What suits the test and the family; of one pair max-t is the corrected t by itself."""
+    """Return the correction for a test and a family; for one pair, max-t is the corrected t."""
     if test in SIMULTANEOUS:
         return "none"
     return "maxt" if test == "t" and (n_pairs > 1 or mode == "sound") else "holm"
 
 
 def corrected_family(family: Sequence[Tested], settings: CompareSettings) -> list[Corrected]:
-    """The correction over all tests of a family: of one measure, one part per segment."""
+    """Correct all tests of a family: those of one measure, or of its segments."""
     pvalues = np.concatenate([one.tests.pvalue for one in family])
     chosen = settings.correction or default_correction(settings.test, len(pvalues), settings.mode)
     if settings.correction is None and not all(one.is_flipped for one in family):
         chosen = "holm" if chosen == "maxt" else chosen
     size = int((~np.isnan(pvalues)).sum())
     _warn_if_too_few_samples(settings, chosen, size, family[0].tests.n_samples)
-    shared: dict[str, Any] = {
-        "correction": chosen,
-        "n_comparisons": size,
-        "n_segments": max(
-            1, len({one.segment for one in family if not np.isnan(one.tests.pvalue).all()})
-        ),
-    }
-    if chosen == "maxt":  # segments have no topic in common whose sign could be flipped for all
-        return [Corrected(**shared, **_by_flips(one, settings)) for one in family]
+    tested = {one.segment for one in family if not np.isnan(one.tests.pvalue).all()}
     parts = _by_pvalues(family, pvalues, chosen, settings)
+    if chosen == "maxt":  # not for segments, which share no topic whose sign could be flipped
+        parts = (_by_flips(one, settings) for one in family)
+    shared: Any = {"correction": chosen, "n_comparisons": size, "n_segments": max(1, len(tested))}
     return [Corrected(**shared, **part) for part in parts]
 
 
 def _by_flips(one: Tested, settings: CompareSettings) -> dict[str, Any]:
     together = _max_t(one, settings)
     level = max_t_level(one.n_drawn, together.critical, settings.alpha)
-    drawn = counted(one.n_units, one.design.noun.removesuffix("s"))
-    _warn_if_too_few_topics(together, drawn, settings.alpha)
+    if together.least_pvalue > settings.alpha:
+        drawn = counted(one.n_units, one.design.noun.removesuffix("s"))
+        warn(
+            f"{drawn} have only {together.n_patterns} sign patterns: no difference can be "
+            f"significant at alpha {settings.alpha:g}; correction holm has no such limit, but "
+            "assumes normal differences"
+        )
     return {
         "adjusted": np.where(one.tests.n < 2, np.nan, together.pvalue),
         "own": together.own,
@@ -99,13 +101,13 @@ def _by_flips(one: Tested, settings: CompareSettings) -> dict[str, Any]:
 def _by_pvalues(
     family: Sequence[Tested], pvalues: np.ndarray, chosen: str, settings: CompareSettings
 ) -> Iterator[dict[str, Any]]:
-    # Tukey's tests hold for all pairs of the runs: Bonferroni's level does, too.
+    # Tukey's tests hold for all pairs of the runs, as Bonferroni's level does.
     assumed = "bonferroni" if settings.test in SIMULTANEOUS else chosen
     levels = decisions.step_levels(pvalues, assumed, settings.alpha)
     ends = np.cumsum([len(one.pairs) for one in family])[:-1]
     parts = (np.split(each, ends) for each in (pvalues, adjust(pvalues, chosen), levels))
     for one, alone, adjusted, step_level in zip(family, *parts, strict=True):
-        also = one.tests.own_pvalue  # which has to show the difference, too
+        also = one.tests.own_pvalue  # the pair's p-value alone must also show the difference
         yield {
             "adjusted": adjusted if also is None else np.fmax(adjusted, also),
             "own": decisions.own_pvalues(alone, one.pairs, len(one.rows), chosen),
@@ -140,7 +142,7 @@ def _max_t(one: Tested, settings: CompareSettings) -> MaxT:
 def _warn_if_too_few_samples(
     settings: CompareSettings, correction: str, size: int, n_samples: int | None
 ) -> None:
-    """A resampled p-value is 1 / (1 + B) or more, or, by count / B, 0 where no sample counted."""
+    """Warn where no resampled p-value, 1 / (1 + B) or more, or count / B, is small enough."""
     corrects = settings.test not in SIMULTANEOUS and correction in ("holm", "bonferroni")
     if n_samples is None or not corrects or size / (1 + n_samples) < settings.alpha:
         return
@@ -151,25 +153,13 @@ def _warn_if_too_few_samples(
     )
     warn(
         f"{n_samples} samples {problem} for {correction} over {size} comparisons: take more than "
-        f"{math.ceil(size / settings.alpha)} samples, correction bh, or randomized-tukey",
-        stacklevel=6,
+        f"{math.ceil(size / settings.alpha)} samples, correction bh, or randomized-tukey"
     )
-
-
-def _warn_if_too_few_topics(together: MaxT, drawn: str, alpha: float) -> None:
-    """`drawn`: how many topics, or clusters of topics, there are to flip."""
-    if together.least_pvalue > alpha:
-        warn(
-            f"{drawn} have only {together.n_patterns} sign patterns: no difference can "
-            f"be significant at alpha {alpha:g}; correction holm has no such limit, but assumes "
-            "normal differences",
-            stacklevel=6,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareSettings:
-    """What all comparisons of one call have in common."""
+    """Settings of all comparisons of one call."""
 
     test: Test = "t"
     correction: Correction | None = None
@@ -181,73 +171,73 @@ class CompareSettings:
     jobs: int | None = None
     seed: int = 0
     progress: Progress | None = None
-    """Called with the numbers of finished and of all blocks of sign patterns of the correction."""
+    """Called with (finished, total) blocks of sign patterns of the correction."""
     fixed: tuple[str, ...] = ()
-    """Facets that are no sample: only "judge"."""
+    """Facets whose levels are not a sample; only "judge" can be fixed."""
 
     @property
     def resampling(self) -> dict[str, Any]:
-        """How resampling tests and intervals draw."""
+        """Return the options of resampling tests and intervals."""
         return {"n_samples": self.n_samples, "seed": self.seed, "jobs": self.jobs}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Judged:
-    """Scores of systems by several judges, and what these are for the tests."""
+    """Scores of systems by several judges, and the tests by these judges."""
 
     judges: tuple[str, ...]
     cells: np.ndarray
     """[system, topic, judge]."""
     shown: np.ndarray
-    """[system, topic], on the scale of the grades: who is ahead on a topic."""
+    """[system, topic]: scores on the scale of the grades, which say who is ahead on a topic."""
     levels: Levels
     is_fixed: bool
     """Whether tests are about these judges alone, and not about others."""
     decides: bool
-    """Whether `tests` decide; else those of the means over judges, which all judges graded."""
+    """Whether `tests` decide; otherwise, tests of the means over judges do."""
     tests: JudgedTests
     random: JudgedTests
-    """The same with judges random, whose errors stand beside those of fixed judges."""
+    """Tests of the same pairs with random judges."""
     every: JudgedTests
-    """These of all pairs, whichever are compared."""
+    """Tests of all pairs with random judges."""
 
     @property
     def scale(self) -> float:
-        """How far two grades lie apart at most: no difference of means is larger."""
+        """Return the range of the grades, which no difference of means exceeds."""
         return float(np.nanmax(self.cells) - np.nanmin(self.cells))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tested:
-    """The tests of one measure, not yet corrected."""
+    """The tests of one measure before correction."""
 
     measure: str
     segment: str | None = None
-    """The segment that the topics are from; None where they are all."""
+    """The segment that the topics are from; None for all topics."""
     rows: tuple[str, ...]
-    """Runs, or systems."""
+    """Names of the runs, or of the systems."""
     topics: tuple[str, ...]
     matrix: np.ndarray
-    """Scores [row, topic] that the tests use."""
+    """[row, topic]: the scores that the tests use."""
     means: np.ndarray
-    """One per row; least-squares means where scores are missing."""
+    """[row]: means; least-squares means where scores are missing."""
     n_topics: int
     n_dropped: int
     pairs: np.ndarray
     tests: PairTests
     instances: np.ndarray | None = None
-    """Scores [run, topic] of the systems' instances."""
+    """[run, topic]: scores of the systems' instances."""
     groups: Groups | None = None
     judges: tuple[str, ...] = ()
-    """Who graded, where it is known."""
+    """Names of the judges, where these are known."""
     judged: Judged | None = None
-    """What judges have graded, where there are several."""
+    """The grades of several judges; None with fewer than two."""
     design: TopicDesign = PLAIN
     baseline: str | None = None
 
     @property
     def lead(self) -> tuple[int, int] | None:
-        """The best row and the next one, or the next below where several share the first place."""
+        """Return the best row and the next, or the next below where several share first place."""
         order = in_order(self.means, self.rows)
         if self.baseline is not None or len(order) < 2:
             return None
@@ -261,22 +251,22 @@ class Tested:
 
     @property
     def units(self) -> Units | None:
-        """What is drawn where topics are clustered or weighted; None where a score is missing."""
+        """Return the clusters, or weighted topics; None where a score is missing."""
         return None if np.isnan(self.matrix).any() else cluster_sums(self.matrix, self.design)
 
     @property
     def is_flipped(self) -> bool:
-        """Whether signs can be flipped: of clusters, those of two or more that are complete."""
-        return self.design.is_plain or (self.n_units > 1 and not np.isnan(self.matrix).any())
+        """Whether signs can be flipped: clusters must be complete, and two or more."""
+        return self.design.is_plain or (self.n_units > 1 and self.units is not None)
 
     @property
     def n_drawn(self) -> np.ndarray:
-        """Of each pair: the clusters, or the topics, that are drawn."""
+        """[pair]: number of clusters, or of topics where these are not clustered."""
         if self.design.is_plain or np.isnan(self.matrix).any():
             return self.tests.n
         return np.full(len(self.pairs), self.n_units)
 
     @property
     def n_units(self) -> int:
-        """Clusters, or topics where these are not clustered."""
+        """Return the number of clusters, or of topics where these are not clustered."""
         return self.design.n_clusters or self.matrix.shape[1]

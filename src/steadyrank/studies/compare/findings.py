@@ -1,4 +1,4 @@
-"""What `compare` says: who leads, how many could be first, and what makes decisions worth less.
+"""Sentences of `compare`: who leads, how many could be first, and what weakens the decisions.
 
 Rows are runs, or systems with several runs each. With a baseline the verdict is about it.
 """
@@ -6,7 +6,7 @@ Rows are runs, or systems with several runs each. With a baseline the verdict is
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -20,6 +20,14 @@ from steadyrank.stats.planning import design
 from steadyrank.stats.run_means import SAME_MEAN
 from steadyrank.stats.segments import FEWEST
 from steadyrank.studies.compare.result import CompareResult, CompareTable
+from steadyrank.studies.compare.wording import (
+    by_judges,
+    correction_words,
+    gaps_words,
+    rank_words,
+    test_words,
+    topics_words,
+)
 from steadyrank.words import (
     best_words,
     by_number,
@@ -33,17 +41,18 @@ from steadyrank.words import (
 )
 
 Results = Sequence[CompareResult]
-"""One per measure, the one that ranks the runs first."""
+"""One result per measure, beginning with the measure that ranks the runs."""
 
 MOST_NAMED = 2
-"""Runs that a finding names."""
+"""Number of runs that a finding names."""
 
 MANY_COMPARISONS = 10
-"""From so many on, t tests of all pairs exceeded their level on real scores made equal."""
+"""Smallest number of comparisons at which t tests of all pairs exceeded their level on real scores
+with equal means."""
 
 
 def findings(results: Results) -> list[Finding]:
-    """What the measure that ranks the runs says."""
+    """Return the sentences about the measure that ranks the runs."""
     result, rests_on = results[0], assumption(results)
     first_ones = (
         segments(result),
@@ -63,12 +72,12 @@ def findings(results: Results) -> list[Finding]:
 
 
 def ranked(result: CompareResult) -> list[int]:
-    """Places of the rows that have a mean, best first."""
+    """Return the positions of the rows that have a mean, best first."""
     return [run for run in result.order if not math.isnan(result.mean[run])]
 
 
 def verdict(result: CompareResult, n_runs: int = 0, study: str = "compare") -> Finding:
-    """Who leads, and how many could be first; with a baseline, how many differ from it."""
+    """Say who leads and how many could be first; with a baseline, how many differ from it."""
     if result.baseline is not None:
         found = significant(result)
         text = found.text.replace(f" by mean {result.measure}", "", 1)
@@ -90,7 +99,7 @@ def verdict(result: CompareResult, n_runs: int = 0, study: str = "compare") -> F
 def _verdict_words(
     result: CompareResult, order: Sequence[int], best: Sequence[int], n_first: int, n_runs: int
 ) -> str:
-    names, by = [result.runs[run] for run in best], result.by_judges
+    names, by = [result.runs[run] for run in best], by_judges(result)
     n, rows = len(order), f"{result.row_word}s"
     many = f"{n:,} {rows}"
     if n_runs > len(result.runs):
@@ -108,7 +117,7 @@ def _verdict_words(
         return f"{some} share the best mean; {first if n_first > len(best) else only}"
     if n == 2:
         rival = result.runs[order[1]]
-        if result.significant[_pair(result, order[0], order[1])]:
+        if result.significant[result.pair_of(order[0], order[1])]:
             return f"{names[0]} is significantly better than {rival}{by}"
         return f"{names[0]} leads{by}, but is not significantly better than {rival}"
     if n_first == 1:
@@ -117,12 +126,8 @@ def _verdict_words(
     return f"{names[0]} leads{by}, but {any_of if n_first == n else first}"
 
 
-def _pair(result: CompareResult, a: int, b: int) -> int:
-    return int(np.flatnonzero((np.sort(result.pairs, axis=1) == sorted((a, b))).all(axis=1))[0])
-
-
 def lead(result: CompareResult, study: str = "compare") -> Finding | None:
-    """The first two, or the baseline and the best other: means, difference and interval."""
+    """Return the means and the difference of the first two, or of the baseline and the best."""
     order = ranked(result)
     if len(order) < 2:
         return None
@@ -134,7 +139,7 @@ def lead(result: CompareResult, study: str = "compare") -> Finding | None:
             return None
         second = next(run for run in order if run != first)
         first, second = sorted((first, second), key=order.index)
-        place = _pair(result, first, second)
+        place = result.pair_of(first, second)
         sign = 1 if int(result.pairs[place, 0]) == first else -1
         gap = sign * float(result.difference[place])
         limits = sign * result.interval[place][::sign]
@@ -157,11 +162,11 @@ def lead(result: CompareResult, study: str = "compare") -> Finding | None:
 
 
 def significant(result: CompareResult) -> Finding:
-    """How many pairs differ significantly; with a baseline, how many runs are better or worse."""
+    """Say how many pairs differ significantly; with a baseline, how many are better or worse."""
     n_pairs, n = len(result.pairs), int(result.significant.sum())
     alone = int((np.nan_to_num(result.pvalue, nan=1.0) <= result.alpha).sum())
     values = {"n_significant": n, "n_pairs": n_pairs, "n_uncorrected": alone}
-    by, rows = f"significantly by mean {result.measure}{result.by_judges}", f"{result.row_word}s"
+    by, rows = f"significantly by mean {result.measure}{by_judges(result)}", f"{result.row_word}s"
     if result.baseline is not None:
         better = int((result.gain[result.significant] > 0).sum())
         values |= {"n_better": better, "n_worse": n - better}
@@ -178,8 +183,8 @@ def significant(result: CompareResult) -> Finding:
 
 
 def _against_words(result: CompareResult, better: int, worse: int) -> str:
-    """How many rows are better than the baseline, and how many worse."""
-    by, n = f"by mean {result.measure}{result.by_judges}", len(result.pairs)
+    """Say how many rows are better than the baseline, and how many are worse."""
+    by, n = f"by mean {result.measure}{by_judges(result)}", len(result.pairs)
     if n == 1:
         name = result.runs[result.pairs[0, 0]]
         decided = "is not significantly different from"
@@ -196,17 +201,17 @@ def _against_words(result: CompareResult, better: int, worse: int) -> str:
 
 
 def first(result: CompareResult, most: int = MOST_NAMED) -> Finding:
-    """Which runs could be the best; at most so many are named."""
+    """Say which runs could be the best, with at most `most` names."""
     sure = f"With {1 - result.alpha:.0%} confidence" if result.is_familywise else "By these tests"
-    if result.by_judges:
-        sure += f",{result.by_judges},"
+    if by_judges(result):
+        sure += f",{by_judges(result)},"
     names = [result.runs[run] for run in result.order if result.could_be_first[run]]
     text = best_words(names, len(result.runs), sure, most=most, noun=result.row_word)
     return Finding("compare.first", text, {"runs": names})
 
 
 def lead_of_all(result: CompareResult) -> Iterator[Finding]:
-    """That all pairs together do not separate the best two, where the next's own pairs do."""
+    """Say where the best two differ by the second's comparisons, but not among all pairs."""
     lead = result.lead
     if lead is None or not lead.significant or result.significant[lead.pair]:
         return
@@ -217,7 +222,7 @@ def lead_of_all(result: CompareResult) -> Iterator[Finding]:
 
 
 def cautions(result: CompareResult) -> Iterator[Finding]:
-    """What makes decisions worth less than they look."""
+    """Return what weakens the decisions."""
     yield from judged(result)
     yield from gaps(result)
     yield from _audited(result)
@@ -226,22 +231,22 @@ def cautions(result: CompareResult) -> Iterator[Finding]:
         text = f"{differ} by the same amount on every topic, which is significant however small."
         yield Finding("compare.constant", text, {"n_pairs": constant})
     if not result.is_familywise and result.baseline is None:
-        yield Finding("compare.ranks", f"Rank sets hold {result.rank_words()}.")
+        yield Finding("compare.ranks", f"Rank sets hold {rank_words(result)}.")
     # Max-t guards against skewness, and tests against a baseline hold without a guard.
     is_holm = result.test == "t" and result.correction in ("holm", "bonferroni")
     if is_holm and result.baseline is None and result.n_comparisons >= MANY_COMPARISONS:
-        text = "Skewed differences make t tests of many pairs exceed alpha: --audit counts it."
+        text = "Skewed differences make t tests of many pairs exceed alpha: see --audit."
         yield Finding("compare.skewness", text, {"n_comparisons": result.n_comparisons})
 
 
 def gaps(result: CompareResult) -> Iterator[Finding]:
-    """That scores are missing, and what that means for ranks and tests."""
+    """Say how many scores are missing, and how ranks and tests treat them."""
     if result.n_missing:
-        yield Finding("compare.gaps", result.gaps(), {"n_missing": result.n_missing})
+        yield Finding("compare.gaps", gaps_words(result), {"n_missing": result.n_missing})
 
 
 def _audited(result: CompareResult) -> Iterator[Finding]:
-    """That such tests claim more on these scores than they promise, where they do."""
+    """Say how often such tests are wrong on these scores, where that is more often than alpha."""
     audit = result.audit
     if audit is None:
         return
@@ -254,44 +259,41 @@ def _audited(result: CompareResult) -> Iterator[Finding]:
         yield Finding("compare.audit", text, asdict(audit))
     elif tied is not None and tied.exceeds(result.alpha):
         text = (
-            f"With equal runs in each tier such tests would still claim a difference within a tier "
-            f"in {tied.share:.0%} of experiments."
+            "If each tier's runs were equally good, such tests would still report a difference in "
+            f"{tied.share:.0%} of experiments."
         )
         yield Finding("compare.audit", text, asdict(audit))
 
 
 def judged(result: CompareResult) -> Iterator[Finding]:
-    """Which pairs are about fewer judges than all."""
-    n = len(result.judges)
-    alone = np.flatnonzero(result.n_judges == 1)
-    if len(alone) and n > 1:
+    """Say which pairs are compared by only some of the judges."""
+    judging = result.judging
+    alone = np.flatnonzero(judging.shared == 1)
+    if len(alone) and len(judging.names) > 1:
         a, b = (result.runs[run] for run in result.pairs[alone[0]])
         more = counted(len(alone) - 1, "other pair")
-        text = f"{a} and {b} share one judge: their difference is by {result.judge_alone} alone"
-        text += f" (so for {more})." if len(alone) > 1 else "."
+        text = f"{a} and {b} share one judge: they are compared by {judging.alone} alone"
+        text += f" (as are {more})." if len(alone) > 1 else "."
         yield Finding("compare.one_judge", text, {"pairs": len(alone)})
-    if result.judges_lacking:
-        lacking = {name: None for own in result.judges_lacking.values() for name in own}
-        who = f"{some(list(result.judges_lacking), 2)} lack grades by {some(list(lacking), 2)}"
-        text = f"{who}: their pairs are by the judges that both share."
-        yield Finding("compare.lacking_judges", text, dict(result.judges_lacking))
+    if judging.lacking:
+        lacking = {name: None for own in judging.lacking.values() for name in own}
+        lacks = by_number(len(judging.lacking), "lacks", "lack")
+        who = f"{some(list(judging.lacking), 2)} {lacks} grades by {some(list(lacking), 2)}"
+        text = f"{who}: each pair is compared by the judges that graded both."
+        yield Finding("compare.lacking_judges", text, dict(judging.lacking))
 
 
 def fragile(result: CompareResult) -> Iterator[Finding]:
-    """How few topics carry the first place."""
+    """Say how few topics decide who is first."""
     found = result.leader_fragility()
     if found is not None:
-        units = units_of(result)
-        total = result.n_topics if result.n_clusters is None else result.n_clusters
-        text = (
-            f"The first place rests on {found.n:,} of {total:,} {units}: without "
-            f"{by_number(found.n, 'it', 'them')} {found.rival} catches up."
-        )
+        total = result.n_clusters or result.n_topics
+        text = f"Without {found.n:,} of the {total:,} {result.units}, {found.rival} would catch up."
         yield Finding("compare.fragility", text, found._asdict() | {"of": total})
 
 
 def _detectable(result: CompareResult) -> Iterator[Finding]:
-    """The difference that these topics can show, and the largest that they did not."""
+    """Say which difference these topics can show, and the largest that is not significant."""
     smallest, missed = detectable(result), largest_missed(result)
     if 0.0 < smallest < math.inf:  # 0 of runs whose difference never varies
         which = ", mean pair" if len(result.pairs) > 1 else ""
@@ -303,18 +305,18 @@ def _detectable(result: CompareResult) -> Iterator[Finding]:
 
 
 def detectable(result: CompareResult) -> float:
-    """The difference that the mean pair's test detects, as `plan` has it; NaN if none is known."""
+    """Return the difference that the mean pair's test detects, as in `plan`; NaN if unknown."""
     return design.detectable(result.smallest_difference)
 
 
 def largest_missed(result: CompareResult) -> float:
-    """The largest difference that is not significant."""
+    """Return the largest difference that is not significant."""
     missed = np.abs(result.difference[~result.significant])
     return float(np.nanmax(missed, initial=0.0))
 
 
 def segments(result: CompareResult) -> Finding | None:
-    """Whether the runs' leads depend on the segment, and which does most."""
+    """Say whether the runs' leads depend on the segment, and where most."""
     if result.segments is None:
         return None
     test, by, tested = result.segments.interaction, result.segments.by, result.segments.tested
@@ -323,7 +325,7 @@ def segments(result: CompareResult) -> Finding | None:
     if math.isnan(test.pvalue_of_any):
         text = (
             f"Whether differences depend on {by} cannot be tested: fewer than two segments have "
-            f"{FEWEST} {units_of(result)}."
+            f"{FEWEST} {result.units}."
         )
     elif test.pvalue_of_any > result.alpha:
         text = f"No dependence of the differences on {by} is shown {how}."
@@ -341,49 +343,43 @@ def segments(result: CompareResult) -> Finding | None:
     return Finding("compare.segments", text, values)
 
 
-def units_of(result: CompareResult) -> str:
-    """What is drawn: topics, or clusters of them."""
-    return "topics" if result.n_clusters is None else "clusters"
-
-
 ANOTHER_LEADS, NOTHING_KNOWN, UNSEEN_SPREAD, LEAST = 1.5, 3.0, 1.2, 0.5
-"""Weights: another row would lead; nothing is known about others; the leader's spread is not; what
-hardly changes anything."""
+"""Weights of assumptions: another row would lead; other judges are unknown; the spread of the
+leader's runs is unknown; the assumption changes little."""
 
 LARGER_ERROR = 1.2
-"""From so many times the error over topics on, judges are what intervals are wide by."""
+"""Above this ratio of the error to the error over topics, judges dominate the interval's width."""
 
 
 def _judges(results: Results) -> Assumption | None:
-    """Few judges are no sample of judges; what a sample of them does to errors."""
-    result = results[0]
-    names, ratio, narrow = result.judges, result.judges_ratio, result.judges_narrow
-    n = len(names)
-    values: dict[str, Any] = {"judges": list(names), "fixed": result.judges_fixed, "ratio": ratio}
+    """Say what is unknown about other judges, or what a sample of judges adds to the errors."""
+    judging = results[0].judging
+    names, ratio, n = judging.names, judging.ratio, len(judging.names)
+    values: dict[str, Any] = {"judges": list(names), "fixed": judging.fixed, "ratio": ratio}
     weight = NOTHING_KNOWN
     if not n:
         return None
     if n == 1:
         text = f"Whether other judges agree with {names[0]} is unknown: {MORE_JUDGES}."
-    elif result.judges_fixed:
+    elif judging.fixed:
         few = f": {FEWEST_JUDGES} or more count as a sample" if n < FEWEST_JUDGES else ""
         text = f"The verdict is about these {number_word(n)} judges, {some(names, 3)}{few}."
     else:
-        text = f"The {n} judges are a sample"
+        text = f"The {n} judges count as a sample"
         if n < CARRY_LITTLE:
-            text = f"{number_word(n).capitalize()} judges, a sample, carry little"
+            text = f"{number_word(n).capitalize()} judges are a small sample"
         if not math.isnan(ratio):
             text += f": errors are {ratio:.1f} times those over topics"
         if ratio >= LARGER_ERROR:
-            values |= {"n_judges": 2 * n, "narrower": 1.0 - narrow}
-            text += f"; {2 * n} would narrow intervals by {1.0 - narrow:.0%}"
+            values |= {"n_judges": 2 * n, "narrower": 1.0 - judging.narrow}
+            text += f"; {2 * n} would narrow intervals by {1.0 - judging.narrow:.0%}"
         text += "."
         weight = ratio if ratio >= LARGER_ERROR else LEAST
     return Assumption(Finding("compare.judges", text, values), weight)
 
 
 def _one_measure(results: Results) -> Assumption | None:
-    """By another measure another row leads."""
+    """Say by which other measure another row leads."""
     first, *others = results
     leader = first.runs[first.order[0]]
     for other in others:
@@ -398,28 +394,21 @@ def _one_measure(results: Results) -> Assumption | None:
 
 
 def _one_instance(results: Results) -> Assumption | None:
-    """The leader has one run, while others show how much runs of a system vary."""
+    """Say that the leader has one run, where other systems have several."""
     result = results[0]
     leader = result.order[0]
     if not result.n_instances or result.n_instances[leader] > 1 or max(result.n_instances) < 2:
         return None
     name = result.runs[leader]
-    text = f"{name} has one run only: how much its runs vary is unknown."
+    text = f"{name} has a single run: how much its runs vary is unknown."
     return Assumption(Finding("compare.one_instance", text, {"system": name}), UNSEEN_SPREAD)
 
 
-ASSUMPTIONS: tuple[Callable[[Results], Assumption | None], ...] = (
-    _judges,
-    _one_measure,
-    _one_instance,
-)
-
-
 def assumption(results: Results) -> Assumption | None:
-    """The one that would change the verdict most; with a baseline, which has no leader, judges."""
+    """Return what would change the verdict most; with a baseline only the judges count."""
     if results[0].baseline is not None:
         return _judges(results)
-    return weakest(entry(results) for entry in ASSUMPTIONS)
+    return weakest(entry(results) for entry in (_judges, _one_measure, _one_instance))
 
 
 CITED = {
@@ -427,28 +416,28 @@ CITED = {
     "holm": "Holm, 1979",
     "bh": "Benjamini and Hochberg, 1995",
 }
-"""What a paper cites for a correction."""
+"""References for the corrections, as a paper cites them."""
 
 
 def results_of(result: CompareResult | CompareTable) -> Results:
-    """One per measure."""
+    """Return one result per measure."""
     return (result,) if isinstance(result, CompareResult) else result.results
 
 
 def describe(results: Results | CompareResult | CompareTable) -> str:
-    """The paragraph for a paper; what several measures have in common is said once."""
+    """Return the paragraph for a paper."""
     if isinstance(results, (CompareResult, CompareTable)):
         results = results_of(results)
     result = results[0]
     cited = CITED.get(result.correction, "") if result.is_corrected else ""
     per_measure = " per measure" if len(results) > 1 else ""
-    method = ", ".join(filter(None, [result.test_words(), result.correction_words(per_measure)]))
+    method = f"{test_words(result)}, {correction_words(result, per_measure)}"
     by = listed([one.measure for one in results])
-    judges = result.by_judges or f" by {counted(len(result.judges), 'judge')}"
+    judges = by_judges(result) or f" by {counted(len(result.judges), 'judge')}"
     graded = f", graded{judges}" if result.judges else ""
     said = (
         f"We compared {counted(len(result.runs), result.row_word)} by mean {by} on "
-        f"{result.topics_words()}{graded}: {method}{f' ({cited})' if cited else ''}, "
+        f"{topics_words(result)}{graded}: {method}{f' ({cited})' if cited else ''}, "
         f"alpha {result.alpha:g}."
     )
     return " ".join([said, *map(_described, results)])
@@ -467,7 +456,7 @@ def _described(result: CompareResult) -> str:
 
 
 def _lead_words(result: CompareResult) -> str:
-    """By how much the best run leads the next, in figures."""
+    """Return by how much the best run leads the next, with interval, p and effect size."""
     assert result.lead is not None
     second, pair = result.lead.second, result.lead.pair
     p, d = result.pvalue_adjusted[pair], abs(result.effects.paired_d[pair])

@@ -1,7 +1,7 @@
-"""What `compare` has for the first screen of a page, and of every two runs for the panel.
+"""The first screen of a page, and the panel that compares any two runs.
 
-Who leads, by how much, and the best rows: runs, or systems with several runs each. With a baseline
-the verdict is about it.
+The first screen says who leads and by how much, and lists the best rows: runs, or systems with
+several runs each. With a baseline the verdict is about it.
 """
 
 from __future__ import annotations
@@ -28,21 +28,23 @@ from steadyrank.studies.compare.findings import (
     verdict,
 )
 from steadyrank.studies.compare.result import CompareResult
-from steadyrank.studies.part import Findings, Front
+from steadyrank.studies.compare.wording import rank_words, tested_words
+from steadyrank.studies.part import Findings, Front, fragility_tile
 from steadyrank.studies.two_runs import count_texts, decided, pvalue_texts, signed_texts, values_at
-from steadyrank.words import by_number, count_or_share, counted, enough_digits
+from steadyrank.words import count_or_share, enough_digits
 
 ROWS = 10
 """Rows of the board."""
 
 BASELINE = {0: "not different", 1: "better", -1: "worse"}
-"""What a test with the baseline decided."""
+"""Sign of a significant difference to the baseline, in words."""
 
 
 def front(result: CompareResult, *, n_runs: int, study: str, link: str) -> Front:
-    """All of it; ids begin with `study`, and `link` is the section with all rows.
+    """Return the first screen; `link` is the id of the section with all rows.
 
-    `n_runs`: how many there are, where only the best were compared.
+    `study` begins the ids of the findings. `n_runs` is the number of runs, of which `result` may
+    compare the best only.
     """
     return Front(
         verdict=verdict(result, n_runs, study),
@@ -54,7 +56,7 @@ def front(result: CompareResult, *, n_runs: int, study: str, link: str) -> Front
 
 
 def beside_systems(result: CompareResult) -> Front:
-    """Where the verdict is about systems, what runs still have to say."""
+    """Return what the comparison of runs adds where the verdict is about systems."""
     tiles = [tile for tile in _tiles(result, "compare") if tile.id == "compare.detectable"]
     return Front(cautions=_cautions(result, "gaps"), tiles=tuple(tiles))
 
@@ -70,7 +72,7 @@ def _board(result: CompareResult, link: str, n_rows: int) -> Board:
     if result.baseline is not None and (own := result.runs.index(result.baseline)) not in shown:
         shown = [*shown[: ROWS - 1], own]
     decided = {} if result.baseline is None else against_baseline(result)
-    ranks = f"ranks that it may have, {result.rank_words()}"
+    ranks = f"possible ranks, {rank_words(result)}"
     rows = f"{result.row_word}s"
     digits = enough_digits(result.mean[shown], 3)
     return Board(
@@ -96,7 +98,7 @@ def _board(result: CompareResult, link: str, n_rows: int) -> Board:
 
 
 def against_baseline(result: CompareResult) -> dict[int, str]:
-    """Of each run, what its test with the baseline, the second of each pair, decided."""
+    """Return for each run how it compares with the baseline, the second run of each pair."""
     signs = np.where(result.significant, np.sign(result.difference), 0).astype(int)
     decided = {int(a): BASELINE[sign] for a, sign in zip(result.pairs[:, 0], signs, strict=True)}
     return decided | {result.runs.index(str(result.baseline)): "baseline"}
@@ -115,16 +117,7 @@ def _tiles(result: CompareResult, study: str) -> list[Tile]:
         )
     carried = result.leader_fragility()
     if carried is not None:
-        noun = "topics" if result.n_clusters is None else "clusters"
-        made.append(
-            Tile(
-                id=f"{study}.fragility",
-                figure=counted(carried.n, noun[:-1], noun, form=","),
-                text=f"{by_number(carried.n, 'carries', 'carry')} the first place: without "
-                f"{by_number(carried.n, 'it', 'them')} {carried.rival} catches up",
-                values=carried._asdict(),
-            )
-        )
+        made.append(fragility_tile(study, carried, result.units[:-1]))
     smallest = detectable(result)
     if 0.0 < smallest < math.inf:
         pair = ", mean pair" if len(result.pairs) > 1 else ""
@@ -132,7 +125,7 @@ def _tiles(result: CompareResult, study: str) -> list[Tile]:
             Tile(
                 id=f"{study}.detectable",
                 figure=f"{smallest:.3f}",
-                text=f"smallest difference of two runs these topics can show (power 0.8{pair})",
+                text=f"smallest difference that these topics can show (power 0.8{pair})",
                 values={"difference": smallest, "power": 0.8},
             )
         )
@@ -140,7 +133,7 @@ def _tiles(result: CompareResult, study: str) -> list[Tile]:
 
 
 MOST_PICKED = 150
-"""Runs of which two can be picked; of more, the best."""
+"""Largest number of runs from which two can be picked."""
 
 DECISIONS = {
     "better": "{a} is significantly better than {b} by mean {measure}",
@@ -153,10 +146,10 @@ DECISIONS = {
 
 
 def two_runs(results: Results, findings: Findings) -> PairPanel:
-    """The panel with what the tests say, by the measure that ranks the runs and by the others."""
+    """Return the panel with the tests of any two runs, on all measures."""
     main, n_runs = results[0], len(findings.material.scores.runs)
     order, omitted = _picked(main, n_runs)
-    sure, tested, clusters = f"{1 - main.alpha:.0%}", main.tested_words(), main.design.clusters
+    sure, tested, clusters = f"{1 - main.alpha:.0%}", tested_words(main), main.design.clusters
     panel = PairPanel(
         names=tuple(order),
         omitted=omitted,
@@ -189,7 +182,7 @@ def two_runs(results: Results, findings: Findings) -> PairPanel:
 
 
 def _picked(result: CompareResult, n_runs: int) -> tuple[list[str], str]:
-    """The runs that can be picked, best first, so few that the page stays light; who is omitted."""
+    """Return the runs that can be picked, best first, and a sentence about those omitted."""
     order = [result.runs[run] for run in result.order]
     n_best = min(MOST_PICKED, most_columns(len(result.topics)))
     rest = [run for run in order[n_best:] if run == result.baseline]
@@ -219,7 +212,7 @@ def _add_comparison(panel: PairPanel, result: CompareResult) -> None:
     )
     panel.add(
         "Test",
-        f"{{corrected}} ({result.tested_words()}, alpha {result.alpha:g}); "
+        f"{{corrected}} ({tested_words(result)}, alpha {result.alpha:g}); "
         "{uncorrected} for this pair alone",
         corrected=pvalue_texts(values_at(result.pvalue_adjusted, place)),
         uncorrected=pvalue_texts(values_at(result.pvalue, place)),
@@ -237,11 +230,10 @@ def _add_comparison(panel: PairPanel, result: CompareResult) -> None:
         ties=count_texts(values_at(result.effects.ties, place)),
         n=count_texts(values_at(result.n, place)),
     )
-    units = "topics" if result.n_clusters is None else "clusters"
     carried = values_at(np.where(result.fragility > 0, result.fragility, np.nan), place)
     panel.add(
         "Carried by",
-        f"{{carry}} {units}: without them the lead is gone",
+        f"{{carry}} {result.units}: without them the lead is gone",
         carry=count_texts(carried),
     )
 

@@ -1,4 +1,4 @@
-"""The sections of a report that lead: all runs by their mean, and systems with several runs."""
+"""The first sections of a report: all runs by their mean, and systems with several runs."""
 
 from __future__ import annotations
 
@@ -26,19 +26,21 @@ from steadyrank.studies.compare.front import against_baseline, front
 from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.compare.study import compare_each
 from steadyrank.studies.compare.view import AGAINST, RUNS
+from steadyrank.studies.compare.wording import rank_words
 from steadyrank.studies.material import MOST_COMPARED, Material, named_systems
 from steadyrank.studies.part import Body, Drawing, Findings, Front, Job, Part, part_of
 from steadyrank.words import counted, listed, number_word, some
 
+NOT_COMPARED = Cell("–")
 FILTERS = ("team", "type")
 """Columns of the run information by which rows can be filtered."""
 
 MOST_NAMED = 3
-"""Runs that could be first that the section names."""
+"""Number of possible firsts that the section names."""
 
 
 def _body(scores: Scores, findings: Findings) -> Body:
-    """All runs by their mean, with intervals, the ranks they may have, and groups."""
+    """Return the section: all runs by their mean, with intervals, possible ranks and groups."""
     result: CompareResult = findings.results["compare"][0]
     drawing = (
         Drawing("ranks", "Possible ranks of each run.", result, "ranks")
@@ -55,15 +57,14 @@ def _body(scores: Scores, findings: Findings) -> Body:
 
 
 def measures(scores: Scores) -> list[Finding]:
-    """Whether all measures put the same run first, where there are several."""
+    """Say whether all measures put the same run first, where there are several."""
     if len(scores.measures) < 2:
         return []
-    means = [adjusted_means(scores.matrix(measure)) for measure in scores.measures]
-    firsts = [np.flatnonzero(np.nanmax(row) - row <= SAME_MEAN) for row in means]
-    of_measure = {
-        measure: [scores.runs[run] for run in runs]
-        for measure, runs in zip(scores.measures, firsts, strict=True)
-    }
+    of_measure = {}
+    for measure in scores.measures:
+        means = adjusted_means(scores.matrix(measure))
+        firsts = np.flatnonzero(np.nanmax(means) - means <= SAME_MEAN)
+        of_measure[measure] = [scores.runs[run] for run in firsts]
     return [Finding("evaluate.measures", f"{_measures_words(of_measure)}.", {"first": of_measure})]
 
 
@@ -92,7 +93,9 @@ def _leaderboard_table(scores: Scores, result: CompareResult) -> Table:
     compared = {run: i for i, run in enumerate(result.runs)}
     info = {key: [str(value) for value in scores.run_info.get(key, [])] for key in FILTERS}
     info = {key: values for key, values in info.items() if any(values)}
-    against = _against(result)
+    against = {i: whole(n) for i, n in enumerate(result.n_better.tolist())}
+    if result.baseline is not None:
+        against = {i: name(word) for i, word in against_baseline(result).items()}
     rows: list[dict[str, Any]] = []
     for run in np.argsort(ranks, kind="stable").tolist():
         i = compared.get(scores.runs[run], -1)
@@ -102,36 +105,23 @@ def _leaderboard_table(scores: Scores, result: CompareResult) -> Table:
         row |= {f"{1 - result.alpha:.0%} interval": span(intervals[run])}
         row |= {"expected": number(expected[run])}
         if result.baseline is None:
-            row["ranks"] = _ranks(result, i)
-            row["tier"] = whole(result.tier[i]) if i >= 0 else Cell("–")
+            ends = "{} to {}".format(*result.rank_set[i])
+            row["ranks"] = Cell(ends, ends) if i >= 0 else NOT_COMPARED
+            row["tier"] = whole(result.tier[i]) if i >= 0 else NOT_COMPARED
         title = "better than" if result.baseline is None else "against the baseline"
-        row |= {title: against.get(i, Cell("–"))}
+        row |= {title: against.get(i, NOT_COMPARED)}
         if result.letters:
-            row["group"] = name(result.letters[i]) if i >= 0 else Cell("–")
+            row["group"] = name(result.letters[i]) if i >= 0 else NOT_COMPARED
         others = zip(scores.measures[1:], means[1:, run], strict=True)
         rows.append(row | {other: number(mean) for other, mean in others})
     caption = f"Runs by mean {measure} over {counted(matrix.shape[1], 'topic', form=',')}."
     if result.baseline is None:
-        caption += f" Ranks and tiers: each run's own comparisons, {result.rank_words()}."
+        caption += f" Ranks and tiers: each run's own comparisons, {rank_words(result)}."
     if len(result.runs) < len(scores.runs):
         caption += f" Compared pair by pair: the best {len(result.runs):,}."
     header, cells = list(rows[0]), [list(row.values()) for row in rows]
     made = table("leaderboard", caption, header, cells)
     return replace(made, picks=1, filter_by=tuple(range(2, 2 + len(info))))
-
-
-def _ranks(result: CompareResult, i: int) -> Cell:
-    if i < 0:
-        return Cell("–")
-    low, high = result.rank_set[i].tolist()
-    return Cell(f"{low} to {high}", f"{low} to {high}")
-
-
-def _against(result: CompareResult) -> dict[int, Cell]:
-    """How many others a run is better than; with a baseline, what the test with it decided."""
-    if result.baseline is None:
-        return {i: whole(n) for i, n in enumerate(result.n_better.tolist())}
-    return {i: name(word) for i, word in against_baseline(result).items()}
 
 
 PART = Part(
@@ -182,7 +172,7 @@ def _run(job: Job) -> CompareResult:
 
 
 def _front(result: CompareResult, findings: Findings) -> Front:
-    # What must be known of the scores, the study of runs says.
+    # The cautions about the scores are those of the comparison of runs.
     made = front(result, n_runs=len(result.runs), study="systems", link="systems")
     return replace(made, cautions=(), assumption=assumption([result]))
 

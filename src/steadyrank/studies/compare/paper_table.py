@@ -1,7 +1,7 @@
-"""The table that goes into a paper: runs down, measures across, marks of significance.
+"""The table of a paper: runs down, measures across, with marks of significance.
 
-One table for any number of measures. Against a baseline, daggers mark the means that differ from
-its mean; without one, raised letters name the runs that a run is significantly better than.
+With a baseline, daggers mark the means that differ from its mean; without one, raised letters name
+the runs that a run is significantly better than.
 """
 
 from __future__ import annotations
@@ -18,10 +18,19 @@ from steadyrank.present.table import Cell, Table
 from steadyrank.stats.pairs.decisions import ALPHABET
 from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.studies.compare.result import CompareResult
+from steadyrank.studies.compare.wording import (
+    correction_words,
+    few_words,
+    gaps_words,
+    instances_words,
+    row_name,
+    test_words,
+    topics_words,
+)
 from steadyrank.words import counted, figure, listed, typeset
 
 Show = Literal["interval", "sd", "p", "d"]
-"""What may stand beside a mean."""
+"""Figures that can be shown in addition to the means."""
 
 BETTER, WORSE = "†", "‡"
 LABEL = "tab:compare"
@@ -35,7 +44,7 @@ def paper_table(
     underline_second: bool = False,
     label: str = LABEL,
 ) -> Table:
-    """Runs, best first by the first measure, with their means on each measure.
+    """Return the runs, best first by the first measure, with their means on each measure.
 
     Parameters
     ----------
@@ -50,21 +59,29 @@ def paper_table(
     underline_second : bool
         Whether to underline the second highest mean.
     label : str
-        By which LaTeX refers to the table.
+        Label of the table in LaTeX.
     """
     first = results[0]
-    shown = _checked(show, first)
-    order, letters = first.order, _labels(first)
+    for item in show:
+        check_choice("figure to show", item, get_args(Show))
+        if item in ("p", "d") and first.baseline is None:
+            raise InputError(f"show {item} shows differences from a baseline: name one")
+    shown = tuple(item for item in get_args(Show) if item in show)
+    order, letters = first.order, {}
+    if first.baseline is None and len(first.runs) <= len(ALPHABET):
+        letters = {run: ALPHABET[place] for place, run in enumerate(order)}
     columns = [_columns(result, order, shown, digits) for result in results]
-    names = [_names(first, letters, row) for row in order]
+    names = [
+        [*([name(letters[row])] if letters else []), name(row_name(first, row))] for row in order
+    ]
     n_names, extra = len(names[0]), _extra(first, shown)
     above, measures = [""] * (n_names - 1) + [first.row_word], [one.measure for one in results]
     starts = [n_names + place * len(columns[0]) for place in range(len(results))]
-    # As rounded: of means that print alike none is set apart from the others.
+    # Rounded, so that means that print alike are marked alike.
     means = [[round(float(result.mean[row]), digits) for row in order] for result in results]
     return Table(
         header=[*above, *(["mean", *extra] * len(results) if extra else measures)],
-        # The measures above their columns, where each has several.
+        # Measures have a heading above their columns where each has several.
         groups=[(result.measure, len(columns[0])) for result in results] if extra else [],
         rows=[
             [*names[i], *(column[i] for measure in columns for column in measure)]
@@ -84,25 +101,6 @@ def paper_table(
     )
 
 
-def _checked(show: Sequence[str], first: CompareResult) -> tuple[str, ...]:
-    for item in show:
-        check_choice("figure to show", item, get_args(Show))
-        if item in ("p", "d") and first.baseline is None:
-            raise InputError(f"show {item} shows differences from a baseline: name one")
-    return tuple(item for item in get_args(Show) if item in show)
-
-
-def _labels(first: CompareResult) -> dict[int, str]:
-    """A letter per run, best first; none with a baseline, or where there are more than letters."""
-    if first.baseline is not None or len(first.runs) > len(ALPHABET):
-        return {}
-    return {run: ALPHABET[place] for place, run in enumerate(first.order)}
-
-
-def _names(first: CompareResult, letters: dict[int, str], row: int) -> list[Cell]:
-    return [*([name(letters[row])] if letters else []), name(first.row_name(row))]
-
-
 def _extra(first: CompareResult, shown: Sequence[str]) -> list[str]:
     level = f"{1 - first.alpha:.0%} interval"
     difference = [] if first.baseline is None else ["difference"]
@@ -113,9 +111,12 @@ def _extra(first: CompareResult, shown: Sequence[str]) -> list[str]:
 def _columns(
     result: CompareResult, order: Sequence[int], shown: Sequence[str], digits: int
 ) -> list[list[Cell]]:
-    """The cells of a measure, column by column: means, and what stands beside them."""
-    spread = _spreads(result, shown)
-    means = [_mean(result.mean[row], spread[row], digits) for row in order]
+    """Return the cells of a measure, column by column: means, then what `shown` adds."""
+    spread, means = _spreads(result, shown), []
+    for row in order:
+        text = figure(result.mean[row], f"z.{digits}f")
+        text += "" if np.isnan(spread[row]) else f" ± {spread[row]:.{digits}f}"
+        means.append(Cell(typeset(text), float(result.mean[row])))
     columns = [means]
     for item in shown:
         if item == "interval" and result.baseline is None:
@@ -129,7 +130,7 @@ def _columns(
 def _beside(
     result: CompareResult, order: Sequence[int], item: str, digits: int
 ) -> list[list[Cell]]:
-    """Columns about the differences to the baseline, whose own cells are empty."""
+    """Return columns about the differences to the baseline; its row has empty cells."""
     form = f"+z.{digits}f"
     known = np.where(result.flag == TOO_FEW, np.nan, result.difference)
     cells: dict[str, list[Callable[[int], Cell]]] = {
@@ -140,21 +141,15 @@ def _beside(
         "p": [lambda pair: pvalue(float(result.pvalue_adjusted[pair]))],
         "d": [lambda pair: signed(float(result.effects.paired_d[pair]), "+z.2f")],
     }
-    pairs = [_against(result, row) for row in order]
+    of_run = {int(a): pair for pair, a in enumerate(result.pairs[:, 0])}
+    pairs = [None if result.baseline is None else of_run.get(row) for row in order]
     return [
         [Cell("") if pair is None else cell(pair) for pair in pairs] for cell in cells.get(item, [])
     ]
 
 
-def _mean(mean: float, spread: float, digits: int) -> Cell:
-    text = figure(mean, f"z.{digits}f")
-    if not np.isnan(spread):
-        text += f" ± {spread:.{digits}f}"
-    return Cell(typeset(text), float(mean))
-
-
 def _spreads(result: CompareResult, shown: Sequence[str]) -> np.ndarray:
-    """What stands behind ±: of systems their instances', of runs on request the topics'."""
+    """Return standard deviations over systems' instances or, if `shown`, over topics; else NaN."""
     if result.n_instances:
         return result.instance_sd
     if "sd" not in shown:
@@ -163,14 +158,6 @@ def _spreads(result: CompareResult, shown: Sequence[str]) -> np.ndarray:
     spread = np.full(len(result.runs), np.nan)
     spread[enough] = np.nanstd(result.scores[enough], axis=1, ddof=1)
     return spread
-
-
-def _against(result: CompareResult, row: int) -> int | None:
-    """The pair of a run and the baseline; None of the baseline itself."""
-    if result.baseline is None:
-        return None
-    pairs = np.flatnonzero(result.pairs[:, 0] == row)
-    return int(pairs[0]) if len(pairs) else None
 
 
 def _places(
@@ -190,7 +177,7 @@ def _places(
 
 
 def _marks(result: CompareResult, order: Sequence[int], letters: dict[int, str]) -> list[str]:
-    """One per row: a dagger, the letters of the runs beaten, or with too many runs their number."""
+    """Return a dagger, the letters of the runs beaten, or with too many runs their number."""
     beaten: dict[int, list[int]] = {row: [] for row in order}
     lost: set[int] = set()
     for pair in np.flatnonzero(result.significant).tolist():
@@ -210,7 +197,7 @@ def _marks(result: CompareResult, order: Sequence[int], letters: dict[int, str])
 def paper_caption(
     results: Sequence[CompareResult], shown: Sequence[str] = (), *, underline_second: bool = False
 ) -> str:
-    """All that a reader must know: test, correction, family, alpha, topics, and what marks mean."""
+    """Return the caption: test, correction, family, alpha, topics, and the meaning of marks."""
     first = results[0]
     measures = listed([result.measure for result in results])
     lower = [result.measure for result in results if result.lower_is_better]
@@ -224,39 +211,30 @@ def paper_caption(
         f"Bold: {best}.",
         f"Underlined: second {best}." if underline_second else "",
         f"Lower is better: {listed(lower)}." if lower else "",
-        # Of several measures the one that lacks the most.
-        max(results, key=lambda result: result.n_missing).gaps(),
-        # What a dash stands for, beside means that are compared.
-        first.few_words() if first.baseline is not None and _extra(first, shown) else "",
+        gaps_words(max(results, key=lambda result: result.n_missing)),
+        few_words(first) if first.baseline is not None and _extra(first, shown) else "",
         f"steadyrank {__version__}.",
     ]
     return " ".join(filter(None, sentences))
 
 
 def _topics_words(results: Sequence[CompareResult]) -> str:
-    """Return how many topics means are over; by measure where these differ."""
-    if len({result.n_topics for result in results}) == 1:
-        return results[0].topics_words(_dropped(results))
-    return listed([f"{result.topics_words()} by {result.measure}" for result in results])
-
-
-def _dropped(results: Sequence[CompareResult]) -> str:
-    """Topics that the Tukey tests leave out; by measure where these differ."""
-    numbers = {result.n_dropped for result in results}
-    if numbers == {0}:
-        return ""
-    if len(numbers) == 1:
-        return f" ({results[0].n_dropped} dropped, which a {results[0].row_word} lacks)"
-    parts = [f"{result.n_dropped} by {result.measure}" for result in results]
-    return f" (dropped, as a {results[0].row_word} lacks them: {listed(parts)})"
+    """Return how many topics means are over and how many are dropped, by measure if these vary."""
+    first, numbers = results[0], {result.n_dropped for result in results}
+    if len({result.n_topics for result in results}) > 1:
+        return listed([f"{topics_words(result)} by {result.measure}" for result in results])
+    dropped = ""
+    if len(numbers) > 1:
+        parts = listed([f"{result.n_dropped} by {result.measure}" for result in results])
+        dropped = f" (dropped, as a {first.row_word} lacks them: {parts})"
+    elif first.n_dropped:
+        dropped = f" ({first.n_dropped} dropped, which a {first.row_word} lacks)"
+    return topics_words(first, dropped)
 
 
 def _spread_words(first: CompareResult, shown: Sequence[str]) -> str:
     if first.n_instances:
-        return (
-            f"{first.instances_words().capitalize()}: mean over them ± standard deviation of their "
-            "means."
-        )
+        return f"{instances_words(first).capitalize()}: mean ± standard deviation over instances."
     return "±: standard deviation over topics." if "sd" in shown else ""
 
 
@@ -282,12 +260,12 @@ def _mark_words(results: Sequence[CompareResult]) -> str:
 
 
 def _test_words(results: Sequence[CompareResult]) -> str:
-    """Test, correction, the family that is corrected together, and alpha."""
+    """Return the test, its correction and family, and alpha."""
     first = results[0]
-    parts = [first.test_words()]
+    parts = [test_words(first)]
     per_measure = " per measure" if len(results) > 1 else ""
     if first.n_comparisons > 1 or per_measure:
-        parts.append(first.correction_words(per_measure))
+        parts.append(correction_words(first, per_measure))
     parts.append(f"alpha {first.alpha:g}")
     return "; ".join(parts)
 

@@ -1,7 +1,7 @@
-"""What `compare` found, drawn: who beats whom, how surely, by how much.
+"""Figures of `compare`.
 
-All runs against one, with intervals and topic by topic; rank intervals; which tests hold their
-level; segments of the topics, or several measures, in panels beside one another.
+All runs against one, with intervals or topic by topic; possible ranks; rejection rates of the
+tests; segments of the topics; and several measures in adjacent panels.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from steadyrank.present.svg import tell
 from steadyrank.stats.pairs.decisions import turned
 from steadyrank.studies.compare.findings import segments as segments_finding
 from steadyrank.studies.compare.result import better_first
+from steadyrank.studies.compare.wording import rank_words
 from steadyrank.words import counted
 
 if TYPE_CHECKING:
@@ -32,22 +33,22 @@ if TYPE_CHECKING:
     from steadyrank.studies.compare.result import CompareResult, CompareTable
 
 SPREAD = 0.7
-"""Of the dots of a row: the share of its height."""
+"""Share of a row's height over which its dots are spread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Against:
-    """The comparisons of all runs with one, the best run first."""
+    """The comparisons of all runs with one run, the best run first."""
 
     reference: int
     others: list[int]
     pairs: np.ndarray
     sign: np.ndarray
-    """1 where the other run is the first of its pair, so that differences are to the reference."""
+    """1 where the other run is the first of its pair, else -1."""
 
 
 def _against(result: CompareResult, run: str | None, order: Sequence[int] | None) -> _Against:
-    """With `run`, or the baseline, or else the best run; in the `order` of runs, if it is given."""
+    """Return the comparisons with `run`, by default with the baseline or the best run."""
     order = [int(place) for place in (result.order if order is None else order)]
     reference = run or result.baseline or result.runs[result.order[0]]
     one = position(reference, result.runs, "run")
@@ -65,9 +66,9 @@ def _against(result: CompareResult, run: str | None, order: Sequence[int] | None
 def draw_intervals(
     result: CompareResult, ax: Axes, *, run: str | None = None, order: Sequence[int] | None = None
 ) -> None:
-    """Differences of all runs to one, with their intervals, the best run first.
+    """Draw the differences of all runs to `run`, with their intervals, the best run first.
 
-    To the baseline or, without one, to the best run; or to `run`.
+    By default they are to the baseline or, without one, to the best run.
     """
     against = _against(result, run, order)
     pairs, others = against.pairs, against.others
@@ -93,9 +94,9 @@ def draw_intervals(
 def draw_topics(
     result: CompareResult, ax: Axes, *, run: str | None = None, order: Sequence[int] | None = None
 ) -> None:
-    """Differences by topic of all runs to one: a dot per topic, a line at the mean.
+    """Draw the differences of all runs to `run` by topic: a dot per topic, a line at the mean.
 
-    Of a single pair, a bar per topic, from the largest gain to the largest loss.
+    A single pair has a bar per topic, from the largest gain to the largest loss.
     """
     against = _against(result, run, order)
     if len(against.others) == 1:
@@ -106,7 +107,7 @@ def draw_topics(
     for row, other in enumerate(against.others):
         gaps = result.scores[other] - result.scores[against.reference]
         shared = np.flatnonzero(~np.isnan(gaps))
-        # Spread by the golden ratio: neighbours lie apart, and the same figure is the same bytes.
+        # The golden ratio separates neighbours, and gives the same figure each time.
         heights = row + SPREAD * ((0.618034 * np.arange(len(shared))) % 1.0 - 0.5)
         ax.plot(
             gaps[shared],
@@ -163,10 +164,7 @@ def _draw_bars(result: CompareResult, against: _Against, ax: Axes) -> None:
 
 
 def draw_ranks(result: CompareResult, ax: Axes, *, top: int | None = None) -> None:
-    """Each run's rank by its mean, and the ranks that the tests of all pairs leave to it.
-
-    With `top`, of the best so many.
-    """
+    """Draw each run's rank by its mean and its possible ranks, for the best `top` runs if given."""
     order = result.order[:top]
     letters = [f"  ({text})" for text in result.letters] or [""] * len(result.runs)
     names = [result.runs[r] + letters[r] for r in order]
@@ -175,7 +173,7 @@ def draw_ranks(result: CompareResult, ax: Axes, *, top: int | None = None) -> No
     clauses = [
         f"rank by mean {result.measure} (dot),",
         "and possible ranks (line),",
-        result.rank_words(),
+        rank_words(result),
         *(["runs that share a letter are indistinguishable"] if result.letters else []),
     ]
     style.draw_rank_rows(
@@ -184,11 +182,11 @@ def draw_ranks(result: CompareResult, ax: Axes, *, top: int | None = None) -> No
 
 
 def draw_audit(result: AuditResult, ax: Axes) -> None:
-    """How often each test rejects with and without a difference, with Monte Carlo errors."""
+    """Draw how often each test rejects with and without a difference, with Monte Carlo errors."""
     worlds = (
         ("exchangeable", "no difference, runs exchangeable"),
         ("equal_means", "equal means, skewness kept"),
-        ("power", "runs as they are (observed power)"),
+        ("power", "runs as observed (observed power)"),
     )
     place = np.arange(len(result.tests))
     for k, (world, words) in enumerate(worlds):
@@ -211,16 +209,16 @@ def draw_audit(result: AuditResult, ax: Axes) -> None:
 
 
 MOST_ROWS = 40
-"""Rows of a figure; of more, only the first pair of the leaderboard is drawn."""
+"""Largest number of rows of a figure; with more, only the leaderboard's first pair is drawn."""
 
 DECISIONS = ((False, "not significant"), (True, "significant"))
-"""Each has a colour and a shape, and its words in a legend."""
+"""Decisions and their words in a legend; each has a colour and a shape."""
 
 
 def draw_rows(
     ax: Axes, middle: np.ndarray, ends: np.ndarray, significant: np.ndarray, texts: Sequence[str]
 ) -> None:
-    """Differences with their intervals [row, 2], about a line at 0."""
+    """Draw differences with their intervals [row, 2], and a line at 0."""
     for k, (decided, words) in enumerate(DECISIONS):
         rows = np.flatnonzero(significant == decided)
         if len(rows):
@@ -232,28 +230,31 @@ def draw_rows(
 
 
 def draw_segments(result: CompareResult, ax: Axes) -> None:
-    """Differences in each segment with their intervals, below those on all topics.
+    """Draw the differences in each segment with their intervals, below those on all topics.
 
-    Of the best run to the others, or of all runs to the baseline; of the first such pair alone
-    where these are too many.
+    They are those of the best run to the others, or of all runs to the baseline; with too many
+    rows, those of the first such pair alone.
     """
-    rows = _rows(result)
+    rows = _segment_rows(result)
     middle = np.array([row["difference"] for row in rows])
     ends = np.array([row["interval"] for row in rows], float)
     significant = np.array([row["significant"] for row in rows])
-    draw_rows(ax, middle, ends, significant, [_text(row) for row in rows])
+    texts = [
+        f"{row['segment']}: {row['a']} − {row['b']} {row['difference']:+.4f} "
+        f"{signed_interval(row['interval'], '+.4f').text}, p {row['pvalue_adjusted']:.3g}"
+        for row in rows
+    ]
+    draw_rows(ax, middle, ends, significant, texts)
     style.name_rows(ax, _names(rows, style.longest_name(ax)))
     style.label(ax, x=_axis(result, rows, style.longest_name(ax)))
     style.legend_above(ax)
 
 
-def segments_size(result: CompareResult) -> tuple[float, float]:
-    """Inches."""
-    return 6.4, style.rows_height(len(_rows(result)), least=1.5)
+def _segments_size(result: CompareResult) -> tuple[float, float]:
+    return 6.4, style.rows_height(len(_segment_rows(result)), least=1.5)
 
 
-def segments_words(result: CompareResult) -> str:
-    """What the figure shows."""
+def _segments_words(result: CompareResult) -> str:
     segments = segments_finding(result)
     if result.segments is None or segments is None:
         return f"Differences in mean {result.measure} on all topics, with intervals."
@@ -264,8 +265,8 @@ def segments_words(result: CompareResult) -> str:
     )
 
 
-def _rows(result: CompareResult) -> list[dict[str, Any]]:
-    """What is drawn, row by row: all topics, then each segment."""
+def _segment_rows(result: CompareResult) -> list[dict[str, Any]]:
+    """Return the rows of the figure: all topics, then each segment."""
     best = result.runs[result.order[0]]
     parts = [("all topics", result)]
     if result.segments is not None:
@@ -305,111 +306,58 @@ def _axis(result: CompareResult, rows: list[dict[str, Any]], longest: int) -> st
     )
 
 
-def _text(row: dict[str, Any]) -> str:
-    return (
-        f"{row['segment']}: {row['a']} − {row['b']} {row['difference']:+.4f} "
-        f"{signed_interval(row['interval'], '+.4f').text}, p {row['pvalue_adjusted']:.3g}"
-    )
-
-
-NAMES_WIDTH, PANEL_WIDTH, NARROW_PANEL = 1.2, 1.35, 2.6
-"""Inches that names need beside panels, that a panel with rows needs, and that any other does."""
-
-LOWEST_PANEL = 0.65
-"""Share of its height that a panel keeps when it is narrow."""
+NAMES_WIDTH, PANEL_WIDTH = 1.2, 1.35
+"""Inches that the names require, and each panel."""
 
 LETTERS_PER_INCH = 11.0
-"""Of the words below all panels."""
-
-PAD = 14
-"""Points between a panel's title and its axes, where a legend may stand."""
-
-
-def _draw_panels(table: CompareTable, ax: Axes, draw: Callable[..., None], **options: Any) -> None:
-    """One panel per measure, with the runs in the same rows: by the first measure.
-
-    Words that hold for all panels stand once, below and above them.
-    """
-    order = table.results[0].order
-    reference = options.pop("run", None) or _reference(table)
-    figure: Any = ax.get_figure()
-    n, across = len(table.results), _across(len(table.results), figure.get_figwidth())
-    several = style.panels(ax, n, across=across)
-    for panel, result in zip(several, table.results, strict=True):
-        draw(result, panel, run=reference, order=order, **options)
-        panel.locator_params(axis="x", nbins=5)
-        explained = panel.get_legend()
-        if explained is not None:
-            explained.remove()
-    words = several[0].get_xlabel().replace(table.results[0].measure, "score")
-    words = textwrap.fill(words, int(LETTERS_PER_INCH * figure.get_figwidth()))
-    for panel, result in zip(several, table.results, strict=True):
-        style.label(panel, x=result.measure)
-    figure.supxlabel(words, fontsize="medium", parse_math=False)
-    _figure_legend(figure, several)
-
-
-def _figure_legend(figure: Any, several: Sequence[Axes]) -> None:
-    """What colours mean, once for all panels, whichever has them."""
-    known: dict[str, Any] = {}
-    for panel in several:
-        handles, labels = panel.get_legend_handles_labels()
-        known |= dict(zip(labels, handles, strict=True))
-    figure.legend(
-        known.values(),
-        known.keys(),
-        loc="outside upper right",
-        ncols=2,
-        frameon=False,
-        fontsize="small",
-    )
+"""Letters of the words below all panels."""
 
 
 def _across(n: int, width: float) -> int:
-    """How many panels stand beside each other: in a column of a paper, below each other."""
+    """Return the number of panels in a row, which in a column of a paper is 1."""
     return min(n, max(1, int((width - NAMES_WIDTH) / PANEL_WIDTH)))
 
 
-def _reference(table: CompareTable) -> str:
-    first = table.results[0]
-    return first.baseline or first.runs[first.order[0]]
+def _draw_panels(table: CompareTable, ax: Axes, draw: Callable[..., None], **options: Any) -> None:
+    """Draw a panel per measure, with the runs in the order of the first measure.
 
-
-def _draw_beside(table: CompareTable, ax: Axes, draw: Callable[..., None], **options: Any) -> None:
+    Words and colours that all panels share are explained once, below and above them.
+    """
     figure: Any = ax.get_figure()
-    across = 2 if figure.get_figwidth() >= 2 * NARROW_PANEL else 1
-    several = style.panels(ax, len(table.results), across=across, sharey=False)
+    first, width = table.results[0], figure.get_figwidth()
+    reference = options.pop("run", None) or first.baseline or first.runs[first.order[0]]
+    several = style.panels(ax, len(table.results), across=_across(len(table.results), width))
+    known: dict[str, Any] = {}
     for panel, result in zip(several, table.results, strict=True):
-        draw(result, panel, **options)
-        panel.set_title(result.measure, fontsize="medium", parse_math=False, pad=PAD)
+        draw(result, panel, run=reference, order=first.order, **options)
+        panel.locator_params(axis="x", nbins=5)
+        handles, labels = panel.get_legend_handles_labels()
+        known |= dict(zip(labels, handles, strict=True))
+        explained = panel.get_legend()
+        if explained is not None:
+            explained.remove()
+    words = several[0].get_xlabel().replace(first.measure, "score")
+    for panel, result in zip(several, table.results, strict=True):
+        style.label(panel, x=result.measure)
+    words = textwrap.fill(words, int(LETTERS_PER_INCH * width))
+    figure.supxlabel(words, fontsize="medium", parse_math=False)
+    looks: Any = {"loc": "outside upper right", "frameon": False, "fontsize": "small"}
+    figure.legend(known.values(), known.keys(), ncols=2, **looks)
 
 
-def table_plot(one: Plot, name: str) -> Plot:
-    """A kind of plot of one measure, for several."""
-    in_rows = name in ("intervals", "topics")
-    draw = _draw_panels if in_rows else _draw_beside
+def _of_table(one: Plot) -> Plot:
+    """Return the plot of several measures for a plot of one."""
 
     def size(table: CompareTable) -> tuple[float, float]:
-        width, height = one.size(table.results[0])
-        n = len(table.results)
-        if in_rows:
-            return 1.6 + 2.3 * n, height + 0.5
-        return width * min(n, 2), (height + 0.3) * math.ceil(n / 2)
+        return 1.6 + 2.3 * len(table.results), one.size(table.results[0])[1] + 0.5
 
     def height(table: CompareTable, width: float) -> float:
         first, n = table.results[0], len(table.results)
-        if in_rows:
-            rows = one.height(first, width) if one.height is not None else one.size(first)[1]
-            return rows * math.ceil(n / _across(n, width))
-        wide, high = one.size(first)
-        across = 2 if width >= 2 * NARROW_PANEL else 1
-        one_width = width / across
-        scaled = high * max(one_width / wide, LOWEST_PANEL)
-        rows = one.height(first, one_width) if one.height else scaled
-        return (rows + 0.3) * math.ceil(n / across)
+        rows = one.size(first)[1] if one.height is None else one.height(first, width)
+        return rows * math.ceil(n / _across(n, width))
 
     return Plot(
-        lambda table, ax, **options: draw(table, ax, one.draw, **options),
+        lambda table, ax, **options: _draw_panels(table, ax, one.draw, **options),
         size,
         lambda table: " ".join(one.alt(result) for result in table.results),
         height,
@@ -461,21 +409,20 @@ PLOTS = {
             style.height_of_rows(_rows_size),
         ),
         "segments": Plot(
-            draw_segments, segments_size, segments_words, style.height_of_rows(segments_size)
+            draw_segments, _segments_size, _segments_words, style.height_of_rows(_segments_size)
         ),
     },
     "AuditResult": {
         "rates": Plot(
             draw_audit,
             style.fixed(6.4, 4.0),
-            "How often {n_tests} tests reject without a difference, where {alpha:g} is promised, "
-            "and how often with the differences that there are.",
+            "How often {n_tests} tests of level {alpha:g} reject without a difference, and with "
+            "the observed differences.",
         )
     },
 }
 """Class of a result to its kinds of plot, the default first."""
 
 PLOTS["CompareTable"] = {
-    kind: table_plot(PLOTS["CompareResult"][kind], kind)
-    for kind in ("intervals", "topics", "segments")
+    kind: _of_table(PLOTS["CompareResult"][kind]) for kind in ("intervals", "topics")
 }

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from steadyrank._version import __version__
 from steadyrank.errors import unknown_name
 from steadyrank.notebook import MOST_ROWS, Framed, frame_of, shown_by
-from steadyrank.stats.facets.pairs import FEWEST_JUDGES, METHOD, METHOD_FIXED
 from steadyrank.stats.pairs.decisions import OwnDecisions
 from steadyrank.stats.pairs.effects import EffectSizes
 from steadyrank.stats.pairs.family_audit import FamilyAudit
@@ -20,7 +18,7 @@ from steadyrank.stats.pairs.fragility import carried
 from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.stats.pairs.tests import BinaryPairs
 from steadyrank.stats.pairs.topic_design import TopicDesign
-from steadyrank.words import MISSING, counted, listed, weighted_words
+from steadyrank.studies.compare import wording
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,39 +41,10 @@ Mode = Literal["sound", "paper"]
 Alternative = Literal["two-sided", "greater"]
 
 ROWS_AT_ONCE = 10_000
-"""Pairs whose figures become Python's numbers at a time."""
+"""Pairs whose rows are made at a time."""
 
-SIMULTANEOUS = ("tukey", "randomized-tukey")
-"""Tests whose p-values hold for all pairs at once: correcting them again would be too strict."""
-
-CORRECTIONS = {
-    "none": "no correction",
-    "holm": "Holm's correction",
-    "bh": "Benjamini and Hochberg's correction",
-    "bonferroni": "Bonferroni's correction",
-    "maxt": "max-t correction by sign flips",
-}
-"""How sentences name them."""
-
-TESTS = {
-    "t": "Student's paired t test",
-    "welch": "Welch's t test of two samples",
-    "wilcoxon": "Wilcoxon's signed-rank test",
-    "sign": "sign test",
-    "randomization": "paired randomisation test",
-    "bootstrap": "studentized bootstrap test",
-    "tukey": "Tukey's HSD test",
-    "randomized-tukey": "randomised Tukey HSD test",
-    "mixed": "mixed model with random topics and instances",
-}
-"""How captions name them."""
-
-DRAWN_TESTS = {
-    "t": "paired t test with robust standard errors over {}",
-    "randomization": "paired randomisation test of {}",
-    "bootstrap": "studentized bootstrap test of {}",
-}
-"""The same where whole clusters, or topics with weights, are what was drawn."""
+SIGNED_STATISTICS = ("t", "welch", "randomization", "bootstrap", "mixed")
+"""Tests whose statistic has the sign of the difference; other tests count or rank."""
 
 
 class Lead(NamedTuple):
@@ -85,15 +54,15 @@ class Lead(NamedTuple):
     second: int
     difference: float
     interval: np.ndarray
-    """[2]; NaN where a limit is not bounded. 0 lies outside exactly where `significant`, that is
+    """[2]; NaN where a limit is not bounded. It excludes 0 exactly where `significant`, that is
     where the next run could not be first."""
     significant: bool
     pair: int
-    """Place of the two among the pairs."""
+    """Position of the two among the pairs."""
 
 
 class LeaderFragility(NamedTuple):
-    """How little the first place rests on: without so many topics, the rival has it."""
+    """The fewest topics without which the rival has the first place."""
 
     n: int
     rival: str
@@ -101,9 +70,34 @@ class LeaderFragility(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class JudgeFigures:
+    """The judges of a result, and what they add to the errors of its differences."""
+
+    names: tuple[str, ...] = ()
+    """Empty where it is not known who graded."""
+    fixed: bool = False
+    """Whether tests are about these judges alone; otherwise judges are random, and the test is
+    "mixed"."""
+    ratio: float = math.nan
+    """Error with random judges over the error with fixed judges."""
+    narrow: float = math.nan
+    """Error with twice as many judges over the error with these judges."""
+    lacking: dict[str, list[str]] = field(default_factory=dict)
+    """System to the judges who have not graded it; its pairs are compared by the others."""
+    alone: str = ""
+    """The only judge of the first pair that shares a single judge; empty without such a pair."""
+    shared: np.ndarray = field(default_factory=lambda: np.empty(0, int))
+    """[pair]: number of judges that both systems share; empty with fewer than two judges."""
+    standard_error: np.ndarray | None = None
+    """[pair]: of the differences, with random topics and judges; None with fewer than two."""
+    standard_error_fixed: np.ndarray | None = None
+    """[pair]: of the differences, over topics alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.compare.view:compare_text")
 class CompareResult(Framed):
-    """What `compare` found on one measure: arrays with one entry per pair, and per run.
+    """The comparison of runs on one measure: arrays with one entry per pair, and per run.
 
     `significant`, `letters` and `interval` express one family of decisions, about all pairs;
     `rank_set`, `could_be_first`, `tier` and `lead` those of each run's own comparisons.
@@ -129,110 +123,125 @@ class CompareResult(Framed):
     runs: tuple[str, ...]
     n_topics: int
     n_dropped: int
-    """Topics left out of every pair because some run lacks them (the Tukey tests)."""
+    """Number of topics left out of every pair because some run lacks them (the Tukey tests)."""
     n_missing: int
-    """Scores that are missing among those used: 0 unless runs lack topics."""
+    """Number of missing scores among those used."""
     method: str
     n_samples: int | None
     seed: int
     pairs: np.ndarray
     """[pair, 2]: positions of the two runs."""
     n: np.ndarray
-    """Topics that both runs of a pair have."""
+    """[pair]: number of topics that both runs have."""
     pair_means: np.ndarray
     """[pair, 2]: means of the two runs over these topics."""
     difference: np.ndarray
     interval: np.ndarray
-    """[pair, 2]; 0 lies outside exactly where `significant`. NaN is a limit that the tests do not
-    bound, or one beyond the largest difference that the measure allows."""
+    """[pair, 2]; 0 lies outside exactly where `significant`. A limit is NaN where the tests do not
+    bound it, or where it exceeds the largest difference that the measure allows."""
     interval_kind: str
     comparison_alpha: float
-    """The level of a single comparison that the correction's first step amounts to."""
+    """Level of a single comparison at the first step of the correction."""
     statistic: np.ndarray
     pvalue: np.ndarray
     pvalue_adjusted: np.ndarray
     significant: np.ndarray
-    """Whether the run with the higher mean is shown to be better."""
+    """[pair]: whether the run with the higher mean is shown to be better."""
     effects: EffectSizes
     smallest_difference: np.ndarray
-    """The mean difference that a paired t test of these topics at `comparison_alpha` detects
-    with 80 % power."""
+    """[pair]: the mean difference that a paired t test of these topics at `comparison_alpha`
+    detects with 80 % power."""
     flag: np.ndarray
     mean: np.ndarray
-    """One per run: the mean over topics; the least-squares mean where scores are missing."""
+    """[run]: mean over topics; the least-squares mean where scores are missing."""
     mean_interval: np.ndarray
-    """[run, 2]: of each mean, for one run at a time: Student's, widened by what having been picked
-    may have done to it (`intervals_as_picked`)."""
+    """[run, 2]: interval of each mean by Student's t, for one run at a time, widened for the
+    selection of the leader (`intervals_as_picked`)."""
     expected_mean: np.ndarray
-    """The mean expected on new topics, given that these picked the leader: `expected_means`."""
+    """[run]: mean expected on new topics, given that these topics selected the leader
+    (`expected_means`)."""
     rank: np.ndarray
-    """By mean; equal means share the better rank."""
+    """[run]: rank by mean; equal means share the better rank."""
     order: list[int]
     """Positions of the runs, best mean first; equal means by name, runs without scores last."""
     own: OwnDecisions | None
-    """What each run's own comparisons decide about it; None with a baseline, whose rivals are not
-    compared with each other."""
+    """Rank sets and tiers by each run's own comparisons; None with a baseline, whose rivals are
+    not compared with each other."""
     lead: Lead | None
     """The best run and the next; None with a baseline."""
     rank_set_simultaneous: np.ndarray
-    """[run, 2]: the ranks that the decisions about all pairs leave to the runs, all at once."""
+    """[run, 2]: ranks of all runs simultaneously, by the decisions about all pairs."""
     letters: tuple[str, ...]
-    """Runs that share a letter are not significantly different; empty with a baseline, or where
-    it would take more than the alphabet."""
+    """[run]: runs that share a letter are not significantly different; empty with a baseline, or
+    where the alphabet does not suffice."""
     topics: tuple[str, ...]
-    """Those that the tests use."""
+    """Topics that the tests use."""
     scores: np.ndarray
-    """[run, topic]: what was compared; of systems the means over their instances."""
+    """[run, topic]: the scores that were compared; means over instances where rows are systems."""
     design: TopicDesign
     """How topics are clustered and weighted."""
     fragility: np.ndarray
-    """Of each pair, the fewest topics, or clusters, without which the lead is gone; -1 without a
-    lead (`carrying_topics` names them)."""
+    """[pair]: the fewest topics, or clusters, without which the lead is gone; -1 without a lead
+    (`carrying_topics` names them)."""
     n_comparisons: int
-    """How many were corrected together, those of other segments among them."""
+    """Number of comparisons corrected together, including those of other segments."""
     segment: str | None = None
-    """The segment that the topics are from; None where they are all."""
+    """The segment that the topics are from; None for all topics."""
     n_segments: int = 1
-    """Over how many segments comparisons were corrected together."""
+    """Number of segments whose comparisons were corrected together."""
     segments: Segments | None = None
-    """The comparisons in each segment of the topics, where a column of these was named."""
+    """The comparisons in each segment of the topics, where `by` names a column of them."""
     n_instances: tuple[int, ...] = ()
-    """Of systems: how many runs each has. Then `runs` are systems, and tests are `mixed`."""
+    """[run]: number of runs per system (systems only); the test is then "mixed"."""
     instance_sd: np.ndarray = field(default_factory=lambda: np.empty(0))
-    """Of systems: standard deviation of the means of the instances; NaN of a single run."""
+    """[run]: standard deviation of the means of a system's runs; NaN for a single run."""
     lower_is_better: bool = False
     """Whether the run with the lower mean is the better one. Means, differences and intervals have
     the sign of the scores; ranks, wins and decisions say which run is better."""
-    judges: tuple[str, ...] = ()
-    """Those who graded, where it is known. Then `runs` are systems."""
-    judges_fixed: bool = False
-    """Whether tests are about these judges alone; else judges are random, and tests `mixed`."""
-    judges_ratio: float = math.nan
-    """How many times the error over topics alone the error is with judges random."""
-    judges_narrow: float = math.nan
-    """Errors with twice as many judges, as a share of those here."""
-    judges_lacking: dict[str, list[str]] = field(default_factory=dict)
-    """By system, the judges who have not graded it: its pairs are by the others."""
-    judge_alone: str = ""
-    """The judge of the first pair that shares one judge, where there is such a pair."""
-    n_judges: np.ndarray = field(default_factory=lambda: np.empty(0, int))
-    """Of each pair, the judges that both systems share, where there are several."""
-    standard_error: np.ndarray | None = None
-    """Of each difference, topics and judges random, where there are several judges."""
-    standard_error_fixed: np.ndarray | None = None
-    """The same with judges fixed: over topics alone."""
-    n_clusters: int | None = None
-    """Of the topics; None where these are not clustered. Tests draw whole clusters then."""
+    judging: JudgeFigures = field(default_factory=JudgeFigures)
     design_effect: float = math.nan
-    """How many times the variance of a difference is that of independent topics, over all pairs."""
-    effective_topics: float | None = None
-    """(sum of weights)² / sum of squared weights; None where topics are not weighted. Means and
-    differences are weighted then."""
+    """Variance of a difference over that of independent topics, over all pairs; NaN without
+    clusters."""
     audit: FamilyAudit | None = None
-    """How often decisions like these claim something between equal runs, where a report asked."""
+    """How often such decisions are false on these scores, where a report counted it."""
     binary: BinaryPairs | None = None
-    """McNemar's test and intervals of shares, where all scores are 0 or 1; nothing else here
-    depends on it."""
+    """McNemar's test and intervals of shares, where all scores are 0 or 1; no other field depends
+    on it."""
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """Names of the judges, where these are known; `runs` are then systems."""
+        return self.judging.names
+
+    @property
+    def judges_fixed(self) -> bool:
+        """Whether tests are about these judges alone."""
+        return self.judging.fixed
+
+    @property
+    def standard_error(self) -> np.ndarray | None:
+        """[pair]: errors of the differences with random judges; None with fewer than two."""
+        return self.judging.standard_error
+
+    @property
+    def standard_error_fixed(self) -> np.ndarray | None:
+        """[pair]: errors of the differences over topics alone; None with fewer than two judges."""
+        return self.judging.standard_error_fixed
+
+    @property
+    def n_clusters(self) -> int | None:
+        """Number of clusters of topics; None where topics are not clustered."""
+        return self.design.n_clusters
+
+    @property
+    def effective_topics(self) -> float | None:
+        """(sum of weights)² / sum of squared weights; None where topics are not weighted."""
+        return self.design.effective_topics
+
+    @property
+    def units(self) -> str:
+        """What was drawn: "topics" or "clusters"."""
+        return self.design.noun
 
     @property
     def significant_share(self) -> float:
@@ -241,69 +250,61 @@ class CompareResult(Framed):
 
     @property
     def gain(self) -> np.ndarray:
-        """By how much the first run of each pair is better; negative where it is worse."""
+        """[pair]: by how much the first run is better; negative where it is worse."""
         return -self.difference if self.lower_is_better else self.difference
 
     @property
     def best_words(self) -> str:
-        """What the best run has: "highest mean" or "lowest mean"."""
+        """Return "highest mean", or "lowest mean" where lower is better."""
         return "lowest mean" if self.lower_is_better else "highest mean"
 
     @property
     def lower_words(self) -> str:
-        """That lower is better, behind the measure's name; empty where higher is."""
+        """Return " (lower is better)" where it is; else an empty string."""
         return " (lower is better)" if self.lower_is_better else ""
 
     @property
     def n_better(self) -> np.ndarray:
-        """How many other runs each run is significantly better than, of all pairs together."""
+        """[run]: number of runs that it is significantly better than, among all pairs."""
         signs = np.where(self.significant, np.sign(self.gain), 0.0)
         winners = np.where(signs > 0, *self.pairs.T)[signs != 0.0]
         return np.bincount(winners, minlength=len(self.runs))
 
     @property
     def n_different(self) -> np.ndarray:
-        """How many other runs each run differs from significantly."""
+        """[run]: number of runs that it differs from significantly."""
         return np.bincount(self.pairs[self.significant].ravel(), minlength=len(self.runs))
 
     @property
     def rank_set(self) -> np.ndarray:
-        """[run, 2]: the ranks that its own comparisons leave to each run; 0 with a baseline."""
+        """[run, 2]: lowest and highest possible rank by its own comparisons; 0 with a baseline."""
         return np.zeros((len(self.runs), 2), int) if self.own is None else self.own.rank_set
 
     @property
     def could_be_first(self) -> np.ndarray:
-        """Which runs' rank sets begin at 1; none with a baseline."""
+        """[run]: whether its rank set begins at 1; False with a baseline."""
         return np.asarray(self.rank_set[:, 0] == 1)
 
     @property
     def tier(self) -> np.ndarray:
-        """1 for the best run and those down to the last that it does not beat, and so on."""
+        """[run]: 1 from the best run to the last that it does not beat, and so on."""
         return np.zeros(len(self.runs), int) if self.own is None else self.own.tier
 
     @property
     def is_familywise(self) -> bool:
-        """Whether all decisions are right at once with confidence 1 - alpha."""
+        """Whether all decisions are right simultaneously with confidence 1 - alpha."""
         corrected = self.correction in ("holm", "bonferroni", "maxt")
-        return corrected or self.test in SIMULTANEOUS or self.n_comparisons == 1
+        return corrected or self.test in wording.SIMULTANEOUS or self.n_comparisons == 1
 
     @property
     def row_word(self) -> str:
-        """What a row of the table is: a run, or a system with its instances."""
+        """Return "system" where rows are systems with instances or judges, else "run"."""
         return "system" if self.n_instances or self.judges else "run"
 
     @property
     def family(self) -> str:
         """In words, which p-values were corrected together."""
-        return self.family_words()
-
-    def family_words(self, per: str = "") -> str:
-        """The family, where there is one `per` something else."""
-        enough = " with enough topics" if (self.flag == TOO_FEW).any() else ""
-        rows = f"all {self.row_word}s{enough} against {self.baseline}"
-        kind = f"all pairs{enough}" if self.baseline is None else rows
-        over = f" in {self.n_segments} segments" if self.n_segments > 1 else ""
-        return f"{counted(self.n_comparisons, 'comparison', form=',')}{per}, {kind}{over}"
+        return wording.family_words(self)
 
     @property
     def is_corrected(self) -> bool:
@@ -312,145 +313,15 @@ class CompareResult(Framed):
 
     @property
     def is_corrected_t(self) -> bool:
-        """Whether pairs have the t that is corrected for skewness, with a variance floor."""
+        """Whether the test is the t test corrected for skewness, with a variance floor."""
         return self.test == "t" and self.correction == "maxt" and self.mode == "sound"
 
-    @property
-    def method_fields(self) -> dict[str, str]:
-        """What was done, as in JSON; two methods never share it."""
-        return {
-            "test": self.test,
-            "statistic": self.test_words(),
-            "correction": self.correction,
-            "family": self.family,
-            "mode": self.mode,
-        }
-
-    def test_words(self) -> str:
-        """The test, as captions name it, and its alternative."""
-        if self.test == "mixed" and self.judges:
-            return METHOD_FIXED if self.judges_fixed else METHOD
-        if self.test in (*SIMULTANEOUS, "mixed"):
-            return TESTS[self.test] + self._samples()
-        sides = "one-sided" if "greater" in self.method else "two-sided"
-        name, of_units = TESTS[self.test], ""
-        if self.n_clusters is not None or self.effective_topics is not None:
-            drawn = "weighted topics" if self.n_clusters is None else "clusters"
-            name, of_units = DRAWN_TESTS[self.test].format(drawn), f" over {drawn}"
-        if self.is_corrected_t:
-            floor = " and a variance floor" if len(self.runs) > 2 else ""
-            return f"paired t test{of_units} with skewness-corrected limits{floor}"
-        return f"{name}, {sides}{self._samples()}"
-
-    def tested_words(self) -> str:
-        """The test and its correction, in short."""
-        name = "corrected t" if self.is_corrected_t else TESTS[self.test]
-        if not self.is_corrected:
-            return name
-        corrected = "max-t" if self.correction == "maxt" else CORRECTIONS[self.correction]
-        return f"{name}, {corrected} over {counted(self.n_comparisons, 'comparison', form=',')}"
-
-    def topics_words(self, dropped: str = "") -> str:
-        """How many topics, in how many clusters, and what their weights leave of them."""
-        clusters = "" if self.n_clusters is None else f" in {counted(self.n_clusters, 'cluster')}"
-        weights = weighted_words(self.effective_topics)
-        return f"{counted(self.n_topics, 'topic')}{dropped}{clusters}{weights}"
-
-    def correction_words(self, per: str = "") -> str:
-        """The correction over its family, and what it draws."""
-        if self.test in SIMULTANEOUS:
-            kind = "all pairs" if self.baseline is None else f"all {self.row_word}s"
-            return f"simultaneous for {kind}{per}"
-        if self.n_comparisons <= 1:
-            return f"{self.family_words(per)}, uncorrected"
-        drawn = self._drawn() if self.correction == "maxt" else ""
-        return f"{CORRECTIONS[self.correction]} over {self.family_words(per)}{drawn}"
-
-    def _samples(self) -> str:
-        return "" if self.correction == "maxt" else self._drawn()
-
-    def _drawn(self) -> str:
-        """How many samples the test or the correction draws, and from which seed."""
-        if self.n_samples and "all sign patterns" in self.method:
-            return f", all {self.n_samples:,} sign patterns"
-        return f", {self.n_samples:,} samples, seed {self.seed}" if self.n_samples else ""
-
-    def instances_words(self) -> str:
-        """How many runs the systems have; empty where rows are runs.
-
-        Numbers of instances that differ stand beside the names.
-        """
-        if not self.n_instances:
-            return ""
-        sizes = sorted(set(self.n_instances))
-        if len(sizes) == 1:
-            return counted(sizes[0], "instance") + " per system"
-        return f"{sizes[0]} to {sizes[-1]} instances per system"
-
-    @property
-    def by_judges(self) -> str:
-        """Whose view it is, where so few graded that it is nobody else's: " by gpt alone"."""
-        few = 0 < len(self.judges) < FEWEST_JUDGES
-        return f" by {listed(self.judges)} alone" if few else ""
-
-    def judges_words(self) -> str:
-        """How many judges graded, and whether these are a sample."""
-        if len(self.judges) == 1:
-            return f"judge {self.judges[0]} alone"
-        # A sample of judges is in the name of the model.
-        how = ", fixed" if self.judges_fixed else ""
-        return f"{counted(len(self.judges), 'judge')}{how}"
-
-    def row_name(self, row: int) -> str:
-        """A name in a table; that it is the baseline, and of how many runs, where that varies."""
-        said = ["baseline"] if self.runs[row] == self.baseline else []
-        if len(set(self.n_instances)) > 1:
-            said.append(counted(self.n_instances[row], "run"))
-        return f"{self.runs[row]} ({', '.join(said)})" if said else self.runs[row]
-
-    def few_words(self) -> str:
-        """What a dash stands for in place of a difference; empty where there is none."""
-        return f"{MISSING}: too few topics." if (self.flag == TOO_FEW).any() else ""
-
-    def gaps(self) -> str:
-        """What missing scores mean for ranks and tests; empty where none is missing."""
-        if not self.n_missing:
-            return ""
-        total = (sum(self.n_instances) or len(self.runs)) * self.n_topics * max(1, len(self.judges))
-        if len(self.judges) > 1:
-            return (
-                f"{self.n_missing:,} of {total:,} grades are missing: what a judge's level adds to "
-                "a system is estimated over all topics and removed."
-            )
-        meant = f"{self.row_word}s are ranked by least-squares means, pairs tested on shared topics"
-        if self.test == "welch":
-            meant = "each run has topics of its own"
-        return f"{self.n_missing:,} of {total:,} scores are missing: {meant}."
-
-    def rank_words(self) -> str:
-        """What the rank sets mean, given how own comparisons were corrected."""
-        if self.is_familywise:
-            return f"{1 - self.alpha:.0%} confidence for each {self.row_word}"
-        if self.correction == "bh":
-            return "by decisions of which at most a share of alpha is expected to be wrong"
-        return "by uncorrected decisions, hence too narrow"
-
     def caption(self) -> str:
-        """What a table of this result must say: test, correction, alpha, n, seed, version."""
-        dropped = f" ({self.n_dropped} dropped)" if self.n_dropped else ""
-        more = f"; {self.instances_words()}" if self.n_instances else ""
-        more += f"; {self.judges_words()}" if self.judges else ""
-        if not math.isnan(self.design_effect):
-            more += f"; design effect {self.design_effect:.2f}"
-        how = f"{self.test_words()}, {self.correction_words()}"
-        if self.is_corrected_t and self.n_comparisons > 1:
-            # The paragraph for a paper has it in full; a caption has two lines.
-            how = f"corrected t, max-t over {self.family}{self._drawn()}"
-        n = f"{self.topics_words(dropped)}{more}; steadyrank {__version__}"
-        return f"{self.measure}: {how}; alpha {self.alpha:g}; {n}."
+        """Return the caption of a table: test, correction, alpha, numbers, seed, version."""
+        return wording.caption(self)
 
     def to_frame(self) -> pd.DataFrame:
-        """The pairs as a frame, those in segments below the others, which have none."""
+        """The pairs as a frame, followed by those of segments."""
         return frame_of(self.frame_rows())
 
     def frame_rows(self) -> Iterator[dict[str, Any]]:
@@ -460,8 +331,13 @@ class CompareResult(Framed):
         parts = [("", self), *((own.segment, own) for own in self.segments.results)]
         return ({"segment": name, **row} for name, own in parts for row in own.each_row())
 
+    def pair_of(self, a: int, b: int) -> int:
+        """Return the position of the pair of two runs."""
+        both = (np.sort(self.pairs, axis=1) == sorted((a, b))).all(axis=1)
+        return int(np.flatnonzero(both)[0])
+
     def carrying_topics(self, pair: int) -> list[str]:
-        """The topics without which a pair's lead is gone, those that count most first."""
+        """Return the topics without which a pair's lead is gone, those that count most first."""
         a, b = self.pairs[pair]
         design = self.design
         units = carried(self.scores[a] - self.scores[b], design.weights, design.clusters).units
@@ -482,15 +358,15 @@ class CompareResult(Framed):
         return LeaderFragility(int(self.fragility[pair]), rival, self.carrying_topics(pair))
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary per pair, with the keys that the JSON output has."""
+        """One dictionary per pair, with the keys of the JSON output."""
         return list(self.each_row())
 
     def each_row(
         self, places: Sequence[int] | np.ndarray | None = None
     ) -> Iterator[dict[str, Any]]:
-        """As `rows`, one at a time: millions of them take more memory than the result itself.
+        """Yield the rows one at a time; `places` are the positions of the pairs wanted.
 
-        `places`: of these pairs only.
+        A list of millions of rows takes more memory than the result.
         """
         names = np.array(self.runs, object)
         columns = self._columns()
@@ -502,10 +378,10 @@ class CompareResult(Framed):
                 yield dict(zip(("a", "b", *columns), row, strict=True))
 
     def _columns(self) -> dict[str, np.ndarray]:
-        """What the row of a pair has, beside its runs: one entry per pair."""
+        """Return the columns of the pairs, without the names of the runs."""
         carriers = self.fragility.astype(object)
         carriers[self.fragility <= 0] = None
-        return {
+        columns = {
             "n": self.n,
             "mean_a": self.pair_means[:, 0],
             "mean_b": self.pair_means[:, 1],
@@ -527,65 +403,48 @@ class CompareResult(Framed):
             "smallest_difference": self.smallest_difference,
             "flag": self.flag,
             "fragility": carriers,
-            **self._errors(),
-            **({} if self.binary is None else self.binary.pair_columns()),
         }
-
-    def _errors(self) -> dict[str, np.ndarray]:
-        """Standard errors, where several judges make two of them."""
-        if self.standard_error is None or self.standard_error_fixed is None:
-            return {}
-        return {
-            "standard_error": self.standard_error,
-            "standard_error_fixed": self.standard_error_fixed,
-            "n_judges": self.n_judges,
-        }
+        if self.standard_error is not None and self.standard_error_fixed is not None:
+            columns["standard_error"] = self.standard_error
+            columns["standard_error_fixed"] = self.standard_error_fixed
+            columns["n_judges"] = self.judging.shared
+        return columns if self.binary is None else columns | self.binary.pair_columns()
 
     def run_rows(self) -> list[dict[str, Any]]:
-        """One dictionary per run, with the keys that the JSON output has."""
-        found = self.leader_fragility()
+        """One dictionary per run, with the keys of the JSON output."""
+        found, is_ranked = self.leader_fragility(), self.own is not None
         fragile = None if found is None else found._asdict()
-        return [
-            {
+        rows = []
+        for i, run in enumerate(self.runs):
+            row = {
                 "run": run,
                 "mean": float(self.mean[i]),
-                "interval": [float(bound) for bound in self.mean_interval[i]],
+                "interval": self.mean_interval[i].tolist(),
                 "expected_mean": float(self.expected_mean[i]),
                 "rank": int(self.rank[i]),
-                **self._places(i),
+                "rank_set": self.rank_set[i].tolist() if is_ranked else None,
+                "rank_set_simultaneous": self.rank_set_simultaneous[i].tolist()
+                if is_ranked
+                else None,
+                "could_be_first": bool(self.could_be_first[i]) if is_ranked else None,
+                "tier": int(self.tier[i]) or None,
                 "group": self.letters[i] if self.letters else None,
                 "fragility": fragile if i == self.order[0] else None,
-                **self._instances(i),
-                **({} if self.binary is None else self.binary.run_row(i)),
             }
-            for i, run in enumerate(self.runs)
-        ]
+            if self.n_instances:
+                row |= {"instances": self.n_instances[i], "sd": float(self.instance_sd[i])}
+            rows.append(row if self.binary is None else row | self.binary.run_row(i))
+        return rows
 
     def _repr_html_(self) -> str:
-        """What `print` shows; the table of a paper is `to_html`."""
+        """Return what `print` shows, as HTML; `to_html` is the table of a paper."""
         return self._text("html", most_rows=MOST_ROWS, paper=False)
-
-    def _places(self, row: int) -> dict[str, Any]:
-        """Where a run may stand; None with a baseline."""
-        keys = ("rank_set", "rank_set_simultaneous", "could_be_first", "tier")
-        if self.own is None:
-            return dict.fromkeys(keys)
-        ranks = (self.rank_set[row], self.rank_set_simultaneous[row])
-        sets = [[int(end) for end in ends] for ends in ranks]
-        could = bool(self.could_be_first[row])
-        return dict(zip(keys, (*sets, could, int(self.tier[row]) or None), strict=True))
-
-    def _instances(self, row: int) -> dict[str, Any]:
-        """Of a system: how many runs it has, and how far their means lie apart."""
-        if not self.n_instances:
-            return {}
-        return {"instances": self.n_instances[row], "sd": float(self.instance_sd[row])}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.compare.view:compare_text")
 class CompareTable(Framed):
-    """What `compare` found on several measures, with the same test of the same runs.
+    """The comparisons of the same runs by the same test on several measures.
 
     Examples
     --------
@@ -598,35 +457,30 @@ class CompareTable(Framed):
     """
 
     results: tuple[CompareResult, ...]
-    """One per measure; the comparisons of each were corrected together."""
+    """One per measure; the comparisons of each are corrected together."""
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """Their names, in the order of the columns."""
+        """Names of the measures, in the order of the columns."""
         return tuple(result.measure for result in self.results)
 
     def __getitem__(self, measure: str) -> CompareResult:
-        """The result of one measure."""
+        """Return the result of one measure."""
         for result in self.results:
             if result.measure == measure:
                 return result
         raise unknown_name("measure", str(measure), self.measures)
 
     def caption(self) -> str:
-        """Test, correction, family, alpha, number of topics, version."""
-        first = self.results[0]
-        return (
-            f"{listed(self.measures)} of {counted(len(first.runs), first.row_word)}: "
-            f"{first.test_words()}, {first.correction_words(' per measure')}; "
-            f"alpha {first.alpha:g}; {first.topics_words()}; steadyrank {__version__}."
-        )
+        """Return the caption of a table: measures, test, correction, alpha, topics, version."""
+        return wording.table_caption(self.results)
 
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary per measure and pair."""
         return list(self.frame_rows())
 
     def frame_rows(self) -> Iterator[dict[str, Any]]:
-        """As `rows`, one at a time."""
+        """Yield the rows one at a time."""
         return (
             {"measure": result.measure, **row}
             for result in self.results
@@ -639,10 +493,10 @@ def better_first(
     leaderboard: CompareResult | None = None,
     places: Sequence[int] | np.ndarray | None = None,
 ) -> list[dict[str, Any]]:
-    """The rows of the pairs in the order of the leaderboard, each with the higher mean as a.
+    """Return the rows of pairs in the order of the leaderboard, the better run of each as a.
 
-    The leaderboard is the result's own or, for a segment, that of all topics. Against a baseline
-    every row stays the way round that it is. `places`: of these pairs only.
+    The leaderboard is that of the result or, for a segment, that of all topics. Rows against a
+    baseline keep their direction. `places` are the positions of the pairs wanted.
     """
     whole = leaderboard or result
     place = {whole.runs[run]: i for i, run in enumerate(whole.order)}
@@ -654,7 +508,7 @@ def better_first(
 
 
 def _turned(row: dict[str, Any]) -> dict[str, Any]:
-    """The row of the same pair the other way round: difference = a - b in both."""
+    """Return the row of a pair with a and b exchanged."""
     swapped = {"a": "b", "mean_a": "mean_b", "wins": "losses", "only_a": "only_b"}
     swapped |= {"lower_cut": "upper_cut"}
     swapped |= {b: a for a, b in swapped.items()}
@@ -665,3 +519,37 @@ def _turned(row: dict[str, Any]) -> dict[str, Any]:
         low, high = row[key]
         turned[key] = [-high, -low]
     return turned
+
+
+def with_sign_of_file(result: CompareResult) -> CompareResult:
+    """Return the result of negated scores as one of the scores in the file.
+
+    Decisions, ranks, letters, wins and losses stay: they say which run is better.
+    """
+    effects, segments, lead = result.effects, result.segments, result.lead
+    if segments is not None:
+        test = segments.interaction
+        segments = replace(
+            segments,
+            results=tuple(map(with_sign_of_file, segments.results)),
+            interaction=replace(test, deviation=-test.deviation, statistic=-test.statistic),
+        )
+    if lead is not None:
+        lead = lead._replace(difference=-lead.difference, interval=-lead.interval[::-1])
+    signed = ("difference", "paired_d", "hedges_g", "residual_d", "cliffs_delta")
+    is_signed = result.test in SIGNED_STATISTICS
+    return replace(
+        result,
+        lower_is_better=True,
+        pair_means=-result.pair_means,
+        difference=-result.difference,
+        interval=-result.interval[:, ::-1],
+        statistic=-result.statistic if is_signed else result.statistic,
+        effects=replace(effects, **{name: -getattr(effects, name) for name in signed}),
+        mean=-result.mean,
+        mean_interval=-result.mean_interval[:, ::-1],
+        expected_mean=-result.expected_mean,
+        scores=-result.scores,
+        lead=lead,
+        segments=segments,
+    )

@@ -1,8 +1,8 @@
-"""`compare`: who beats whom, how surely, by how much.
+"""`compare`: which runs are significantly better than which, and by how much.
 
-For every author before a submission: paired tests of all pairs of runs, or of all runs
-against a baseline, corrected for their number; and, from the same decisions, intervals, groups of
-statistically indistinguishable runs and the ranks that each run may have.
+For every author before a submission: paired tests of all pairs of runs, or of all runs against a
+baseline, corrected for their number; and, from the same decisions, intervals, groups of
+statistically indistinguishable runs and the possible ranks of each run.
 """
 
 from __future__ import annotations
@@ -38,9 +38,8 @@ from steadyrank.measures.arguments import data_first
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.instances.mixed_tests import has_instances
-from steadyrank.stats.instances.systems import Groups, systems_of, warn_about_structure
+from steadyrank.stats.instances.systems import systems_of, warn_about_structure
 from steadyrank.studies.compare.correcting import CompareSettings
-from steadyrank.studies.compare.orientation import with_sign_of_file
 from steadyrank.studies.compare.result import (
     Alternative,
     CompareResult,
@@ -48,6 +47,7 @@ from steadyrank.studies.compare.result import (
     Correction,
     Mode,
     Test,
+    with_sign_of_file,
 )
 from steadyrank.studies.compare.testing import (
     check_segments,
@@ -57,12 +57,10 @@ from steadyrank.studies.compare.testing import (
     topic_design,
     with_segments,
 )
-
-CLUSTERED_TESTS = ("t", "randomization", "bootstrap")
-"""Those that clustered or weighted topics have."""
+from steadyrank.studies.compare.wording import CLUSTERED_TESTS
 
 ROWS = ("run", "system")
-"""What a row of the table may be; `by` may also name a column of the topics' information."""
+"""Kinds of rows; `by` may also name a column of the topics' information."""
 
 
 @data_first
@@ -91,16 +89,17 @@ def compare(
 
     Marks, intervals and letters come from one family of decisions about all pairs. Rank sets, tiers
     and the runs that could be first come from each run's own comparisons, which contain those
-    decisions. The tests are about other topics from the same population, not other documents,
-    judgments or runs.
+    decisions. A rank set holds for its run alone: the leader's set may be [1, 1] while the set of
+    another run begins at 1. The tests are about other topics from the same population, not other
+    documents, judgments or runs.
 
     Parameters
     ----------
     scores, qrels : Scores, or runs and judgments
         Runs and judgments as `evaluate` takes them.
     measures : str, Measure or iterable of them, optional
-        Compare on these; all of the scores by default, or of runs AP, nDCG@10 where judgments are
-        graded. Of several measures the result is a `CompareTable`.
+        Compare on these; by default all measures of the scores, or for runs AP, and nDCG@10 where
+        judgments are graded.
     measure : str, optional
         Compare on this measure alone.
     test : str
@@ -113,50 +112,51 @@ def compare(
     correction : str, optional
         "maxt" (studentized sign flips of all pairs together, stepdown; for the t test), "holm",
         "bonferroni", "bh" or "none". By default "maxt" for t tests, "none" for the Tukey tests,
-        which are simultaneous by themselves, else "holm".
+        which are simultaneous without a correction, and "holm" for the others.
     alpha : float
         Error rate of each measure's family of comparisons.
     baseline : str, optional
         Compare every run with this one only.
     by : str, optional
-        "system" has one row per system, the runs of one (`run_info["system"]`) being its instances;
+        "system" gives one row per system, whose runs (`run_info["system"]`) are its instances;
         "run" one row per run. By default "system" where a system has several runs. Any other name
         is a column of the topics' information: the runs are also compared in each of its segments.
     fixed : str or sequence of str
-        "judge" makes tests about these judges alone. By default three or more judges, of scores
-        that have some (`run_info["judge"]`), are a sample of judges, and fewer are fixed.
+        "judge" makes tests about these judges alone. By default three or more judges
+        (`run_info["judge"]`) are a sample of judges, and fewer are fixed.
     topic_info : path, optional
-        What is known about the topics: a CSV with a column `topic` and any of `cluster`, `weight`
-        and segments; beside `Scores.topic_info`, over which it takes precedence.
+        A CSV with a column `topic` and any of `cluster`, `weight` and segments; it takes precedence
+        over `Scores.topic_info`.
     cluster_from : str, optional
         A regular expression; a topic's cluster is its first group, searched in the topic's name.
     alternative : str
-        "greater" makes the bootstrap one-sided, first run above second, as its paper lists it.
+        "greater" makes the bootstrap test one-sided (first run above second), as in its paper.
     mode : str
         "paper" gives resampling p-values as count / B and recentres the bootstrap by the mean of
         its means; "sound" as (1 + count) / (1 + B) and by the sample mean.
     n_samples : int
-        Of the resampling tests and of the max-t correction.
+        Number of samples of the resampling tests and of the max-t correction.
     jobs : int, optional
         Threads.
     progress : callable, optional
-        Is given (finished, total) blocks of sign patterns of the max-t correction.
+        Called with (finished, total) blocks of sign patterns of the max-t correction.
     rng : int, Generator or None
         Seed.
 
     Returns
     -------
     CompareResult or CompareTable
-        Of one measure a `CompareResult`: a row per pair with difference, interval, p-value before
-        and after correction and effect size, and per run its rank set and letters. Of several
-        measures a `CompareTable` of them.
+        For one measure a `CompareResult`: a row per pair with difference, interval, p-value before
+        and after correction and effect size, and per run its rank set and letters. For several
+        measures a `CompareTable` of such results.
 
     Notes
     -----
     Where scores are missing, runs are ranked by least-squares means of the model run + topic, and
     every two runs are compared on the topics that both have. A test in favour of the run with
     the lower mean is not counted as a decision. Where all scores are 0 or 1, as those of Success@k,
-    `binary` has McNemar's exact test and Wilson's and Tango's intervals, beside the requested test.
+    `binary` has McNemar's exact test and Wilson's and Tango's intervals, in addition to the
+    requested test.
 
     With d the differences of two runs on n topics, the t test compares t = mean(d) sqrt(n) / sd(d)
     with Student's distribution on n - 1 degrees of freedom. Max-t flips the sign of whole topics,
@@ -166,19 +166,18 @@ def compare(
     is two standard errors worse than the sample's. Two runs alone have the same correction, no
     floor, and Student's distribution.
 
-    Where topics have clusters (variations of one need, turns of one session), these are what was
-    drawn: variances are cluster-robust (CR1, or CR2 with Bell and McCaffrey's degrees of freedom
-    where clusters are few or unequal), and sign flips and bootstrap draw whole clusters. Where
-    topics have weights, means and differences are weighted. Tests are then "t", "randomization" or
-    "bootstrap".
+    Where topics have clusters (variations of one need, turns of one session), variances are
+    cluster-robust (CR1, or CR2 with Bell and McCaffrey's degrees of freedom where clusters are few
+    or unequal), and sign flips and bootstrap draw whole clusters. Where topics have weights, means
+    and differences are weighted. The test is then "t", "randomization" or "bootstrap".
 
-    Grades by several judges are levels of systems by judge and effects of topics, by least squares
-    over all of them, so that judges need not have graded the same answers. Three or more judges are
-    a sample, and what they add to the variance of a difference is learned from all systems.
+    Grades by several judges are fitted by least squares with a level per system and judge and an
+    effect per topic, so that judges need not have graded the same answers. Three or more judges are
+    a sample, and their contribution to the variance of a difference is estimated from all systems.
 
-    With segments, the result's `segments` has the comparisons in each of them, which are corrected
-    together, all pairs in all segments as one family (by Holm unless another correction than
-    "maxt" is named), and the test whether the runs' leads depend on the segment.
+    With segments, the result's `segments` has the comparisons in each of them, all corrected as one
+    family (by Holm unless another correction than "maxt" is named), and the test whether the runs'
+    leads depend on the segment.
 
     References
     ----------
@@ -223,12 +222,10 @@ def compare(
 def compare_each(
     scores: Scores, settings: CompareSettings, *, by: str | None = None
 ) -> tuple[CompareResult, ...]:
-    """One result per measure of the scores."""
-    lower = [scores.lower_is_better(measure) for measure in scores.measures]
-    results = _compared(scores.oriented(), settings, by)
+    """Return one result per measure of the scores."""
     return tuple(
-        with_sign_of_file(result) if is_lower else result
-        for result, is_lower in zip(results, lower, strict=True)
+        with_sign_of_file(result) if scores.lower_is_better(result.measure) else result
+        for result in _compared(scores.oriented(), settings, by)
     )
 
 
@@ -236,14 +233,18 @@ def _compared(
     scores: Scores, settings: CompareSettings, by: str | None
 ) -> tuple[CompareResult, ...]:
     """Return one result per measure of scores where higher is better."""
-    rows, column = _rows_and_segments(scores, by)
+    column = None if by in (None, *ROWS) else by
+    if column is not None and column not in scores.topic_info:
+        raise unknown_column(column, "topic information", scores.topic_info, instead=ROWS)
+    rows = by if column is None else "run"
     scores = of_some_weight(scores)
     scores, settings = _graded(scores, rows, column, settings)
-    groups = None if facets_of(scores) else _systems(scores, rows)
+    is_by_system = rows == "system" or (rows is None and has_instances(scores))
+    groups = systems_of(scores) if is_by_system and not facets_of(scores) else None
     if settings.test == "mixed" and facets_of(scores):
-        pass  # the judges are what is random
+        pass  # judges are random
     elif groups is not None:
-        settings = _by_model(settings, "systems with several runs have instances", 'by="run"')
+        settings = _by_model(settings, "systems with several runs have instances", arg("by", "run"))
         remedy = "then use instances, which takes them as instance factors"
         warn_about_structure(scores, groups, remedy=remedy)
     elif settings.test == "mixed":
@@ -261,21 +262,12 @@ def _compared(
     return tuple(with_segments(result, scores, column, settings) for result in results)
 
 
-def _rows_and_segments(scores: Scores, by: str | None) -> tuple[str | None, str | None]:
-    """What a row is, and the column of the topics that cuts them into segments; None for either."""
-    if by in (None, *ROWS):
-        return by, None
-    if by not in scores.topic_info:
-        raise unknown_column(str(by), "topic information", scores.topic_info, instead=ROWS)
-    return "run", by
-
-
 def _graded(
     scores: Scores, rows: str | None, column: str | None, settings: CompareSettings
 ) -> tuple[Scores, CompareSettings]:
-    """Scores with judges, if there are several; means over answers and a single judge else.
+    """Return scores with their judges if these are several, otherwise means over answers.
 
-    Where the judges are a sample, the test is the one that holds for them.
+    Where judges are a sample, the settings have the test for random judges.
     """
     for name in settings.fixed:
         check_choice("facet that can be fixed", name, ("judge",))
@@ -283,49 +275,45 @@ def _graded(
     cubes = [facet_cube(scores, measure) for measure in scores.measures if "judge" in facets]
     n_judges = sorted(len(cube.judges) for cube in cubes) or [1]
     if rows == "run" and column is None:
-        # Every run by itself, whoever judged it, as asked.
+        # As requested, one row per run, whoever judged it.
         kept = {name: own for name, own in scores.run_info.items() if name not in FACETS}
         return replace(scores, run_info=kept), settings
     if n_judges[-1] < 2:
         if settings.fixed:
-            raise InputError("the scores have no several judges to be fixed: omit fixed")
+            raise InputError(
+                f"{arg('fixed', 'judge')} requires at least two judges; these scores have one"
+            )
         is_known = "judge" in facets and settings.test != "mixed" and column is None
         return (scores if is_known else averaged_facets(scores)), settings
     is_fixed = fixes_judges(n_judges[0], settings)
     if settings.test == "mixed" and (is_fixed or column is not None):
-        raise InputError("test mixed takes judges as a sample: omit fixed, or use test t")
+        raise InputError("test mixed treats judges as a sample: omit fixed, or use test t")
     if column is not None:
         if not is_fixed:
-            warn("segments are compared for these judges alone, not for others like them")
+            warn("segments are compared by these judges alone, not by a sample of judges")
         return averaged_facets(scores), settings
     if not is_fixed:
-        return scores, _by_model(settings, "three or more judges are a sample", 'fixed="judge"')
+        fixed = arg("fixed", "judge")
+        return scores, _by_model(settings, "three or more judges are a sample", fixed)
     settings = replace(settings, fixed=("judge",))
     if topic_design(scores).is_plain and any(is_uneven(cube.cells) for cube in cubes):
         return scores, _by_model(settings, "judges graded different answers", "complete grades")
     return scores, settings
 
 
-def _systems(scores: Scores, rows: str | None) -> Groups | None:
-    """The systems and their runs; None where rows are runs."""
-    is_by_system = rows == "system" or (rows is None and has_instances(scores))
-    return systems_of(scores) if is_by_system else None
-
-
 def _by_model(settings: CompareSettings, why: str, instead: str) -> CompareSettings:
-    """The settings with the mixed model, which is the one test that holds there."""
+    """Return the settings with the mixed model, the one test that is valid there."""
     if settings.test not in ("t", "mixed"):
         raise InputError(
-            f"test {settings.test} compares runs: {why}, compared by a mixed model (test mixed); "
-            f"or take {instead}"
+            f"test {settings.test} compares runs: {why}, which require test mixed; or use {instead}"
         )
     if settings.correction == "maxt":
-        raise InputError(f"{why}, and have no correction maxt: take {instead}")
+        raise InputError(f"{why}, which correction maxt does not support: use {instead}")
     return replace(settings, test="mixed")
 
 
 def _check(scores: Scores, names: tuple[str, ...], settings: CompareSettings) -> None:
-    """Validate everything."""
+    """Raise an error where a setting, or a combination of them, is not possible."""
     for what, value, choices in (
         ("test", settings.test, get_args(Test)),
         ("correction", settings.correction, (None, *get_args(Correction))),
@@ -344,7 +332,7 @@ def _check(scores: Scores, names: tuple[str, ...], settings: CompareSettings) ->
 
 
 def _check_test(settings: CompareSettings) -> None:
-    """Refuse what does not go with the test."""
+    """Raise an error where the correction or the alternative does not suit the test."""
     test = settings.test
     if settings.correction == "maxt" and test not in ("t", "mixed"):
         raise InputError(
@@ -360,7 +348,7 @@ def _check_test(settings: CompareSettings) -> None:
 
 
 def _check_clustered(settings: CompareSettings, *, is_by_system: bool, has_gaps: bool) -> None:
-    """Refuse what takes topics for independent draws that count the same."""
+    """Raise an error for methods that require independent topics of equal weight."""
     what = "clustered or weighted topics"
     if is_by_system:
         raise InputError(

@@ -1,14 +1,13 @@
-"""From scores to results: the tests of each measure, one correction per family, what follows.
+"""From scores to results: the tests of each measure, their correction, and what follows from both.
 
-A family is what is corrected together: the pairs of one measure, or those of all segments of the
-topics. Runs are compared by paired tests; systems with several runs by a model
-in which instances are random. Whether a run's lead depends on the segment is a test of its own: a
-difference that is significant in one segment and not in another shows nothing.
+A family is a set of comparisons that are corrected together: the pairs of one measure, or those of
+all segments of the topics. Runs are compared by paired tests; systems with several runs by a model
+in which instances are random. A separate test says whether a run's lead depends on the segment: a
+difference that is significant in one segment only does not show that.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -70,42 +69,37 @@ from steadyrank.studies.compare.correcting import (
     Tested,
     corrected_family,
 )
-from steadyrank.studies.compare.result import SIMULTANEOUS, CompareResult, Lead
+from steadyrank.studies.compare.result import CompareResult, JudgeFigures, Lead
+from steadyrank.studies.compare.wording import SIMULTANEOUS
 from steadyrank.words import counted
 
 AGAINST_MEANS = "against_means"
-"""Flag of a pair whose test speaks for the run with the lower mean: nothing is claimed."""
+"""Flag of a pair whose test favours the run with the lower mean, so that nothing is claimed."""
 
 
 def topic_design(scores: Scores) -> TopicDesign:
-    """How the topics were drawn, as far as their information says."""
+    """Return the clusters and weights of the topics, as their information names them."""
     return TopicDesign(clusters=cluster_codes(scores), weights=topic_weights(scores))
 
 
 def compared(
     scores: Scores, measures: Sequence[str], settings: CompareSettings, groups: Groups | None = None
 ) -> list[CompareResult]:
-    """One result per measure, of runs, or of systems as `groups` of runs; topics in order."""
-    names = rows_of(scores, groups)
-    pairs = _pairs(names, settings.baseline)
-    tested = [
-        _tested(_measured(scores, measure), measure, names, pairs, settings, groups)
-        for measure in measures
-    ]
-    return [_result(one, corrected_family([one], settings)[0], settings) for one in tested]
-
-
-def _measured(scores: Scores, measure: str) -> Scores:
-    """Return the scores by a measure, without topics that no run has a score on."""
-    has_score = ~np.isnan(scores.matrix(measure)).all(axis=0)
-    if has_score.all() or not has_score.any():
-        return scores
-    topics = [scores.topics[topic] for topic in np.flatnonzero(has_score)]
-    return scores.select(measures=measure, topics=topics)
+    """Return one result per measure, of runs or of systems with these `groups` of runs."""
+    names, results = rows_of(scores, groups), []
+    for measure in measures:
+        has_score = ~np.isnan(scores.matrix(measure)).all(axis=0)
+        own = scores
+        if has_score.any() and not has_score.all():
+            topics = [scores.topics[topic] for topic in np.flatnonzero(has_score)]
+            own = scores.select(measures=measure, topics=topics)
+        one = _tested(own, measure, names, settings, groups)
+        results.append(_result(one, corrected_family([one], settings)[0], settings))
+    return results
 
 
 def rows_of(scores: Scores, groups: Groups | None) -> tuple[str, ...]:
-    """What is compared: systems whose runs are instances, or answers and grades; or runs."""
+    """Return the names of what is compared: systems with instances or judges, or runs."""
     if groups is not None:
         return tuple(groups)
     return averaged_facets(scores.select(measures=scores.measures[:1])).runs
@@ -114,17 +108,15 @@ def rows_of(scores: Scores, groups: Groups | None) -> tuple[str, ...]:
 def compared_segments(
     parts: Mapping[str, Scores], settings: CompareSettings
 ) -> list[CompareResult]:
-    """One result per segment, by its scores of one measure; all comparisons are one family.
+    """Return one result per segment, from its scores of one measure; they are one family.
 
-    Segments have no topic in common whose sign could be flipped for all: where `maxt` serves all
-    topics, Holm's correction serves the segments.
+    Max-t flips the signs of topics, and segments share no topic: Holm's correction replaces it.
     """
     if settings.correction in (None, "maxt"):
         settings = replace(settings, correction="holm")
     family = []
     for segment, scores in parts.items():
-        pairs = _pairs(scores.runs, settings.baseline)
-        tested = _tested(scores, scores.measures[0], scores.runs, pairs, settings, None)
+        tested = _tested(scores, scores.measures[0], scores.runs, settings, None)
         family.append(replace(tested, segment=segment))
     return [
         _result(one, corrected, settings)
@@ -132,42 +124,40 @@ def compared_segments(
     ]
 
 
-def _pairs(names: Sequence[str], baseline: str | None) -> np.ndarray:
-    """All pairs, or every other row (first) with the baseline (second)."""
-    if baseline is None:
-        return all_pairs(len(names))
-    return pairs_with(len(names), position(baseline, names, "run"))
-
-
 def _tested(
     scores: Scores,
     measure: str,
     names: tuple[str, ...],
-    pairs: np.ndarray,
     settings: CompareSettings,
     groups: Groups | None,
 ) -> Tested:
+    """Return the tests of all pairs, or of every other row (first) with the baseline (second)."""
+    pairs = all_pairs(len(names))
+    if settings.baseline is not None:
+        pairs = pairs_with(len(names), position(settings.baseline, names, "run"))
     cube = facet_cube(scores, measure) if facets_of(scores) else None
     every = scores.matrix(measure) if cube is None else cube.matrix
-    design = topic_design(scores)
+    design, unpaired = topic_design(scores), settings.test == "welch"
     judged = None if cube is None else _judged(cube, pairs, settings)
+    used, matrix = np.ones(every.shape[1], bool), every
     if judged is not None and judged.decides:
-        used, matrix = np.ones(every.shape[1], bool), every
         tests = judged.tests.as_tests(every.shape[1])
         _warn_if_not_shared(judged, names)
     elif groups is None:
-        used = _used_topics(every, settings.test)
-        matrix = np.ascontiguousarray(every[:, used]) if not used.all() else every
+        if settings.test in SIMULTANEOUS:  # they require topics that every run has
+            used = ~np.isnan(every).any(axis=0)
+            matrix = np.ascontiguousarray(every[:, used]) if not used.all() else every
         tests = _run_test(matrix, pairs, names, design, settings)
-        if settings.test == "welch":
-            _warn_if_paired(matrix)
     else:
-        used = np.ones(every.shape[1], bool)
         matrix = averaged(every, groups)
         tests = system_tests(scores, measure, groups, pairs)
-    if settings.test != "welch":
+    if unpaired and not np.isnan(matrix).any():
+        warn(
+            "all runs have the same topics, whose difficulty Welch's test counts as noise: a "
+            "paired test (test t) has more power"
+        )
+    if not unpaired:
         _warn_if_unlinked(matrix, names)
-    unpaired = settings.test == "welch"
     return Tested(
         measure=measure,
         rows=names,
@@ -188,7 +178,7 @@ def _tested(
 
 
 def _judged(cube: FacetCube, pairs: np.ndarray, settings: CompareSettings) -> Judged | None:
-    """What several judges graded: a sample of judges from three on, unless they are fixed."""
+    """Return the grades of several judges and their tests; None where a single judge graded."""
     if len(cube.judges) < 2 and settings.test != "mixed":
         return None
     is_fixed = fixes_judges(len(cube.judges), settings)
@@ -209,52 +199,31 @@ def _judged(cube: FacetCube, pairs: np.ndarray, settings: CompareSettings) -> Ju
 
 
 def _warn_if_not_shared(judged: Judged, names: Sequence[str]) -> None:
-    """Pairs that no judge compares are not tested, although others link them."""
+    """Warn of pairs that no judge has graded both of: they are not tested."""
     lacking = np.flatnonzero(judged.tests.n_judges == 0)
     if len(lacking):
         a, b = (names[place] for place in judged.tests.pairs[lacking[0]])
         warn(
             f"{counted(len(lacking), 'pair')} of systems share no judge and are not compared "
-            f"(first {a} and {b}): have one judge grade both",
-            stacklevel=6,
+            f"(first {a} and {b}): have one judge grade both"
         )
 
 
 def fixes_judges(n_judges: int, settings: CompareSettings) -> bool:
-    """Whether judges are no sample of judges: as asked, or as they are too few."""
+    """Whether tests are about these judges alone: as requested, or because they are too few."""
     return "judge" in settings.fixed or n_judges < FEWEST_JUDGES
 
 
 def _warn_if_unlinked(matrix: np.ndarray, names: Sequence[str]) -> None:
-    """Runs that share no topic, not even through others, have no order."""
-    if not np.isnan(matrix).any():
-        return
-    groups = connected_runs(matrix)
+    """Warn of runs that share no topic, not even through other runs: they have no order."""
+    groups = connected_runs(matrix) if np.isnan(matrix).any() else []
     if len(groups) > 1:
         smallest, *_, largest = sorted(groups, key=len)
         warn(
             f"{names[smallest[0]]} shares no topic with {names[largest[0]]}, not "
             "even through other runs: the order of such runs reflects different topics, and "
-            "nothing is claimed about them",
-            stacklevel=6,
+            "nothing is claimed about them"
         )
-
-
-def _warn_if_paired(matrix: np.ndarray) -> None:
-    """Runs on the same topics deserve a paired test."""
-    if not np.isnan(matrix).any():
-        warn(
-            "all runs have the same topics, whose difficulty Welch's test takes for chance: a "
-            "paired test (test t) has more power",
-            stacklevel=6,
-        )
-
-
-def _used_topics(matrix: np.ndarray, test: str) -> np.ndarray:
-    """Which topics the test uses: the Tukey tests only those that every run has."""
-    if test not in SIMULTANEOUS:
-        return np.ones(matrix.shape[1], bool)
-    return np.asarray(~np.isnan(matrix).any(axis=0))
 
 
 def _run_test(
@@ -264,37 +233,39 @@ def _run_test(
     design: TopicDesign,
     settings: CompareSettings,
 ) -> PairTests:
-    """The test of the settings; `check_clustered` refuses those that a design has none of."""
-    simple: dict[str, Callable[..., PairTests]] = {
-        "t": functools.partial(paired_t, design=design),
-        "welch": welch,
-        "wilcoxon": wilcoxon,
-        "sign": sign_test,
-        "tukey": functools.partial(tukey_hsd, confidence=1 - settings.alpha),
-    }
-    if settings.test in simple:
-        return simple[settings.test](matrix, pairs)
-    bootstrap = functools.partial(studentized_bootstrap, alternative=settings.alternative)
-    resampled: dict[str, Callable[..., PairTests]] = {
-        "randomization": functools.partial(randomization, design=design),
-        "bootstrap": functools.partial(bootstrap, design=design),
-        "randomized-tukey": functools.partial(_tukey_by_name, names, confidence=1 - settings.alpha),
-    }
-    return resampled[settings.test](matrix, pairs, mode=settings.mode, **settings.resampling)
-
-
-def _tukey_by_name(
-    names: Sequence[str], matrix: np.ndarray, pairs: np.ndarray, **options: Any
-) -> PairTests:
-    """With runs by name: what a permutation does must not depend on the order they came in."""
-    order = order_by_name(names)
-    return randomized_tukey(matrix[order], np.argsort(order)[pairs], **options)
+    """Return the pairs' tests by the test of the settings."""
+    level, options = 1 - settings.alpha, {"mode": settings.mode, **settings.resampling}
+    match settings.test:
+        case "t":
+            return paired_t(matrix, pairs, design=design)
+        case "welch":
+            return welch(matrix, pairs)
+        case "wilcoxon":
+            return wilcoxon(matrix, pairs)
+        case "sign":
+            return sign_test(matrix, pairs)
+        case "randomization":
+            return randomization(matrix, pairs, design=design, **options)
+        case "bootstrap":
+            one_sided = settings.alternative
+            return studentized_bootstrap(
+                matrix, pairs, design=design, alternative=one_sided, **options
+            )
+        case "tukey":
+            return tukey_hsd(matrix, pairs, confidence=level)
+        case _:  # randomized-tukey; what a permutation does must not depend on the runs' order
+            order = order_by_name(names)
+            by_name = np.argsort(order)[pairs]
+            return randomized_tukey(matrix[order], by_name, confidence=level, **options)
 
 
 def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> CompareResult:
-    """Decisions, and all that follows from them."""
+    """Return the decisions, and all that follows from them."""
     matrix, pairs, tests, means = one.matrix, one.pairs, one.tests, one.means
     figures = (_unpaired if settings.test == "welch" else _paired)(one, corrected, settings)
+    if one.design.clusters is not None:
+        rows = matrix - mean_of_present(matrix.T)
+        figures["design_effect"] = design_effect(rows, one.design.clusters, one.design.weights)
     claimed = decisions.claims(tests, pairs, corrected.adjusted, means, settings.alpha)
     direction = np.sign(tests.difference) if tests.direction is None else tests.direction
     own_claimed = decisions.own_claims(direction, pairs, corrected.own, means, settings.alpha)
@@ -303,6 +274,12 @@ def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> Com
     wins = decisions.beaten(len(means), pairs, claimed)
     order = in_order(means, one.rows)
     own = decisions.own_decisions(pairs, own_claimed, means, order)
+    adjusted = np.nan_to_num(corrected.adjusted, nan=1.0)
+    against_means = (adjusted <= settings.alpha) & (claimed == 0) & (tests.flag == "")
+    given = matrix if one.instances is None else one.instances
+    given = given if one.judged is None else one.judged.cells
+    by_mean = np.argsort(-np.nan_to_num(means, nan=-np.inf), kind="stable")
+    letters = compact_letters(wins | wins.T, by_mean) or ()
     return CompareResult(
         measure=one.measure,
         test=settings.test,
@@ -313,6 +290,7 @@ def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> Com
         runs=one.rows,
         n_topics=one.n_topics,
         n_dropped=one.n_dropped,
+        n_missing=int(np.isnan(given).sum()),
         method=_method(tests, corrected, settings.mode),
         n_samples=corrected.n_patterns or tests.n_samples,
         seed=settings.seed,
@@ -326,33 +304,29 @@ def _result(one: Tested, corrected: Corrected, settings: CompareSettings) -> Com
         pvalue=tests.pvalue,
         pvalue_adjusted=corrected.adjusted,
         significant=claimed != 0,
-        flag=_flags(tests, corrected.adjusted, claimed, settings.alpha),
+        flag=np.where(against_means, AGAINST_MEANS, tests.flag),
         rank=ranks_of(means),
         order=[*order, *np.flatnonzero(np.isnan(means)).tolist()],
         own=None if settings.baseline is not None else own,
         lead=_lead(one, corrected, own_claimed, most, settings),
         rank_set_simultaneous=decisions.rank_sets(wins),
-        letters=_letters(wins, means) if settings.baseline is None else (),
+        letters=tuple(letters) if settings.baseline is None else (),
         design=one.design,
         n_comparisons=corrected.n_comparisons,
         segment=one.segment,
         n_segments=corrected.n_segments,
         topics=one.topics,
         scores=matrix,
-        **{
-            "n_missing": int(np.isnan(matrix if one.instances is None else one.instances).sum()),
-            **_judge_figures(one),
-        },
-        **_design_figures(matrix, one.design),
+        judging=_judge_figures(one),
         **figures,
     )
 
 
 def _paired(one: Tested, corrected: Corrected, settings: CompareSettings) -> dict[str, Any]:
-    """What follows from topics that runs share."""
+    """Return the figures of runs that share topics."""
     matrix, pairs, design, means = one.matrix, one.pairs, one.design, one.means
-    decides = one.judged is not None and one.judged.decides
-    shown = one.judged.shown if one.judged is not None and decides else matrix
+    judged = one.judged if one.judged is not None and one.judged.decides else None
+    shown = matrix if judged is None else judged.shown
     effects = effect_sizes(shown, pairs, weights=design.weights)
     is_corrected = corrected.correction == "maxt" and settings.mode == "sound"
     binary = None
@@ -360,9 +334,9 @@ def _paired(one: Tested, corrected: Corrected, settings: CompareSettings) -> dic
         binary = binary_pairs(matrix, pairs, alpha=settings.alpha, correction=corrected.correction)
     return {
         "mean": means,
-        "pair_means": one.judged.tests.means
-        if one.judged is not None and decides
-        else _pair_means(matrix, pairs, design.weights),
+        "pair_means": _pair_means(matrix, pairs, design.weights)
+        if judged is None
+        else judged.tests.means,
         "effects": effects,
         "smallest_difference": _smallest(one, effects.sd, corrected.level, is_corrected),
         "fragility": fragility(matrix, pairs, design.weights, design.clusters),
@@ -372,7 +346,7 @@ def _paired(one: Tested, corrected: Corrected, settings: CompareSettings) -> dic
 
 
 def _unpaired(one: Tested, corrected: Corrected, settings: CompareSettings) -> dict[str, Any]:
-    """What is known where each run has topics of its own: no lead on a topic, no joint model."""
+    """Return the figures of runs measured on different topics: no lead on a topic, no model."""
     own, pairs = run_moments(one.matrix), one.pairs
     return {
         "mean": own.mean,
@@ -386,7 +360,7 @@ def _unpaired(one: Tested, corrected: Corrected, settings: CompareSettings) -> d
 
 
 def _means(one: Tested, means: np.ndarray, level: float) -> dict[str, Any]:
-    """Intervals and expectations of the means; of systems, how far their instances lie apart."""
+    """Return intervals and expectations of the means, and the spread of systems' instances."""
     if not one.design.is_plain:
         return _robust_means(one, means, level)
     if one.judged is not None and one.judged.decides:
@@ -408,48 +382,37 @@ def _means(one: Tested, means: np.ndarray, level: float) -> dict[str, Any]:
     }
 
 
-def _judge_figures(one: Tested) -> dict[str, Any]:
-    """Who judged, and standard errors of the differences with judges random and fixed."""
+def _judge_figures(one: Tested) -> JudgeFigures:
+    """Return the judges, and standard errors of the differences with random and fixed judges."""
     judged = one.judged
     if judged is None:
-        return {"judges": one.judges, "judges_fixed": bool(one.judges)}
+        return JudgeFigures(names=one.judges, fixed=bool(one.judges))
     shared, by = judged.tests.n_judges, judged.levels.shared(judged.tests.pairs)
     alone = np.flatnonzero(shared == 1)
     lacking = judged.levels.additive.used & ~judged.levels.kept
-    return {
-        "judges": judged.judges,
-        "judges_fixed": judged.is_fixed,
-        "n_missing": int(np.isnan(judged.cells).sum()),
-        "standard_error": judged.random.standard_error,
-        "standard_error_fixed": judged.random.standard_error_fixed,
-        # Of all pairs, whichever are compared: `stability` has these figures.
-        "judges_narrow": judged.every.narrower(2 * len(judged.judges)),
-        "judges_ratio": judged.every.ratio,
-        "judges_lacking": {
+    return JudgeFigures(
+        names=judged.judges,
+        fixed=judged.is_fixed,
+        # By all pairs, whichever are compared: `stability` has these figures.
+        ratio=judged.every.ratio,
+        narrow=judged.every.narrower(2 * len(judged.judges)),
+        lacking={
             one.rows[row]: [judged.judges[place] for place in np.flatnonzero(lacking[row])]
             for row in np.flatnonzero(lacking.any(axis=1)).tolist()
         },
-        "judge_alone": judged.judges[int(np.argmax(by[alone[0]]))] if len(alone) else "",
-        "n_judges": shared,
-    }
-
-
-def _design_figures(matrix: np.ndarray, design: TopicDesign) -> dict[str, Any]:
-    """How topics were drawn, and what clusters do to the variance of a difference."""
-    figures: dict[str, Any] = {"effective_topics": design.effective_topics}
-    if design.clusters is not None:
-        rows = matrix - mean_of_present(matrix.T)
-        effect = design_effect(rows, design.clusters, design.weights)
-        figures |= {"n_clusters": design.n_clusters, "design_effect": effect}
-    return figures
+        alone=judged.judges[int(np.argmax(by[alone[0]]))] if len(alone) else "",
+        shared=shared,
+        standard_error=judged.random.standard_error,
+        standard_error_fixed=judged.random.standard_error_fixed,
+    )
 
 
 def _robust_means(one: Tested, means: np.ndarray, level: float) -> dict[str, Any]:
-    """Intervals and expectations of means; nothing is expected where scores are missing."""
+    """Return cluster-robust intervals and expectations of means, NaN where scores are missing."""
     clusters, weights, units = one.design.clusters, one.design.weights, one.units
     fits = [mean_difference(row, clusters=clusters, weights=weights) for row in one.matrix]
     limits = np.array([fit.student_interval(level) for fit in fits])
-    # Where scores are missing, the interval is about the adjusted mean, not about a run's own.
+    # Where scores are missing, the interval is about the adjusted mean, not the mean of a run.
     limits += means[:, None] - np.array([[fit.mean] for fit in fits])
     expected = np.full(len(means), np.nan)
     if units is not None:
@@ -460,35 +423,27 @@ def _robust_means(one: Tested, means: np.ndarray, level: float) -> dict[str, Any
 
 
 def _smallest(one: Tested, sd: np.ndarray, level: float, is_corrected: bool) -> np.ndarray:
-    """What a paired t test would detect; of systems, whose instances vary too, it says nothing."""
+    """Return the differences that paired t tests detect; NaN where a model made the tests."""
     if one.by_model:
         return np.full(len(sd), np.nan)
     if level <= 0.0:
         return np.full(len(sd), np.inf)
+    n = one.tests.n
     if not one.design.is_plain and one.tests.standard_error is not None:
-        # The clusters take the place of topics: sd / sqrt(n) is the standard error of both.
+        # Clusters replace topics: sd / sqrt(n) is the standard error of both.
         sd = one.tests.standard_error * math.sqrt(one.n_units)
         n = np.full(len(sd), one.n_units)
-        return smallest_difference(sd, n, alpha=level, corrected=is_corrected)
-    return smallest_difference(sd, one.tests.n, alpha=level, corrected=is_corrected)
+    return smallest_difference(sd, n, alpha=level, corrected=is_corrected)
 
 
-def _pair_means(
-    matrix: np.ndarray, pairs: np.ndarray, weights: np.ndarray | None = None
-) -> np.ndarray:
-    """Means [pair, 2] of both runs over the topics that both have."""
+def _pair_means(matrix: np.ndarray, pairs: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Return the means [pair, 2] of both runs over the topics that both have."""
     means = np.empty((len(pairs), 2))
     for part, z, _ in differences(matrix, pairs):
         for side in (0, 1):
             shared = np.where(np.isnan(z), np.nan, matrix[pairs[part, side]])
             means[part, side] = weighted_mean(shared, weights)
     return means
-
-
-def _flags(tests: PairTests, adjusted: np.ndarray, claimed: np.ndarray, alpha: float) -> np.ndarray:
-    """The flags of the tests, and where a test speaks for the run with the lower mean."""
-    against = (np.nan_to_num(adjusted, nan=1.0) <= alpha) & (claimed == 0)
-    return np.where((tests.flag == "") & against, AGAINST_MEANS, tests.flag)
 
 
 def _method(tests: PairTests, corrected: Corrected, mode: str) -> str:
@@ -509,7 +464,7 @@ def _lead(
     most: float,
     settings: CompareSettings,
 ) -> Lead | None:
-    """The best row and the next, by the next row's own comparisons."""
+    """Return the best row against the next, by the next row's own comparisons."""
     if one.lead is None:
         return None
     first, second = one.lead
@@ -528,7 +483,7 @@ def _lead(
 def _own_limits(
     one: Tested, corrected: Corrected, row: int, pair: int, settings: CompareSettings
 ) -> np.ndarray:
-    """The limits of a pair at the level of the step that decides it among the pairs of a row."""
+    """Return the limits of a pair at the level of the step that decides it in a row's family."""
     members = np.flatnonzero((one.pairs == row).any(axis=1))
     if corrected.correction == "holm" and settings.test not in SIMULTANEOUS:
         pvalues = one.tests.pvalue[members]
@@ -540,11 +495,6 @@ def _own_limits(
     return np.asarray(limits[0])
 
 
-def _letters(wins: np.ndarray, means: np.ndarray) -> tuple[str, ...]:
-    order = np.argsort(-np.nan_to_num(means, nan=-np.inf), kind="stable")
-    return tuple(compact_letters(wins | wins.T, order) or ())
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Segments:
     """The comparisons in each segment, and the test of segment × run."""
@@ -553,7 +503,7 @@ class Segments:
     """The column of the topics' information."""
     names: tuple[str, ...]
     results: tuple[CompareResult, ...]
-    """One per segment; all of their comparisons were corrected together."""
+    """One per segment; all of their comparisons are corrected together."""
     interaction: Interaction
 
     @property
@@ -578,7 +528,7 @@ class Segments:
 
 
 def check_segments(settings: CompareSettings) -> None:
-    """Refuse tests that hold for the pairs of one segment only."""
+    """Raise an error for tests that hold for the pairs of one segment only."""
     if settings.test in SIMULTANEOUS:
         raise InputError(
             f"test {settings.test} is simultaneous for the pairs of one segment: for a family "
@@ -589,7 +539,7 @@ def check_segments(settings: CompareSettings) -> None:
 def with_segments(
     result: CompareResult, scores: Scores, by: str, settings: CompareSettings
 ) -> CompareResult:
-    """The result with the comparisons in each segment of a column; topics in order."""
+    """Return the result with the comparisons in each segment of a column of the topics."""
     column = np.array(topic_column(scores, by), object)
     found = sorted(set(column))
     names = [found[place] for place in order_by_name(found)]
@@ -599,14 +549,13 @@ def with_segments(
         for name in names
     }
     codes = np.array([names.index(name) for name in column])
-    interaction = segment_interaction(
-        alone.matrix(), codes, topic_design(scores), **settings.resampling
-    )
     segments = Segments(
         by=by,
         names=tuple(names),
         results=tuple(compared_segments(parts, settings)),
-        interaction=interaction,
+        interaction=segment_interaction(
+            alone.matrix(), codes, topic_design(scores), **settings.resampling
+        ),
     )
     return replace(result, segments=segments)
 
@@ -614,10 +563,10 @@ def with_segments(
 def pair_intervals(
     one: Tested, corrected: Corrected, claimed: np.ndarray, settings: CompareSettings
 ) -> tuple[np.ndarray, str]:
-    """Limits of the differences [pair, 2], and of which kind these are.
+    """Return simultaneous limits of the differences [pair, 2], and their kind in words.
 
-    Limits hold for the whole family. Where Holm's correction claims a difference at a later step,
-    the limit towards 0 is at the level of that step.
+    Where Holm's correction claims a difference at a later step, the limit nearer to 0 has the level
+    of that step.
     """
     difference = one.tests.difference
     if corrected.width is not None:
@@ -638,13 +587,16 @@ def pair_intervals(
             half_width = stdtrit(own_df, 1.0 - 0.5 * settings.alpha) * own_error
         limits[:, 0] = np.fmin(limits[:, 0], difference - half_width)
         limits[:, 1] = np.fmax(limits[:, 1], difference + half_width)
-    return limits, f"{words}{_together(corrected.correction, corrected.n_comparisons)}"
+    held = {"none": ", one at a time", "bh": ", selected (false coverage rate)"}
+    if corrected.n_comparisons > 1:
+        words += held.get(corrected.correction, ", simultaneous")
+    return limits, words
 
 
 def _limits(
     one: Tested, places: np.ndarray, level: float, settings: CompareSettings
 ) -> tuple[np.ndarray, str]:
-    """Limits of some pairs at a level of each by itself, by the test that decides about them."""
+    """Return the limits of some pairs at a level per comparison, by inverting their test."""
     tests, matrix, pairs = one.tests, one.matrix, one.pairs[places]
     if tests.half_width is not None:
         sides = tests.half_width[places, None] * [-1.0, 1.0]
@@ -681,7 +633,7 @@ def _limits(
 
 
 def _model_limits(tests: PairTests, places: np.ndarray, level: float) -> np.ndarray:
-    """difference ± t(df) standard errors."""
+    """Return difference ± t(df) standard errors."""
     assert tests.standard_error is not None  # t tests and those by a model have both
     assert tests.df is not None
     difference, error = tests.difference[places], tests.standard_error[places]
@@ -689,10 +641,3 @@ def _model_limits(tests: PairTests, places: np.ndarray, level: float) -> np.ndar
         half_width = stdtrit(tests.df[places], 1.0 - 0.5 * level) * error
     half_width = np.where(error == 0.0, 0.0, half_width)
     return np.stack([difference - half_width, difference + half_width], axis=1)
-
-
-def _together(correction: str, n_comparisons: int) -> str:
-    """What the correction makes of intervals at its level."""
-    if n_comparisons == 1 or correction == "none":
-        return "" if n_comparisons == 1 else ", one at a time"
-    return ", selected (false coverage rate)" if correction == "bh" else ", simultaneous"

@@ -1,13 +1,12 @@
-"""How `compare` is shown: its tables and figures for every output, and how a report runs it.
+"""The tables and figures of `compare` for every output, and its part of a report.
 
-The table of a paper, runs down and measures across, is a function of its own (`paper_table`).
+`paper_table` makes the table of a paper, with runs down and measures across.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
-from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -25,6 +24,7 @@ from steadyrank.present.view import (
     TableSpec,
     View,
     Words,
+    literal,
 )
 from steadyrank.stats.pairs.family_audit import FalseClaims
 from steadyrank.stats.pairs.result import TOO_FEW
@@ -39,12 +39,10 @@ from steadyrank.studies.compare.findings import (
     largest_missed,
     results_of,
     segments,
-    units_of,
 )
 from steadyrank.studies.compare.front import beside_systems, front, two_runs
 from steadyrank.studies.compare.paper_table import BETTER, LABEL, WORSE, paper_caption, paper_table
 from steadyrank.studies.compare.result import (
-    CORRECTIONS,
     CompareResult,
     CompareTable,
     Correction,
@@ -53,28 +51,38 @@ from steadyrank.studies.compare.result import (
 )
 from steadyrank.studies.compare.study import compare_each
 from steadyrank.studies.compare.testing import Segments
+from steadyrank.studies.compare.wording import (
+    CORRECTIONS,
+    correction_words,
+    few_words,
+    row_name,
+    test_words,
+    tested_words,
+)
 from steadyrank.studies.part import Findings, Front, Job, part_of
 from steadyrank.words import MISSING, enough_digits, some
 
 LEVELS = "Rank, first, tier: own comparisons."
-"""Of which family a column is; the others are of all pairs."""
+"""Says which columns follow from each run's own comparisons; the others are about all pairs."""
 
 SEE = "See docs/compare.md."
 
 MOST_PRINTED = 45
-"""Pairs that a command lists; of more it shows the leaderboard alone, or one row per segment."""
+"""Largest number of pairs that a command lists; otherwise it shows the leaderboard alone, or one
+row per segment."""
 
 MOST_PAIRS, TOP = 100, 10
-"""Pairs that a page lists; of more those among the best runs, and the best run's with all."""
+"""Largest number of pairs that a page lists; otherwise it lists those among the best `TOP` runs,
+and those of the best run."""
 
 
 def _known(row: dict[str, Any]) -> dict[str, Any]:
-    """A pair's row; without figures where its topics are too few."""
+    """Return a pair's row, without figures where it has too few topics."""
     return row if row["flag"] != TOO_FEW else row | {"difference": None, "interval": None}
 
 
 def _run_rows(results: Results) -> list[dict[str, Any]]:
-    """The leaderboard; with a baseline, beside each run its pair."""
+    """Return the leaderboard; with a baseline, each run with its pair."""
     result = results[0]
     rows, better = result.run_rows(), result.n_better.tolist()
     pairs: dict[str, Any] = {} if result.baseline is None else {r["a"]: r for r in result.rows()}
@@ -82,20 +90,20 @@ def _run_rows(results: Results) -> list[dict[str, Any]]:
     for i in result.order:
         pair = pairs.get(result.runs[i])
         figures = {"interval": None} if pair is None else _known(pair)
-        own = {"run": result.row_name(i), "n_better": better[i]}
+        own = {"run": row_name(result, i), "n_better": better[i]}
         made.append({**rows[i], **figures, **own})
     return made
 
 
 def _pair_rows(results: Results) -> Iterator[dict[str, Any]]:
-    """All pairs, and those of segments below; by measure where there are several."""
+    """Return all pairs and those of segments; by measure where there are several."""
     if len(results) == 1:
         return results[0].frame_rows()
-    return ({"measure": one.measure, **row} for one in results for row in one.frame_rows())
+    return CompareTable(results=tuple(results)).frame_rows()
 
 
 def _listed(result: CompareResult) -> np.ndarray:
-    """The pairs that a table lists: all, or those of the best runs and of the best with all."""
+    """Return the pairs that a table lists: all, or those of the best runs."""
     rank = np.argsort(result.order)
     low, high = np.sort(rank[result.pairs], axis=1).T
     if len(low) <= MOST_PAIRS:
@@ -109,8 +117,8 @@ def _pairs_caption(results: Results) -> str:
     listed = _listed(result)
     left = len(result.pairs) - len(listed)
     omitted = (
-        f"Pairs of the best {TOP} runs, and of the best with all; steadyrank compare lists the "
-        f"{left:,} omitted."
+        f"Pairs among the best {TOP} runs and all pairs of the best run; steadyrank compare lists "
+        f"the other {left:,}."
     )
     marks = "*" if result.significant[listed].any() else ""
     return _words_of_figures(result, marks, omitted if left else "")
@@ -124,22 +132,19 @@ def _against_caption(results: Results) -> str:
 
 
 def _words_of_figures(result: CompareResult, marks: str, omitted: str = "") -> str:
+    mcnemar = ""
+    if result.binary is not None and len(result.pairs) > 1:
+        how = CORRECTIONS[result.binary.correction]
+        mcnemar = f"McNemar's exact test: {how} over {result.family}."
     sentences = [
         f"{marks} significant." if marks else "",
-        # Those of max-t follow from the correction, which the caption names.
+        # Intervals of max-t follow from the correction, which the caption names.
         "" if result.is_corrected_t else f"Intervals: {result.interval_kind}.",
-        result.few_words(),
-        _mcnemar_words(result),
+        few_words(result),
+        mcnemar,
         omitted,
     ]
     return " ".join(filter(None, sentences))
-
-
-def _mcnemar_words(result: CompareResult) -> str:
-    """How the p-values of McNemar's test are corrected, where all scores are 0 or 1."""
-    if result.binary is None or len(result.pairs) == 1:
-        return ""
-    return f"McNemar's exact test: {CORRECTIONS[result.binary.correction]} over {result.family}."
 
 
 def _dagger(results: Results, row: Row) -> str:
@@ -147,20 +152,6 @@ def _dagger(results: Results, row: Row) -> str:
         return ""
     is_higher = row["difference"] > 0
     return BETTER if is_higher != results[0].lower_is_better else WORSE
-
-
-def _rank(row: Row) -> Cell:
-    low, high = row["rank_set"]
-    return Cell(f"{row['rank']} [{low}–{high}]", row["rank"])
-
-
-def _set(row: Row) -> Cell:
-    low, high = row["rank_set_simultaneous"]
-    return Cell(f"{low}–{high}", low)
-
-
-def _record(row: Row) -> Cell:
-    return Cell("{wins}/{ties}/{losses}".format(**row) if "wins" in row else MISSING)
 
 
 def _best(results: Results) -> str:
@@ -172,13 +163,13 @@ MEAN = Col("mean", "{measure}{lower_words}")
 SD = Col("sd", "sd of instances", when="known")
 WILSON = Col("wilson_interval", "Wilson interval", when="known")
 INTERVAL = Col("interval", "{sure} interval", "change")
-PVALUE = Col("pvalue", "p", "pvalue", about=lambda results: results[0].test_words())
+PVALUE = Col("pvalue", "p", "pvalue", about=lambda results: test_words(results[0]))
 ADJUSTED = Col(
     "pvalue_adjusted",
     "p adjusted",
     "pvalue",
     when=lambda results: results[0].is_corrected,
-    about=lambda results: results[0].correction_words(),
+    about=lambda results: correction_words(results[0]),
 )
 FIGURES = (
     Col("difference", form="change"),
@@ -188,7 +179,12 @@ FIGURES = (
     PVALUE,
     ADJUSTED,
     Col("effect_size", "d", "+z.2f", about="mean difference over its standard deviation"),
-    Col("wins", "W/T/L", _record, about="topics won, tied and lost"),
+    Col(
+        "wins",
+        "W/T/L",
+        lambda row: Cell("{wins}/{ties}/{losses}".format(**row) if "wins" in row else MISSING),
+        about="topics won, tied and lost",
+    ),
     Col("fragility", "carried by", "count", about="topics without which the lead is gone"),
     Col("score_interval", "Tango interval", "change", "known", "for one pair at a time"),
     Col("mcnemar_pvalue", "McNemar p", "pvalue", "known", "for scores of 0 and 1"),
@@ -199,18 +195,22 @@ FIGURES = (
         when=lambda results: results[0].binary is not None and len(results[0].pairs) > 1,
     ),
 )
-"""Of a pair."""
+"""Columns of a pair."""
 
 RANKS = (
     RUN,
     MEAN,
     SD,
     WILSON,
-    Col("rank", "rank ({sure})", _rank),
+    Col(
+        "rank",
+        "rank ({sure})",
+        lambda row: Cell("{} [{}–{}]".format(row["rank"], *row["rank_set"]), row["rank"]),
+    ),
     Col("could_be_first", form="yes", when="varies"),
     Col("tier", form="count", when="varies"),
-    Col("n_better", "better than", "count", "varies", "of all pairs together"),
-    Col("group", "group", "name", "varies", "of all pairs together"),
+    Col("n_better", "better than", "count", "varies", "by the comparisons of all pairs"),
+    Col("group", "group", "name", "varies", "by the comparisons of all pairs"),
 )
 RUNS = TableSpec(
     id="compare-runs",
@@ -222,8 +222,13 @@ RUNS = TableSpec(
         [results[0].caption(), *([LEVELS] if len(results[0].runs) > 2 else []), SEE]
     ),
 )
-ALL_AT_ONCE = Col("rank_set_simultaneous", "all ranks at once", _set)
-"""Beside a run's own ranks, on request."""
+SIMULTANEOUS_RANKS = Col(
+    "rank_set_simultaneous",
+    "simultaneous ranks",
+    lambda row: Cell(
+        "{}–{}".format(*row["rank_set_simultaneous"]), row["rank_set_simultaneous"][0]
+    ),
+)
 
 PAIRS = TableSpec(
     id="pairs",
@@ -254,7 +259,7 @@ AGAINST = TableSpec(
 
 
 def _segment_pairs(results: Results) -> list[dict[str, Any]]:
-    """Every pair in every segment, in one direction: the better run of all topics first."""
+    """Return every pair in every segment, first the run that is better on all topics."""
     result = results[0]
     return [
         {"segment": own.segment or "", "n_topics": own.n_topics, **_known(row)}
@@ -287,25 +292,24 @@ def _n_parts(result: CompareResult) -> int:
 
 def _segment_column(results: Results) -> Col:
     by = "" if results[0].segments is None else results[0].segments.by
-    # Braces of a name are no attributes of the subject.
-    return Col("segment", by.replace("{", "{{").replace("}", "}}"), "name")
+    return Col("segment", literal(by), "name")
 
 
 def _segments_caption(results: Results) -> str:
-    """What was tested in each segment, corrected over which family."""
+    """Return the test in each segment and the family of its correction."""
     result, parts = results[0], _parts(results[0])
-    # All segments share one family; the one with most comparisons has it in full.
+    # All segments share one family; the one with most comparisons names it in full.
     largest = max(parts, key=lambda own: own.n_comparisons)
     few = [own.segment or "" for own in parts if (own.flag == TOO_FEW).all()]
     total = _n_parts(result)
     is_listed = total <= MOST_PRINTED
     sentences = [
-        f"{result.measure}: {largest.test_words()}, {largest.correction_words()}.",
+        f"{result.measure}: {test_words(largest)}, {correction_words(largest)}.",
         "* significant." if is_listed and any(own.significant.any() for own in parts) else "",
         f"Intervals: {largest.interval_kind}."
         if is_listed
         else f"CSV and JSON list all {total:,} comparisons.",
-        f"Not tested, with fewer than two {units_of(result)}: {some(few, 2)}." if few else "",
+        f"Not tested, with fewer than two {result.units}: {some(few, 2)}." if few else "",
     ]
     return " ".join(filter(None, sentences))
 
@@ -374,7 +378,7 @@ MEASURES = TableSpec(
 
 
 def fields(results: Results) -> dict[str, Any]:
-    """The promised keys; of several measures an object for each, and what they have in common."""
+    """Return the JSON fields; for several measures an object for each, and the common fields."""
     result = results[0]
     if len(results) > 1:
         return {
@@ -386,7 +390,11 @@ def fields(results: Results) -> dict[str, Any]:
     return {
         **picked(result, "measure test correction alpha n_topics significant_share"),
         "pairs": _pairs_json(result),
-        "method": result.method_fields,
+        "method": {
+            "test": result.test,
+            "statistic": test_words(result),
+            **picked(result, "correction family mode"),
+        },
         **picked(
             result,
             "lower_is_better mode baseline family interval_kind n_dropped n_samples seed "
@@ -399,7 +407,7 @@ def fields(results: Results) -> dict[str, Any]:
 
 
 def _pairs_json(result: CompareResult) -> Iterator[dict[str, Any]]:
-    """The rows of pairs, with the topics that carry each lead."""
+    """Yield the rows of pairs, with the topics that carry each lead."""
     for pair, row in enumerate(result.each_row()):
         n = row["fragility"]
         topics = None if n is None else {"n": n, "topics": result.carrying_topics(pair)}
@@ -429,15 +437,18 @@ def _segment_fields(segments: Segments | None) -> dict[str, Any]:
 
 
 def _figure(results: Results) -> FigureSpec | None:
-    """Segments where there are some; else every run against the best, of several."""
+    """Return the figure of segments where there are some, else that of all runs and the best."""
     result = results[0]
-    figure = "against-best", "intervals", "Every run against the best."
+    spec = FigureSpec(
+        id="against-best",
+        caption="Every run against the best.",
+        kind="intervals",
+        of=lambda results: results[0],
+    )
     if result.segments is not None:
-        figure = "segments", "segments", "The best run against the others, by segment."
-    elif len(result.runs) < 3 or result.baseline is not None:
-        return None
-    name, kind, caption = figure
-    return FigureSpec(id=name, caption=caption, kind=kind, of=lambda results: results[0])
+        caption = "The best run against the others, by segment."
+        return replace(spec, id="segments", kind="segments", caption=caption)
+    return spec if len(result.runs) > 2 and result.baseline is None else None
 
 
 VIEW = View(
@@ -472,7 +483,7 @@ def pairs_text(
     progress: Progress | None = None,
     describe: bool = False,
 ) -> Iterator[str]:
-    """All pairs as JSON or CSV, some of the text at a time: there may be millions of them."""
+    """Yield all pairs as JSON or CSV in pieces of text, as there may be millions of pairs."""
     results = results_of(result)
     total = sum(len(one.pairs) for one in results)
     return VIEW.pieces(results, form, progress=progress, total=total, describe=describe)
@@ -491,9 +502,9 @@ def compare_text(
     simultaneous: bool = False,
     **looks: Any,
 ) -> str:
-    """The result in one of the output formats.
+    """Return the result in one of the output formats.
 
-    `paper`: as the table of a paper; so is, unless given, all but one measure in a terminal.
+    `paper` chooses the table of a paper; by default all outputs but a terminal's with one measure.
     """
     results = results_of(result)
     if form in ("json", "csv"):
@@ -503,7 +514,7 @@ def compare_text(
     if not paper:
         view = VIEW
         if simultaneous:
-            runs = replace(RUNS, columns=(*RANKS[:5], ALL_AT_ONCE, *RANKS[5:]))
+            runs = replace(RUNS, columns=(*RANKS[:5], SIMULTANEOUS_RANKS, *RANKS[5:]))
             view = replace(VIEW, tables=(runs, *VIEW.tables[1:]))
         return view.text(results, form, digits=digits, describe=describe, **looks)
     said = findings(results)[:MOST_FINDINGS] if form == "table" else []
@@ -518,7 +529,7 @@ def compare_text(
 
 
 def _paper_segments(result: CompareResult, digits: int, said: Sequence[Finding]) -> Iterator[Table]:
-    """Segments below the table of a paper; the test across them in their caption, unless said."""
+    """Yield tables of segments; their caption has the test across them unless `said` has it."""
     found = segments(result)
     more = "" if found is None or found in said else f" {found.text}"
     for table in VIEW.made([result], digits=digits, only=["segment-pairs"]):
@@ -533,7 +544,7 @@ OBSERVED_POWER = (
 
 
 def _audit_findings(result: AuditResult) -> Iterator[Finding]:
-    """How often all t tests together claim what is not so, under each truth."""
+    """Yield how often the family of t tests makes a false claim, under each truth."""
     for name, truth in TRUTHS.items():
         found: FalseClaims | None = getattr(result.family, name)
         if found is not None:
@@ -562,12 +573,8 @@ def _audit_rows(result: AuditResult) -> list[dict[str, str]]:
     ]
 
 
-def _rate_cell(title: str, row: Row) -> Cell:
-    return Cell(row[title])
-
-
 def _family_fields(result: AuditResult) -> dict[str, Any]:
-    """The family's claims where all runs are equal, by their promised names, and all truths."""
+    """Return the false claims under all truths, and those of equal runs by their JSON names."""
     equal = result.family.all_equal
     named = (
         {} if equal is None else {"any_claim": equal.share, "n_experiments": equal.n_experiments}
@@ -581,10 +588,7 @@ AUDIT = View(
         TableSpec(
             id="audit",
             rows=_audit_rows,
-            columns=(
-                Col("test", form="name"),
-                *(Col(title, form=partial(_rate_cell, title)) for title in WORLDS),
-            ),
+            columns=(Col("test", form="name"), *(Col(title, form="name") for title in WORLDS)),
             caption=lambda result: (
                 f"{result.measure}: share of {result.n_trials:,} trials with p < {result.alpha:g}, "
                 f"{result.n_topics} topics drawn from yours; seed {result.seed}. Claims: t tests, "
@@ -599,13 +603,13 @@ AUDIT = View(
         "notes": [OBSERVED_POWER],
     },
 )
-"""`--audit`: each test's rejection rates with their Monte Carlo errors, and those of the family."""
+"""`--audit`: rejection rates of each test and of the family, with Monte Carlo errors."""
 
 
 def audit_text(
     result: AuditResult, form: str, *, compared: CompareResult | None = None, **looks: Any
 ) -> str:
-    """The audit; in JSON beside the comparison, which has most of its keys itself."""
+    """Return the audit; in JSON together with the comparison, which has most of the keys."""
     if form != "json" or compared is None:
         return AUDIT.text(result, form, **looks)
     audit, own = AUDIT.json(result), VIEW.json([compared])
@@ -613,7 +617,7 @@ def audit_text(
 
 
 def _run(job: Job) -> tuple[CompareResult, ...]:
-    """One result per measure, the measure that ranks the runs first."""
+    """Return one result per measure, beginning with the measure that ranks the runs."""
     scores, progress = job.material.compared_graded, job.machine.progress("measures compared")
     given, has_judges = job.material.settings, job.material.n_levels("judge") > 1
     settings = CompareSettings(
@@ -641,7 +645,7 @@ def _run(job: Job) -> tuple[CompareResult, ...]:
 
 def _front(results: Results, findings: Findings) -> Front:
     scores = findings.material.scores
-    if "systems" in findings.results:  # the verdict is theirs
+    if "systems" in findings.results:  # the verdict is about systems
         return beside_systems(results[0])
     made = front(results[0], n_runs=len(scores.runs), study="compare", link="evaluate")
     return replace(made, assumption=assumption(results))
@@ -649,14 +653,14 @@ def _front(results: Results, findings: Findings) -> Front:
 
 def _tests(results: Results, findings: Findings) -> list[Finding]:
     result = results[0]
-    text = f"{result.tested_words()}; alpha {result.alpha:g}."
+    text = f"{tested_words(result)}; alpha {result.alpha:g}."
     text = f"{text[0].upper()}{text[1:]}"
     values = {"test": result.test, "correction": result.correction, "alpha": result.alpha}
     return [Finding("compare.tests", text, values)]
 
 
 def _said(findings: Sequence[Finding], found: Findings) -> list[Finding]:
-    """Without the verdict and the lead of runs, where the page's verdict is about systems."""
+    """Leave out the verdict and the lead of runs where the page's verdict is about systems."""
     left = {"compare.verdict", "compare.lead"} if "systems" in found.results else set()
     return [one for one in findings if one.id not in left]
 
@@ -665,7 +669,7 @@ PART = part_of(
     VIEW,
     run=_run,
     said=_said,
-    # The runs stand in the leaderboard, with more.
+    # The leaderboard has the table of runs.
     tables=[spec.id for spec in VIEW.tables if spec is not RUNS],
     beside=_tests,
     is_required=True,

@@ -1,9 +1,9 @@
-"""What `datasets` found, drawn: rank sets, and two runs dataset by dataset."""
+"""Figures of `datasets`: rank sets, and two runs dataset by dataset."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import stdtrit
@@ -19,34 +19,29 @@ if TYPE_CHECKING:
 
 
 TOP = 25
-"""Runs that a figure names; the others are counted below it."""
+"""Number of runs that a figure names where there are more than `FEW`."""
 
 FEW = 30
-"""Up to so many runs are all named."""
+"""Largest number of runs that are all named."""
 
 
-def _first(rows: Any, top: int) -> Any:
+def _first(rows: list[int], top: int) -> list[int]:
     return rows if len(rows) <= max(top, FEW if top == TOP else top) else rows[:top]
 
 
-def _rest_words(result: DatasetsResult, rows: list[int]) -> list[str]:
-    rest = [i for i in result.order if i not in set(rows)]
-    if not rest:
-        return []
-    firsts = sum(bool(result.could_be_first[i]) for i in rest)
-    return [f"{len(rest):,} more runs below; {firsts or 'none'} of them could be first"]
-
-
 def draw_ranks(result: DatasetsResult, ax: Axes, *, top: int = TOP) -> None:
-    """Each run's rank, and the ranks that it may have; of many runs the best `top`."""
-    rows = list(_first(result.order, top))
+    """Draw the rank and the possible ranks of each run, or of the best `top` of many runs."""
+    rows = _first(result.order, top)
     low, high = result.rank_set[rows].T
     clauses = [
         f"rank by {AGGREGATES[result.aggregate]} (dot),",
         f"and possible ranks (line), of {len(result.runs):,},",
         f"with {1 - result.alpha:.0%} confidence for each",
-        *_rest_words(result, rows),
     ]
+    rest = result.order[len(rows) :]
+    if rest:
+        firsts = int(result.could_be_first[rest].sum()) or "none"
+        clauses.append(f"{len(rest):,} more runs below; {firsts} of them could be first")
     names = [result.runs[i] for i in rows]
     style.draw_rank_rows(ax, names, result.rank[rows], low, high, what="\n".join(clauses))
     ax.set_xlim(0.0, max(float(high.max()), len(rows)) + 1.0)
@@ -54,6 +49,7 @@ def draw_ranks(result: DatasetsResult, ax: Axes, *, top: int = TOP) -> None:
 
 
 def _pair_of(result: DatasetsResult) -> DatasetPair:
+    """Return the pair in depth; raise an error where there is none."""
     if result.pair is None:
         raise InputError(
             f"the two best runs share too few datasets: name two runs with {arg('a=')} and "
@@ -63,7 +59,7 @@ def _pair_of(result: DatasetsResult) -> DatasetPair:
 
 
 def draw_forest(result: DatasetsResult, ax: Axes) -> None:
-    """The difference of two runs on each dataset, their mean, and that of the next dataset."""
+    """Draw the difference of two runs on each dataset, the mean, and that of the next dataset."""
     pair = _pair_of(result)
     order = np.argsort(-pair.per_dataset, kind="stable")
     gap, names = pair.per_dataset[order], [pair.datasets[k] for k in order]

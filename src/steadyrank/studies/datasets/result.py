@@ -1,4 +1,4 @@
-"""What `datasets` returns: one family of decisions about a leaderboard, and what follows."""
+"""The result of `datasets`: one family of decisions about a leaderboard, and what follows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AGGREGATES = {
     "borda": "Borda points per dataset",
     "wins": "share of the other runs beaten",
 }
-"""How sentences name them."""
+"""Names of the aggregates in sentences."""
 
 MEANS = ("mean", "mean-of-types")
 """Aggregates whose values have the sign of the scores; the others count ranks."""
@@ -36,8 +36,7 @@ DRAWN = {
     "topics": "these datasets with other topics",
     "both": "other datasets of this kind with other topics",
 }
-"""What decisions are about, in words."""
-
+"""What the decisions are about, in sentences."""
 
 Gaps = Literal["complete", "pairwise", "zero"]
 
@@ -48,9 +47,9 @@ class GapRow:
 
     run: str
     missing: int
-    """Datasets that it lacks."""
+    """Number of datasets that it lacks."""
     kept_without: int
-    """Datasets that all other runs have once this run and those that lack more are left out."""
+    """Number of datasets that the other runs have, without this run and those that lack more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,9 +58,9 @@ class Influence:
 
     dataset: str
     tau: float
-    """Kendall's, between the ranking with and without it."""
+    """Kendall's tau between the rankings with and without it."""
     leader: str
-    """Who is first without it."""
+    """Best run without it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,36 +79,37 @@ class DatasetPair:
     a: str
     b: str
     datasets: tuple[str, ...]
-    """Those that both have."""
+    """Datasets that both have."""
     per_dataset: np.ndarray
-    """Score of a less score of b, one per dataset."""
+    """[dataset]: score of a minus score of b."""
     error: np.ndarray
-    """Its standard error over topics; NaN where topics are not known."""
+    """[dataset]: standard error of the difference over topics; NaN without scores by topic."""
     difference: float
-    """Random-effects mean, or the plain mean where topics are not known."""
+    """Random-effects mean, or the plain mean without scores by topic."""
     interval: Interval
     prediction_interval: Interval
-    """Of the true difference on the next dataset; of its observed difference where topics are not
-    known."""
+    """Interval of the true difference on the next dataset; of its observed difference without
+    scores by topic."""
     effects: RandomEffects | None
-    """None where topics are not known."""
+    """The random-effects model; None without scores by topic."""
     leave_one_out: tuple[LeaveOneOut, ...]
     significant: bool
-    """Whether the two are among the pairs that differ significantly, all pairs taken together."""
+    """Whether the two differ significantly in the family of all pairs."""
     datasets_needed: float
-    """With which a paired t test at `comparison_alpha` shows the difference; infinite where no
-    number is certain to."""
+    """Number of datasets with which a paired t test at `comparison_alpha` shows the difference;
+    infinite where no number is certain to suffice."""
     datasets_assured: float
-    """Datasets that separate the two with 80 % assurance, if their difference is as observed."""
+    """Number of datasets that separate the two with 80 % assurance, for the observed difference."""
     datasets_needed_interval: Interval
     comparison_alpha: float
-    """The family's, or alpha over the number of pairs where that is not one of datasets."""
+    """Level of one comparison of the family; alpha over the number of pairs where topics are
+    resampled."""
     alpha: float
     lower_is_better: bool = False
 
     @property
     def wins(self) -> tuple[int, int, int]:
-        """Datasets on which a is better, equal and worse."""
+        """Numbers of datasets on which a is better, equal and worse."""
         d = -self.per_dataset if self.lower_is_better else self.per_dataset
         return int((d > 0).sum()), int((d == 0).sum()), int((d < 0).sum())
 
@@ -138,7 +138,7 @@ class DatasetPair:
         )
 
     def row(self) -> dict[str, Any]:
-        """With the keys that the JSON output has."""
+        """Return the JSON object of the pair."""
         effects = self.effects
         return {
             "a": self.a,
@@ -172,12 +172,13 @@ class DatasetLead(NamedTuple):
     second: int
     difference: float
     interval: np.ndarray
-    """[2]; 0 lies outside exactly where `significant`, where the next run could not be first."""
+    """[2]; it excludes 0 exactly where `significant`, that is where the next run could not be
+    first."""
     significant: bool
 
 
 class DatasetFragility(NamedTuple):
-    """Without so many datasets, the rival is level with the first run or above it."""
+    """The fewest datasets without which the rival is level with the first run or above it."""
 
     n: int
     rival: str
@@ -188,17 +189,13 @@ def _mirrored(interval: Interval) -> Interval:
     return Interval(-interval.high, -interval.low)
 
 
-def _ends_or_none(limits: np.ndarray) -> list[int] | None:
-    return None if np.isnan(limits).any() else [int(end) for end in limits]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.datasets.view:VIEW.text")
 class DatasetsResult(Placed, Framed):
-    """What `datasets` found: arrays with one entry per run, and per pair.
+    """The comparison of runs over datasets: arrays with one entry per run, and per pair.
 
-    `significant` and `rank_set` express the same family of decisions; `rank` is the rank by
-    value, and `pair` holds what was found about two runs in depth.
+    `significant` expresses the decisions about all pairs, `rank_set` those of each run's own pairs;
+    `rank` is the rank by value, and `pair` compares two runs in depth.
 
     Examples
     --------
@@ -216,47 +213,47 @@ class DatasetsResult(Placed, Framed):
     runs: tuple[str, ...]
     datasets: tuple[str, ...]
     types: tuple[str, ...]
-    """One per dataset; empty where none are known."""
+    """[dataset]: its type; empty without types."""
     left_out: tuple[str, ...]
-    """Datasets that some run lacks, where only complete ones are taken."""
+    """Datasets left out because some run lacks them."""
     n_missing: int
-    """Scores that are missing in the table as it was given."""
+    """Number of missing scores in the given table."""
     n_topics_dropped: int
-    """Topics left out because some run lacks them, where topics are resampled."""
+    """Number of topics left out because some run lacks them, where topics are resampled."""
     scores: np.ndarray
-    """[run, dataset]: as they were used, NaN where missing."""
+    """[run, dataset]: the scores used, NaN where missing."""
     value: np.ndarray
     interval: np.ndarray
-    """[run, 2]: of each value, for one run at a time."""
+    """[run, 2]: interval of each value, for one run at a time."""
     rank: np.ndarray
-    """By value; equal values share the better rank."""
+    """[run]: rank by value; equal values share the better rank."""
     own: OwnDecisions
-    """What each run's own comparisons decide about it."""
+    """Rank sets and tiers by each run's own comparisons."""
     rank_set_simultaneous: np.ndarray
-    """[run, 2]: the ranks that the decisions about all pairs leave to the runs, all at once."""
+    """[run, 2]: ranks of all runs simultaneously, by the decisions about all pairs."""
     lead: DatasetLead
     """The best run and the next."""
     leaders: dict[Aggregate, str]
     """The best run by each aggregate of complete scores."""
     first_by_types: int | None
-    """How many runs could be first if whole types of datasets were resampled; None where these are
-    unknown, or resampled anyway."""
+    """Number of runs that could be first if whole types of datasets were resampled; None without
+    types, or where they are resampled anyway."""
     next_ranks: NextRanks
-    """Between which ranks each run lies on another dataset drawn alike."""
+    """Ranks of each run on another dataset of the same kind."""
     fragility: DatasetFragility | None
-    """How few datasets carry the first place; None where it is shared."""
+    """The fewest datasets that decide the first place; None where it is shared."""
     pairs: np.ndarray
     """[pair, 2]: positions of the two runs."""
     pvalue_adjusted: np.ndarray
     significant: np.ndarray
-    """Whether the run with the higher value is shown to be better."""
+    """[pair]: whether the run with the higher value is shown to be better."""
     comparison_alpha: float
-    """Level of one comparison that the first step of the correction amounts to; 0 where nothing
-    could be significant."""
+    """Level of one comparison at the first step of the correction; 0 where no difference could be
+    significant."""
     n_patterns: int
-    """Sign patterns that the null distribution consists of."""
+    """Number of sign patterns in the null distribution."""
     exact: bool
-    """Whether these are all the patterns there are."""
+    """Whether these are all possible patterns."""
     seed: int
     gap_rows: tuple[GapRow, ...]
     """Runs that lack datasets, those that lack most first."""
@@ -264,13 +261,13 @@ class DatasetsResult(Placed, Framed):
     """[run, 2]: ranks over all completions of the missing scores; None without gaps, or for Borda
     and wins."""
     influence: tuple[Influence, ...]
-    """One per dataset, the one that carries the ranking most first."""
+    """One per dataset, the one that changes the ranking most first."""
     type_correlation: float
-    """Intraclass correlation of datasets within types; NaN where there is none to speak of."""
+    """Intraclass correlation of datasets within types; NaN without types or with missing scores."""
     friedman: Friedman | None
     """None where scores are missing."""
     pair: DatasetPair | None
-    """The pair that was asked for, or the two best runs; None where these share too little."""
+    """The requested pair, or the two best runs; None where these share too few datasets."""
     pair_asked: bool
     lower_is_better: bool = False
     """Whether lower scores are better; `value` then ranks from the lowest, unless it counts
@@ -313,61 +310,58 @@ class DatasetsResult(Placed, Framed):
 
     @property
     def n_different(self) -> np.ndarray:
-        """How many other runs each run differs from significantly."""
+        """[run]: number of runs that it differs from significantly."""
         return np.bincount(self.pairs[self.significant].ravel(), minlength=len(self.runs))
 
     @property
     def adjacent_not_told_apart(self) -> int:
-        """Neighbours in the ranking that do not differ significantly."""
+        """Number of neighbours in the ranking that do not differ significantly."""
         place = np.argsort(self.order)
         near = np.abs(np.diff(place[self.pairs], axis=1)).ravel() == 1
         return int((near & ~self.significant).sum())
 
     @property
     def can_be_significant(self) -> bool:
-        """Whether any p-value could fall below alpha, with as many sign patterns as there are."""
+        """Whether any p-value could be below alpha with this number of sign patterns."""
         total = self.n_patterns if self.exact else 2 * self.n_patterns
         return 1.0 / (1.0 + total) <= self.alpha
 
     @property
     def n_units(self) -> int:
-        """What is resampled, counted: datasets, or their types."""
+        """Number of datasets, or of types where types are resampled."""
         return len(set(self.types)) if self.drawn == "types" else len(self.datasets)
 
     @property
     def aggregate_words(self) -> str:
-        """What ranks the runs, as sentences name it."""
+        """Name of the aggregate in sentences."""
         return AGGREGATES[self.aggregate] + " (lower is better)" * self.lowest_leads
 
     def first_names(self) -> list[str]:
         """The runs that could be first, best value first."""
         return [self.runs[i] for i in self.order if self.could_be_first[i]]
 
-    def method_words(self) -> str:
-        """How decisions were made."""
+    def caption(self) -> str:
+        """Return the caption of a table: aggregate, resampling, method, alpha, sizes, seed."""
+        kinds = f" of {counted(len(set(self.types)), 'type')}" if self.types else ""
         flips = "all sign patterns" if self.exact else "studentized sign flips"
         what = {"types": "types", "topics": "topics"}.get(self.drawn, "datasets")
-        if not self.n_patterns:
-            return f"corrected t over {what}"
-        count = f"{self.n_patterns:,}"
-        return f"corrected t, max-t over {len(self.pairs):,} pairs, {flips} of {what} ({count})"
-
-    def caption(self) -> str:
-        """What a table of this result must say: aggregate, resampling, alpha, sizes, seed."""
-        kinds = f" of {counted(len(set(self.types)), 'type')}" if self.types else ""
+        method = f"corrected t over {what}"
+        if self.n_patterns:
+            pairs = f"max-t over {len(self.pairs):,} pairs"
+            method = f"corrected t, {pairs}, {flips} of {what} ({self.n_patterns:,})"
         return (
             f"{self.aggregate_words.capitalize()} over "
             f"{counted(len(self.datasets), 'dataset')}{kinds}; about {DRAWN[self.drawn]}; "
-            f"{self.method_words()}, stepdown; alpha {self.alpha:g}; seed {self.seed}; steadyrank "
-            f"{__version__}."
+            f"{method}, stepdown; alpha {self.alpha:g}; seed {self.seed}; steadyrank {__version__}."
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary per run, best first, with the keys that the JSON output has."""
+        """One dictionary per run, best first, with the keys of the JSON output."""
         rows, different = [], self.n_different.tolist()
         fragile = None if self.fragility is None else self.fragility._asdict()
         for i in self.order:
             completed = None if self.completion_ranks is None else self.completion_ranks[i].tolist()
+            following = self.next_ranks.limits[i]
             rows.append(
                 {
                     "run": self.runs[i],
@@ -379,7 +373,9 @@ class DatasetsResult(Placed, Framed):
                     "could_be_first": bool(self.could_be_first[i]),
                     "n_different": different[i],
                     "tier": int(self.tier[i]) or None,
-                    "next_rank": _ends_or_none(self.next_ranks.limits[i]),
+                    "next_rank": None
+                    if np.isnan(following).any()
+                    else following.astype(int).tolist(),
                     "first_share": float(self.next_ranks.first_share[i]),
                     "fragility": fragile if i == self.order[0] else None,
                     "missing": int(self.missing(i)),
@@ -389,5 +385,5 @@ class DatasetsResult(Placed, Framed):
         return rows
 
     def missing(self, run: int) -> int:
-        """Datasets that a run lacks in the table as it was given."""
+        """Return the number of datasets that a run lacks in the given table."""
         return next((row.missing for row in self.gap_rows if row.run == self.runs[run]), 0)

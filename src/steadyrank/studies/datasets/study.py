@@ -1,8 +1,8 @@
 """`datasets`: would other datasets change the leaderboard?
 
-For anyone who reads or publishes a table of systems by datasets: between which ranks each system
-may stand if other datasets of this kind, other types of them or other topics had been drawn; who
-could be first; and two systems in depth.
+For anyone who reads or publishes a table of systems by datasets: the possible ranks of each system
+for other datasets of this kind, other types of datasets or other topics; who could be first; and
+two systems in depth.
 """
 
 from __future__ import annotations
@@ -73,16 +73,22 @@ from steadyrank.words import MOST_NAMES, by_number, counted, some
 class _Family:
     """Values of the runs, and decisions about all pairs."""
 
+    pairs: np.ndarray
     value: np.ndarray
     interval: np.ndarray
-    lead: tuple[int, int]
-    """The best run and the next."""
     together: MaxT
     direction: np.ndarray
-    """Sign of the mean difference of each pair."""
+    """[pair]: sign of the mean difference."""
     n: np.ndarray
-    """Draws behind the difference of each pair."""
+    """[pair]: number of datasets, types or topics in the difference."""
     n_topics_dropped: int = 0
+
+    def own(self, runs: Sequence[str], alpha: float) -> decisions.OwnDecisions:
+        """Return what each run's own pairs decide about it."""
+        claimed = decisions.own_claims(
+            self.direction, self.pairs, self.together.own, self.value, alpha
+        )
+        return decisions.own_decisions(self.pairs, claimed, self.value, in_order(self.value, runs))
 
 
 @data_first
@@ -103,11 +109,11 @@ def datasets(
     progress: Progress | None = None,
     rng: Rng = 0,
 ) -> DatasetsResult:
-    """Say how far a leaderboard over several datasets can be trusted.
+    """Return how far a leaderboard over several datasets can be trusted.
 
-    The pairs that differ significantly come from one family of decisions: all pairs of runs at
-    once, by studentized sign flips with stepdown. Rank sets, tiers and the runs that could be first
-    come from each run's own pairs, and hold for that run with confidence 1 - alpha.
+    The pairs that differ significantly come from one family of decisions about all pairs of runs,
+    by studentized sign flips with stepdown. Rank sets, tiers and the runs that could be first come
+    from each run's own pairs, and hold for that run with confidence 1 - alpha.
 
     Parameters
     ----------
@@ -117,33 +123,33 @@ def datasets(
         column per dataset); a folder holds MTEB results, model/revision/task.json; a mapping gives
         the `Scores` of each collection by its name, runs matched by name or by their `system`.
     measure : str, optional
-        Which one of the scores of collections, where they have several.
+        Measure of the collections' scores, where they have several.
     aggregate : str
-        "mean"; "mean-of-types", every type weighing the same; "borda", m - average rank per
-        dataset; "wins", the share of the other runs beaten.
+        "mean"; "mean-of-types", with equal weights of types; "borda", m - average rank per dataset;
+        "wins", the share of the other runs beaten.
     drawn : str
         What is resampled: "datasets"; "types", whole types of datasets; "topics" of these datasets;
         or "both" datasets and topics.
     gaps : str
         Where runs lack datasets: "complete" takes the datasets that every run has; "pairwise"
         compares every two runs on the datasets that both have and ranks runs by least-squares
-        means; "zero" gives no points for an absent score, as MTEB's Borda count does.
+        means; "zero" counts an absent score as 0, as MTEB's Borda count does.
     types : path or mapping, optional
         The type of each dataset: a CSV with columns dataset and type.
     subsets : sequence of str
-        Of a folder of MTEB results, the subsets of a task that count; by default those that every
-        model has.
+        Subsets of a task that count in a folder of MTEB results; by default those that every model
+        has.
     a, b : str, optional
-        Two runs to look at in depth; the two best unless given.
+        Two runs to compare in depth; by default the two best.
     alpha : float
         Error rate of the whole family.
     n_samples : int
-        Sign patterns that are drawn; all are enumerated where there are no more. Of more than a
-        million pairs fewer, unless more than 10,000 are asked for.
+        Number of sign patterns drawn; all are enumerated where there are no more. With more than a
+        million pairs fewer are drawn, unless this is above 10,000.
     jobs : int, optional
         Threads.
     progress : callable, optional
-        Is given (finished, total) blocks of sign patterns.
+        Called with (finished, total) blocks of sign patterns.
     rng : int, Generator or None
         Seed.
 
@@ -155,14 +161,14 @@ def datasets(
 
     Notes
     -----
-    Datasets count as a sample of the kind of datasets that the leaderboard is about. If they
-    are not, no method says what others would show; "types" is the more cautious reading, as
-    datasets of one type resemble each other, and with few types little can be shown: with fewer
-    than six, nothing at alpha 0.05.
+    Datasets are assumed to be a sample of the kind of datasets that the leaderboard is about.
+    Otherwise no method says what others would show. Resampling "types" is more cautious, as
+    datasets of one type resemble each other; with fewer than six types, no difference can be
+    significant at alpha 0.05.
 
-    A dataset's score varies with its topics, too, and that variation is part of the variation
-    between datasets: "both" makes the decisions of "datasets", and says of a pair how much of it
-    is due to topics.
+    A dataset's score also varies with its topics, and that variation is part of the variation
+    between datasets: "both" makes the decisions of "datasets", and says how much of a pair's
+    variation is due to topics.
 
     References
     ----------
@@ -195,7 +201,9 @@ def datasets(
         )
     used = _used(given, gaps, aggregate, drawn)
     pairs = all_pairs(len(used.runs))
-    columns = _columns(used, aggregate, gaps)
+    columns = columns_of(used.values, aggregate, used.types)
+    if gaps == "zero":
+        columns = replace(columns, values=np.nan_to_num(columns.values, nan=0.0))
     flips: Flips = {
         "alpha": alpha,
         "n_samples": n_samples,
@@ -206,21 +214,36 @@ def datasets(
     family = _decide(used, columns, pairs, drawn, gaps, flips)
     together, value = family.together, family.value
     level = max_t_level(family.n, together.critical, alpha)
-    _warn_if_too_few(together, used, drawn, alpha)
+    if together.least_pvalue > alpha:
+        n = len(set(used.types)) if drawn == "types" else len(used.datasets)
+        what = "types of datasets" if drawn == "types" else "datasets"
+        warn(
+            f"{n} {what} have only {counted(together.n_patterns, 'sign pattern')}: no difference "
+            f"can be significant at alpha {alpha:g}, so that any run could be first"
+        )
     claimed = decisions.claims_of(family.direction, pairs, together.pvalue, value, alpha)
-    own_claimed = decisions.own_claims(family.direction, pairs, together.own, value, alpha)
-    own = decisions.own_decisions(pairs, own_claimed, value, in_order(value, used.runs))
+    own = family.own(used.runs, alpha)
     wins = decisions.beaten(len(used.runs), pairs, claimed)
-    named = (a, b) if a is not None and b is not None else _two_best(used, value)
-    pair = named and pair_in_depth(
-        used,
-        *named,
-        significant=lambda i, j: bool(wins[i, j] or wins[j, i]),
-        comparison_alpha=0.0 if drawn == "topics" else level,
-        n_pairs=len(pairs),
-        alpha=alpha,
-    )
-    has_gaps = bool(np.isnan(given.values).any())
+    best = best_first(value)[:2].tolist()
+    n_shared = (~np.isnan(used.values[best]).any(axis=0)).sum()
+    named = (a, b) if a is not None and b is not None else [used.runs[run] for run in best]
+    pair = None
+    if a is not None or n_shared >= FEWEST:
+        pair = pair_in_depth(
+            used,
+            *named,
+            significant=lambda i, j: bool(wins[i, j] or wins[j, i]),
+            comparison_alpha=level if drawn != "topics" and level else alpha / len(pairs),
+            alpha=alpha,
+        )
+    has_gaps, is_complete = bool(np.isnan(given.values).any()), not np.isnan(used.values).any()
+    completed = None  # points by rank depend on all runs at once
+    if has_gaps and aggregate not in ("borda", "wins"):
+        weight = columns_of(given.values, aggregate, given.types).weight
+        completed = completion_ranks(given.values, weight)
+    correlation = math.nan
+    if used.types and is_complete:
+        correlation = type_correlation(used.values, used.types)
     result = DatasetsResult(
         aggregate=aggregate,
         drawn=drawn,
@@ -238,8 +261,8 @@ def datasets(
         rank=ranks_of(value),
         own=own,
         rank_set_simultaneous=decisions.rank_sets(wins),
-        lead=_lead(family, pairs, own.could_be_first),
-        leaders=_leaders(used),
+        lead=_lead(family, best, own.could_be_first),
+        leaders=_leaders(used) if is_complete else {},
         first_by_types=_first_by_types(used, columns, pairs, drawn, flips),
         next_ranks=next_ranks(used.values, alpha),
         fragility=_leader_fragility(used, columns, value),
@@ -251,19 +274,19 @@ def datasets(
         exact=together.exact,
         seed=seed,
         gap_rows=gap_rows(given) if has_gaps else (),
-        completion_ranks=_completed(given, aggregate) if has_gaps else None,
+        completion_ranks=completed,
         influence=influences(used, columns, aggregate, value),
-        type_correlation=_type_correlation(used),
-        friedman=None if np.isnan(used.values).any() else friedman(used.values, alpha=alpha),
+        type_correlation=correlation,
+        friedman=friedman(used.values, alpha=alpha) if is_complete else None,
         pair=pair,
         pair_asked=a is not None,
     )
     return result.with_sign_of_file() if lower_is_better else result
 
 
-def _lead(family: _Family, pairs: np.ndarray, could_be_first: np.ndarray) -> DatasetLead:
-    """The best run and the next, by the next run's own comparisons."""
-    first, second = family.lead
+def _lead(family: _Family, best: list[int], could_be_first: np.ndarray) -> DatasetLead:
+    """Return the best run against the next, by the next run's own comparisons."""
+    first, second = best
     difference = float(family.value[first] - family.value[second])
     limits = difference + family.together.lead_width[0] * [-1.0, 1.0]
     significant = not could_be_first[second]
@@ -272,38 +295,31 @@ def _lead(family: _Family, pairs: np.ndarray, could_be_first: np.ndarray) -> Dat
 
 
 def _leaders(used: Leaderboard) -> dict[Aggregate, str]:
-    """The best run by each aggregate, where no score is missing."""
-    if np.isnan(used.values).any():
-        return {}
+    """Return the best run by each aggregate of complete scores."""
     known: list[Aggregate] = ["mean", "borda"]
     known += ["mean-of-types"] if used.types else []
-    made = {name: columns_of(used.values, name, used.types) for name in known}
-    values = {name: columns.values @ columns.weight for name, columns in made.items()}
-    return {name: used.runs[in_order(value, used.runs)[0]] for name, value in values.items()}
+    leaders: dict[Aggregate, str] = {}
+    for name in known:
+        columns = columns_of(used.values, name, used.types)
+        leaders[name] = used.runs[in_order(columns.values @ columns.weight, used.runs)[0]]
+    return leaders
 
 
 def _first_by_types(
     used: Leaderboard, columns: AggregateColumns, pairs: np.ndarray, drawn: Drawn, flips: Flips
 ) -> int | None:
-    """How many runs could be first for other types of datasets."""
-    if drawn not in ("datasets", "both") or len(set(used.types)) < 2:
+    """Return how many runs could be first for other types of datasets; None without types."""
+    has_types = len(set(used.types)) > 1 and not np.isnan(columns.values).any()
+    if drawn not in ("datasets", "both") or not has_types:
         return None
-    if np.isnan(columns.values).any():
-        return None
-    silent: Flips = {**flips, "progress": None}
-    family = _by_units(dataset_units(columns, used.types), pairs, silent)
-    order = in_order(family.value, used.runs)
-    claimed = decisions.own_claims(
-        family.direction, pairs, family.together.own, family.value, flips["alpha"]
-    )
-    own = decisions.own_decisions(pairs, claimed, family.value, order)
-    return int(own.could_be_first.sum())
+    family = _by_units(dataset_units(columns, used.types), pairs, {**flips, "progress": None})
+    return int(family.own(used.runs, flips["alpha"]).could_be_first.sum())
 
 
 def _leader_fragility(
     used: Leaderboard, columns: AggregateColumns, value: np.ndarray
 ) -> DatasetFragility | None:
-    """The fewest datasets without which another run is level with the leader or above it."""
+    """Return the fewest datasets without which another run is level with the leader or above."""
     leader, *others = best_first(value).tolist()
     pairs = np.array([(leader, other) for other in others])
     fewest = fragility(columns.values, pairs, columns.weight)
@@ -329,7 +345,7 @@ def _check(
 
 
 def _used(given: Leaderboard, gaps: Gaps, aggregate: Aggregate, drawn: Drawn) -> Leaderboard:
-    """The runs and datasets that the study works on; refused where they do not suffice."""
+    """Return the runs and datasets to compare; raise an error where they do not suffice."""
     has_gaps = bool(np.isnan(given.values).any())
     used = complete_datasets(given) if gaps == "complete" and has_gaps else given
     if drawn == "types" or aggregate == "mean-of-types":
@@ -359,21 +375,10 @@ def _used(given: Leaderboard, gaps: Gaps, aggregate: Aggregate, drawn: Drawn) ->
             "types or topics"
         )
     if used is not given:
-        _warn_of_left_out(given, used)
+        who = lacking_words(gap_rows(given), len(given.runs), len(given.datasets))
+        left = len(given.datasets) - len(used.datasets)
+        warn(f"{who}; omitted: {counted(left, 'dataset')} that some run lacks")
     return used
-
-
-def _warn_of_left_out(given: Leaderboard, used: Leaderboard) -> None:
-    who = lacking_words(gap_rows(given), len(given.runs), len(given.datasets))
-    left = len(given.datasets) - len(used.datasets)
-    warn(f"{who}; omitted: {counted(left, 'dataset')} that some run lacks", stacklevel=5)
-
-
-def _columns(used: Leaderboard, aggregate: Aggregate, gaps: Gaps) -> AggregateColumns:
-    columns = columns_of(used.values, aggregate, used.types)
-    if gaps != "zero":
-        return columns
-    return AggregateColumns(values=np.nan_to_num(columns.values, nan=0.0), weight=columns.weight)
 
 
 def _decide(
@@ -384,89 +389,47 @@ def _decide(
     gaps: Gaps,
     flips: Flips,
 ) -> _Family:
-    """Values and decisions, by the flips that suit what is resampled."""
+    """Return values and decisions, by the flips that suit what is resampled."""
     if drawn == "topics":
-        return _by_topics(used, columns.weight, pairs, gaps, flips)
-    groups = used.types if drawn == "types" else ()
-    equal = np.ptp(columns.weight) <= 1e-12 and not groups
-    if equal:
-        return _by_equal_datasets(columns.values, pairs, flips)
-    return _by_units(dataset_units(columns, groups), pairs, flips)
-
-
-def _by_equal_datasets(values: np.ndarray, pairs: np.ndarray, flips: Flips) -> _Family:
+        scores = [used.topic_scores[name] for name in used.datasets]
+        if gaps == "zero":
+            scores = [np.nan_to_num(one, nan=0.0) for one in scores]
+        units, dropped = topic_units(scores, columns.weight)
+        return replace(_by_units(units, pairs, flips), n_topics_dropped=dropped)
+    groups, values = used.types if drawn == "types" else (), columns.values
+    if groups or np.ptp(columns.weight) > 1e-12:
+        return _by_units(dataset_units(columns, groups), pairs, flips)
     means, found = adjusted_means(values), moments(values, pairs)
-    first, second = (int(run) for run in best_first(means)[:2])
+    first, second = best_first(means)[:2].tolist()
     return _Family(
+        pairs=pairs,
         value=means,
         interval=mean_intervals(values, 1 - flips["alpha"]),
-        lead=(first, second),
         together=max_t(values, pairs, leads=[(first, second)], **flips),
         direction=np.sign(found.mean),
         n=found.n,
     )
 
 
-def _by_topics(
-    used: Leaderboard, weight: np.ndarray, pairs: np.ndarray, gaps: Gaps, flips: Flips
-) -> _Family:
-    scores = [used.topic_scores[name] for name in used.datasets]
-    if gaps == "zero":
-        scores = [np.nan_to_num(one, nan=0.0) for one in scores]
-    units, dropped = topic_units(scores, weight)
-    return replace(_by_units(units, pairs, flips), n_topics_dropped=dropped)
-
-
 def _by_units(units: Units, pairs: np.ndarray, flips: Flips) -> _Family:
     value, df = units.value, len(units.share) - len(units.sizes)
-    first, second = (int(run) for run in best_first(value)[:2])
+    first, second = best_first(value)[:2].tolist()
     return _Family(
+        pairs=pairs,
         value=value,
         interval=units.intervals(1 - flips["alpha"]),
-        lead=(first, second),
         together=unit_max_t(units, pairs, leads=[(first, second)], **flips),
         direction=np.sign(value[pairs[:, 0]] - value[pairs[:, 1]]),
         n=np.full(len(pairs), df + 1),
     )
 
 
-def _warn_if_too_few(together: MaxT, used: Leaderboard, drawn: Drawn, alpha: float) -> None:
-    if together.least_pvalue <= alpha:
-        return
-    n = len(set(used.types)) if drawn == "types" else len(used.datasets)
-    what = "types of datasets" if drawn == "types" else "datasets"
-    warn(
-        f"{n} {what} have only {counted(together.n_patterns, 'sign pattern')}: no difference can "
-        f"be significant at alpha {alpha:g}, so that any run could be first"
-    )
-
-
-def _two_best(used: Leaderboard, value: np.ndarray) -> tuple[str, str] | None:
-    """The two runs with the best values, unless they share too little to be compared."""
-    first, second = (int(run) for run in best_first(value)[:2])
-    shared = ~np.isnan(used.values[first] - used.values[second])
-    return (used.runs[first], used.runs[second]) if shared.sum() >= FEWEST else None
-
-
-def _completed(given: Leaderboard, aggregate: Aggregate) -> np.ndarray | None:
-    """Ranks over all completions, of the means; points by rank depend on all runs at once."""
-    if aggregate in ("borda", "wins"):
-        return None
-    return completion_ranks(given.values, columns_of(given.values, aggregate, given.types).weight)
-
-
-def _type_correlation(used: Leaderboard) -> float:
-    if not used.types or np.isnan(used.values).any():
-        return math.nan
-    return type_correlation(used.values, used.types)
-
-
 FEWEST = 2
-"""Datasets without which nothing can be resampled."""
+"""Smallest number of datasets that can be resampled."""
 
 
 def gap_rows(table: Leaderboard) -> tuple[GapRow, ...]:
-    """Runs that lack datasets, those that lack most first."""
+    """Return the runs that lack datasets, those that lack most first."""
     absent = np.isnan(table.values)
     missing = absent.sum(axis=1)
     order = [int(i) for i in np.lexsort((np.arange(len(missing)), -missing)) if missing[i]]
@@ -481,7 +444,7 @@ def gap_rows(table: Leaderboard) -> tuple[GapRow, ...]:
 def lacking_words(
     rows: Sequence[GapRow], n_runs: int, n_datasets: int, *, most: int = MOST_NAMES
 ) -> str:
-    """Who lacks datasets, and how many, without an end of the sentence."""
+    """Say which runs lack datasets and how many, without a full stop."""
     first, *others = rows
     who = [f"{first.run} ({first.missing} of {n_datasets})"]
     who += [f"{row.run} ({row.missing})" for row in others]
@@ -490,7 +453,7 @@ def lacking_words(
 
 
 def complete_datasets(table: Leaderboard) -> Leaderboard:
-    """The datasets that every run has; refused where these are too few."""
+    """Return the datasets that every run has; raise an error where these are too few."""
     whole = ~np.isnan(table.values).any(axis=0)
     if whole.sum() < FEWEST:
         rows = gap_rows(table)
@@ -507,27 +470,20 @@ def complete_datasets(table: Leaderboard) -> Leaderboard:
 def influences(
     used: Leaderboard, columns: AggregateColumns, aggregate: Aggregate, value: np.ndarray
 ) -> tuple[Influence, ...]:
-    """The ranking without each dataset, the most different one first."""
+    """Return the ranking without each dataset, the most different one first."""
     if len(used.datasets) < 3:
         return ()
     rows = []
     for k, name in enumerate(used.datasets):
-        kept = np.delete(np.arange(len(used.datasets)), k)
-        without = _values_of(columns.values[:, kept], used, kept, aggregate)
+        kept = np.delete(columns.values, k, axis=1)
+        without = adjusted_means(kept)
+        if aggregate == "mean-of-types" and not np.isnan(kept).any():
+            types = [*used.types[:k], *used.types[k + 1 :]]
+            without = kept @ type_weights(types, len(types))
         leader = used.runs[int(best_first(without)[0])]
         tau = kendall_tau(value, without).value if not np.isnan(without).any() else math.nan
         rows.append(Influence(dataset=name, tau=float(tau), leader=leader))
     return tuple(sorted(rows, key=lambda row: (math.isnan(row.tau), row.tau)))
-
-
-def _values_of(
-    values: np.ndarray, used: Leaderboard, kept: np.ndarray, aggregate: Aggregate
-) -> np.ndarray:
-    if np.isnan(values).any():
-        return adjusted_means(values)
-    if aggregate != "mean-of-types":
-        return np.asarray(values.mean(axis=1))
-    return np.asarray(values @ type_weights([used.types[k] for k in kept], len(kept)))
 
 
 def pair_in_depth(
@@ -537,10 +493,9 @@ def pair_in_depth(
     *,
     significant: Callable[[int, int], bool],
     comparison_alpha: float,
-    n_pairs: int,
     alpha: float,
 ) -> DatasetPair:
-    """What the datasets that both have say of two runs."""
+    """Compare two runs on the datasets that both have."""
     first, second = (position(name, table.runs, "run") for name in (a, b))
     if first == second:
         raise InputError(f"a and b are both {a!r}: name two runs")
@@ -550,13 +505,12 @@ def pair_in_depth(
         raise InputError(f"{a} and {b} have fewer than two datasets in common")
     names = tuple(table.datasets[k] for k in shared)
     d, error = gap[shared], _topic_errors(table, names, first, second)
-    level = comparison_alpha or alpha / n_pairs
     spread = d.var(ddof=1)
     needed = needed_topics(
         d.mean(),
         spread,
         len(d),
-        alpha=level,
+        alpha=comparison_alpha,
         confidence=1 - alpha,
         variance_df=pair_df(d[None])[0] if spread > 0.0 else math.inf,
         corrected=True,
@@ -578,7 +532,7 @@ def pair_in_depth(
         datasets_needed=float(needed.topics) if math.isfinite(high) else math.inf,
         datasets_needed_interval=Interval(low, high),
         datasets_assured=float(needed.assured),
-        comparison_alpha=level,
+        comparison_alpha=comparison_alpha,
         alpha=alpha,
     )
 
@@ -586,7 +540,7 @@ def pair_in_depth(
 def _topic_errors(
     table: Leaderboard, names: tuple[str, ...], first: int, second: int
 ) -> np.ndarray:
-    """Standard errors of the differences over topics; NaN unless known for every dataset."""
+    """Return standard errors of the differences over topics; NaN unless every dataset has one."""
     errors = np.full(len(names), np.nan)
     for k, name in enumerate(names):
         if name not in table.topic_scores:
@@ -601,7 +555,7 @@ def _topic_errors(
 def _together(
     d: np.ndarray, error: np.ndarray, confidence: float
 ) -> tuple[float, Interval, Interval, RandomEffects | None]:
-    """Mean difference, its interval, that of the next dataset, and the model where there is one."""
+    """Return the mean difference, its interval, that of the next dataset, and the model if any."""
     if np.isnan(error).any() or not (error > 0.0).any():
         low, high = mean_intervals(d[np.newaxis], confidence)[0]
         ahead = next_dataset(d, confidence=confidence)

@@ -1,4 +1,4 @@
-"""How `datasets` is shown: what it says, its tables and figures, and how a report runs it."""
+"""The sentences, tables and figures of `datasets`, and its part of a report."""
 
 from __future__ import annotations
 
@@ -30,10 +30,9 @@ from steadyrank.stats.run_means import share_turned
 from steadyrank.studies.datasets.result import AGGREGATES, DatasetPair, DatasetsResult, Drawn
 from steadyrank.studies.datasets.study import datasets, lacking_words
 from steadyrank.studies.material import Material
-from steadyrank.studies.part import Findings, Front, Job, part_of
+from steadyrank.studies.part import Findings, Front, Job, fragility_tile, part_of
 from steadyrank.words import (
     best_words,
-    by_number,
     count_or_share,
     counted,
     enough_digits,
@@ -46,14 +45,14 @@ from steadyrank.words import (
 from steadyrank.words import size as size_words
 
 NOTICEABLE = 0.05
-"""Correlation of datasets within types from which on a finding says so."""
+"""Correlation of datasets within types above which a finding says so."""
 
 MOST_INFLUENCES = 10
-"""Datasets that a command lists."""
+"""Number of datasets that a command lists."""
 
 
 def findings(result: DatasetsResult) -> list[Finding]:
-    """What is missing, who could be first, how many pairs differ, and two runs in depth."""
+    """Return who leads, who could be first, how many pairs differ, and two runs in depth."""
     board, pair = _board_findings(result), _pair_findings(result.pair)
     leads = [verdict(result), lead(result), *assumptions(result)]
     about_both = [*pair, *leads, *board] if result.pair_asked else [*leads, *board, *pair]
@@ -61,19 +60,17 @@ def findings(result: DatasetsResult) -> list[Finding]:
 
 
 def describe(result: DatasetsResult) -> str:
-    """The paragraph for a paper."""
+    """Return the paragraph for a paper."""
     leader = result.order[0]
     n, total = len(result.first_names()), len(result.runs)
     drawn = {"types": "whole types of datasets", "topics": "topics"}.get(result.drawn, "datasets")
-    best = (
-        f"{n} of the runs cannot be ruled out as the best" if n > 1 else "no other could be first"
-    )
+    best = f"{n} of the runs could be first" if n > 1 else "no other could be first"
     most = "lowest" if result.lowest_leads else "highest"
     return (
         f"We compared {total:,} runs by {AGGREGATES[result.aggregate]} over "
-        f"{counted(len(result.datasets), 'dataset')}, all {len(result.pairs):,} pairs at once by "
-        f"studentized sign flips of {drawn}, paired t with skewness-corrected limits and a "
-        f"variance floor (max-t, stepdown, family-wise alpha {result.alpha:g}; Mogstad et al., "
+        f"{counted(len(result.datasets), 'dataset')}: paired t tests of all {len(result.pairs):,} "
+        "pairs with skewness-corrected limits and a variance floor, corrected by studentized sign "
+        f"flips of {drawn} (max-t, stepdown, family-wise alpha {result.alpha:g}; Mogstad et al., "
         f"2024). "
         f"{result.told_apart_share:.0%} of the pairs differ significantly. "
         f"{result.runs[leader]} has the {most} value ({result.value[leader]:.4f}); with "
@@ -87,8 +84,8 @@ def _cautions(result: DatasetsResult) -> list[Finding]:
         total = len(result.datasets) + len(result.left_out)
         done = {
             "zero": "a missing score counts as 0",
-            "pairwise": "two runs are compared on what both have",
-        }.get(result.gaps, f"the {len(result.datasets)} that all have are used")
+            "pairwise": "each pair is compared on the datasets of both",
+        }.get(result.gaps, f"the {len(result.datasets)} that all runs have are used")
         values = picked(result, "gaps n_missing") | {"n_lacking": len(result.gap_rows)}
         who = lacking_words(result.gap_rows, len(result.runs), total, most=1)
         said.append(Finding("datasets.gaps", f"{who}; {done}.", values))
@@ -118,15 +115,15 @@ def _board_findings(result: DatasetsResult) -> list[Finding]:
         said.append(Finding("datasets.pairs", text, values | {"n_pairs": len(result.pairs)}))
     if result.drawn in ("datasets", "both") and result.type_correlation > NOTICEABLE:
         text = (
-            f"Within types datasets correlate by {result.type_correlation:.2f}: decisions are "
-            "overconfident about other types."
+            f"Datasets of one type correlate by {result.type_correlation:.2f}: for other types, "
+            "the decisions are overconfident."
         )
         said.append(Finding("datasets.types_alike", text, picked(result, "type_correlation")))
     return said
 
 
 def verdict(result: DatasetsResult) -> Finding:
-    """Who leads, and how many could be first."""
+    """Say who leads, and how many could be first."""
     leader, n, total = result.runs[result.order[0]], len(result.first_names()), len(result.runs)
     first = f"leads, but {n:,} of {total:,} runs could be first"
     if n == 1:
@@ -139,7 +136,7 @@ def verdict(result: DatasetsResult) -> Finding:
 
 
 def lead(result: DatasetsResult) -> Finding:
-    """The first two: their values, the difference and its interval."""
+    """Return the values of the first two, their difference and its interval."""
     first, second, difference, limits, is_significant = result.lead
     names, ends = (result.runs[first], result.runs[second]), limits.tolist()
     form = f".{enough_digits([result.value[first], result.value[second]], 3)}f"
@@ -160,16 +157,17 @@ def _pair_findings(pair: DatasetPair | None) -> list[Finding]:
     )
     both = {"a": pair.a, "b": pair.b}
     text = (
-        f"{pair.a} − {pair.b}: {typeset(f'{pair.difference:+.4f}')} {mean} on average, {ahead} on "
-        f"the next dataset ({1 - pair.alpha:.0%}, pair alone)."
+        f"{pair.a} − {pair.b}: mean {typeset(f'{pair.difference:+.4f}')} {mean}, next dataset "
+        f"{ahead} ({1 - pair.alpha:.0%} intervals for this pair alone)."
     )
     values = both | picked(pair, "difference interval prediction_interval alpha")
     said = [Finding("datasets.pair", text, values)]
-    text = f"{pair.a} and {pair.b} differ significantly among all pairs."
+    text = f"{pair.a} and {pair.b} differ significantly in the family of all pairs."
     if not pair.significant:
-        text = (
-            f"{pair.a} and {pair.b} do not differ significantly among all pairs; {_needed(pair)}."
-        )
+        needed = f"{size_words(pair.datasets_assured)} datasets would show it, with 80% assurance"
+        if not math.isfinite(pair.datasets_assured):
+            needed = "no number of datasets would show a difference"
+        text = f"{pair.a} and {pair.b} do not differ significantly among all pairs; {needed}."
     values = both | picked(
         pair, "significant datasets_needed datasets_assured datasets_needed_interval"
     )
@@ -184,21 +182,13 @@ def _pair_findings(pair: DatasetPair | None) -> list[Finding]:
     return [*said, Finding("datasets.wins", text, values)]
 
 
-def _needed(pair: DatasetPair) -> str:
-    if not math.isfinite(pair.datasets_assured):
-        return "no number of datasets would settle it"
-    return f"{size_words(pair.datasets_assured)} such datasets would, with 80% assurance"
-
-
 def _fragility(result: DatasetsResult) -> list[Finding]:
     found = result.fragility
     if found is None:
         return []
     which = f" ({found.datasets[0]})" if found.n == 1 else ""
-    text = (
-        f"The first place rests on {found.n} of {len(result.datasets)} datasets{which}: without "
-        f"{'it' if found.n == 1 else 'them'} {found.rival} catches up."
-    )
+    total = len(result.datasets)
+    text = f"Without {found.n} of the {total} datasets{which}, {found.rival} would catch up."
     return [Finding("datasets.fragility", text, found._asdict())]
 
 
@@ -214,7 +204,7 @@ def _influence_findings(result: DatasetsResult) -> list[Finding]:
     text = f"{leader} leads whichever dataset is left out."
     if others:
         alone = ", each left out alone" if len(others) > 1 else ""
-        text = f"{leader} no longer leads without {some(others, 3)}{alone}."
+        text = f"{leader} does not lead without {some(others, 3)}{alone}."
     values = {"leader": leader, "datasets": others}
     return [*said, Finding("datasets.leader", text, values)]
 
@@ -225,26 +215,26 @@ BY = {
     "borda": "average rank",
     "wins": "share of wins",
 }
-"""Aggregates, in short."""
+"""Short names of the aggregates."""
 
 ANOTHER_LEADS = 1.5
-"""Weight of an assumption by which another run would lead."""
+"""Weight of an assumption under which another run would lead."""
 
 
 def _types(result: DatasetsResult) -> Assumption | None:
-    """Whole types of datasets resampled: more runs could be first."""
+    """Say how many runs could be first if whole types of datasets were resampled."""
     n, total = result.first_by_types, len(result.runs)
     if n is None or n == len(result.first_names()):
         return None
     kinds = counted(len(set(result.types)), "type")
     which = f"any of the {total:,} runs" if n == total else f"{counted(n, 'run', form=',')}"
-    text = f"If the {kinds} of datasets were resampled, {which} could be first."
+    text = f"If the {kinds} of datasets were resampled as a whole, {which} could be first."
     finding = Finding("datasets.by_types", text, {"could_be_first": n, "n_rows": total})
     return Assumption(finding, abs(n - len(result.first_names())) / total)
 
 
 def _aggregate(result: DatasetsResult) -> Assumption | None:
-    """Another aggregate puts another run first."""
+    """Say by which other aggregate another run leads."""
     leader = result.runs[result.order[0]]
     for aggregate, name in result.leaders.items():
         if name != leader:
@@ -258,18 +248,18 @@ ASSUMPTIONS: tuple[Callable[[DatasetsResult], Assumption | None], ...] = (_aggre
 
 
 def assumption(result: DatasetsResult) -> Assumption | None:
-    """The one that would change the verdict most."""
+    """Return the assumption that would change the verdict most."""
     return weakest(entry(result) for entry in ASSUMPTIONS)
 
 
 def assumptions(result: DatasetsResult) -> list[Finding]:
-    """All that apply, the weightiest first."""
+    """Return all assumptions that would change the verdict, the most important first."""
     known = [one for entry in ASSUMPTIONS if (one := entry(result)) is not None]
     return [one.finding for one in sorted(known, key=lambda one: -one.weight)]
 
 
 def _leaderboard_rows(result: DatasetsResult) -> list[dict[str, Any]]:
-    """Rows whose pairs of ranks are columns of their own, as CSV promises them."""
+    """Return the rows of the CSV, with a column for each end of an interval or range."""
     rows = []
     for row in result.rows():
         low, high = row.pop("interval")
@@ -330,15 +320,15 @@ LEADERBOARD = TableSpec(
             ("rank_best", "rank_worst"),
             "{sure} ranks",
             ",.0f",
-            about="those that the run's own comparisons leave to it",
+            about="possible ranks by the run's own comparisons",
         ),
         Col("could_be_first", form="yes"),
-        Col("tier", form="count", about="1: down to the last that the best does not beat"),
+        Col("tier", form="count", about="1: down to the last run that the best does not beat"),
         Col(
             ("next_rank_best", "next_rank_worst"),
             "next dataset",
             ",.0f",
-            about="ranks on another dataset drawn alike",
+            about="ranks on another dataset of this kind",
         ),
         Col("first_share", "first on", "percent", about="share of datasets on which it is first"),
         Col(
@@ -367,8 +357,8 @@ GAPS = TableSpec(
         Col("missing", "lacks", "count"),
         Col("kept_without", form="count"),
     ),
-    caption="Runs that lack datasets. Kept without: how many datasets all other runs have once "
-    "this run and those above it are omitted.",
+    caption="Runs that lack datasets. Kept without: number of datasets that all other runs have "
+    "if this run and those above it are omitted.",
 )
 PAIR = TableSpec(
     id="dataset-pair",
@@ -381,13 +371,14 @@ INFLUENCE = TableSpec(
     id="dataset-influence",
     rows=lambda result: [picked(row, "dataset tau leader") for row in result.influence],
     columns=(Col("dataset", "without", "name"), Col("tau", form=".4f"), Col("leader", form="name")),
-    caption="Kendall's tau between the ranking with and without a dataset, and who leads without.",
+    caption="Kendall's tau between the rankings with and without a dataset, and the leader without "
+    "it.",
     printed=lambda result: MOST_INFLUENCES,
 )
 
 
 def fields(result: DatasetsResult) -> dict[str, Any]:
-    """The promised keys, and what else there is."""
+    """Return the fields of the JSON output."""
     ranks = result.friedman
     return {
         **picked(result, "aggregate drawn alpha"),
@@ -415,7 +406,7 @@ def fields(result: DatasetsResult) -> dict[str, Any]:
 
 
 def _figure(result: DatasetsResult) -> FigureSpec:
-    """The two best, dataset by dataset, where they are compared."""
+    """Return the figure of the two best runs or, where they are not compared, of all ranks."""
     if result.pair is None:
         return FigureSpec(id="dataset-ranks", caption="Possible ranks of each run.", kind="ranks")
     return FigureSpec(id="forest", caption="The two best, dataset by dataset.", kind="forest")
@@ -490,7 +481,7 @@ def _board(result: DatasetsResult) -> Board:
     digits = enough_digits(result.value[result.order[:ROWS]], 3)
     return Board(
         title="Leaderboard",
-        note=f"dot: rank; bar: ranks that it may have, {1 - result.alpha:.0%} confidence for each",
+        note=f"dot: rank; bar: possible ranks, {1 - result.alpha:.0%} confidence for each run",
         measure=result.aggregate_words,
         rows=tuple(
             BoardRow(
@@ -511,7 +502,7 @@ def _board(result: DatasetsResult) -> Board:
 
 
 def _swap(result: DatasetsResult) -> Finding | None:
-    """The share of pairs that as many other datasets would put the other way round."""
+    """Return the expected share of pairs that other datasets, equally many, would reverse."""
     if np.isnan(result.scores).any() or len(result.datasets) < 2:
         return None
     columns = columns_of(result.scores, result.aggregate, result.types)
@@ -522,7 +513,7 @@ def _swap(result: DatasetsResult) -> Finding | None:
 
 
 def _more_swaps(result: DatasetsResult) -> Iterator[tuple[str, Finding]]:
-    """The same for other types of datasets, another aggregate, and without any one dataset."""
+    """Yield the shares reversed by other types, by another aggregate, and without any dataset."""
     if np.isnan(result.scores).any() or len(result.datasets) < 3:
         return
     scores, m = result.scores, len(result.runs)
@@ -564,16 +555,7 @@ def _tiles(result: DatasetsResult) -> list[Tile]:
             )
         )
     if result.fragility is not None:
-        carried = result.fragility
-        made.append(
-            Tile(
-                id="datasets.fragility",
-                figure=counted(carried.n, "dataset"),
-                text=f"{by_number(carried.n, 'carries', 'carry')} the first place: without "
-                f"{by_number(carried.n, 'it', 'them')} {carried.rival} catches up",
-                values=carried._asdict(),
-            )
-        )
+        made.append(fragility_tile("datasets", result.fragility, "dataset"))
     pair = result.pair
     if pair is not None and not pair.significant and pair.datasets_assured < MOST_SHOWN:
         made.append(

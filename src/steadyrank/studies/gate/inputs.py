@@ -10,11 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from steadyrank.data.battles import Battles
 from steadyrank.data.facets import averaged_facets, averaged_together, facets_of
+from steadyrank.data.forms.form import Source
+from steadyrank.data.forms.reading import form_of
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.provenance import SETTINGS, check_alike, file_hashes, with_hashes
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.any_file import holds_scores
+from steadyrank.data.read.battles import read_battles
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.run_info import describe_topics
 from steadyrank.data.read.run_names import chosen_names, read_names, runs_with_files
@@ -27,6 +31,7 @@ from steadyrank.errors import InputError, arg
 from steadyrank.measures.evaluate import Missing, evaluate, with_missing
 from steadyrank.measures.names import parse_measures
 from steadyrank.measures.scoring import find_judged_documents
+from steadyrank.stats.battles.gating import win_scores
 from steadyrank.studies.gate.result import ROLES
 from steadyrank.studies.gate.unjudged import MeasureHoles, find_holes
 from steadyrank.words import counted, some
@@ -97,6 +102,8 @@ def read_pair(
     reading: ReadingOptions,
 ) -> Pair:
     """Both on the same topics, or an error that says why they cannot be compared."""
+    if (battles := _battles_in(qrels)) is not None:
+        return _pair_of_battles(battles, str(baseline), str(candidate), topic_info, cluster_from)
     if _is_same(baseline, candidate):
         raise InputError("the candidate and the baseline are the same run: name another")
     if _is_among(candidate, baseline):
@@ -127,6 +134,29 @@ def read_pair(
     if judged is None or pair.varies or ties != "trec_eval" or no_relevant != "zero":
         return pair
     return _with_holes(pair, given, judged, reading)
+
+
+def _battles_in(qrels: Any) -> Battles | None:
+    """Return the battles that were given instead of judgments; None for anything else."""
+    if isinstance(qrels, Battles):
+        return qrels
+    if not isinstance(qrels, (str, os.PathLike)) or not Path(qrels).exists():
+        return None
+    form = form_of(Source(Path(qrels)))
+    return read_battles(qrels) if form is not None and form.holds == "battles" else None
+
+
+def _pair_of_battles(
+    battles: Battles,
+    baseline: str,
+    candidate: str,
+    topic_info: PathLike | None,
+    cluster_from: str | None,
+) -> Pair:
+    """Return two models of an arena, with what each prompt says about their shares of wins."""
+    scores = win_scores(battles, baseline, candidate)
+    scores = describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)
+    return Pair(scores=scores, sides=(scores.select(runs=baseline), scores.select(runs=candidate)))
 
 
 def _with_holes(pair: Pair, given: Sequence[_Side], judged: Qrels, reading: ReadingOptions) -> Pair:

@@ -95,7 +95,9 @@ def gate(
         way. A folder or a list per side, or `Scores` with one system in their run information,
         holds the runs of a system that varies; repeated answers to a topic are averaged.
     qrels : object, optional
-        A file, `Qrels`, or what `as_qrels` takes; not needed for two sets of scores.
+        A file, `Qrels`, or what `as_qrels` takes; not needed for two sets of scores. Of `Battles`,
+        or a file of battles, baseline and candidate are the names of two models, and the measure is
+        the share of the battles between them that each wins.
     measures : str, Measure, iterable or mapping
         Every one must pass. `{"nDCG@10": 0.01, "AP": 0.02}` gives each its margin. By default
         nDCG@10, or the only one that scores have.

@@ -146,7 +146,6 @@ def _posterior(pair: SystemPair, model: MixedModel, settings: Settings) -> Poste
     if not drawn.converged and not drawn.flag:
         warn(
             f"the posterior of {pair.a.name} − {pair.b.name} has not converged after "
-            f"{drawn.n_draws} draws: draw more ({arg('n_draws=')})",
-            stacklevel=6,
+            f"{drawn.n_draws} draws: draw more ({arg('n_draws=')})"
         )
     return drawn

@@ -1,4 +1,4 @@
-"""What `judges` found, drawn: three rankings beside each other."""
+"""The figure of `judges`: three rankings side by side."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 
 from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
-from steadyrank.stats.judges.ranking import RunRanking
 from steadyrank.words import counted
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def draw_ranks(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> None:
-    """The ranks that each run may have: by people alone, after correction, by the judge alone."""
+    """Draw each run's possible ranks by people alone, after correction, and by the judge alone."""
     one = result.of(judge)
     order = one.corrected.order
     rankings = {
@@ -27,7 +26,18 @@ def draw_ranks(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> N
         f"{style.shortened(one.judge)} alone, as if by people": one.alone,
     }
     for place, (words, ranking) in enumerate(rankings.items()):
-        _rank_lines(result, ax, ranking, order, place, words)
+        low, high = ranking.rank_set[order].T
+        ranks = ranking.rank[order]
+        texts = [
+            f"{result.runs[run]}, {words}: rank {rank}, {first} to {last}"
+            for run, rank, first, last in zip(order, ranks, low, high, strict=True)
+        ]
+        rows, arms = (
+            np.arange(len(order)) + 0.26 * (place - 1),
+            np.stack([ranks - low, high - ranks]),
+        )
+        looks = {"markersize": 3, "elinewidth": 1.6, "label": words}
+        style.row_bars(ax, ranks, rows, arms, texts, place=place, **looks)
     style.name_rows(ax, [result.runs[i] for i in order])
     style.whole_numbers(ax)
     ax.set_xlim(0.5, len(order) + 0.5)
@@ -39,21 +49,6 @@ def draw_ranks(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> N
         "people do",
     )
     style.legend_above(ax, ncols=1)
-
-
-def _rank_lines(
-    result: JudgesResult, ax: Axes, ranking: RunRanking, order: list[int], place: int, words: str
-) -> None:
-    rows = np.arange(len(order)) + 0.26 * (place - 1)
-    low, high = ranking.rank_set[order].T
-    ranks = ranking.rank[order]
-    arms = np.stack([ranks - low, high - ranks])
-    texts = [
-        f"{result.runs[run]}, {words}: rank {rank}, {first} to {last}"
-        for run, rank, first, last in zip(order, ranks, low, high, strict=True)
-    ]
-    looks = {"markersize": 3, "elinewidth": 1.6, "label": words}
-    style.row_bars(ax, ranks, rows, arms, texts, place=place, **looks)
 
 
 PLOTS = {

@@ -1,4 +1,4 @@
-"""What `judges` returns: three rankings of the runs, and how far each judge can be trusted."""
+"""The result of `judges`: three rankings of the runs, and the audit of each judge."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ from steadyrank.words import counted
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Confusion:
-    """The grades that people and a judge gave to the same documents, and how alike these are."""
+    """The grades that people and a judge gave to the same documents, and their agreement."""
 
     grades: tuple[int, ...]
-    """Grades that occur, of either."""
+    """Grades that occur."""
     counts: np.ndarray
-    """[people's grade, judge's grade]: documents."""
+    """[people's grade, judge's grade]: number of documents."""
     n_documents: int
     same_scale: bool
     """Whether the largest grades of both are equal; if not, coefficients of grades are None."""
     coefficients: dict[str, AgreementInterval | None]
-    """`kappa`, `kappa_weighted` (quadratic weights), `ac1`, and `kappa_relevant`: of relevant,
-    grade 1 and above, or not."""
+    """`kappa`, `kappa_weighted` (quadratic weights), `ac1`, and `kappa_relevant` (grade 1 and
+    above, or not)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TauOfRuns:
-    """How alike people and a judge rank some of the runs, on the topics of both."""
+    """Agreement of people's and a judge's ranking of some of the runs, on the topics of both."""
 
     runs: str
-    """Which, in words: "all", "best half", "best 10"; the best are those of people."""
+    """Runs that are ranked: "all", "best half" or "best 10" by people."""
     tau: TauInterval
     tau_ap: TauInterval
     """With people's ranking as the reference."""
@@ -57,82 +57,82 @@ class TauOfRuns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kin:
-    """Runs that are kin to the judge, and whether it favours them."""
+    """Runs made with the same kind of model as the judge, and whether it favours them."""
 
     pattern: str
     runs: tuple[str, ...]
     others: tuple[str, ...]
     near: bool
-    """Whether the others are those whose mean, by people, lies within the range of the kin."""
+    """Whether the others are only runs whose mean by people is within the range of the kin's."""
     test: KinTest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRow:
-    """How many topics people have to judge for one aim."""
+    """Number of topics that people must judge for one goal."""
 
     goal: str
-    """"width" of an interval of a difference, or "difference" that a test is to find."""
+    """"width" (of a difference's interval), or "difference" (that a test is to find)."""
     value: float
     topics: JudgedTopicsNeeded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JudgeResult:
-    """One judge: what it says alone, what holds after correction, and how it was audited."""
+    """The rankings by one judge, alone and corrected, and its audit."""
 
     judge: str
     n_judge_topics: int
-    """Topics that it judged and people did not."""
+    """Number of topics that it judged and people did not."""
     n_dropped: int
-    """Of these, how many were left out because some run has no score."""
+    """Number of such topics left out because some run has no score."""
     weight: Weight
-    """lambda: how far its differences are followed."""
+    """lambda, the weight of its scores."""
     alone: RunRanking
-    """By its judgments of all its topics, as if they were people's."""
+    """Ranking by its judgments of all topics, as if they were people's."""
     on_human_topics: RunRanking
-    """Likewise, on the topics that people judged as well."""
+    """Ranking by its judgments of the topics that people also judged."""
     corrected: RunRanking
     confusion: Confusion | None
     """None where scores were given instead of judgments."""
     taus: tuple[TauOfRuns, ...]
-    """Of all runs, of the best half, and of the best so many that were asked for."""
+    """For all runs, the best half, and the best `top` runs if requested."""
     bias: Bias
     worth: Worth
     kin: Kin | None
     plan: tuple[PlanRow, ...]
     pvalue_of_sample: float
-    """Of the hypothesis that people's topics and the others score alike by this judge, as random
-    samples do; NaN without others."""
+    """p of the hypothesis that its scores on people's topics and on the others have the same mean,
+    as for random samples; NaN without other topics."""
     unconfirmed_share: float
-    """Of the pairs that it calls significant on people's topics, how many people do not."""
+    """Share of its significant pairs on people's topics that people do not confirm."""
     opposite_share: float
-    """Of the same pairs, how many people order the other way round, significantly or not."""
+    """Share of these pairs that people order the other way round, significantly or not."""
     lost_share: float
-    """Of the pairs that it calls significant alone, how many are not after correction."""
+    """Share of its significant pairs on all topics that are not significant after correction."""
     reversed_share: float
-    """Of the same pairs, how many the corrected means order the other way round."""
+    """Share of these pairs that the corrected means order the other way round."""
     width_ratio: float
-    """Of intervals of differences, corrected to people's own: median over pairs."""
+    """Median over pairs of the corrected interval's width over that of people's interval."""
     n_wider: int
-    """Pairs whose interval is wider than people's own."""
+    """Number of pairs whose corrected interval is wider than people's."""
     largest_width_ratio: float
 
     @property
     def tau(self) -> TauInterval:
-        """Of all runs."""
+        """tau of all runs."""
         return self.taus[0].tau
 
     @property
     def tau_top(self) -> TauInterval:
-        """Of the best half, or of the best so many that were asked for."""
+        """tau of the best half, or of the best `top` runs if requested."""
         return self.taus[-1].tau
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.judges.view:VIEW.text")
 class JudgesResult(Framed):
-    """What `judges` found. Runs are sorted by name; pairs are all pairs of them, in that order.
+    """The result of `judges`: runs sorted by name, and all pairs of them in that order.
 
     Examples
     --------
@@ -148,27 +148,27 @@ class JudgesResult(Framed):
     measure: str
     alpha: float
     population: int | None = None
-    """The number of topics that the rankings are about; None for other topics like these."""
+    """Number of topics that the rankings are about; None for other topics of the same kind."""
     runs: tuple[str, ...]
     topics: tuple[str, ...]
-    """Those that people judged."""
+    """Topics that people judged."""
     n_dropped: int
-    """Topics of people that were left out because some run has no score."""
+    """Number of people's topics left out because some run has no score."""
     human: RunRanking
-    """By people's judgments alone."""
+    """Ranking by people's judgments alone."""
     judges: tuple[JudgeResult, ...]
     power: float
-    """That `plan` asks for."""
+    """Power of the planned test."""
     n_samples: int
     seed: int
 
     @property
     def about(self) -> About:
-        """The topics at hand, or other topics like these."""
+        """Return "these" topics, or "other" topics of the same kind."""
         return "other" if self.population is None else "these"
 
     def topics_like(self, judge: JudgeResult) -> float:
-        """How many times as many topics of people would have intervals as narrow as the judge's."""
+        """Return the factor of people's topics that would give intervals as narrow as a judge's."""
         return topics_like(judge.width_ratio, len(self.topics), self.population or math.inf)
 
     @property
@@ -177,19 +177,19 @@ class JudgesResult(Framed):
         return all_pairs(len(self.runs))
 
     def of(self, judge: str | None = None) -> JudgeResult:
-        """The part of one judge; of the first unless named."""
+        """Return the part of one judge, by default of the first."""
         if judge is None:
             return self.judges[0]
         return self.judges[position(judge, [one.judge for one in self.judges], "judge")]
 
     def about_words(self) -> str:
-        """Which topics the corrected ranking, and people's own, are about."""
+        """Return the topics that the corrected ranking and people's are about, in words."""
         if self.population is None:
             return "other topics like these"
         return f"these {self.population:,} topics"
 
     def caption(self) -> str:
-        """What a table of this result must say."""
+        """Return the caption of a table: measure, numbers, method, alpha, seed, version."""
         names = ", ".join(f"{one.judge} {one.n_judge_topics:,}" for one in self.judges)
         dropped = f" ({self.n_dropped} dropped)" if self.n_dropped else ""
         return (
@@ -244,7 +244,7 @@ class JudgesResult(Framed):
 
 
 def _ends(limits: np.ndarray) -> Interval:
-    return Interval(float(limits[0]), float(limits[1]))
+    return Interval(*limits.tolist())
 
 
 def _placed(whose: str, ranking: RunRanking, run: int) -> dict[str, Any]:
@@ -256,7 +256,7 @@ def _placed(whose: str, ranking: RunRanking, run: int) -> dict[str, Any]:
 
 
 def share_of(chosen: np.ndarray, among: np.ndarray) -> float:
-    """Of the pairs `among`, the share that is `chosen`; NaN of none.
+    """Return the share of the pairs `among` that are `chosen`; NaN without such pairs.
 
     >>> share_of(np.array([True, False, True]), np.array([True, True, False]))
     0.5
@@ -265,5 +265,5 @@ def share_of(chosen: np.ndarray, among: np.ndarray) -> float:
 
 
 def names_of(runs: Sequence[str], chosen: np.ndarray) -> list[str]:
-    """The runs that are chosen, in their order."""
+    """Return the runs that are chosen, in their order."""
     return [run for run, is_chosen in zip(runs, chosen, strict=True) if is_chosen]

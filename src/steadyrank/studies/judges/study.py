@@ -1,8 +1,8 @@
 """`judges`: would other judges change it?
 
-For collections that language models judged, with people on some topics: the ranking that holds
-after the model's judgments are corrected by people's, with intervals and rank sets; and an audit
-of the model itself. Two groups of people are judges of each other in the same way.
+For collections judged by language models, and by people on some topics: the ranking by the model's
+judgments corrected by people's, with intervals and rank sets; and an audit of the model. Two groups
+of people are compared in the same way.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ from steadyrank.stats.judges.corrected import (
 from steadyrank.stats.judges.ranking import RunRanking, rank_runs
 from steadyrank.stats.ranks.correlation import bootstrap_tau_interval
 from steadyrank.stats.run_means import best_first
-from steadyrank.studies.judge_scores import JudgeInput, scores_of_judges
-from steadyrank.studies.judges.inputs import (
-    Aligned,
+from steadyrank.studies.judge_scores import (
     AuditSettings,
     Grades,
+    JudgeInput,
     aligned,
     check_runs,
     complete_topics,
     evaluate_judges,
+    scores_of_judges,
     shared_topics,
 )
 from steadyrank.studies.judges.result import (
@@ -73,6 +73,9 @@ from steadyrank.studies.judges.result import (
 from steadyrank.words import pvalue_words
 
 DEFAULT_MEASURE = "nDCG@10"
+
+RARE = 0.01
+"""Probability below which a warning says that people's topics are not a random sample."""
 
 NOT_FOLLOWED = Weight(value=0.0, is_estimated=False)
 
@@ -103,13 +106,13 @@ def judges(
     rng: Rng = 0,
     **reading_options: Unpack[ReadingOptions],
 ) -> JudgesResult:
-    r"""Correct the judgments of language models, or of anybody, by those of people.
+    r"""Correct the judgments of language models, or of other judges, by those of people.
 
-    People judge n topics, a judge the same and N more. A run's corrected mean is \(\lambda\) times
-    the judge's mean over its further topics plus the mean over people's topics of (people's score
-    less \(\lambda\) times the judge's). One \(\lambda\), from the data, serves all runs; it is 0
-    for an uninformative judge. Intervals hold whatever the judge's errors are: a better judge
-    makes them narrower.
+    People judge n topics; a judge judges these and N further topics. A run's corrected mean is
+    \(\lambda\) times the judge's mean over its further topics plus the mean over people's topics of
+    (people's score minus \(\lambda\) times the judge's). One \(\lambda\) is estimated for all runs;
+    it is 0 for an uninformative judge. Intervals are valid whatever the judge's errors are: a
+    better judge makes them narrower.
 
     Parameters
     ----------
@@ -121,28 +124,29 @@ def judges(
     judges : mapping, optional
         `{name: judgments}`. A judge must have judged all topics that people did.
     measure : str, optional
-        nDCG@10 unless given; of `Scores` the only one.
+        By default nDCG@10, or the only measure of `Scores`.
     about : str
-        "other": topics like these, out of which all topics are drawn. "these": the topics that the
-        judges judged, of which people judged a sample.
+        "other": other topics from the same population. "these": the topics that the judges judged,
+        of which people judged a sample.
     kin : str, optional
-        Regular expression: runs whose names match were made with the judge's own kind of model.
+        Regular expression: runs whose names match were made with the same kind of model as the
+        judge.
     kin_near : bool
-        Compare kin only with runs whose mean by people lies within the range of the kin's.
+        Compare kin only with runs whose mean by people is within the range of the kin's.
     top : int, optional
-        Give tau of this many of the best runs by people, beside that of the best half.
+        Also report tau of this many of the best runs by people.
     judge_grades : mapping, optional
         Grades of the judges to people's, `{0: 0, 1: 2}`; or one such mapping per judge, by name.
     width : float
-        Plan for intervals of a difference of this width.
+        Width of a difference's interval that is planned for.
     minimum_difference : float
-        Plan for a test that finds this difference.
+        Difference that a planned test is to find.
     power : float
-        With this power.
+        Power of the planned test.
     alpha : float
-        Error rate of each ranking's family of all pairs; intervals are of level 1 - alpha.
+        Error rate of each ranking's family of all pairs; intervals have level 1 - alpha.
     n_samples : int
-        Sign flips.
+        Number of sign flips.
     missing, no_relevant, ties : str
         As in `evaluate`.
     jobs, scheduler, progress : optional
@@ -161,16 +165,15 @@ def judges(
 
     Notes
     -----
-    That people's topics are a random sample of all topics is assumed; where the judge's scores
-    contradict that, a warning says so. About these T topics, the estimate is \(\lambda\) times the
-    judge's mean over all of them plus the mean over people's of (people's score less \(\lambda\)
-    times the judge's), with the variance of a sample without replacement and n - 2 degrees of
-    freedom; several judges share the topics that all of them judged. What the judge alone would
-    say, its worth by correlation and the plan are about other topics.
+    People's topics are assumed to be a random sample of all topics; a warning says where the
+    judge's scores contradict this. About "these" T topics, the estimate is \(\lambda\) times the
+    judge's mean over all of them plus the mean over people's topics of (people's score minus
+    \(\lambda\) times the judge's), with the variance of a sample without replacement and n - 2
+    degrees of freedom; several judges share the topics that all of them judged. The ranking by the
+    judge alone, its worth by correlation and the plan are about other topics.
 
-    The correction does not make people superfluous: without them there is nothing to correct by. It
-    does not repair a measure, and it says nothing about documents that nobody judged. Topics on
-    which some run has no score are left out for all.
+    The correction requires judgments by people. It does not repair a measure, and it says nothing
+    about documents that nobody judged. Topics on which some run has no score are left out.
 
     References
     ----------
@@ -205,7 +208,7 @@ def judges(
     people: Qrels | None = None
     if isinstance(runs, Scores):
         if judges is not None or not isinstance(human, Mapping):
-            raise InputError("beside scores of people, give a mapping of names to judges' scores")
+            raise InputError("with scores of people, give a mapping of names to judges' scores")
         scores, inputs = scores_of_judges(runs, human, measure)
     else:
         if not isinstance(judges, Mapping) or not judges:
@@ -246,14 +249,20 @@ def judge_scores(
     jobs: int | None,
     seed: int,
 ) -> JudgesResult:
-    """The result, from the scores of one measure by people and by each judge."""
+    """Return the result from the scores of one measure by people and by each judge."""
     check_runs(human, inputs, settings)
     topics, n_dropped = complete_topics(human, inputs)
     runs = tuple(human.runs[r] for r in order_by_name(human.runs))
     options: Any = {"alpha": settings.alpha, "n_samples": n_samples, "seed": seed, "jobs": jobs}
-    shared = shared_topics(inputs) if about == "these" else None
+    shared, population = shared_topics(inputs) if about == "these" else None, None
     every = [aligned(human, judge, topics, shared) for judge in inputs]
-    population = _population(every) if about == "these" else None
+    if about == "these":
+        population = every[0].scores.n + every[0].scores.n_more
+        if not every[0].scores.n_more:
+            raise InputError(
+                "people judged all topics that the judges judged, so about these nothing is left "
+                f"to estimate: choose {arg('about', 'other')}"
+            )
     by_people = human.select(runs=runs, topics=topics).values[0]
     ranking = _plain_ranking(by_people, population, **options)
     results = []
@@ -287,19 +296,8 @@ def judge_scores(
     )
 
 
-def _population(every: list[Aligned]) -> int:
-    """How many topics there are of which people judged some, by all judges."""
-    n, n_more = every[0].scores.n, every[0].scores.n_more
-    if not n_more:
-        raise InputError(
-            "people judged all topics that the judges judged, so about these nothing is left to "
-            f"estimate: choose {arg('about', 'other')}"
-        )
-    return n + n_more
-
-
 def _plain_ranking(scores: np.ndarray, population: int | None = None, **options: Any) -> RunRanking:
-    """The ranking by one kind of judgments as they are; of a finite population if it is given."""
+    """Return the ranking by judgments without correction, for a finite population if given."""
     nothing = scores[:, :0]
     parts = CorrectedParts(residual=scores, followed=nothing, weight=NOT_FOLLOWED)
     if population is not None:
@@ -312,7 +310,7 @@ def _plain_ranking(scores: np.ndarray, population: int | None = None, **options:
 def _on_human_topics(
     scores: JudgedScores, human: RunRanking, population: int | None, **options: Any
 ) -> dict[str, Any]:
-    """The judge's decisions on people's topics beside theirs."""
+    """Compare the judge's decisions on people's topics with people's."""
     ranking = _plain_ranking(scores.judge, population, **options)
     return {
         "on_human_topics": ranking,
@@ -326,10 +324,10 @@ def _on_human_topics(
 def _corrected(
     scores: JudgedScores, human: RunRanking, places: np.ndarray, about: About, **options: Any
 ) -> dict[str, Any]:
-    """The judge alone, corrected, and what became of its decisions."""
+    """Return the rankings by the judge alone and corrected, and how their decisions differ."""
     weight = shared_weight(scores, about)
     parts = (corrected_parts if about == "other" else parts_of_these)(scores, weight)
-    # Topics by name, whoever judged them.
+    # Topics are in the order of their names, whoever judged them.
     alone = _plain_ranking(scores.everything[:, np.argsort(places)], **options)
     corrected = rank_runs(parts, places=places, **options)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -352,8 +350,12 @@ def _corrected(
 def confusion_of(
     judge: str, people: Qrels, judged: Qrels, topics: tuple[str, ...], confidence: float
 ) -> Confusion:
-    """Counts of the grades of documents that both judged, and coefficients of agreement."""
-    grades = [_grades_of_both(people, judged, topic) for topic in topics]
+    """Return counts of the grades of documents judged by both, and coefficients of agreement."""
+    grades = []
+    for topic in topics:
+        mine, theirs = people.judgments(topic), judged.judgments(topic)
+        shared = [document for document in mine if document in theirs]
+        grades.append(np.array([[by[name] for name in shared] for by in (mine, theirs)], int))
     levels = np.unique(np.concatenate([both.ravel() for both in grades]))
     counts = np.stack([confusion_counts(both[0], both[1], levels) for both in grades])
     is_relevant = [both > 0 for both in grades]
@@ -364,15 +366,12 @@ def confusion_of(
         warn(
             f"judge {judge} grades up to {judged.max_grade}, people up to {people.max_grade}: the "
             "scales differ, so coefficients of grades are omitted; map its grades with "
-            f"{arg('judge_grades=')}",
-            stacklevel=5,
+            f"{arg('judge_grades=')}"
         )
-    coefficients: dict[str, AgreementInterval | None] = {
-        name: agreement_over_topics(counts, coefficient, confidence=confidence)
-        if same_scale
-        else None
-        for name, coefficient in COEFFICIENTS.items()
-    }
+    coefficients: dict[str, AgreementInterval | None] = dict.fromkeys(COEFFICIENTS)
+    if same_scale:
+        for name, coefficient in COEFFICIENTS.items():
+            coefficients[name] = agreement_over_topics(counts, coefficient, confidence=confidence)
     coefficients["kappa_relevant"] = agreement_over_topics(
         relevant, kappa_of_counts, confidence=confidence
     )
@@ -385,17 +384,6 @@ def confusion_of(
     )
 
 
-def _grades_of_both(people: Qrels, judged: Qrels, topic: str) -> np.ndarray:
-    """[2, document]: grades of the documents that both judged, in people's order."""
-    mine, theirs = people.judgments(topic), judged.judgments(topic)
-    shared = [document for document in mine if document in theirs]
-    return np.array([[by[document] for document in shared] for by in (mine, theirs)], int)
-
-
-RARE = 0.01
-"""Chance with which random samples of topics are warned of."""
-
-
 def audited(
     judge: str,
     scores: JudgedScores,
@@ -405,8 +393,20 @@ def audited(
     seed: int,
     jobs: int | None,
 ) -> dict[str, Any]:
-    """What is found of a judge's scores beside people's, by the fields of `JudgeResult`."""
-    _warn_if_it_tells_nothing(judge, scores)
+    """Compare a judge's scores with people's; return fields of `JudgeResult`."""
+    if not np.ptp(scores.everything, axis=0).any():
+        warn(
+            f"judge {judge} gives all runs the same score on every topic: people's judgments "
+            "are used alone"
+        )
+    own, others = scores.judge.mean(axis=0), scores.more.mean(axis=0)
+    pvalue = welch_pvalue(own, others)
+    if pvalue < RARE:
+        warn(
+            f"by judge {judge}, runs score {own.mean():.3f} on the topics that people judged and "
+            f"{others.mean():.3f} on the others ({pvalue_words(pvalue)}): people's topics do not "
+            "look like a random sample, without which the correction is not valid"
+        )
     worth = worth_of(scores.human, scores.judge, confidence=settings.confidence)
     return {
         "taus": taus_of(scores, settings.top, confidence=settings.confidence, seed=seed, jobs=jobs),
@@ -414,14 +414,14 @@ def audited(
         "worth": worth,
         "kin": None if settings.kin is None else kin_of(scores, runs, settings),
         "plan": plan_of(worth, scores.n + scores.n_more, settings),
-        "pvalue_of_sample": sample_pvalue(judge, scores),
+        "pvalue_of_sample": pvalue,
     }
 
 
 def taus_of(
     scores: JudgedScores, top: int | None, *, confidence: float, seed: int, jobs: int | None
 ) -> tuple[TauOfRuns, ...]:
-    """tau and tau_AP of the runs' means by people and judge: all, best half, best `top`."""
+    """Return tau and tau_AP of the runs' means by people and judge: all, best half, best `top`."""
     order, n_runs = best_first(scores.human.mean(axis=1)), len(scores.human)
     chosen = {"all": n_runs, "best half": (n_runs + 1) // 2}
     if top is not None:
@@ -439,8 +439,9 @@ def taus_of(
     return tuple(taus)
 
 
-def kin_runs(pattern: str, runs: tuple[str, ...]) -> np.ndarray:
-    """Which runs are kin to a judge: whether each name matches."""
+def kin_of(scores: JudgedScores, runs: tuple[str, ...], settings: AuditSettings) -> Kin:
+    """Test whether a judge favours the runs that match, against others or those about as good."""
+    pattern = settings.kin or ""
     try:
         found = re.compile(pattern)
     except re.error as error:
@@ -451,13 +452,6 @@ def kin_runs(pattern: str, runs: tuple[str, ...]) -> np.ndarray:
             f"kin {pattern!r} matches {'all' if kin.all() else 'none'} of the {len(runs)} runs: "
             "it must match some of them"
         )
-    return kin
-
-
-def kin_of(scores: JudgedScores, runs: tuple[str, ...], settings: AuditSettings) -> Kin:
-    """Whether a judge favours the runs that match, among all others or those about as good."""
-    pattern = settings.kin or ""
-    kin = kin_runs(pattern, runs)
     others = ~kin
     if settings.kin_near:
         means = scores.human.mean(axis=1)
@@ -483,45 +477,12 @@ def kin_of(scores: JudgedScores, runs: tuple[str, ...], settings: AuditSettings)
 
 
 def plan_of(worth: Worth, n_judged: int, settings: AuditSettings) -> tuple[PlanRow, ...]:
-    """Topics of people for an interval of this width, and for a test of this power."""
+    """Return the topics of people for an interval of this width, and for a test of this power."""
     width, difference = settings.width, settings.minimum_difference
+    options: Any = {"alpha": settings.alpha, "power": settings.power, "n_judged": n_judged}
+    for_power = topics_for_power(worth, difference, **options)
+    for_width = topics_for_width(worth, width, n_judged=n_judged, confidence=settings.confidence)
     return (
-        PlanRow(
-            goal="width",
-            value=width,
-            topics=topics_for_width(
-                worth, width, n_judged=n_judged, confidence=settings.confidence
-            ),
-        ),
-        PlanRow(
-            goal="difference",
-            value=difference,
-            topics=topics_for_power(
-                worth, difference, n_judged=n_judged, alpha=settings.alpha, power=settings.power
-            ),
-        ),
+        PlanRow(goal="width", value=width, topics=for_width),
+        PlanRow(goal="difference", value=difference, topics=for_power),
     )
-
-
-def sample_pvalue(judge: str, scores: JudgedScores) -> float:
-    """Welch's test of the judge's scores, mean over runs, on people's topics against the others."""
-    own, others = scores.judge.mean(axis=0), scores.more.mean(axis=0)
-    pvalue = welch_pvalue(own, others)
-    if pvalue < RARE:
-        warn(
-            f"by judge {judge}, runs score {own.mean():.3f} on the topics that people judged and "
-            f"{others.mean():.3f} on the others ({pvalue_words(pvalue)}): people's topics do not "
-            "look like a random sample, without which the correction does not hold",
-            stacklevel=5,
-        )
-    return pvalue
-
-
-def _warn_if_it_tells_nothing(judge: str, scores: JudgedScores) -> None:
-    """A judge that does not tell any two runs apart cannot help."""
-    if not np.ptp(scores.everything, axis=0).any():
-        warn(
-            f"judge {judge} gives all runs the same score on every topic: people's judgments "
-            "are used alone",
-            stacklevel=6,
-        )

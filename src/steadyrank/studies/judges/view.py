@@ -1,4 +1,4 @@
-"""How `judges` is shown: three rankings side by side, the judges audited, the plan."""
+"""The sentences and tables of `judges`: three rankings side by side, the audit, and the plan."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from steadyrank.stats.judges.agreement import AgreementInterval
 from steadyrank.stats.judges.ranking import RunRanking
 from steadyrank.stats.ranks.correlation import TauInterval
 from steadyrank.stats.run_means import share_turned
-from steadyrank.studies.judge_scores import JudgeInput
-from steadyrank.studies.judges.inputs import AuditSettings
+from steadyrank.studies.judge_scores import AuditSettings, JudgeInput
 from steadyrank.studies.judges.result import JudgeResult, JudgesResult, PlanRow, names_of
 from steadyrank.studies.judges.study import judge_scores
 from steadyrank.studies.material import Material
@@ -29,16 +28,22 @@ from steadyrank.studies.two_runs import decided, signed_texts, values_at
 from steadyrank.words import MISSING, by_number, counted, interval, pvalue_words, some, swap_words
 
 MOST_PAIRS = 45
-"""Pairs that a table lists; the frame and JSON have all."""
+"""Largest number of pairs that a table lists; the frame and JSON have all."""
 
 SMALLEST = 0.0005
-"""Of a bias; what is less is shown as 0.000."""
+"""Smallest bias that is not shown as 0.000."""
+
+ENDLESS = 10**15
+"""Number of further topics that counts as unlimited."""
+
+Said = tuple[str, str, dict[str, Any]] | None
+"""Id, text and values of a finding about one judge; None where there is nothing to say."""
 
 
 def findings(result: JudgesResult) -> list[Finding]:
-    """Whether each judge may be used, what holds after correction, what it is worth.
+    """Say whether each judge may be used, which pairs differ after correction, what it saves.
 
-    Ids of the first judge are plain, those of others end in their names.
+    Ids about the first judge are plain, those about others end in their names.
     """
     said = []
     for make in MAKERS:
@@ -52,47 +57,43 @@ def findings(result: JudgesResult) -> list[Finding]:
     return said
 
 
-Said = tuple[str, str, dict[str, Any]] | None
-"""Id, text and values of a finding about one judge, if there is something to say."""
-
-
 def _answer(result: JudgesResult, judge: JudgeResult) -> Said:
-    """Whether the judge's scores may be used, for which pairs, and what they save."""
+    """Say whether the judge's scores may be used, for which pairs, and what they save."""
     n, lost, _ = _decided(judge)
     name, more, saved = f'"{judge.judge}"', judge.n_judge_topics, saved_share(result, judge)
-    pairs = counted(n, "significant pair", form=",")
-    text = f"{name} finds no two runs significantly different"
+    pairs = counted(n, "significant pair")
+    text = f"{name} finds no significant pair"
     if n and not lost:
-        holds = "correction keeps" if more else "people confirm"
-        text = f"{name} is usable for its {pairs} of {len(result.pairs):,}: {holds} all"
-    elif more and n:
-        text = f"{name} requires correction, which keeps {_none(n - lost)} of its {pairs}"
+        holds = (
+            f"all its {pairs} remain after correction" if more else f"people confirm all {pairs}"
+        )
+        text = f"{name} is usable: {holds}"
+    elif n and more:
+        text = f"{name} requires correction: {_none(n - lost)} of its {pairs} remain"
     elif n:
-        text = f"{name} is not usable alone: people confirm {_none(n - lost)} of {pairs}"
+        text = f"{name} is not usable alone: people confirm {_none(n - lost)} of its {pairs}"
     if saved < 0.005:
-        text += "; it saves no judging."
+        text += "; it saves no human judgments."
+    elif more:
+        text += f"; it saves {saved:.0%} of human judgments."
     else:
-        much = f"{saved:.0%} of people's topics" if more else f"up to {saved:.0%} on further topics"
-        text += f"; it saves {much}."
+        text += f"; with it, up to {saved:.0%} fewer topics need human judgments."
     values = {"usable_alone": bool(n and not lost), "n_usable": n - lost, "saved_share": saved}
     return "answer", text, values
 
 
 def saved_share(result: JudgesResult, judge: JudgeResult) -> float:
-    """The share of people's topics that the judge makes up for; on unlimited ones if it has none.
+    """Return the share of people's topics that the judge saves.
 
-    With further topics, by how much narrower the corrected intervals are; else by the correlation.
+    It follows from the width of the corrected intervals or, without further topics, from the
+    correlation, for unlimited further topics.
     """
     times = result.topics_like(judge) if judge.n_judge_topics else judge.worth.factor(1, ENDLESS)
     return max(0.0, 1.0 - 1.0 / times) if times > 0 else 0.0
 
 
-ENDLESS = 10**15
-"""Further topics of a judge who has as many as anyone wants."""
-
-
 def _decided(judge: JudgeResult) -> tuple[int, int, int]:
-    """Pairs that the judge alone finds significant; of these, those lost and those reversed."""
+    """Return the numbers of the judge's significant pairs, of those lost and of those reversed."""
     n = int(judge.alone.significant.sum())
     if not n:
         return 0, 0, 0
@@ -100,7 +101,7 @@ def _decided(judge: JudgeResult) -> tuple[int, int, int]:
 
 
 def _alone(result: JudgesResult, judge: JudgeResult) -> Said:
-    """What the judge would have said, had its judgments been taken for people's."""
+    """Say which pairs the judge finds significant without people, and which are confirmed."""
     total = len(result.pairs)
     n, lost, opposite = _decided(judge)
     text = f'Judge "{judge.judge}" alone finds {_different(n, total)}'
@@ -116,18 +117,18 @@ def _alone(result: JudgesResult, judge: JudgeResult) -> Said:
 
 
 def _corrected(result: JudgesResult, judge: JudgeResult) -> Said:
-    """What holds after correction, beside what people's judgments alone show."""
+    """Say how many pairs are significant after correction, and by people's judgments alone."""
     n, total = int(judge.corrected.significant.sum()), len(result.pairs)
     by_people = int(result.human.significant.sum())
     if not judge.n_judge_topics:
         found = _different(by_people, total)
-        text = f"People judged every topic: nothing to correct; they find {found}."
+        text = f"People judged every topic, so nothing is corrected; they find {found}."
     elif judge.weight.value == 0.0:
         text = f"{judge.judge} adds nothing (lambda 0): people find {_different(by_people, total)}."
     else:
         text = (
-            f"{judge.judge} corrected: {_different(n, total)} on {result.about_words()}; by people "
-            f"alone {_none(by_people)}."
+            f"{judge.judge} corrected by people finds {_different(n, total)} on "
+            f"{result.about_words()}; people alone find {_none(by_people)}."
         )
     values = {"about": result.about, "lambda": judge.weight.value, "n_pairs": total}
     values |= {"n_significant": n, "n_significant_by_people": by_people}
@@ -150,7 +151,7 @@ def _kin(result: JudgesResult, judge: JudgeResult) -> Said:
     kin, test = judge.kin, judge.kin.test
     others = "runs about as good" if kin.near else "others"
     text = (
-        f"Bias of {judge.judge} for kin (/{kin.pattern}/) less that for {others}: "
+        f"Bias of {judge.judge} for kin (/{kin.pattern}/) minus that for {others}: "
         f"{test.difference:+.3f} {interval(test.interval, '+.3f')}, {pvalue_words(test.pvalue)}."
     )
     values = {"n_runs": len(kin.runs), "n_others": len(kin.others), "near": kin.near}
@@ -158,7 +159,7 @@ def _kin(result: JudgesResult, judge: JudgeResult) -> Said:
 
 
 def _first(result: JudgesResult, judge: JudgeResult) -> Said:
-    """Who could be first after correction, or by people, and whom the judge alone rules out."""
+    """Say who could be first after correction, or by people, and whom the judge rules out."""
     ranking = judge.corrected if judge.n_judge_topics else result.human
     names = [result.runs[i] for i in ranking.order if ranking.could_be_first[i]]
     alone = names_of(result.runs, judge.alone.could_be_first)
@@ -174,14 +175,14 @@ def _first(result: JudgesResult, judge: JudgeResult) -> Said:
 
 
 def _width(result: JudgesResult, judge: JudgeResult) -> Said:
-    """How much narrower the intervals are, in topics."""
+    """Say how much narrower the intervals are, and how many topics that is worth."""
     if math.isnan(judge.width_ratio) or judge.weight.value == 0.0:
         return None
     times = result.topics_like(judge)
     as_with = f", as with {times:.2f} times their topics" if math.isfinite(times) else ""
     text = (
         f"With {judge.judge}, intervals are {abs(1.0 - judge.width_ratio):.0%} "
-        f"{'narrower' if judge.width_ratio < 1 else 'wider'} than people's own (median){as_with}."
+        f"{'narrower' if judge.width_ratio < 1 else 'wider'} than people's (median){as_with}."
     )
     return "width", text, {"width_ratio": judge.width_ratio, "topics_like": times}
 
@@ -191,26 +192,26 @@ def _wider(result: JudgesResult, judge: JudgeResult) -> Said:
         return None
     text = (
         f"With {judge.judge}, {judge.n_wider:,} of {len(result.pairs):,} intervals are wider than "
-        f"people's own, at worst {judge.largest_width_ratio:.2f} times."
+        f"people's, by a factor of up to {judge.largest_width_ratio:.2f}."
     )
     return "wider", text, picked(judge, "n_wider largest_width_ratio")
 
 
 def _bias(result: JudgesResult, judge: JudgeResult) -> Said:
-    """Of the bias only its spread over runs moves ranks."""
+    """Say how the judge's bias varies over runs, the part of it that changes ranks."""
     bias = judge.bias
     values = picked(bias, "mean spread spread_by_chance")
     if max(abs(bias.mean), bias.spread) < SMALLEST:
         return "bias", f"{judge.judge} scores every run as people do.", values
     text = (
-        f"{judge.judge} has a bias with sd {bias.spread:.3f} over runs "
-        f"({bias.spread_by_chance:.3f} by chance); its mean of {bias.mean:+.3f} moves no rank."
+        f"The bias of {judge.judge} has sd {bias.spread:.3f} over runs "
+        f"({bias.spread_by_chance:.3f} by chance); its mean, {bias.mean:+.3f}, changes no rank."
     )
     return "bias", text, values
 
 
 def _confirmed(result: JudgesResult, judge: JudgeResult) -> Said:
-    """On the same topics, which of the judge's decisions people make as well."""
+    """Say which of the judge's decisions people confirm on the same topics."""
     n = int(judge.on_human_topics.significant.sum())
     if not n or not judge.n_judge_topics:
         return None
@@ -223,7 +224,7 @@ def _confirmed(result: JudgesResult, judge: JudgeResult) -> Said:
 
 
 def _sample(result: JudgesResult, judge: JudgeResult) -> Said:
-    """Whether people's topics look like a random sample."""
+    """Say whether people's topics look like a random sample."""
     if math.isnan(judge.pvalue_of_sample):
         return None
     words = pvalue_words(judge.pvalue_of_sample)
@@ -235,15 +236,15 @@ MAKERS = (
     *(_answer, _corrected, _kin, _first, _alone),
     *(_width, _wider, _bias, _confirmed, _sample),
 )
-"""What is said of each judge, the most important first."""
+"""Findings about each judge, the most important first."""
 
 
 def paper_sentence(result: JudgesResult, judge: JudgeResult) -> str:
-    """What a paper has to say of judgments and decisions, ready to paste."""
+    """Return the sentence about judgments and decisions for a paper."""
     kappa = judge.confusion.coefficients["kappa_relevant"] if judge.confusion else None
     agreed = f" (Cohen's kappa with people {kappa.value:.2f}, relevant or not)" if kappa else ""
     n, more = len(result.topics), judge.n_judge_topics
-    judged = f"these and {counted(more, 'further topic', form=',')}" if more else "the same topics"
+    judged = f"these and {counted(more, 'further topic')}" if more else "the same topics"
     method = f"means of {result.measure} are by people's judgments alone"
     if judge.weight.value > 0.0:
         method = (
@@ -265,15 +266,15 @@ def _tested(result: JudgesResult, ranking: RunRanking) -> str:
             f"(studentized sign flips, alpha {result.alpha:g})"
         )
     return (
-        f"all {total:,} pairs of runs are tested at once (studentized sign flips, family-wise "
-        f"alpha {result.alpha:g}): {_none(significant)} of {total:,} pairs "
+        f"all {total:,} pairs of runs are tested (studentized sign flips, family-wise alpha "
+        f"{result.alpha:g}): {_none(significant)} of {total:,} pairs "
         f"{by_number(significant, 'differs', 'differ')} significantly, and "
         f"{counted(int(ranking.could_be_first.sum()), 'run')} could be first"
     )
 
 
 def _by_rank(result: JudgesResult, rows: Sequence[Any]) -> list[dict[str, Any]]:
-    """The best corrected mean of each judge first."""
+    """Return the rows of each judge, the best corrected mean first."""
     n = len(result.runs)
     return [
         rows[place * n + i]
@@ -291,7 +292,7 @@ def _rank(whose: str) -> Callable[[Any], Cell]:
 
 
 def _is_corrected(result: JudgesResult) -> bool:
-    """Whether some judge has topics of its own: if not, the corrected means are people's."""
+    """Whether some judge has further topics; otherwise the corrected means are people's."""
     return any(judge.n_judge_topics for judge in result.judges)
 
 
@@ -307,9 +308,7 @@ RANKING = TableSpec(
         Col("human_mean", "people", when=lambda result: not _is_corrected(result)),
         Col("interval", "{sure} interval", about="of one mean at a time"),
         Col(
-            "rank",
-            form=_rank(""),
-            about="in brackets, the ranks that the run's own comparisons leave to it",
+            "rank", form=_rank(""), about="in brackets, possible ranks by the run's own comparisons"
         ),
         Col(
             "group",
@@ -328,11 +327,11 @@ RANKING = TableSpec(
 
 
 def _pair_rows(result: JudgesResult) -> list[dict[str, Any]]:
-    """The most significant of each judge first."""
+    """Return the pairs of each judge, the most significant first."""
     return [
         {"judge": judge.judge, **row}
         for judge in result.judges
-        for row in sorted(result.pair_rows(judge), key=lambda row: row["pvalue_adjusted"])
+        for row in sorted(result.pair_rows(judge), key=itemgetter("pvalue_adjusted"))
     ]
 
 
@@ -351,13 +350,13 @@ PAIRS = TableSpec(
         Col("human_difference", "people", "change", star="human_significant"),
         Col("judge_difference", "judge alone", "change", star="judge_significant"),
     ),
-    caption="Corrected differences with simultaneous intervals (max-t), by people and by the judge "
-    "alone; * significant, each within its own family of all pairs.",
+    caption="Corrected differences with simultaneous intervals (max-t), and differences by people "
+    "and by the judge alone; * significant, in three separate families of all pairs.",
 )
 
 
 def _audited(result: JudgesResult, judge: JudgeResult) -> dict[str, Cell]:
-    """What is known of a judge, by what each figure is called."""
+    """Return the figures about a judge by their titles."""
     agreed = judge.confusion.coefficients if judge.confusion else {}
     taus = {
         f"{symbol}, {'all runs' if row.runs == 'all' else row.runs}": _with_ends(
@@ -367,11 +366,11 @@ def _audited(result: JudgesResult, judge: JudgeResult) -> dict[str, Cell]:
         for symbol, tau in (("tau", row.tau), ("tau_AP", row.tau_ap))
     }
     kin, worth = judge.kin, judge.worth
-    # Without further topics there is nothing to correct, nor by a judge that is not followed.
+    # Nothing is corrected without further topics, or by a judge whose weight is 0.
     corrected = {
         "lambda": number(judge.weight.value, ".3f"),
-        "width, corrected to people's": number(judge.width_ratio, ".3f"),
-        "that width in multiples of people's topics": number(result.topics_like(judge), ".2f"),
+        "interval width, corrected / people's": number(judge.width_ratio, ".3f"),
+        "people's topics for that width, times": number(result.topics_like(judge), ".2f"),
         "pairs with wider intervals": whole(judge.n_wider),
     }
     return {
@@ -384,11 +383,11 @@ def _audited(result: JudgesResult, judge: JudgeResult) -> dict[str, Cell]:
         **taus,
         "bias, mean over runs": number(judge.bias.mean, "+.4f"),
         "bias, sd over runs": number(judge.bias.spread),
-        "the same by chance": number(judge.bias.spread_by_chance),
-        "bias for kin less others": Cell(MISSING)
+        "bias, sd expected by chance": number(judge.bias.spread_by_chance),
+        "bias for kin minus others": Cell(MISSING)
         if kin is None
         else _with_ends(kin.test.difference, kin.test.interval, "+.3f", "+.3f"),
-        "its significant pairs, not so by people": percent(judge.unconfirmed_share),
+        "its significant pairs, not confirmed by people": percent(judge.unconfirmed_share),
         "its significant pairs, reversed by people": percent(judge.opposite_share),
         "its significant pairs, lost after correction": percent(judge.lost_share),
         "correlation of differences": _with_ends(worth.correlation, worth.interval),
@@ -434,7 +433,7 @@ AUDIT = TableSpec(
     rows=_audit_rows,
     columns=_audit_columns,
     caption=lambda result: (
-        f"The judges beside people, on the {counted(len(result.topics), 'topic')} that people "
+        f"Judges compared with people on the {counted(len(result.topics), 'topic')} that people "
         f"judged, with {1 - result.alpha:.0%} intervals over topics (docs/judges.md)."
     ),
     opened=50,
@@ -474,7 +473,7 @@ PLAN = TableSpec(
 
 
 def fields(result: JudgesResult) -> dict[str, Any]:
-    """The promised keys, and what else there is."""
+    """Return the fields of the JSON output."""
     return {
         **picked(result, "measure alpha about n_dropped power n_samples seed"),
         "n_human_topics": len(result.topics),
@@ -507,7 +506,9 @@ def _judge_json(result: JudgesResult, judge: JudgeResult) -> dict[str, Any]:
         "topics_factor": judge.worth.factor(n, n_more),
         "topics_factor_interval": judge.worth.factor_interval(n, n_more),
         "pvalue_of_sample": judge.pvalue_of_sample,
-        "kin": _kin_json(judge),
+        "kin": judge.kin
+        and picked(judge.kin, "pattern runs others near")
+        | picked(judge.kin.test, "difference interval pvalue welch_over_runs"),
         "plan": [_plan_json(row) for row in judge.plan],
         "sentence": paper_sentence(result, judge),
         "runs": result.run_rows(judge),
@@ -524,7 +525,7 @@ def _ranking_json(ranking: RunRanking) -> dict[str, Any]:
 
 
 def _agreement_json(judge: JudgeResult) -> dict[str, Any]:
-    """The coefficients of agreement, null where there are none; and the counts behind them."""
+    """Return the coefficients of agreement, None where there are none, and the counts of grades."""
     confusion, shown = judge.confusion, {}
     for key in ("kappa", "kappa_weighted", "ac1", "kappa_relevant"):
         agreement = confusion.coefficients[key] if confusion else None
@@ -534,13 +535,6 @@ def _agreement_json(judge: JudgeResult) -> dict[str, Any]:
         return shown | {"confusion": None}
     counts = picked(confusion, "grades counts n_documents same_scale")
     return shown | {"confusion": counts | {"counts": confusion.counts.astype(int)}}
-
-
-def _kin_json(judge: JudgeResult) -> dict[str, Any] | None:
-    if judge.kin is None:
-        return None
-    of_test = picked(judge.kin.test, "difference interval pvalue welch_over_runs")
-    return picked(judge.kin, "pattern runs others near") | of_test
 
 
 def _plan_json(row: PlanRow) -> dict[str, Any]:
@@ -569,15 +563,14 @@ VIEW = View(
         title="Judges",
         question="Would other judges change it?",
         means=(
-            "A corrected mean follows the judge's differences as far as they agree with people's "
-            "(lambda), and removes the error observed where both have judged. Its intervals and "
-            "decisions are valid whatever the judge's errors are; the judge alone carries no such "
-            "guarantee."
+            "A corrected mean uses the judge's scores as far as they agree with people's (lambda), "
+            "and removes the error observed where both have judged. Its intervals and decisions "
+            "are valid whatever the judge's errors are; those of the judge alone are not."
         ),
         means_not=(
-            "The correction makes people's judgments go further and does not replace them. It "
-            "assumes that their topics are a random sample of all topics. It does not repair the "
-            "measure, nor does it say anything about documents that nobody judged."
+            "The correction requires judgments by people, and assumes that their topics are a "
+            "random sample of all topics. It does not repair the measure, and it says nothing "
+            "about documents that nobody judged."
         ),
     ),
     findings=findings,
@@ -588,13 +581,8 @@ VIEW = View(
 )
 
 
-FLIPS = 10_000
-
-
 def _why_not(material: Material) -> str:
-    if material.judge_scores:
-        return ""
-    return f"no other judge was given: {_remedy(material)}"
+    return "" if material.judge_scores else f"no other judge was given: {_remedy(material)}"
 
 
 def _remedy(material: Material) -> str:
@@ -618,7 +606,7 @@ def _run(job: Job) -> JudgesResult:
         inputs,
         asked,
         people=material.qrels,
-        n_samples=FLIPS,
+        n_samples=10_000,
         jobs=job.machine.jobs,
         seed=settings.seed,
     )
@@ -631,7 +619,7 @@ def _front(result: JudgesResult, findings: Findings) -> Front:
 
 
 def swap_share(result: JudgesResult) -> float:
-    """Pairs that one judge orders otherwise than people on the same topics, mean over judges."""
+    """Return the share of pairs that a judge reverses on people's topics, mean over judges."""
     by_people = result.human.difference
     shares = [share_turned(by_people, judge.on_human_topics.difference) for judge in result.judges]
     return float(mean_of_present(np.array(shares)))

@@ -124,14 +124,14 @@ def choose_shards(
     csi_depth: int,
     top_shards: int,
     decay: float | None = None,
-    first: int = 0,
+    first_exponent: int = 0,
 ) -> np.ndarray:
     """Choose shards by ReDDE, or by Rank-S if there is a `decay`: marks, [topic, shard].
 
     A shard's worth is its number of documents among the `csi_depth` best of the central sample,
     times the number of documents that each of its sampled ones represents. By Rank-S a document
-    votes with its score, divided by `decay` for every one above it (the exponent of the best is
-    `first`), and votes below `LEAST_VOTE` do not count (Kulkarni, Tigelaar, Hiemstra & Callan
+    votes with its score, divided by `decay` for every one above it and `first_exponent` times
+    more, and votes below `LEAST_VOTE` do not count (Kulkarni, Tigelaar, Hiemstra & Callan
     2012, doi:10.1145/2396761.2396833). Of two shards that are worth the same, the one with the
     best document comes first. Shards worth nothing are not searched; where the sample finds
     nothing for a topic, none is.
@@ -144,7 +144,7 @@ def choose_shards(
     place = np.arange(len(shard)) - rankings.starts[rankings.topic]
     votes = np.ones(len(shard))
     if decay is not None:
-        votes = rankings.scores * decay ** -(first + place).astype(np.float64)
+        votes = rankings.scores * decay ** -(first_exponent + place).astype(np.float64)
         votes[votes < LEAST_VOTE] = 0.0
     n_shards = shards.partition.n_shards
     cell = rankings.topic * n_shards + shard

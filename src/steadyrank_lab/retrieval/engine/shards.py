@@ -51,7 +51,9 @@ class ShardDesign:
     csi_depth: int = 50
     selection: Selection = "redde"
     decay: float = 50.0
-    """Of Rank-S: by which factor a document's vote falls with each rank."""
+    """The factor by which a document's vote falls with each rank, by Rank-S."""
+    first_exponent: int = 0
+    """The exponent of that factor for the best document: 0 or 1."""
     distance: Distance = "cosine"
     random_shards: bool = False
     statistics: Statistics = "global"
@@ -73,6 +75,8 @@ class ShardDesign:
         check_choice("selection of shards", self.selection, get_args(Selection))
         if not 1.0 < self.decay < math.inf:
             raise bad_value("decay", "be a number above 1", self.decay)
+        if self.first_exponent not in (0, 1):
+            raise bad_value("first_exponent", "be 0 or 1", self.first_exponent)
 
     def _check_shares(self) -> None:
         rates = self.sample_rate

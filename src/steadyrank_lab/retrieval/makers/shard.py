@@ -93,6 +93,7 @@ class ShardOptions(MakingOptions, total=False):
     csi_depth: int
     selection: Selection
     decay: float
+    first_exponent: int
     distance: Distance
     random_shards: bool
     statistics: Statistics
@@ -141,6 +142,7 @@ def _make(plan: _Plan, task: Task) -> Made:
             "csi_depth": design.csi_depth,
             "top_shards": design.top_shards,
             "decay": design.decay if design.selection == "rank-s" else None,
+            "first_exponent": design.first_exponent,
         }
         choices = [choose_shards(plan.engine, shards, sample, **choosing) for sample in samples]
     runs = (
@@ -215,10 +217,11 @@ def shard(
         `cluster_share` of the documents (`distance` "cosine", or "kl" as Kulkarni & Callan), or at
         random (`random_shards`). For each, `csi` central samples hold a `sample_rate` (one, or
         several) of every shard. By the `csi_depth` best documents of the central sample,
-        `selection` "redde" or "rank-s" (whose votes fall by the factor `decay` with each rank)
-        chooses `top_shards`, a number or, of scores, one for each measure: {"AP": 10, "": 5}, ""
-        being any other. Their documents are merged by score, `depth` a topic. `statistics`:
-        "global", or every "shard" and central sample its own. `model`, `stop_list` and `lexical`
+        `selection` "redde" or "rank-s" (whose votes fall by the factor `decay` with each rank, the
+        best one's by `decay` to the power of `first_exponent`, 0 or 1) chooses `top_shards`: a
+        number or, for scores, one for each measure: {"AP": 10, "": 5}, "" being any other. Their
+        documents are merged by score, `depth` a topic. `statistics`: "global", or "shard" for each
+        shard's and central sample's own. `model`, `stop_list` and `lexical`
         rank the documents. `cache`, `jobs`, `scheduler`, `executor`, `reading` and `progress` as in
         `grid`; `rng` is the seed.
 

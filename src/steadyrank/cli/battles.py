@@ -1,0 +1,108 @@
+"""`steadyrank battles`: who wins pairwise comparisons?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from steadyrank.cli import options as opt
+from steadyrank.cli.command import subcommand
+from steadyrank.cli.inputs import FORM, of_kind, read_tools, split_assignment
+from steadyrank.cli.output import Output
+from steadyrank.errors import InputError
+
+study_options = opt.options(
+    {
+        "--ties [half|davidson] = half": "Count a tie as half a win for each model, or fit "
+        "Davidson's model of ties.",
+        "--position/--no-position": (
+            "Control for the advantage of the first place, or not [default: control where the "
+            "order of the models varies].",
+            {"default": None},
+        ),
+        "--control F,F,…": "Control for these numbers of both answers, such as length, which "
+        "length_a and length_b hold.",
+        "--cluster F,F,…": "Compute errors over prompt, voter or both [default: prompt, and voter "
+        "where ten or more voted several times].",
+        "--fixed [judge]": (
+            "Leave out what would hold for other judges.",
+            {"type": click.Choice(["judge"])},
+        ),
+        "--baseline RUN": "Compare every model with this one only.",
+        **opt.ALPHA,
+        "--next next_battles N 0.. = 0": "Propose the N battles to run next; CSV then holds these.",
+        "--samples n_samples 1.. = 10000": "Draw this many sign patterns.",
+    }
+)
+
+
+@subcommand(
+    "battles",
+    examples=(
+        "steadyrank battles battles.csv --control length",
+        "steadyrank battles votes.parquet --column winner=vote --next 50 -o next.csv",
+    ),
+)
+@click.argument("files", type=click.Path(), nargs=-1, required=True, metavar="FILE...")
+@study_options
+@opt.output_options_of({"--simultaneous": "Show the ranks that hold for all models at once, too."})
+@opt.plot_option("the ranks, or what --plot-kind names,")
+@opt.output_options_of(
+    {"--plot-kind [ranks|matrix|judges]": "Draw ranks, shares of wins, or strengths by judge."}
+)
+@opt.describe_option
+@opt.digits_option
+@opt.reading_options_of(
+    {
+        **FORM,
+        "--column columns NAME=COLUMN ...": "Take model_a, model_b, winner, prompt, judge or a "
+        "number such as length_a from this column; repeat for more.",
+    }
+)
+@opt.output_options
+def command(
+    files: tuple[str, ...],
+    columns: tuple[str, ...],
+    kind: str | None,
+    plot_kind: str | None,
+    simultaneous: bool,
+    output: Output,
+    fixed: str | None,
+    **options: Any,
+) -> None:
+    """Rank models by pairwise comparisons, and show how far the ranking holds.
+
+    FILE has a row per battle with model_a, model_b and winner (model_a, model_b, tie, or the name
+    of a model), and any of prompt, judge, length_a and length_b: CSV, JSON lines or Parquet, or
+    judgments of AlpacaEval, arena-hard, MT-bench, the Chatbot Arena or ComparIA. Errors are those
+    over prompts: battles on one prompt are not independent.
+    """
+    names = _columns(columns)
+    from steadyrank.studies.battles.study import battles
+    from steadyrank.studies.battles.view import VIEW
+
+    found = read_tools(files, kind, columns=names)
+    if found is None:
+        raise InputError(
+            f"{files[0]}: expected battles, with columns model_a, model_b and winner: name others "
+            "with --column, such as --column winner=vote"
+        )
+    options |= {"jobs": output.jobs, "rng": output.seed, "fixed": fixed or ()}
+    with output.progress("blocks of samples") as progress:
+        result = battles(of_kind("Battles", found, files), progress=progress, **options)
+    output.show(VIEW.text, result, simultaneous=simultaneous)
+    output.draw(result, kind=plot_kind)
+
+
+def _columns(given: tuple[str, ...]) -> dict[str, str]:
+    """Return what columns stand for, to their names in the file."""
+    names: dict[str, str] = {}
+    for one in given:
+        role, column = split_assignment(one)
+        if not role or not column:
+            raise InputError(f"--column {one}: write NAME=COLUMN, such as winner=vote")
+        if role in names:
+            raise InputError(f"--column names {role} twice: give it once")
+        names[role] = column
+    return names

@@ -1,0 +1,1 @@
+"""`battles`: who wins pairwise comparisons, and how far that holds."""
