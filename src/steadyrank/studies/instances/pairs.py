@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 
 from steadyrank.errors import arg, warn
-from steadyrank.stats.instances.equivalence import equivalence_test, t_limits
+from steadyrank.stats.instances.equivalence import equivalence_test
 from steadyrank.stats.instances.mixed_tests import (
     INSTANCE,
     SYSTEM_TOPIC,
@@ -20,7 +20,7 @@ from steadyrank.stats.instances.mixed_tests import (
     variance_intervals,
 )
 from steadyrank.stats.instances.systems import SystemPair
-from steadyrank.stats.interval import Interval
+from steadyrank.stats.interval import Interval, t_limits
 from steadyrank.stats.mixed.model import RESIDUAL, MixedModel
 from steadyrank.stats.mixed.posterior import Posterior, posterior
 from steadyrank.stats.mixed.two_way import Difference
