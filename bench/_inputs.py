@@ -1,4 +1,4 @@
-"""Made-up inputs of any size that benchmarks share: scores from effects, grids of components."""
+"""Inputs of any size for several benchmarks: scores from effects, grids of components."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import steadyrank as sr
 def made_scores(
     n_runs: int, n_topics: int, measures: Sequence[str] = ("AP",), *, seed: int = 0
 ) -> sr.Scores:
-    """Runs, topics and their interaction, normal, squeezed between 0 and 1; measures that agree."""
+    """Return scores from normal effects of runs, topics and interaction, between 0 and 1."""
     rng = np.random.default_rng(seed)
     base = (
         0.4 * rng.normal(size=(n_runs, 1))
@@ -34,7 +34,7 @@ def made_scores(
 
 
 def write_grid_info(path: Path, runs: Sequence[str], levels: dict[str, int]) -> None:
-    """Which components each run is made of: every combination once."""
+    """Return the components of each run: every combination once."""
     combinations = product(*(range(n) for n in levels.values()))
     lines = [",".join(["run", *levels])]
     for run, places in zip(runs, combinations, strict=True):

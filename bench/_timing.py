@@ -1,4 +1,4 @@
-"""Clocks that the benchmarks share: CPU time unless one asks for the wall, and ratios to peers."""
+"""Clocks of the benchmarks: CPU time, or wall time on request, and ratios to peers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 def taken(
     work: Callable[[], Any], clock: Callable[[], float] = time.process_time
 ) -> tuple[float, Any]:
-    """Seconds that the work takes, and its answer."""
+    """Return the seconds that the work takes, and its result."""
     started = clock()
     answer = work()
     return clock() - started, answer
@@ -25,7 +25,7 @@ def seconds(
     clock: Callable[[], float] = time.process_time,
     of: Callable[[list[float]], Any] = np.median,
 ) -> float:
-    """Median seconds over some turns, or what `of` makes of them."""
+    """Return the median seconds over some turns, or `of` them."""
     return float(of([taken(work, clock)[0] for _ in range(repeat)]))
 
 

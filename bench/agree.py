@@ -34,7 +34,7 @@ N_SAMPLES = 100
 
 
 def make_scores(tied: bool) -> np.ndarray:
-    """[measure, system, topic]; two measures in tenths tie, as precision at 10 does."""
+    """Return scores [measure, system, topic]; two measures have ties, as precision at 10."""
     rng = np.random.default_rng(0)
     quality = rng.normal(0, 1, (1326, 1)) + rng.normal(0, 1.5, (1326, 149))
     likeness = np.linspace(0.2, 2.0, 8)[:, None, None]
@@ -45,14 +45,14 @@ def make_scores(tied: bool) -> np.ndarray:
 
 
 def tau_ap_numpy(estimate: np.ndarray, reference: np.ndarray) -> float:
-    """tau_AP in a few array operations; no ties."""
+    """Return tau_AP by array operations; the ranking has no ties."""
     ranked = reference[np.argsort(-estimate)]
     above = np.tril(ranked[:, None] < ranked, -1).sum(axis=1)[1:]
     return float(2 * np.mean(above / np.arange(1, len(ranked))) - 1)
 
 
 def tau_ap_loop(estimate: np.ndarray, reference: np.ndarray) -> float:
-    """tau_AP as its formula reads, one rank at a time."""
+    """Return tau_AP by its formula, one rank at a time."""
     ranked = reference[np.argsort(-estimate)]
     total = 0.0
     for i in range(1, len(ranked)):

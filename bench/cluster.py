@@ -29,28 +29,28 @@ from steadyrank.studies.simulate.blocks import LARGEST_BLOCK
 
 RUNS, TOPICS, DEPTH = 110, 249, 1000
 FEW, MANY = 1, 4
-"""Blocks of the two studies whose difference is the cost of a block."""
+"""Numbers of blocks of the two studies whose difference is the cost of a block."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
-    """Seconds, measured."""
+    """Measured seconds."""
 
     task: float
-    """Of an empty task, from submission to result."""
+    """Seconds of an empty task, from submission to result."""
     megabyte: float
-    """Of a task's result on its way to the client."""
+    """Seconds to send a task's result to the client."""
     data: float
-    """Of the study's data on their way to one worker."""
+    """Seconds to send the study's data to one worker."""
     block: float
-    """Of 512 simulated collections, on one processor."""
+    """Seconds of 512 simulated collections on one processor."""
     summary: float
-    """In the client, for each block, once all are there."""
+    """Seconds per block in the client, after all have arrived."""
     fixed: float
-    """In the client: profiles of the runs, and what does not grow."""
+    """Seconds in the client for the runs' profiles and other constant work."""
 
     def predicted(self, blocks: int, workers: int) -> float:
-        """The client hands out and takes in one task at a time; workers compute meanwhile."""
+        """Return the predicted seconds; the client handles one task at a time."""
         coming_in = blocks * (self.task + megabytes() * self.megabyte)
         computing = math.ceil(blocks / workers) * self.block
         handing_out = self.data * math.log2(1 + workers)  # workers pass the data on
@@ -60,7 +60,7 @@ class Costs:
 
 
 def megabytes() -> float:
-    """Of one block's result: means, standard errors of all pairs, two sums for each cell."""
+    """Return the size of a block: means, standard errors of all pairs, two sums for each cell."""
     pairs = math.comb(RUNS, 2)
     return (LARGEST_BLOCK * (8 * RUNS + 4 * pairs) + 16 * RUNS * TOPICS) / 1e6
 
@@ -95,7 +95,7 @@ def per_task(executor: Executor, tasks: int = 3000) -> float:
 
 
 def per_megabyte(executor: Executor, tasks: int = 20, size: int = 12_000_000) -> float:
-    """As per_task, with results of the size that a block has."""
+    """Return the seconds per task with results of a block's size."""
     gather(executor, zeros, 4, size)
     empty = wall(lambda: gather(executor, zeros, tasks, 8))
     return max(0.0, wall(lambda: gather(executor, zeros, tasks, size)) - empty) / (
@@ -110,7 +110,7 @@ def simulated(track: sr.SimulatedTrack, blocks: int, **where: object) -> float:
 
 
 def sent(track: sr.SimulatedTrack, executor: Executor) -> sample_blocks.Sampling:
-    """What a study sends to its workers, caught on the way."""
+    """Return the data that a study sends to its workers."""
     values: list[sample_blocks.Sampling] = []
     with mock.patch.object(
         sample_blocks, "shared", lambda pool, value: (values.append(value), shared(pool, value))[1]
@@ -137,7 +137,7 @@ def measure(track: sr.SimulatedTrack, executor: Executor, study: sample_blocks.S
 
 
 def summary_seconds(track: sr.SimulatedTrack) -> float:
-    """Of taking a block in and summing all up, by a study whose blocks lie in a store."""
+    """Return the seconds to read a block and sum up, from a study whose blocks are in a store."""
     with tempfile.TemporaryDirectory() as folder:
         taken = []
         for blocks in (FEW, MANY):

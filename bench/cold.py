@@ -2,9 +2,9 @@
 
     python -m bench.cold [--before COMMIT] [--turns 3] [--tables] [evaluate compare ...]
 
-Each command runs in a process of its own, whose kernel cache is a new folder, and then again with
+Each command runs in a new process, whose kernel cache is a new folder, and then again with
 the cache that it left. Wall and processor seconds are the least of some turns; a commit to compare
-with runs in turns with this tree, in a worktree of its own, and must print the same bytes.
+with runs in turns with this tree, in a separate worktree, and must print the same bytes.
 `--tables` has the processor seconds that each kernel and each part takes to compile, without those
 of the parts that it calls.
 """
@@ -44,7 +44,7 @@ COMMANDS = {
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What one process took, and a digest of what it printed."""
+    """The time of a process, and a digest of its output."""
 
     wall: float
     processor: float
@@ -52,7 +52,7 @@ class Taken:
 
 
 def write_track(folder: Path) -> None:
-    """Runs of five teams, better and worse ones, and judgments, as TREC text."""
+    """Write runs of five teams, and judgments, as TREC text."""
     rng = np.random.default_rng(0)
     (folder / "runs").mkdir(parents=True)
     relevant = rng.random((N_TOPICS, JUDGED)) < 0.2
@@ -70,7 +70,7 @@ def write_track(folder: Path) -> None:
 
 
 def timed(tree: Path, command: list[str], folder: Path, cache: Path) -> Taken:
-    """Run a command of a tree's own code in a fresh process that keeps its kernels in `cache`."""
+    """Run a command of a tree in a new process that keeps its kernels in `cache`."""
     environment = _environment(tree, cache)
     words = [sys.executable, "-c", "from steadyrank.cli import main; main()", *command]
     with tempfile.TemporaryFile() as printed:
@@ -88,7 +88,7 @@ def timed(tree: Path, command: list[str], folder: Path, cache: Path) -> Taken:
 
 
 _UNUSUAL = ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
-"""An installed package has its byte code."""
+"""Compile the byte code, as in an installed package."""
 
 
 def _environment(tree: Path, cache: Path) -> dict[str, str]:
@@ -101,7 +101,7 @@ def _environment(tree: Path, cache: Path) -> dict[str, str]:
 
 
 def first_and_second(tree: Path, name: str, track: Path) -> tuple[Taken, Taken]:
-    """A command with an empty cache, then with what that left."""
+    """Return the time of a command with an empty cache, then with the filled one."""
     with tempfile.TemporaryDirectory() as scratch:
         folder, cache = Path(scratch, "track"), Path(scratch, "cache")
         shutil.copytree(track, folder)
@@ -111,7 +111,7 @@ def first_and_second(tree: Path, name: str, track: Path) -> tuple[Taken, Taken]:
 
 
 def compile_seconds(tree: Path, name: str, track: Path) -> dict[str, tuple[int, float]]:
-    """Per kernel the number of its compilations and their seconds, in a process of its own."""
+    """Return the number and the seconds of compilations per kernel, from a new process."""
     with tempfile.TemporaryDirectory() as scratch:
         folder, cache = Path(scratch, "track"), Path(scratch, "cache")
         shutil.copytree(track, folder)
@@ -126,7 +126,7 @@ def compile_seconds(tree: Path, name: str, track: Path) -> dict[str, tuple[int, 
 
 
 def record(place: Path, command: list[str]) -> None:
-    """Run a command in this process and write what each kernel took to compile."""
+    """Run a command in this process and write the compile time of each kernel."""
     import numba.core.event as events
 
     own: dict[str, list[float]] = collections.defaultdict(list)
@@ -155,7 +155,7 @@ def record(place: Path, command: list[str]) -> None:
 
 @contextlib.contextmanager
 def worktree(commit: str) -> Iterator[Path]:
-    """The tree of a commit, for as long as it is looked at."""
+    """Yield the tree of a commit in a temporary worktree."""
     with tempfile.TemporaryDirectory() as scratch:
         tree = Path(scratch, "before")
         git = ["git", "-C", str(HERE), "worktree"]

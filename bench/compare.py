@@ -116,7 +116,7 @@ def bootstrap_test(scores: np.ndarray) -> None:
 
 
 def audit(n_trials: int = 2000) -> None:
-    """As many pairs of runs that nothing else is compared with, by scipy one after the other."""
+    """Return the p-values of unrelated pairs of runs, by scipy in a loop."""
     rng = np.random.default_rng(1)
     runs = rng.beta(1, 3, (2 * n_trials, 50))
     pairs = np.arange(2 * n_trials).reshape(-1, 2)

@@ -1,4 +1,4 @@
-"""How near to the truth is what `simulate` says? Fresh collections of the simulated track.
+"""Compare `simulate` with fresh collections of the simulated track.
 
     python -m bench.documents                          # the tables of docs/forecasts.md
     python -m bench.documents --tracks close --sizes 20 --trials 4
@@ -39,27 +39,27 @@ Figures = dict[str, dict[str, float]]
 
 
 class Differences(NamedTuple):
-    """Neighbours' and all pairs' differences in collections [collection, pair]."""
+    """Return differences [collection, pair] of neighbours and of all pairs."""
 
     neighbours: np.ndarray
     others: np.ndarray
 
 
 def differences(means: np.ndarray, order: np.ndarray) -> Differences:
-    """Of means [collection, run], better less worse by the first collection's `order`."""
+    """Return differences of means [collection, run], better less worse by `order`."""
     ranked = means[:, order]
     first, second = np.triu_indices(len(order), 1)
     return Differences(ranked[:, :-1] - ranked[:, 1:], ranked[:, first] - ranked[:, second])
 
 
 def held(samples: np.ndarray, truth: np.ndarray) -> float:
-    """How often the middle 95 % of samples [sample, ...] hold truths [..., or [truth, ...]]."""
+    """Return how often the middle 95 % of samples contain the truths."""
     low, high = np.quantile(samples, [0.025, 0.975], axis=0)
     return float(np.mean((low - 1e-12 <= truth) & (truth <= high + 1e-12)))
 
 
 def drawn_track(track: str, n_runs: int, rng: np.random.Generator) -> sr.SimulatedTrack:
-    """A track of runs by as many teams."""
+    """Return a track with one run per team."""
     return sr.simulated_track(
         n_teams=n_runs,
         runs_per_team=1,
@@ -72,7 +72,7 @@ def drawn_track(track: str, n_runs: int, rng: np.random.Generator) -> sr.Simulat
 
 
 def trial(track: str, n_runs: int, rng: np.random.Generator) -> dict[str, Figures]:
-    """One track: by measure, what each model says of it, and what is true."""
+    """Return for one track, by measure, the results of each model and the truth."""
     drawn = drawn_track(track, n_runs, rng)
     seed = int(rng.integers(2**31))
     fresh = np.zeros((len(MEASURES), N_FRESH, n_runs))
@@ -95,7 +95,7 @@ def trial(track: str, n_runs: int, rng: np.random.Generator) -> dict[str, Figure
 
 
 def _figures(raw: np.ndarray, models: dict[str, np.ndarray], fresh: np.ndarray) -> Figures:
-    """By model, and of the truth: means [collection, run] held against fresh ones."""
+    """Return the comparison of means [collection, run] with fresh ones, by model."""
     true = differences(fresh, np.argsort(-raw, kind="stable"))
     figures = {
         model: _said(raw, means) | _against(raw, means, fresh, true)
@@ -109,7 +109,7 @@ def _figures(raw: np.ndarray, models: dict[str, np.ndarray], fresh: np.ndarray) 
 
 
 def _said(raw: np.ndarray, means: np.ndarray) -> dict[str, float]:
-    """What collections say: how far off the means are, order, tau, and whether the leader leads."""
+    """Return error of the means, order, tau, and whether the leader stays first."""
     kept = differences(means, np.argsort(-raw, kind="stable")).neighbours > 0
     leads = means[:, np.argmax(raw)] >= means.max(axis=1)
     return {
@@ -123,7 +123,7 @@ def _said(raw: np.ndarray, means: np.ndarray) -> dict[str, float]:
 def _against(
     raw: np.ndarray, means: np.ndarray, fresh: np.ndarray, true: Differences
 ) -> dict[str, float]:
-    """Spreads over the true ones, and how often intervals hold expected values and fresh ones."""
+    """Return ratios of spreads, and coverage of expected and fresh values."""
 
     def ratio(of_model: np.ndarray, of_truth: np.ndarray) -> float:
         variances = (values.var(axis=0, ddof=1).mean() for values in (of_model, of_truth))
@@ -152,7 +152,7 @@ def _against(
 def table(
     n_runs: int, n_trials: int, *, track: str = "spread", seed: int = 1
 ) -> dict[str, dict[str, dict[str, tuple[float, float]]]]:
-    """Mean and standard error over tracks of all figures, by measure and model."""
+    """Return mean and standard error over tracks, by measure and model."""
     streams = np.random.default_rng([seed, n_runs]).spawn(n_trials)
     with quiet():
         trials = [trial(track, n_runs, stream) for stream in streams]

@@ -6,11 +6,11 @@ Makes runs of 249 topics × 1000 documents (the size of TREC 2004 Robust) with 1
 judged documents a topic, lets every tool read and score them with the same thirteen
 measures, and prints CPU time ratios. All tools run in this process, each peer in turns with
 steadyrank alone: whoever evaluates runs one tool, and a third one in the same turns would leave
-nothing of ours in the processor's caches. The median over the turns of a series counts, so that
-a busy machine slows both alike; of five series, the lowest, the median and the highest ratio are
+nothing of ours in the processor's caches. The median over the turns of a series counts, so that a
+busy machine slows both alike; of five series, the lowest, the median and the highest ratio are
 printed, and at last the ratios with all tools in the same turns. Judgments are read, and kernels
-compiled, before the clock starts, for every tool. Two threads are timed by the wall, and beside
-them two processes that share nothing, as not every machine lets two run at full speed.
+compiled, before the clock starts, for every tool. Two threads are timed by the wall, and in
+addition two processes that share nothing, as not every machine lets two run at full speed.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def make_files(folder: Path, n_runs: int) -> tuple[Path, list[Path]]:
 
 
 def tools(qrels: Path) -> dict[str, Callable[[Path], float]]:
-    """For each tool a function that reads and scores one run, and returns its mean AP."""
+    """Return for each tool a function that reads and scores a run and returns its mean AP."""
     import ir_measures
     import pytrec_eval
     import ranx
@@ -146,7 +146,7 @@ def tools(qrels: Path) -> dict[str, Callable[[Path], float]]:
 def ratio_to(
     peer: Callable[[Path], float], ours: Callable[[Path], float], runs: list[Path], turns: int
 ) -> float:
-    """How many times our CPU time a peer takes: medians of one series of turns."""
+    """Return a peer's CPU time relative to ours: medians of one series of turns."""
     times = medians({"peer": peer, "ours": ours}, runs, turns)
     return times["peer"] / times["ours"]
 
@@ -154,7 +154,7 @@ def ratio_to(
 def medians(
     contenders: dict[str, Callable[[Path], float]], runs: list[Path], turns: int
 ) -> dict[str, float]:
-    """The median CPU time of each tool, in turns with all the others."""
+    """Return the median CPU time of each tool, in turns with the others."""
     times: dict[str, list[float]] = {name: [] for name in contenders}
     for turn in range(turns):
         for name, tool in contenders.items():
@@ -164,7 +164,7 @@ def medians(
 
 
 def threads(judged: sr.Qrels, copies: list[Path], turns: int) -> float:
-    """How much faster two threads are than one, on all copies at a time, by the least times."""
+    """Return the speed of two threads relative to one, by the smallest times."""
     times: dict[int, list[float]] = {1: [], 2: []}
     for _ in range(turns):
         for jobs, walls in times.items():
@@ -179,7 +179,7 @@ def wall(judged: sr.Qrels, copies: list[Path], jobs: int) -> float:
 
 
 def processes(judged: sr.Qrels, copies: list[Path], turns: int) -> float:
-    """The same of two processes that share nothing: what the machine itself allows."""
+    """Return the speed of two unrelated processes relative to one."""
     alone = min(wall(judged, copies, 1) for _ in range(turns))
     context = multiprocessing.get_context("fork")
     start, least = context.Barrier(2), context.Array("d", 2)
@@ -200,7 +200,7 @@ def processes(judged: sr.Qrels, copies: list[Path], turns: int) -> float:
 
 
 def other_forms(run: Path, turns: int) -> None:
-    """Reading a run as JSON, and writing it, beside reading it as TREC text."""
+    """Return the time to read and write a run as JSON, relative to reading TREC text."""
     read = sr.read_run(run)
     nested = run.with_suffix(".json")
     nested.write_text(json.dumps({topic: dict(read.ranking(topic)) for topic in read.topics}))

@@ -1,4 +1,4 @@
-"""What `topics` and `plan` forecast, against what happens in tables of real scores.
+"""Compare forecasts of `topics` and `plan` with tables of real scores.
 
     python -m bench.forecasts trec8=adhoc1999_ap.csv robust=robust2004_ap.csv mteb=mteb.csv
 
@@ -26,13 +26,13 @@ from steadyrank.stats.planning.variance import assured, pair_df, pooled_variance
 
 N_SPLITS, N_PILOTS = 200, 400
 SIZES = (0, 20, 6, 3)
-"""Runs of a table: 0 stands for all."""
+"""Numbers of runs of a table; 0 is all."""
 PILOTS = (15, 25)
 BINS = np.array([0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5001])
 SKEWED = 1.5
 Sample = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 MOST_RUNS = 200
-"""Of larger tables, a random subset."""
+"""Largest number of runs; larger tables are sampled."""
 
 
 def main() -> None:
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def read(name: str, path: str) -> Iterator[tuple[str, np.ndarray]]:
-    """Scores [run, topic] of each measure of a file."""
+    """Return scores [run, topic] of each measure of a file."""
     frame = pd.read_csv(path)
     kinds = [("run", "model"), ("topic", "task"), ("value", "score")]
     run, topic, value = (next((c for c in kind if c in frame.columns), None) for kind in kinds)
@@ -66,13 +66,13 @@ def some_runs(matrix: np.ndarray) -> np.ndarray:
 
 
 def orders(matrix: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """The sign of each pair's difference of means."""
+    """Return the sign of each pair's difference of means."""
     gaps = np.subtract(*matrix.mean(axis=1)[pairs].T)
     return np.where(np.abs(gaps) > 1e-12, np.sign(gaps), 0.0)
 
 
 def halves(matrix: np.ndarray, n_runs: int) -> Iterator[tuple[np.ndarray, ...]]:
-    """Of random splits: pairs, their chances by one half, and whether the other turns them."""
+    """Return forecasts from one half of random splits, and reversals in the other."""
     rng = np.random.default_rng([7, n_runs])
     n = matrix.shape[1] // 2
     for _ in range(N_SPLITS):
@@ -122,7 +122,7 @@ def swaps(tables: dict[str, np.ndarray]) -> None:
 
 
 def pair_variance(matrix: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Differences [1, topic] of a random pair that differs."""
+    """Return differences [1, topic] of a random pair that differs."""
     while True:
         a, b = rng.choice(len(matrix), 2, replace=False)
         z = matrix[a] - matrix[b]
@@ -131,19 +131,19 @@ def pair_variance(matrix: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def residuals(matrix: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Ten random runs less each topic's mean: what the variance of the mean pair is made of."""
+    """Return ten random runs less each topic's mean."""
     chosen = matrix[rng.choice(len(matrix), min(10, len(matrix)), replace=False)]
     return chosen - chosen.mean(axis=0)
 
 
 def known(values: np.ndarray) -> tuple[float, float]:
-    """A variance and its degrees of freedom, as `plan` has them."""
+    """Return a variance and its degrees of freedom, as in `plan`."""
     found = pooled_variance(values)
     return found.value, pair_df(values)[0] if len(values) == 1 else found.effective_df
 
 
 def assurance(tables: dict[str, np.ndarray]) -> None:
-    """Pilots whose plan is enough; those of pairs with a true |skewness| above 1.5 once more."""
+    """Number of pilots whose plan suffices, and of pairs with |skewness| above 1.5."""
     print("| pilots | a pair: exact | assured | factor | skewed | ten: exact | assured | factor |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
     for n in PILOTS:
@@ -157,7 +157,7 @@ def assurance(tables: dict[str, np.ndarray]) -> None:
 
 
 def counted(matrix: np.ndarray, n: int, of: Sample) -> tuple[float, ...]:
-    """Shares of pilots that are enough, by the variance itself and with assurance; the factor."""
+    """Return shares of pilots that suffice, without and with assurance, and the factor."""
     rng = np.random.default_rng([11, n])
     made = []
     for _ in range(N_PILOTS):

@@ -1,4 +1,4 @@
-"""How long a run takes in each form, in multiples of the same run as TREC text.
+"""Time to read a run in each form, relative to TREC text.
 
     python -m bench.forms [--topics 200] [--depth 1000]
 
@@ -18,11 +18,11 @@ import steadyrank as sr
 from bench._timing import seconds
 
 LARGEST = {"CSV": 15.0, "JSON lines": 15.0, "nested JSON": 20.0}
-"""Times as long as TREC text."""
+"""Largest time relative to TREC text."""
 
 
 def texts(n_topics: int, depth: int) -> dict[str, str]:
-    """One run in every form, from random scores."""
+    """Write a run with random scores in every form."""
     rng = np.random.default_rng(0)
     rows = [
         (str(300 + topic), f"doc-{rng.integers(10**6):06d}-{k:04d}", round(float(score), 4))
@@ -43,7 +43,7 @@ def texts(n_topics: int, depth: int) -> dict[str, str]:
 
 
 def measure(n_topics: int = 200, depth: int = 1000, repeat: int = 5) -> dict[str, float]:
-    """CPU seconds of each form: the fastest of some turns, all forms in each."""
+    """Return CPU seconds of each form: the fastest of some turns."""
     taken: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run"

@@ -1,4 +1,4 @@
-"""A gate on thousands of queries: seconds from files to the verdict, beside reading alone.
+"""A gate on thousands of queries: seconds from files to the verdict, and of reading alone.
 
     python -m bench.gate
 
@@ -24,7 +24,7 @@ MARGINS = {"nDCG@10": 0.01, "AP": 0.01}
 
 
 def write_files(folder: Path) -> None:
-    """Judgments, runs and topic information."""
+    """Write judgments, runs and topic information."""
     rng = np.random.default_rng(0)
     topics = [f"s{t // 3}_{t}" for t in range(N_TOPICS)]
     grades = rng.integers(0, 3, (N_TOPICS, N_JUDGED))

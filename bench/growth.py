@@ -122,11 +122,11 @@ STUDIES: dict[str, tuple[Callable[..., Work], dict[str, int]]] = {
     "components": (analysing, {"systems": 400, "topics": 50}),
     "instances": (instancing, {"instances": 10, "topics": 50}),
 }
-"""Each study and the smallest of its four sizes."""
+"""Return each study with the smallest of its four sizes."""
 
 
 def exponent(sizes: np.ndarray, costs: np.ndarray) -> tuple[float, float]:
-    """Slope of log cost on log size, and its standard error."""
+    """Return the slope of log cost on log size, and its standard error."""
     x, y = np.log(sizes), np.log(costs)
     slope, intercept = np.polyfit(x, y, 1)
     rest = y - slope * x - intercept

@@ -6,7 +6,7 @@
 whole study with 1,000 completions, and the bounds of all pairs alone. NumPy bounds some of the
 pairs as one would write it from the proofs in `measures/holes/bounds.py`, document by document and
 pair by pair, every number must agree, and its time is scaled up to all pairs. Times are CPU
-seconds, kernels having been compiled; the study's wall-clock seconds are printed beside them.
+seconds, kernels having been compiled; the study's wall-clock seconds are printed as well.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from steadyrank.stats.pairs.result import all_pairs
 MEASURES = ("nDCG@10", "AP")
 N_SAMPLES = 1000
 WITNESSED = 6
-"""Pairs that NumPy bounds."""
+"""Number of pairs that NumPy bounds."""
 
 
 def largest_ratio(
@@ -39,7 +39,7 @@ def largest_ratio(
     above: np.ndarray,
     sums: np.ndarray,
 ) -> float:
-    """The largest (judged + gained) / normaliser: Dinkelbach's iteration over nested choices."""
+    """Return the largest (judged + gained) / normaliser by Dinkelbach's iteration."""
     best_first = np.sort(differences)[::-1]
     gains, losses = best_first[best_first > 0], best_first[best_first <= 0]
     parts = [gains, [0.0] if n_others else [], losses]
@@ -69,7 +69,7 @@ def largest_ratio(
 
 
 class Witness:
-    """The measure's arrays, cell by cell, for plain NumPy."""
+    """Return the measure's arrays per cell, for NumPy."""
 
     def __init__(self, lists: Lists, measure: HoledMeasure) -> None:
         self.lists, self.measure = lists, measure
@@ -79,7 +79,7 @@ class Witness:
         self.sums = measure.ideal_sums(10**5)
 
     def shares(self, run: int, topic: int) -> tuple[dict[int, float], ...]:
-        """Most and least of each hole, and the judged documents' sums of them."""
+        """Return largest and smallest gains of each hole, and sums of judged documents."""
         lists, c = self.lists, run * self.lists.n_topics + topic
         holes = slice(lists.open.blocks[c], lists.open.blocks[c + 1])
         judged = slice(lists.judged.blocks[c], lists.judged.blocks[c + 1])
@@ -105,7 +105,7 @@ class Witness:
         )
 
     def largest(self, a: int, b: int, run_bounds: np.ndarray) -> float:
-        """The mean over topics of the largest a - b."""
+        """Return the mean over topics of the largest a - b."""
         lists, total = self.lists, 0.0
         for t in range(lists.n_topics):
             most, _, judged_most, _ = self.shares(a, t)

@@ -48,7 +48,7 @@ NESTED_ROWS = [
 
 
 def seconds(work: Callable[[], object], repeat: int = 5) -> tuple[float, float]:
-    """Median CPU and wall seconds."""
+    """Return median CPU and wall seconds."""
     times = []
     for _ in range(repeat):
         cpu, wall = time.process_time(), time.perf_counter()
@@ -78,7 +78,7 @@ def student(z: np.ndarray) -> float:
 
 
 def one_by_one(d: np.ndarray, n_samples: int) -> float:
-    """The listing, one resample after the other."""
+    """Return the published algorithm's result, one resample after the other."""
     rng, t, count = np.random.default_rng(0), abs(student(d.mean(axis=0))), 0
     for z in d:
         centred = z - z.mean()
@@ -88,7 +88,7 @@ def one_by_one(d: np.ndarray, n_samples: int) -> float:
 
 
 def by_weights(d: np.ndarray, n_samples: int) -> float:
-    """A loop over instances: multinomial weights of their own, times differences and squares."""
+    """Return the result of a loop over instances with multinomial weights."""
     rng, t, count, n = np.random.default_rng(0), abs(student(d.mean(axis=0))), 0, d.shape[1]
     for z in d:
         centred = z - z.mean()
@@ -99,7 +99,7 @@ def by_weights(d: np.ndarray, n_samples: int) -> float:
 
 
 def by_indices(d: np.ndarray, n_samples: int) -> float:
-    """A loop over instances: all resamples of one at once, by fancy indexing."""
+    """Return the result of a loop over instances with indexed resamples."""
     rng, t, count, n = np.random.default_rng(0), abs(student(d.mean(axis=0))), 0, d.shape[1]
     for z in d:
         drawn = (z - z.mean())[rng.integers(0, n, (n_samples, n))]
@@ -109,7 +109,7 @@ def by_indices(d: np.ndarray, n_samples: int) -> float:
 
 
 def two_ways(a: np.ndarray, n_samples: int) -> float:
-    """Topics and instances drawn by indices, one resample after the other."""
+    """Return resamples of topics and instances by indices, in a loop."""
     rng, below = np.random.default_rng(0), 0
     for _ in range(n_samples):
         rows, columns = rng.integers(0, len(a), len(a)), rng.integers(0, a.shape[1], a.shape[1])
@@ -155,13 +155,13 @@ def compare_speed() -> None:
 
 
 def variances(instance: float, design: str) -> dict[str, float]:
-    """s_u = .08 for the difference: of two systems that vary, each has .08 / sqrt 2."""
+    """Return variances with s_u = .08 for the difference; two systems have .08 / sqrt 2 each."""
     topic = 0.08**2 / (2 if design == "nested" else 1)
     return {"instance": instance**2, "system_topic": topic, "residual": 0.06**2}
 
 
 def print_levels(n_replications: int, designs: list[str]) -> None:
-    """The tables of the documentation: level, and power at a difference of .03."""
+    """Print the tables of the documentation: level, and power at a difference of .03."""
     for design in designs:
         rows = ROWS if design == "crossed" else NESTED_ROWS
         tests = TESTS[design]
@@ -189,7 +189,7 @@ def print_levels(n_replications: int, designs: list[str]) -> None:
 
 
 def print_worst() -> None:
-    """The largest exact level of the default test over variances, by numbers of instances."""
+    """Print the largest exact level of the default test, by numbers of instances."""
     print("\n| M | crossed | nested |\n|---|---|---|")
     for m in (2, 3, 4, 5, 7, 10, 20):
         worst = [

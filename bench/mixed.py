@@ -88,7 +88,7 @@ def line(what: str, ours: float, theirs: float) -> None:
 
 
 def in_r(rows: dict[str, np.ndarray]) -> tuple[str, float, list[float]] | None:
-    """Versions, seconds, and the difference's estimate, error, df, p and the log-likelihood."""
+    """Return versions, seconds, and the difference's estimate, error, df, p and likelihood."""
     if shutil.which("Rscript") is None:
         return None
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Drift over a year of nightly gates: how often it is found, and after how many nights.
+"""Drift over a year of nightly gates: how often and after how many nights it is found.
 
     python -m bench.nights [--trials 200]
 
@@ -23,13 +23,13 @@ SIZES = (100, 300, 1000, 3000)
 
 
 def truth(loss: float) -> np.ndarray:
-    """The true difference from the first baseline after each night."""
+    """Return the true difference from the first baseline after each night."""
     steps = np.minimum(np.arange(NIGHTS) // EVERY + 1, N_STEPS)
     return -loss * steps / N_STEPS
 
 
 def first_alarm(d: np.ndarray, margin: float = MARGIN, alpha: float = ALPHA) -> int | None:
-    """The first night of differences [night, topic] with an alarm, as a history gives it."""
+    """Return the first night of differences [night, topic] with an alarm."""
     means = d.mean(axis=1)
     for night in np.flatnonzero(means < -margin).tolist():
         if mean_difference(d[night]).interval(spent_level(alpha, night + 1)).high < 0.0:
@@ -38,7 +38,7 @@ def first_alarm(d: np.ndarray, margin: float = MARGIN, alpha: float = ALPHA) -> 
 
 
 def alarms(n_topics: int, loss: float, n_trials: int, seed: int = 0) -> list[int | None]:
-    """The first alarm of each of so many years."""
+    """Return the first alarm of each year."""
     stream = np.random.default_rng([seed, n_topics])
     found = []
     for _ in range(n_trials):

@@ -1,4 +1,4 @@
-"""Leaving teams out: steadyrank against pandas and ir_measures as one would write it.
+"""Leaving teams out: steadyrank against a script with pandas and ir_measures.
 
     pip install -e '.[bench]' && python -m bench.pools
 
@@ -33,7 +33,7 @@ Frames = tuple[pd.DataFrame, dict[str, pd.DataFrame], pd.Series]
 
 
 def read_frames(folder: Path) -> Frames:
-    """Judgments, runs with their ranks, and the runs' teams."""
+    """Return judgments, runs with their ranks, and the runs' teams."""
     qrels = pd.read_csv(
         folder / "qrels.txt",
         sep=r"\s+",
@@ -55,7 +55,7 @@ def read_frames(folder: Path) -> Frames:
 
 
 def with_pandas(frames: Frames, trials: list[set[str]]) -> list[dict[str, float]]:
-    """The variances of each trial, {measure: V_E}."""
+    """Return the variances of each trial, {measure: V_E}."""
     import ir_measures
 
     qrels, runs, teams = frames

@@ -2,8 +2,8 @@
 
     .ci/benchmark main            or: python -m bench.ratios OLD/src NEW/src
 
-Both revisions run on the same files with the same libraries, turn by turn, each in a process of its
-own after one that compiles; compared is processor time. Above 1, the new revision takes longer.
+Both revisions run on the same files with the same libraries, turn by turn, each in a new process
+after one that compiles; compared is processor time. Above 1, the new revision takes longer.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ COMMANDS = {
     "holes": "holes qrels.txt runs -m nDCG@10",
 }
 NOTED = 1.10
-"""Ratios above this are marked: differences between turns are smaller on a quiet machine."""
+"""Ratios above this are marked."""
 
 
 def write_inputs(folder: Path) -> None:
@@ -41,7 +41,7 @@ def write_inputs(folder: Path) -> None:
 
 
 def processor_seconds(source: Path, command: str, folder: Path) -> float:
-    """What one run of a command takes of the processors, with its children."""
+    """Return the processor time of a command and its children."""
     before = os.times()
     subprocess.run(
         [sys.executable, "-m", "steadyrank", *command.split(), *quiet(command)],
@@ -61,7 +61,7 @@ def quiet(command: str) -> list[str]:
 
 
 def measured(old: Path, new: Path, command: str, folder: Path, turns: int) -> list[float]:
-    """The ratio of each turn, both revisions one after the other."""
+    """Return the ratio of each turn, both revisions one after the other."""
     for source in (old, new):
         processor_seconds(source, command, folder)
     pairs = []

@@ -1,4 +1,4 @@
-"""Making runs against engines that pip installs, on a collection of your own.
+"""Making runs, compared with engines that pip installs, on your collection.
 
     python -m bench.retrieval CORPUS            # a folder with docs.jsonl, topics.tsv, qrels.txt
     python -m bench.retrieval CORPUS --large    # and how cost grows to 100,000 documents
@@ -32,11 +32,11 @@ from steadyrank_lab.retrieval.makers.inputs import collection_topics, load_count
 
 DEPTH = 1000
 SAMPLES = (("none", "none"), ("smart", "porter"), ("lucene", "4grams"), ("fox", "7grams"))
-"""Some of the 78 indexes of a whole grid, for the peers; they are scaled up."""
+"""Indexes that the peers build; times are scaled to the 78 of a grid."""
 
 Units = list[list[str]]
 Engine = Callable[[Units], Callable[[Units], list[list[int]]]]
-"""From documents to a function from queries to the numbers of their best documents."""
+"""Returns a search function from documents."""
 
 
 def with_bm25s(documents: Units) -> Callable[[Units], list[list[int]]]:
@@ -82,7 +82,7 @@ PEERS: Mapping[str, Engine] = {"bm25s": with_bm25s, "tantivy": with_tantivy}
 
 
 def as_units(texts: list[str], stop_list: str, unit: str) -> Units:
-    """The units of texts, as our indexes have them."""
+    """Return the units of texts, as in our indexes."""
     stopped = stop_words(stop_list)
     words = [[word for word in split_words(text) if word not in stopped] for text in texts]
     known = sorted({word for text in words for word in text})
@@ -91,13 +91,13 @@ def as_units(texts: list[str], stop_list: str, unit: str) -> Units:
 
 
 def texts_of(counts: WordCounts) -> list[str]:
-    """Documents as their words."""
+    """Return documents as lists of words."""
     bounds = zip(counts.ends, counts.ends[1:], strict=False)
     return [" ".join(counts.words[word] for word in counts.text[a:b]) for a, b in bounds]
 
 
 def ours_alone(index: Index) -> float:
-    """Seconds a query."""
+    """Return seconds per query."""
     order = order_documents(index.documents)
 
     def search() -> None:
@@ -109,7 +109,7 @@ def ours_alone(index: Index) -> float:
 
 
 def without_common_units(index: Index) -> Index:
-    """The topics without units that are in most documents, whose weight is negative."""
+    """Return the topics without units of negative weight, which most documents have."""
     common = np.flatnonzero(index.df >= len(index.documents) / 2)
     return replace(index, queries=tuple(q[~np.isin(q, common)] for q in index.queries))
 
@@ -117,7 +117,7 @@ def without_common_units(index: Index) -> Index:
 def compare_rankings(
     counts: WordCounts, index: Index, topics: Mapping[str, str], answers: dict[str, list[list[int]]]
 ) -> None:
-    """How much of our top 100 the peers have: as we rank, and ranked by their formula.
+    """Return the share of our top 100 that peers have, by our formula and by theirs.
 
     Theirs weighs a word of the topic by its number of occurrences, and never below zero.
     """
@@ -140,7 +140,7 @@ def compare_rankings(
 def peers_on(
     counts: WordCounts, texts: list[str], topics: Mapping[str, str], stop_list: str, unit: str
 ) -> dict[str, tuple[float, float]]:
-    """Seconds to index, and to search all topics, of each peer."""
+    """Return seconds of each peer to index, and to search all topics."""
     documents = as_units(texts, stop_list, unit)
     queries = as_units(list(topics.values()), stop_list, unit)
     taken, answers = {}, {}
@@ -211,7 +211,7 @@ def bench_shards(corpus: str) -> None:
 
 
 def bench_large(corpus: str, n_documents: int) -> None:
-    """Documents drawn from the collection's own words, to see how cost grows."""
+    """Return documents drawn from the collection's words."""
     rng = np.random.default_rng(0)
     small, topics = load_counts(corpus), collection_topics(corpus, None)
     words = np.array(small.words, object)

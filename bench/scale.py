@@ -3,9 +3,9 @@
     pip install -e . && python -m bench.scale [--only compare] [--jobs N]
 
 Inputs are made first, outside the time, in a temporary folder or in the one that --keep names. Each
-command then runs in a process of its own: seconds on the wall, processor seconds, and the largest
+command then runs in a new process: seconds on the wall, processor seconds, and the largest
 resident memory. Kernels that were never compiled are compiled within the time, so a first run
-of this script measures that, too.
+of this script also measures that.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from bench._inputs import made_scores, write_grid_info
 
 MEASURES = ("AP", "P@10", "Rprec", "RBP", "nDCG", "nDCG@20", "ERR@20", "RR", "R@1000")
 GRID = {"stop": 6, "stem": 6, "model": 119}
-"""4,284 systems."""
+"""Runs of the large grid: 4,284 systems."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A command line; words starting with `@` are files of the input folder."""
+    """Return a command line; words starting with `@` are files of the input folder."""
 
     size: str
     words: str
@@ -183,11 +183,11 @@ unit = 1 if sys.platform == "darwin" else 1024
 print(json.dumps([wall, used.ru_utime + used.ru_stime, used.ru_maxrss * unit / 1e9]))
 sys.exit(os.waitstatus_to_exitcode(status))
 """
-"""A process counts its parent's memory as its own until it has started, so the parent is small."""
+"""Small parent process, since a process first counts its parent's memory."""
 
 
 def measured(words: list[str]) -> tuple[float, float, float]:
-    """Seconds on the wall and of processors, and gigabytes at the peak."""
+    """Return wall seconds, processor seconds, and peak gigabytes."""
     with tempfile.TemporaryFile("w+") as err:
         made = subprocess.run(
             [sys.executable, "-S", "-c", LAUNCHER, *words], stdout=subprocess.PIPE, stderr=err

@@ -1,4 +1,4 @@
-"""Which score model reproduces the error rates of fresh collections? Of the simulated track.
+"""Error rates of score models and of fresh collections of the simulated track.
 
     python -m bench.score_models                       # the table of docs/simulate.md
     python -m bench.score_models --tracks close --trials 4
@@ -36,7 +36,7 @@ N_RUNS, N_FRESH, N_SAMPLES = 20, 100, 1000
 
 
 def trial(track: str, rng: np.random.Generator) -> dict[str, tuple[float, float]]:
-    """One track: by model, the distance from fresh error rates, and the rate over all bins."""
+    """Return for one track the distance from fresh error rates and the overall rate, by model."""
     drawn = drawn_track(track, N_RUNS, rng)
     fresh = np.stack([fresh_collection(drawn.truth, rng).mean(axis=1) for _ in range(N_FRESH)])
     seed = int(rng.integers(2**31))
@@ -62,7 +62,7 @@ def trial(track: str, rng: np.random.Generator) -> dict[str, tuple[float, float]
 def table(
     track: str = "spread", *, n_trials: int = 24, seed: int = 1
 ) -> dict[str, dict[str, tuple[float, float]]]:
-    """By model, mean and standard error over tracks of the distance and of the overall rate."""
+    """Return mean and standard error over tracks of distance and overall rate, by model."""
     with quiet():
         trials = [trial(track, stream) for stream in np.random.default_rng(seed).spawn(n_trials)]
     figures = {}

@@ -1,4 +1,4 @@
-"""Simulated collections against what one would write by hand, on fresh cells, one core.
+"""Simulated collections, compared with hand-written code, on one core.
 
     python -m bench.simulate            # ratios: NumPy, sorting in Numba, counting in Numba
     python -m bench.simulate --shared   # ratios of documents that all runs share: NumPy
@@ -36,7 +36,7 @@ DEPTH = 1000
 
 
 def numpy_cell(relevant, others, judged, n_samples, widths, rng):
-    """One cell as a researcher would write it."""
+    """Return the simulated scores of a cell by simple NumPy code."""
     out = np.empty(n_samples)
     for i in range(n_samples):
         n = min(rng.poisson(len(relevant)), DEPTH)
@@ -51,7 +51,7 @@ def numpy_cell(relevant, others, judged, n_samples, widths, rng):
 
 @numba.njit
 def sorting_cell(relevant, others, judged, n_samples, widths, out):
-    """Both classes drawn, sorted apart and merged: less to sort than the whole list."""
+    """Return simulated scores by drawing, sorting and merging both classes."""
     hits, rest = np.empty(DEPTH), np.empty(DEPTH)
     for i in range(n_samples):
         n = min(np.random.poisson(len(relevant)), DEPTH)
@@ -76,7 +76,7 @@ def sorting_cell(relevant, others, judged, n_samples, widths, out):
 
 @numba.njit
 def counting_cell(labels, judged, n_samples, out):
-    """The bootstrap alone: positions are drawn and counted, nothing is sorted."""
+    """Return bootstrap scores by counting drawn positions, without sorting."""
     k = len(labels)
     hits, rest = np.flatnonzero(labels), np.flatnonzero(~labels)
     counts = np.zeros(k, np.int64)
@@ -99,7 +99,7 @@ def counting_cell(labels, judged, n_samples, out):
 
 
 def fresh_cells(n_cells: int, seed: int):
-    """Random cells of a simulated track, as runs of one topic each would be."""
+    """Return random cells of a simulated track."""
     track = sr.simulated_track(
         n_teams=8, runs_per_team=1, n_topics=25, depth=DEPTH, pool_depth=100, rng=seed
     )
@@ -197,7 +197,7 @@ def ratios(model: str, n_cells: int = 60) -> None:
 
 
 def numpy_collections(rankings, grades, n_documents, n_samples, measure, rng):
-    """Shared documents as a researcher would write them in NumPy, collection by collection.
+    """Return scores with shared documents by simple NumPy code, collection by collection.
 
     A Poisson count for every document of the topic; each run's gains repeated by these counts,
     cut at its depth, and scored as one scores any list. Rankings name documents by number, those
@@ -226,7 +226,7 @@ def numpy_collections(rankings, grades, n_documents, n_samples, measure, rng):
 
 
 def numbered_topic(track, topic):
-    """Rankings of all runs as numbers of documents, grades of the first of these, how many."""
+    """Return rankings as document numbers, grades of the first documents, and counts."""
     judged = track.qrels.to_frame().query("query_id == @topic and relevance > 0")
     judged = judged.sort_values("relevance", ascending=False)
     numbers = {doc: number for number, doc in enumerate(judged["doc_id"])}
@@ -238,7 +238,7 @@ def numbered_topic(track, topic):
 
 
 def shared_ratios(measure: str, n_topics: int = 4) -> None:
-    """All rankings of 110 runs on a few topics: ours and NumPy's, interleaved."""
+    """Time 110 runs on a few topics, ours and NumPy's in turns."""
     track = sr.simulated_track(
         n_teams=22, runs_per_team=5, n_topics=n_topics, depth=DEPTH, pool_depth=100
     )
@@ -273,7 +273,7 @@ def shared_ratios(measure: str, n_topics: int = 4) -> None:
 
 
 def full(options: dict[str, Any], n_samples: int) -> None:
-    """The Robust-2004-sized job, from runs in memory."""
+    """Time a job of the size of Robust 2004, from runs in memory."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         track = sr.simulated_track(

@@ -35,7 +35,7 @@ def make_scores() -> np.ndarray:
 
 
 def make_orders(trials: int) -> np.ndarray:
-    """The random orders that steadyrank draws with seed 0."""
+    """Return the random orders that steadyrank draws with seed 0."""
     blocks = -(-trials // TRIALS_A_BLOCK)
     rows = np.tile(np.arange(N_TOPICS), (TRIALS_A_BLOCK, 1))
     drawn = [block_stream(0, "topic splits", b).permuted(rows, axis=1) for b in range(blocks)]
@@ -43,7 +43,7 @@ def make_orders(trials: int) -> np.ndarray:
 
 
 def counted(d1: np.ndarray, d2: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Pairs and reversals by size and bin, [2, cell], of differences [..., size]."""
+    """Return pairs and reversals [2, cell] by size and bin, of differences [..., size]."""
     place = np.minimum(N_BINS - 1, (np.abs(d1) / 0.01 + 0.5e-9).astype(np.int64))
     cell = (place + N_BINS * sizes).ravel()
     wrong = (d1 * d2 < 0.0).ravel()
@@ -51,7 +51,7 @@ def counted(d1: np.ndarray, d2: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 
 
 def by_pair_and_size(scores: np.ndarray, orders: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """A loop over pairs and sizes; every split of a pair at once."""
+    """Return the counts by a loop over pairs and sizes."""
     found = np.zeros((2, CELLS), np.int64)
     for a, b in pairs:
         z = scores[a] - scores[b]
@@ -62,7 +62,7 @@ def by_pair_and_size(scores: np.ndarray, orders: np.ndarray, pairs: np.ndarray) 
 
 
 def by_pair(scores: np.ndarray, orders: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """A loop over pairs; every split and, by running sums, every size of a pair at once."""
+    """Return the counts by a loop over pairs, with running sums over sizes."""
     found = np.zeros((2, CELLS), np.int64)
     first, last = orders[:, : SIZES[-1]], orders[:, ::-1][:, : SIZES[-1]]
     for a, b in pairs:
@@ -73,7 +73,7 @@ def by_pair(scores: np.ndarray, orders: np.ndarray, pairs: np.ndarray) -> np.nda
 
 
 def by_everything(scores: np.ndarray, orders: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """A loop over pairs, splits and sizes."""
+    """Return the counts by a loop over pairs, splits and sizes."""
     found = np.zeros((2, CELLS), np.int64)
     for a, b in pairs:
         z = scores[a] - scores[b]
@@ -86,7 +86,7 @@ def by_everything(scores: np.ndarray, orders: np.ndarray, pairs: np.ndarray) -> 
 
 
 def by_split(scores: np.ndarray, orders: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """A loop over splits and sizes; every pair at once, from the means of all runs."""
+    """Return the counts by a loop over splits and sizes, from the means of all runs."""
     found = np.zeros((2, CELLS), np.int64)
     a, b = pairs.T
     for order in orders:
@@ -114,7 +114,7 @@ def ours(scores: np.ndarray, trials: int, runs: np.ndarray | None = None) -> np.
 
 
 def check(scores: np.ndarray) -> None:
-    """Every peer counts what we count, on a corner of the work."""
+    """Check that peers and steadyrank count the same on a part of the work."""
     few = np.arange(4)
     expected = ours(scores, 8, few)
     for name, peer, _, _ in PEERS:

@@ -49,20 +49,21 @@ HEAD = """\
 
 *For users of the command line.*
 
-`steadyrank COMMAND --help` prints what this page shows; `python docs/make_commands.py` writes it
-from there. Study commands take `QRELS RUN...` (files, globs, folders) or `--scores FILE`;
-[files](reading.md) has the forms, and [JSON keys](json.md) what `--format json` gives.
+This page has the options that `steadyrank COMMAND --help` prints; `--help` also has examples.
+Study commands take `QRELS RUN...` (files, globs, folders) or `--scores FILE`. [Files](reading.md)
+has the forms, and [JSON keys](json.md) the keys of `--format json`. `docs/make_commands.py` makes
+this page.
 
 Exit codes: 0 done; 2 bad input or usage; 1 the machine failed (disk, memory, a missing package);
-130 interrupted; `gate` has 3 for a candidate that fails and 4 where the data are insufficient.
-Whatever goes wrong is reported in one line on stderr, and no half-written file is left behind.
+130 interrupted; of `gate` also 3 if a candidate fails and 4 if the data are insufficient. Errors
+are one line on stderr, and files are complete or absent.
 """
 
 HELP = ("--help", "Show this message and exit.")
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the page."""
     contexts = {name: _context(name) for name in commands()}
     options = {name: _options_of(context) for name, context in contexts.items()}
     shared = _shared(options)
@@ -75,13 +76,19 @@ def page() -> str:
 
 
 def _several(options: dict[str, dict[str, list[HelpRecord]]]) -> list[HelpRecord]:
-    """The options that three commands or more have, in the same words."""
+    """Return options of three commands, or of two if no other command has another such option."""
     listed = chain.from_iterable(chain(*sections.values()) for sections in options.values())
-    return [option for option, n_commands in Counter(listed).items() if n_commands >= 3]
+    counts = Counter(listed)
+    n_meanings = Counter(names.split()[0] for names, _ in counts)
+    return [
+        option
+        for option, n_commands in counts.items()
+        if n_commands >= 3 or (n_commands == 2 and n_meanings[option[0].split()[0]] == 1)
+    ]
 
 
 def _shared(options: dict[str, dict[str, list[HelpRecord]]]) -> list[HelpRecord]:
-    """The options that every command has; one command may take more, and then says so itself."""
+    """Return the options that every command has, but for one command with other help."""
     listed = {name: [*chain(*sections.values())] for name, sections in options.items()}
     alike = Counter(option for records in listed.values() for option in set(records))
     flags = [{names.split()[0] for names, _ in records} for records in listed.values()]
@@ -101,7 +108,7 @@ def _context(name: str) -> click.Context:
 
 
 def _options_of(context: click.Context) -> dict[str, list[HelpRecord]]:
-    """Options and help by the sections of --help."""
+    """Return options and help by the sections of --help."""
     # How --help is spelled depends on what else was asked for in the same process.
     return {
         title: [option for option in options if "--help" not in option[0]]
@@ -130,8 +137,6 @@ def _section(
         ]
         shown += f"- [Shared](#options-of-several-commands): {', '.join(also)}\n" if also else ""
         lists += f"\n{title}:\n\n{shown}" if own else ""
-    if context.command.examples:
-        lists += "\nExamples:\n\n```sh\n" + "\n".join(context.command.examples) + "\n```\n"
     return (
         f"## {name}\n\n*{commands()[name][0].upper()}{commands()[name][1:]}*\n\n"
         f"```text\nsteadyrank {name} {usage}\n```\n\n{_plain(text)}\n{lists}\n{links}\n"
@@ -143,7 +148,7 @@ def _listed(options: list[HelpRecord]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text in which Markdown finds nothing to mark up."""
+    """Return text without Markdown."""
     for special in "\\*<[]":
         text = text.replace(special, f"\\{special}")
     return text.replace("\b\n", "")

@@ -400,17 +400,16 @@ def picture(key: tuple[str, str]) -> str:
     return (PICTURES / f"{key[0]}-{key[1]}.svg").as_posix()
 
 
-def page(alts: dict[tuple[str, str], str]) -> str:
-    """Return the page, a section for each class of results."""
+def page() -> str:
+    """Return the page, a section for each class of results; the captions describe the pictures."""
     parts, last = [INTRODUCTION], ""
     for key, entry in ENTRIES.items():
         if key[0] != last:
             parts.append(f"## {key[0]}\n")
             last = key[0]
-        alt = alts[key].replace("[", "(").replace("]", ")")
         after = f" After {entry.source}." if entry.source else ""
         parts.append(
-            f"![{alt}]({picture(key)})\n\n"
+            f"![{key[0]}, {key[1]}]({picture(key)})\n\n"
             f"**{entry.question}**\\\n{entry.shows}{after}\\\n`{entry.call}`\n"
         )
     results = "\n".join(f"{name} = {call}" for name, call in RESULTS.items())
@@ -420,14 +419,13 @@ def page(alts: dict[tuple[str, str], str]) -> str:
 
 def make(folder: Path) -> None:
     """Draw all pictures into a folder, and write the page there."""
-    known, alts = names(), {}
+    known = names()
     (folder / PICTURES).mkdir(parents=True, exist_ok=True)
     for key, entry in ENTRIES.items():
         figure, result, kind = drawn(entry, known)
-        alts[key] = alt_text(result, kind)
-        text = svg_text(figure, alt=alts[key], background="#ffffff")
+        text = svg_text(figure, alt=alt_text(result, kind), background="#ffffff")
         (folder / picture(key)).write_text(text, "utf-8")
-    (folder / "gallery.md").write_text(page(alts), "utf-8")
+    (folder / "gallery.md").write_text(page(), "utf-8")
 
 
 def missing() -> list[tuple[str, str]]:

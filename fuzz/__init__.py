@@ -1,1 +1,1 @@
-"""Bad input: what is mutated, how, and what must come of it; the tests try fewer cases."""
+"""Bad input: mutations, and what each reader must do with them."""

@@ -1,4 +1,4 @@
-"""Bad input by the million, in processes of limited memory; or guided by coverage.
+"""Millions of bad inputs in processes with limited memory, or guided by coverage.
 
     python -m fuzz 1000000             mutants of every reader, and command lines
     python -m fuzz 50000 --only topics
@@ -29,10 +29,10 @@ from pathlib import Path
 ROOM = 2 << 30
 BATCH = 12_500
 COMPILING = 600
-"""Processor seconds that the kernels of a reader or a study may take to compile."""
+"""Processor seconds that kernels of a reader or study may take to compile."""
 
 SHARES = {"commands": 1 / 50, "environments": 1 / 200}
-"""Cases for each mutant of a reader: they take so much longer."""
+"""Cases per mutant of a reader; slower cases have fewer."""
 
 warnings.simplefilter("ignore")
 
@@ -57,7 +57,7 @@ def all_targets() -> dict:
 
 
 def peak_memory() -> int:
-    """Bytes that this process has ever held at once, where the system can say."""
+    """Return the peak memory of this process in bytes, if the system knows it."""
     try:
         import resource
     except ImportError:
@@ -68,7 +68,7 @@ def peak_memory() -> int:
 
 
 def limit_memory() -> None:
-    """At most ROOM more than now, where the system can say how much that is."""
+    """Limit this process to ROOM bytes more than now, if the system can."""
     try:
         import resource
 
@@ -81,7 +81,7 @@ def limit_memory() -> None:
 
 @dataclass
 class Tally:
-    """What one target's cases came to."""
+    """Results of the cases of a target."""
 
     cases: int = 0
     refused: int = 0
@@ -98,7 +98,7 @@ class Tally:
 
 
 def mutants_of(name: str, place: Path) -> Callable[[int], bool]:
-    """A function from a number to whether that mutant is refused, and all it needs loaded."""
+    """Return a function that says whether a mutant is refused."""
     from fuzz.mutants import mutant, outcome
 
     target = all_targets()[name]
@@ -137,7 +137,7 @@ def environments(place: Path) -> Callable[[int], bool]:
 
 
 def run_batch(name: str, first: int, last: int, log: Path) -> None:
-    """One process's share; `log` holds the number it is at, for whoever finds it dead."""
+    """Run a share of the cases; `log` has the current number."""
     tally = Tally()
     with tempfile.TemporaryDirectory() as folder, open(log, "w") as at:
         os.chdir(folder)
@@ -159,7 +159,7 @@ def run_batch(name: str, first: int, last: int, log: Path) -> None:
 
 
 def batches(total: int, names: list[str], first: int) -> list[tuple[str, int, int]]:
-    """As many cases as asked, in turns of all targets, so that a run cut short tried each."""
+    """Yield the requested number of cases, in turns of all targets."""
     weights = SHARES | {name: target.share for name, target in all_targets().items()}
     weights = {name: weights[name] for name in names}
     whole = sum(weights.values())
@@ -175,7 +175,7 @@ def batches(total: int, names: list[str], first: int) -> list[tuple[str, int, in
 
 
 def try_batch(name: str, start: int, stop: int) -> Tally:
-    """A batch in a process of its own, and in another one behind every case that fails."""
+    """Run a batch in a new process, and another after each case that fails."""
     tally = Tally()
     while start < stop:
         with tempfile.TemporaryDirectory() as folder:
@@ -193,7 +193,7 @@ def try_batch(name: str, start: int, stop: int) -> Tally:
 
 
 def run_all(total: int, names: list[str], first: int, minutes: float, jobs: int) -> int:
-    """Every batch until the number or the time is reached, and the table of what came of it."""
+    """Run batches until the number or the time is reached, and print the table."""
     tallies = {name: Tally() for name in names}
     until = time.monotonic() + 60 * minutes
     done, failures = 0, 0
@@ -221,11 +221,11 @@ GUIDED = """data.read.csv_files data.read.score_files data.read.score_tools data
     data.read.columns data.read.run_info data.read.sources data.read.datasets
     data.interop.tables data.write.csv measures.names compute.stores cli.topics cli.inputs"""
 GUIDED_IN_LAB = "retrieval.engine.collections retrieval.makers.inputs cli.make_runs"
-"""Modules without kernels, which must not be changed before Numba sees them."""
+"""Return modules without kernels, which coverage may instrument."""
 
 
 def guided(name: str, seconds: float) -> None:
-    """One target for as long as asked, led by which branches a mutant reaches."""
+    """Run a target for some time, guided by the branches that mutants reach."""
     try:
         import atheris
     except ImportError:

@@ -1,4 +1,4 @@
-"""Command lines at random: every command, every option, good and bad values, tiny files.
+"""Random command lines: every command and option, good and bad values, tiny files.
 
 What options there are is asked of the commands themselves, so that a new option is tried as soon
 as it exists.
@@ -35,7 +35,7 @@ BIG = ("9999999999", "99999999999999999999999")
 SLOW_WHEN_BIG = """n_samples trials n_trials n_draws samples_per_instance shards partitions
     cluster_samples
     csi jobs top depth pool_depth csi_depth top_shards samples topics instances"""
-"""Options that mean work or memory: asked for much, they may take much."""
+"""Options whose large values need much time or memory."""
 
 NAMES = {
     "baseline": ("run1", "=run2", "nobody"),
@@ -81,7 +81,7 @@ NAMES = {
     "minimum_difference": ("0.1",),
     "pool_depth": ("5",),
 }
-"""Values that mean something to an option of this name; {file} stands for one of the files."""
+"""Valid values of options by name; {file} is one of the files."""
 
 ALWAYS = {
     # What keeps a command quick, unless a case says otherwise.
@@ -102,7 +102,7 @@ ALWAYS = {
     "gate": "--margin 1",
 }
 ONCE = ("doctor", "demo", "reproduce", "report")
-"""Commands that take seconds on good input, so that cases mostly break them."""
+"""Commands that take seconds on good input and are mostly given bad input."""
 
 INFORMED = ("components", "instances", "pools")
 UNINFORMED = ("check", "simulate", "grid", "shard")
@@ -111,7 +111,7 @@ ODD_SCORES = "holes constant lonely huge scores_parquet escape empty text nowher
 
 
 def write_files(folder: Path) -> dict[str, str]:
-    """Tiny files of every kind, some of them with warts, by what they are."""
+    """Write tiny files of every kind, some with defects."""
     runs = folder / "runs"
     runs.mkdir()
     rng = np.random.default_rng(5)
@@ -180,7 +180,7 @@ def options_of(command: str) -> tuple[click.Option, ...]:
 
 
 def case(command: str, number: int, files: dict[str, str], place: Path) -> list[str]:
-    """Command line `number` of a command; results go into `place`."""
+    """Return command line `number` of a command; results go into `place`."""
     rng = np.random.default_rng([zlib.crc32(command.encode()), number])
     words = [command, *_sources(command, rng, files), *ALWAYS.get(command, "").split()]
     chosen = rng.choice(len(options_of(command)), size=rng.integers(0, 4), replace=False)
@@ -277,7 +277,7 @@ def _value(
 
 
 def check_answer(code: int, err: str) -> None:
-    """Refuse what no command may tell: a traceback, several errors, none where it failed."""
+    """Raise if output has a traceback, several errors, or none for a failure."""
     lines = [line for line in err.split("\n") if line]
     assert code in (0, 1, 2, 3, 4), f"exit code {code}"
     assert all(line.startswith("steadyrank: ") for line in lines), err
@@ -293,7 +293,7 @@ QUIET_WORDS = tuple(f"steadyrank: {word} " for word in ("warning:", "about", "pl
 
 
 def run_case(words: list[str]) -> int:
-    """The exit code of a command line, in this process; a hang is an error.
+    """Return the exit code of a command line in this process; a hang is an error.
 
     The first case of a command may compile kernels, on a machine that has other things to do.
     """

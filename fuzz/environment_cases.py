@@ -1,6 +1,6 @@
-"""Commands in environments at random: locale, time zone, home, umask, encodings, threads, limits.
+"""Commands in random environments: locale, time zone, home, umask, threads, limits.
 
-Each case is a process of its own. Its result is that of a plain environment to the byte, or one
+Each case is a new process. Its result is that of a plain environment to the byte, or one
 line says what is lacking.
 """
 
@@ -52,7 +52,7 @@ VARIABLES = {
     "PAGER": ("/nowhere",),
     "CI": ("true",),
 }
-"""What a variable may hold; None takes it away."""
+"""Values of a variable; None removes it."""
 
 COMMANDS = (
     "evaluate qrels.txt runs --format json",
@@ -65,7 +65,7 @@ UMASKS = ("022", "077", "000", "0777")
 
 
 def write_files(place: Path) -> Path:
-    """The inputs, and folders that are odd in one way or another."""
+    """Write the inputs and unusual folders."""
     data = place / "data"
     data.mkdir()
     write_inputs(data)
@@ -77,7 +77,7 @@ def write_files(place: Path) -> Path:
 
 
 def environment(number: int, place: Path) -> dict[str, str]:
-    """Environment `number`: four variables on average are not as usual."""
+    """Return environment `number`, with four unusual variables on average."""
     rng = np.random.default_rng([zlib.crc32(b"environments"), number])
     names = rng.choice(list(VARIABLES), size=int(rng.integers(1, 8)), replace=False)
     folders = {
@@ -95,7 +95,7 @@ def environment(number: int, place: Path) -> dict[str, str]:
 
 
 def call(words: list[str], data: Path, variables: dict[str, str], umask: str) -> tuple[int, bytes]:
-    """The exit code and what was printed; what stands on stderr must be one line, or nothing."""
+    """Return exit code and output; stderr must have at most one line."""
     as_user = NO_RIGHTS if os.geteuid() == 0 and shutil.which("setpriv") else []
     command = [sys.executable, "-m", "steadyrank", *words, "--quiet"]
     made = subprocess.run(
@@ -120,7 +120,7 @@ def plain(words: tuple[str, ...], data: Path) -> bytes:
 
 
 def answer(number: int, data: Path, place: Path) -> bool:
-    """Whether environment `number` is refused."""
+    """Return whether environment `number` is refused."""
     rng = np.random.default_rng([zlib.crc32(b"commands"), number])
     words = COMMANDS[rng.integers(len(COMMANDS))].split()
     umask = UMASKS[rng.choice(len(UMASKS), p=[0.5, 0.3, 0.15, 0.05])]

@@ -1,4 +1,4 @@
-"""The forms of other tools, mutated: what was read, against Python's own `json` and `str.split`."""
+"""Mutated files of other tools, compared with Python's `json` and `str.split`."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ LINE_MORSELS = (*MORSELS, b"all", b"runid", b"map", b"AP", b"1\tAP\t0.5\n", b"ma
 
 
 def is_nested(path: Path) -> bool:
-    """Whether a file is one JSON object whose members are objects of numbers."""
+    """Return whether a file is a JSON object of objects of numbers."""
     try:
         value = json.loads(unpacked(path).decode("utf-8", "surrogateescape"))
     except (ValueError, RecursionError):
@@ -70,7 +70,7 @@ def is_nested(path: Path) -> bool:
 
 
 def plain_nested(path: Path) -> list[tuple[bytes, bytes, float]]:
-    """The rows of nested JSON by Python's own means, names that occur twice among them."""
+    """Return the rows of nested JSON by Python's `json`, including duplicates."""
     text = unpacked(path).decode("utf-8", "surrogateescape")
     topics = json.loads(text, object_pairs_hook=list, parse_int=float)
     return [(raw(t), raw(d), float(s)) for t, documents in topics for d, s in documents]
@@ -92,7 +92,7 @@ def check_nested_qrels(path: Path) -> None:
 
 
 def three_columns(path: Path) -> list[list[bytes]] | None:
-    """The rows of a file of three columns; None where it is something else."""
+    """Return the rows of a file of three columns, or None for other files."""
     data = unpacked(path)
     if data.lstrip()[:1] in (b"{", b"[") or data.startswith(b"PAR1"):
         return None

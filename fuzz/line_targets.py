@@ -1,4 +1,4 @@
-"""Runs and judgments as lines of text, mutated: what was read, against Python's own splitting."""
+"""Mutated runs and judgments in lines of text, compared with `str.split`."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ MORSELS = (
 
 
 def plain_rows(path, value):
-    """The rows of TREC text by Python's own means; None where the file is something else.
+    """Return the rows of TREC text by `str.split`, or None for other files.
 
-    Lines of three columns have targets of their own.
+    Lines of three columns have other targets.
     """
     data = path.read_bytes()
     if data[:2] == b"\x1f\x8b" or data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):

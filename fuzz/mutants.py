@@ -1,4 +1,4 @@
-"""Bad files by the million: how they are made, and what must hold of every reader.
+"""Mutated files, and what every reader must do with them.
 
 A mutant depends on its target's name and its number alone, so a failure's number is all it takes
 to see it again. What a reader accepts is compared with a parse by plain means, where there is one.
@@ -22,39 +22,39 @@ import numpy as np
 import steadyrank as sr
 
 PATIENCE = 20
-"""Processor seconds after which a case counts as hanging; tiny files take milliseconds."""
+"""Processor seconds after which a case counts as hanging."""
 
 WAITING = 30
-"""Times as many seconds of the clock, which runs on while others have the processor."""
+"""Ratio of the wall-clock limit to the limit of processor time."""
 
 BUDGET = int(os.environ.get("STEADYRANK_FUZZ", "20000"))
-"""Mutants in all; the tests of runs and judgments, of other readers and of commands share it."""
+"""Total number of mutants in the tests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """One reader: what good files look like, and what must hold of bad ones."""
+    """A reader with its good files and its check."""
 
     name: str
     seeds: tuple[bytes, ...]
     morsels: tuple[bytes, ...]
-    """Tokens that mean something to this reader."""
+    """Tokens with a meaning for this reader."""
     check: Callable[[Path], None]
-    """Reads the file; returns if what was read is right, raises whatever the reader raises."""
+    """Reads the file and checks the result; raises what the reader raises."""
     separators: bytes = b"\n"
     packed: bool = True
-    """Whether the reader takes gzip."""
+    """Whether the reader reads gzip."""
     often_refused: float = 0.97
-    """Share of refusals above which the mutants would prove little."""
+    """Largest share of refusals; above it the mutants test little."""
     share: float = 1.0
-    """Cases of this target for each case of another: a study takes longer than a reader."""
+    """Cases of this target per case of another."""
 
 
 BARE = (
     *(b"\n", b"\r", b"\r\n", b"\x00", b" ", b"\t", b"#", b"\xff\xfe", b"\xef\xbb\xbf"),
     *b"nan inf -inf 1e999".split(),
 )
-"""What no file of text should hold, or what numbers should not be."""
+"""Tokens that are invalid in text files or as numbers."""
 
 ANYWHERE = (
     *BARE,
@@ -69,7 +69,7 @@ ANYWHERE = (
 
 
 def mutant(target: Target, number: int) -> bytes:
-    """Mutant `number` of a target."""
+    """Return mutant `number` of a target."""
     rng = np.random.default_rng([zlib.crc32(target.name.encode()), number])
     data = bytearray(target.seeds[rng.integers(len(target.seeds))])
     for _ in range(rng.integers(1, 6)):
@@ -85,7 +85,7 @@ def mutant(target: Target, number: int) -> bytes:
 
 
 def disturb_bytes(data: bytearray, rng: np.random.Generator, morsels: Sequence[bytes]) -> None:
-    """Something at one place: put in, left out, made up, doubled, flipped, or the rest gone."""
+    """Return data with one mutation: insertion, deletion, duplication, flip or truncation."""
     at = int(rng.integers(len(data) + 1))
     until = min(len(data), at + int(rng.integers(0, 30)))
     kind = rng.integers(6)
@@ -104,7 +104,7 @@ def disturb_bytes(data: bytearray, rng: np.random.Generator, morsels: Sequence[b
 
 
 def _disturb_parts(data: bytearray, rng: np.random.Generator, target: Target) -> None:
-    """Lines or fields as wholes: twice, gone, elsewhere, or something else in their place."""
+    """Return data with whole lines or fields duplicated, removed, moved or replaced."""
     separator = target.separators[(place := int(rng.integers(len(target.separators)))) : place + 1]
     parts = bytes(data).split(separator)
     one, other = (int(place) for place in rng.integers(len(parts), size=2))
@@ -122,12 +122,12 @@ def _disturb_parts(data: bytearray, rng: np.random.Generator, target: Target) ->
 
 
 class Hang(BaseException):
-    """A case took too long; no `except Exception` may swallow it."""
+    """Error of a case that took too long; not an `Exception`."""
 
 
 @contextlib.contextmanager
 def limited(seconds: int = PATIENCE) -> Iterator[None]:
-    """An error in place of so many processor seconds, where the system has alarms."""
+    """Raise an error after this number of processor seconds, if the system has alarms."""
     if not hasattr(signal, "SIGALRM"):
         yield
         return
@@ -148,7 +148,7 @@ def limited(seconds: int = PATIENCE) -> Iterator[None]:
 
 
 def outcome(target: Target, data: bytes, path: Path, seconds: int = PATIENCE) -> str:
-    """`read` or `refused`; anything else that happens is an error of the reader."""
+    """Return `read` or `refused`; other outcomes are errors of the reader."""
     path.write_bytes(data)
     try:
         with limited(seconds):
@@ -162,12 +162,12 @@ def outcome(target: Target, data: bytes, path: Path, seconds: int = PATIENCE) ->
 
 
 def raw(text: str) -> bytes:
-    """The bytes that a name was read from."""
+    """Return the bytes from which a name was read."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def unpacked(path: Path) -> bytes:
-    """The file's bytes without gzip and byte-order mark."""
+    """Return the file's bytes without gzip and byte-order mark."""
     data = path.read_bytes()
     if data[:2] == b"\x1f\x8b":
         with gzip.open(io.BytesIO(data)) as stream:
@@ -176,7 +176,7 @@ def unpacked(path: Path) -> bytes:
 
 
 def csv_rows(text: str, delimiter: str) -> list[list[str]]:
-    """RFC 4180 character by character; lines end with LF, CR or both."""
+    """Return the rows of RFC 4180 CSV, character by character."""
     rows: list[list[str]] = []
     fields: list[str] = []
     field, quoted, place = "", False, 0
@@ -203,7 +203,7 @@ def csv_rows(text: str, delimiter: str) -> list[list[str]]:
 
 
 def plain_number(text: str) -> float | None:
-    """A score; NaN where there is none, None where the text is no score."""
+    """Return a score, NaN if missing, or None if the text is not a score."""
     text = text.strip()
     if text.lower() in ("", "nan", "+nan", "-nan", "na", "null", "none"):
         return float("nan")

@@ -1,4 +1,4 @@
-"""Every reader of files as a target for mutants, each with its witness."""
+"""All readers of files as targets, each with its witness."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def text_of(path: Path) -> str:
 def plain_scores(
     path: Path, runs_in_rows: bool, numbered: bool
 ) -> dict[tuple[str, str, str], float]:
-    """Cells of a CSV file of scores by (measure, run, topic); rows may be `numbered`."""
+    """Return cells of a CSV file of scores by (measure, run, topic)."""
     text = text_of(path)
     first = re.split("[\r\n]", text, maxsplit=1)[0]
     bare = re.sub('"[^"]*"?', "", first)
@@ -137,7 +137,7 @@ def undone(name: str) -> str:
 
 
 def same_cells(scores: sr.Scores, cells: dict[tuple[str, str, str], float]) -> None:
-    """Every cell that is there has its value, and there are no others."""
+    """Check that all cells have their values and no others exist."""
     present = dict(cells)
     for m, measure in enumerate(scores.measures):
         for r, run in enumerate(scores.runs):
@@ -192,7 +192,7 @@ DOCUMENT_NAMES = ("doc_id", "docno", "docid", "did", "document")
 
 
 def json_rows(path: Path, *, comments: bool = True) -> list[dict[str, Any]]:
-    """The objects of a file of JSON lines, in which lines with # may be comments."""
+    """Return the objects of JSON lines, without comments."""
     lines = (line.strip() for line in unpacked(path).split(b"\n"))
     return [json.loads(line) for line in lines if line and not (comments and line[:1] == b"#")]
 
@@ -207,7 +207,7 @@ def pick(row: dict[str, Any], *names: str) -> Any:
 
 
 def plain_table(path: Path, *values: str) -> list[tuple[bytes, bytes, float]]:
-    """Topic, document and the value of the first name that a line of JSON has."""
+    """Return topic, document and the value of the first known name in a line of JSON."""
     return [
         (
             raw(str(pick(row, "query_id", "qid", "q_id", "topic", "query"))),
@@ -291,7 +291,7 @@ def plain_document(row: dict[str, Any]) -> tuple[str, str]:
 
 
 def plain_sgml(data: bytes) -> list[tuple[str, str]]:
-    """Documents by cutting at tags, one after the other."""
+    """Return documents by splitting at tags."""
     documents = []
     for piece in re.split(rb"</doc[ \t\n\r\f\v]*>", data, flags=re.I)[:-1]:
         opened = re.search(rb"<doc\b[^<>]*>", piece, re.I)
@@ -314,7 +314,7 @@ def as_text(data: bytes) -> str:
 
 
 def check_stop_list(path: Path) -> None:
-    """Every word is made of letters that follow each other in the file."""
+    """Check that each word consists of consecutive letters of the file."""
     words = stop_words(str(path))
     letters = re.sub("[^a-z0-9]", "", as_text(unpacked(path)).lower())
     assert words
@@ -322,7 +322,7 @@ def check_stop_list(path: Path) -> None:
 
 
 def check_folder(path: Path) -> None:
-    """The mutant as one of two text files in a folder."""
+    """Write the mutant as one of two text files in a folder."""
     with tempfile.TemporaryDirectory(dir=path.parent) as place:
         folder = Path(place)
         (folder / "a.txt").write_text("plain words")
@@ -398,13 +398,13 @@ def sgml(separators: bytes = b"\n") -> dict[str, Any]:
 
 
 def table(seed: bytes, other: bytes) -> dict[str, Any]:
-    """A file of Parquet, with the end of another to be mixed in."""
+    """Return a Parquet file, with the end of another for mixing."""
     morsels = (b"PAR1", other[-200:])
     return {"seeds": (seed,), "morsels": morsels, "separators": b"\x00\x15", "often_refused": 0.995}
 
 
 def kept(part: str) -> dict[str, Any]:
-    """A file of a store, which nothing but itself will do for."""
+    """Check a file of a store, which accepts only the original."""
     return {"seeds": (stored(part),), "packed": False, "often_refused": 1.0}
 
 

@@ -1,6 +1,6 @@
-"""Pipes, FIFOs and standard input in place of files: each gives what the file gives.
+"""Pipes, FIFOs and standard input give the same result as files.
 
-The same run or the same refusal, packed or not, the packing broken or not.
+Run and refusal are equal, packed or not, the packing broken or not.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from fuzz.reader_targets import JSON_RUN, PARQUET_RUN
 from steadyrank.data.read.streams import forget_streams
 
 Opened = Callable[[bytes, Path], AbstractContextManager[Path]]
-"""From what a stream is to give, and a place beside which there is room, to the stream's name."""
+"""Returns the name of a stream with this content, made in this folder."""
 
 RUN = b"".join(
     b"%d Q0 doc-%03d %d %d.5 tag\n" % (t, d, d, 9 - d) for t in (301, 302) for d in range(8)
@@ -46,7 +46,7 @@ def _rankings(path: Path) -> object:
 
 
 def _answer(read: Callable[[Path], object], path: Path) -> object:
-    """What is read, or the error without the name of the file."""
+    """Return the result, or the error without the name of the file."""
     try:
         return read(path)
     except sr.InputError as error:
@@ -93,7 +93,7 @@ def _stdin(content: bytes, place: Path) -> Iterator[Path]:
 
 
 def check_stream(path: Path, opened: Opened) -> None:
-    """Reads the file by a stream and by its name; refuses what both refuse."""
+    """Read a file by a stream and by its name, and compare."""
     try:
         with opened(path.read_bytes(), path) as stream:
             streamed = _answer(_rankings, stream)
@@ -120,7 +120,7 @@ PACKINGS: tuple[Callable[[bytes], bytes], ...] = (
 
 
 def check_packed(path: Path) -> None:
-    """A mutant, packed in some way, half of the time broken, in a pipe and in a file."""
+    """Compare a packed mutant, broken or not, in a pipe and in a file."""
     content = path.read_bytes()
     rng = np.random.default_rng(zlib.crc32(content))
     packed = bytearray(PACKINGS[rng.integers(len(PACKINGS))](content))

@@ -1,4 +1,4 @@
-"""Whole studies on mutants of what they alone read: judges, holes, leaderboards, weights of topics.
+"""Whole studies on mutated inputs: judges, holes, leaderboards, weights of topics.
 
 Whatever a reader accepts, a study must compute with, or refuse in one line: its text as JSON has
 neither NaN nor a traceback behind it.

@@ -1,6 +1,6 @@
-"""Leaderboards, types of datasets, MTEB results, weights of topics, grades of judges, mutated.
+"""Mutated leaderboards, types, MTEB results, topic weights and grades of judges.
 
-Parquet is also made anew from columns of any type, in several row groups, as broken bytes are
+Parquet is also written from columns of any type, in several row groups, as broken bytes are
 nearly always refused before a cell is read.
 """
 
@@ -66,7 +66,7 @@ ROLES = (
 
 
 def plain_cells(path: Path, delimiter: str | None = None) -> list[list[str]]:
-    """Rows of a CSV file of names and numbers, apostrophes before formulas taken off."""
+    """Return rows of a CSV file of names and numbers, without guarding apostrophes."""
     text = text_of(path)
     bare = re.sub('"[^"]*"?', "", re.split("[\r\n]", text, maxsplit=1)[0])
     chosen = delimiter or next((d for d in ",\t;" if d in bare), ",")
@@ -84,7 +84,7 @@ def plain_score(text: str) -> float:
 
 
 def plain_board(path: Path) -> dict[tuple[str, str], list[float]]:
-    """The scores of every run and dataset; several where there are topics."""
+    """Return the scores of each run and dataset, several with topics."""
     header, *rows = plain_cells(path)
     header = [name.strip() for name in header]
     lower = [name.lower() for name in header]
@@ -146,7 +146,7 @@ def check_types(path: Path) -> None:
 
 
 def check_mteb(path: Path) -> None:
-    """The mutant as one of two results of a model, beside another model's."""
+    """Write the mutant as one of two results of a model, with another model's."""
     with tempfile.TemporaryDirectory(dir=path.parent) as place:
         for model, task, data in (
             ("m__1", "a", path.read_bytes()),
@@ -211,7 +211,7 @@ def check_judge_grades(path: Path) -> None:
 def check_judge_files(path: Path) -> None:
     given = path.read_bytes().decode("utf-8", "surrogateescape").split("\n")
     files = named_files("--judge", given)
-    # A file without a name is named by itself.
+    # A file without a name is named by its path.
     for text, (name, file) in zip(given, files.items(), strict=True):
         assert text == f"{name}={file}" or (text == file and name)
 
@@ -245,7 +245,7 @@ KINDS = (None, None, pa.large_string(), pa.int8(), pa.float32(), pa.float16(), p
 
 
 def made_table(rng: np.random.Generator) -> tuple[bytes, dict[str, list[Any]]]:
-    """A Parquet file of a run or of judgments with columns of any type, and what it holds."""
+    """Return a Parquet file with columns of any type, and its content."""
 
     def some(pools: Sequence[Sequence[Any]], n: int, usual: int) -> list[Any]:
         pool = pools[usual if rng.random() < 0.75 else int(rng.integers(len(pools)))]
@@ -283,7 +283,7 @@ def made_table(rng: np.random.Generator) -> tuple[bytes, dict[str, list[Any]]]:
 
 
 def check_made_table(path: Path, value: str) -> None:
-    """A table that depends on the mutant's bytes alone, read as a run or as judgments."""
+    """Check a table made from the mutant's bytes, read as a run or as judgments."""
     rng = np.random.default_rng(zlib.crc32(path.read_bytes()))
     data, columns = made_table(rng)
     path.write_bytes(data)

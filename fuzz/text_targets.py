@@ -1,4 +1,4 @@
-"""What options hold as text, as targets for mutants: names, lists, patterns, times."""
+"""Mutated texts of options: names, lists, patterns, times."""
 
 from __future__ import annotations
 

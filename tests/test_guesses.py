@@ -187,7 +187,7 @@ def test_nothing_is_guessed_from_afar():
 
 def test_runs_given_to_compare_are_answered():
     run = sr.run_from_dict(RANKING, name="one")
-    with pytest.raises(sr.InputError, match="got two runs: pass either scores, or a list of runs"):
+    with pytest.raises(sr.InputError, match="got two runs: pass"):
         sr.compare(run, run)
 
 

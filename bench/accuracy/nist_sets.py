@@ -22,23 +22,23 @@ RULED = {
     for step, base in enumerate(("1", "1000000", "1000000000000"))
     for size, repeats in enumerate((10, 100, 1000))
 }
-"""What lies below the digits that vary, and how often the two outer values come in each group."""
+"""The constant below the varying digits, and the count of each outer value per group."""
 CENTRES = (4, 3, 5, 3, 5, 3, 5, 3, 5)
-"""Tenths around which the groups lie."""
+"""Centre of each group, in tenths."""
 NAMES = ("SiRstv", "SmLs01", "SmLs02", "SmLs03", "AtmWtAg", *sorted(RULED)[3:])
-"""In NIST's order: lower, average and higher difficulty."""
+"""The sets in NIST's order: lower, average and higher difficulty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneWay:
-    """What NIST certifies: sums of squares between and within groups, and F."""
+    """The certified sums of squares between and within groups, and F."""
 
     between: float
     within: float
     statistic: float
 
     def digits(self, certified: OneWay) -> float:
-        """Correct digits of the worst of the three."""
+        """Return the number of correct digits of the worst of the three."""
         return min(
             log_relative_error(self.between, certified.between),
             log_relative_error(self.within, certified.within),
@@ -47,12 +47,12 @@ class OneWay:
 
 
 def log_relative_error(found: float, certified: float) -> float:
-    """-log10 of the relative error, the number of correct digits; at most 16."""
+    """Return the number of correct digits, -log10 of the relative error, at most 16."""
     return min(16.0, -math.log10(max(abs(found - certified) / abs(certified), 1e-16)))
 
 
 def decimals(name: str) -> list[list[str]]:
-    """The set as NIST prints it, one list a group."""
+    """Return the set as NIST prints it, one list per group."""
     if name in OBSERVED:
         case = json.loads((GOLDEN / f"nist_anova_{name}.json").read_text("utf-8"))
         return [[repr(value) for value in group] for group in case["inputs"]["groups"]]
@@ -61,12 +61,12 @@ def decimals(name: str) -> list[list[str]]:
 
 
 def stored(name: str) -> np.ndarray:
-    """The set as float64, one row a group."""
+    """Return the set as float64, one row per group."""
     return np.array([[float(value) for value in group] for group in decimals(name)])
 
 
 def without_rounding(groups: list[list[Fraction]]) -> OneWay:
-    """The three figures in exact arithmetic, rounded once at the end."""
+    """Return the three figures in exact arithmetic, rounded once at the end."""
     k, n = len(groups), len(groups[0])
     means = [sum(group, Fraction()) / n for group in groups]
     grand = sum(means, Fraction()) / k
@@ -80,10 +80,10 @@ def without_rounding(groups: list[list[Fraction]]) -> OneWay:
 
 
 def certified(name: str) -> OneWay:
-    """The truth about the printed decimals."""
+    """Return the exact result for the printed decimals."""
     return without_rounding([[Fraction(value) for value in group] for group in decimals(name)])
 
 
 def exact_of_stored(name: str) -> OneWay:
-    """The truth about the float64 numbers, which no program can do better than."""
+    """Return the exact result for the float64 numbers, the best that a program can reach."""
     return without_rounding([[Fraction(value) for value in row] for row in stored(name).tolist()])

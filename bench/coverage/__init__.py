@@ -1,1 +1,1 @@
-"""How often intervals hold what they claim to."""
+"""Count how often intervals cover the truth."""

@@ -48,7 +48,7 @@ def cells(tally: Tally) -> list[object]:
 
 
 def place(tally: Tally) -> tuple[int, int]:
-    """By study, then by interval; settings stay in order."""
+    """Return the rows by study, then by interval; settings keep their order."""
     return STUDIES.index(tally.claim.study.split(",")[0]), claims().index(tally.claim)
 
 

@@ -1,7 +1,7 @@
-"""What an interval claims to hold, and how often it does: settings, trials, tallies.
+"""Claims of intervals and their coverage: settings, trials, tallies.
 
-`python -m bench.coverage` measures every interval that steadyrank prints or returns, and its table
-stands in docs/coverage.md; the tests measure with fewer trials, and see that none is missing.
+`python -m bench.coverage` measures every interval that steadyrank prints or returns, and
+docs/coverage.md summarises it; the tests measure with fewer trials, and see that none is missing.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from scipy import stats
 from bench.coverage.worlds import quiet
 
 CONFIDENCE = 0.999
-"""Of the exact binomial interval around a measured coverage."""
+"""Confidence of the exact binomial interval around a measured coverage."""
 
 Ends = Mapping[str, tuple[object, object, object]]
-"""Claim to low end, high end and truth; numbers, or arrays with an entry for each interval."""
+"""{claim: (low, high, truth)}; numbers, or arrays with an entry per interval."""
 
 Trial = Callable[[np.random.Generator], Ends]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """The data of a trial: their population and sizes."""
+    """Population and sizes of the data of a trial."""
 
     world: str
     topics: int = 0
@@ -44,56 +44,56 @@ class Setting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """An interval, what it is to hold, and where the JSON of a study has it."""
+    """An interval, the quantity that it should cover, and its place in the JSON of a study."""
 
     interval: str
     study: str
     truth: str
     fields: tuple[str, ...] = ()
-    """Empty: only pages, plots or the library have it."""
+    """Place in the JSON; empty if only pages, plots or the library have it."""
     nominal: float = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
-    """Trials that tell of one or several claims together."""
+    """Trials of one or several claims."""
 
     prepare: Callable[[Setting, bool], Trial]
-    """From a setting, and whether the population is to be the large one."""
+    """Returns the population of a setting, large or small."""
     settings: tuple[Setting, ...]
     claims: Mapping[str, Claim]
     share: float = 1.0
-    """Of the trials asked for: less where one takes long."""
+    """Share of the requested trials; smaller for slow trials."""
     batch: int = 1
-    """Intervals that a trial gives."""
+    """Number of intervals per trial."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """How many intervals of a claim held the truth in a setting."""
+    """Number of intervals of a claim that covered the truth in a setting."""
 
     claim: Claim
     setting: Setting
     trials: int
     covered: int
     width: float
-    """Median."""
+    """Median width."""
 
     @property
     def coverage(self) -> float:
-        """Share of the intervals that held the truth."""
+        """Return the share of the intervals that covered the truth."""
         return self.covered / self.trials
 
     @property
     def limits(self) -> tuple[float, float]:
-        """Exact binomial interval of the coverage."""
+        """Return the exact binomial interval of the coverage."""
         found = stats.binomtest(self.covered, self.trials)
         low, high = found.proportion_ci(CONFIDENCE, method="exact")
         return float(low), float(high)
 
     @property
     def verdict(self) -> str:
-        """Whether the nominal level is within these limits, above them or below."""
+        """Return whether the nominal level is within these limits, above or below."""
         low, high = self.limits
         if low <= self.claim.nominal <= high:
             return "holds"
@@ -103,7 +103,7 @@ class Tally:
 def measure(
     name: str, experiment: Experiment, setting: Setting, *, trials: int, full: bool
 ) -> list[Tally]:
-    """Try a setting so often; the random numbers depend on the names alone.
+    """Run the trials of a setting; the random numbers depend on the names only.
 
     Trials in which there is no interval are left out, and claims that a setting has not.
     """
@@ -143,7 +143,7 @@ def _tally(claim: Claim, setting: Setting, found: list[tuple[object, object, obj
 def settings(
     sizes: str, *, world: str = "track", instances: int = 0, more: str = ""
 ) -> tuple[Setting, ...]:
-    """Settings from words such as "5x25 20x25" (systems, topics) or "25" (topics alone)."""
+    """Return settings from words such as "5x25 20x25" (systems, topics) or "25" (topics)."""
     found = []
     for size in sizes.split():
         *systems, topics = (int(part) for part in size.split("x"))
@@ -160,5 +160,5 @@ def settings(
 
 
 def seed_of(rng: np.random.Generator) -> int:
-    """A seed for a routine that draws by itself."""
+    """Return a seed for a routine that draws random numbers."""
     return int(rng.integers(2**31))

@@ -1,7 +1,7 @@
-"""Trials of what `compare` says of many runs at once, where runs are close and where they are not.
+"""Trials of `compare`'s simultaneous statements about close and distant runs.
 
-Neighbours in the true order differ by so many standard errors of a difference: 0 is a tie of all
-runs, 2 a leaderboard whose neighbours a single test tells apart about half the time.
+Neighbours in the true order differ by this number of standard errors of a difference: 0 is a tie of
+all runs, 2 a leaderboard in which a single test separates neighbours about half the time.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ SAMPLES = 499
 
 
 def own_decisions(means: np.ndarray, pairs: np.ndarray, together: MaxT) -> OwnDecisions:
-    """What each run's own comparisons decide about it."""
+    """Return the decisions of each run's own comparisons."""
     lead = np.sign(means[pairs[:, 0]] - means[pairs[:, 1]])
     claimed = decisions.own_claims(lead, pairs, together.own, means, 0.05)
     return decisions.own_decisions(pairs, claimed, means, best_first(means).tolist())
 
 
 def _held(width: float, right: bool) -> tuple[float, float, float]:
-    """A statement about many things at once: as an interval of this width around 0."""
+    """Return a simultaneous statement as an interval of this width around 0."""
     return -width / 2, width / 2, 0.0 if right else np.inf
 
 
 def said_of_all(scores: np.ndarray, true: np.ndarray, seed: int) -> Ends:
-    """Whether rank sets, all differences, and the candidates for first hold the truth."""
+    """Return whether rank sets, all differences and candidates for first are correct."""
     pairs = all_pairs(len(scores))
     together = max_t(scores, pairs, n_samples=SAMPLES, seed=seed, jobs=1)
     tests = paired_t(scores, pairs)

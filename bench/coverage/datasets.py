@@ -1,8 +1,8 @@
-"""Trials of what `datasets` says: rank sets of close runs, values, and pairs of runs.
+"""Trials of `datasets`: rank sets of close runs, values, and pairs of runs.
 
 All runs are equal in truth, which is the worst case of near ties: every set must hold all ranks.
 Datasets of a type resemble each other where the world says so. Holm's correction of paired t tests
-is the weaker witness beside it.
+is the weaker witness.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WITHIN = 0.5
 """Correlation of two datasets of one type, in the world `types`."""
 
 N_TYPES = 7
-"""As in MTEB(eng, v2)."""
+"""Datasets per type, as in MTEB(eng, v2)."""
 
 TRUE_SPREAD = 0.5
 """Standard deviation of the true differences between datasets of a pair; that of topics is 1."""
@@ -39,7 +39,7 @@ def _type_of(n_datasets: int) -> np.ndarray:
 
 
 def _noise(world: str, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
-    """Of mean 0 and variance 1 over runs and datasets, but for the world's own."""
+    """Return scores with mean 0 and variance 1 over runs and datasets, unless the world differs."""
     n_runs, n_datasets = shape
     if world == "skewed":
         return np.asarray(rng.exponential(size=shape) - 1.0)
@@ -55,7 +55,7 @@ def _noise(world: str, shape: tuple[int, int], rng: np.random.Generator) -> np.n
 
 
 def _nothing_claimed(means: np.ndarray, pairs: np.ndarray, pvalue: np.ndarray) -> tuple:
-    """Whether every set holds all ranks, as an interval as wide as the mean set around 0."""
+    """Return whether each set contains all ranks, as an interval around 0."""
     lead = np.sign(means[pairs[:, 0]] - means[pairs[:, 1]])
     claimed = np.where(pvalue <= 0.05, lead, 0.0).astype(int)
     low, high = decisions.rank_sets(decisions.beaten(len(means), pairs, claimed)).T
@@ -98,7 +98,7 @@ def leaderboards(setting: Setting, full: bool) -> Trial:
 
 
 def pairs_of_runs(setting: Setting, full: bool) -> Trial:
-    """Two runs on datasets with topics of their own, in unequal numbers."""
+    """Return two runs on datasets with different topics, in unequal numbers."""
     n = setting.datasets
 
     def trial(rng: np.random.Generator) -> Ends:
@@ -123,7 +123,7 @@ def pairs_of_runs(setting: Setting, full: bool) -> Trial:
 
 
 ENOUGH = 39
-"""Datasets from which on limits of the next rank are 95 % limits."""
+"""Smallest number of datasets with 95 % limits of the next rank."""
 
 CLAIMS = {
     "next_rank": Claim(

@@ -17,10 +17,10 @@ from bench.coverage.worlds import measure_bank
 
 SAMPLES = 100
 RESAMPLES = 100
-"""The defaults of `agree`."""
+"""Default sizes of `agree`."""
 
 EFFECTS = {"measure_pair": (1, 2), "topic_size": (0, 2), "system_size": (0, 1)}
-"""Main effects on correlations, and the axes over which they are means."""
+"""Main effects on correlations, and the axes that are averaged."""
 
 WORDS = {
     "measure_pair": "pairs of measures",
@@ -74,7 +74,7 @@ def _study(setting: Setting, full: bool) -> Study:
 
 
 def _effect_sizes(study: Study, n_sets: int) -> dict[str, float]:
-    """Omega squared of cells' means over many data sets, with the mean error within a set."""
+    """Return omega squared of cells' means over many data sets."""
     rng = np.random.default_rng(7)
     found = [study(rng, 20, 0) for _ in range(n_sets)]
     cells = np.mean([each.mean for each in found], axis=0)

@@ -1,4 +1,4 @@
-"""Trials of what is said of graded answers: pairs with judges as a sample, components, their sums.
+"""Trials of graded answers: pairs with judges as a sample, components, their sums.
 
 Normal effects of known variances, about those of five language models that graded summaries; some
 worlds have none of a component, or gaps.
@@ -30,13 +30,13 @@ WORLDS = {
 }
 
 UNEQUAL = {"judged": 1.0, "judged, unequal": 2.0, "judged, fixed": 1.0}
-"""How many times the others' standard deviation over judges half of the systems have."""
+"""Ratio of the standard deviations over judges of the two halves of the systems."""
 
 NAMES = ("system", "topic", "judge", "system:topic", "system:judge", "topic:judge", "residual")
 
 
 def _cube(setting: Setting, rng: np.random.Generator, means: list[float] | None) -> FacetCube:
-    """The scores of a trial."""
+    """Return the scores of a trial."""
     judges, answers, gaps = map(int, re.findall(r"\d+", setting.more))
     scores = sr.simulated_facets(
         n_systems=setting.systems,
@@ -70,7 +70,7 @@ LAYOUT = re.compile(r"(\d+) judges, (\d+) % missing, (\d+) % confounded")
 
 
 def families(setting: Setting, full: bool) -> Trial:
-    """Equally good systems: one pair's interval, and whether anything at all is claimed.
+    """Return one pair's interval among equal systems, and whether anything is claimed.
 
     Confounded topics are graded by one judge for each system, mostly the same one; in the worlds
     with unequal judges half of the systems have four times the others' variance over judges.

@@ -1,4 +1,4 @@
-"""Trials of the intervals of imputed scores (`holes`) where complete judgments are known.
+"""Trials of intervals of imputed scores (`holes`) with known complete judgments.
 
 A track is judged as a pattern of holes says. The truth is a run's mean, for one run of those that
 were not pooled, on the same topics, once all documents that some run ranks within the cutoff are
@@ -20,13 +20,13 @@ SPARSE = sr.TrackModel(relevant_median=8.0)
 
 
 class Pattern(NamedTuple):
-    """Which runs were pooled, how deep, and which are given to the study."""
+    """The runs that were pooled, the pool's depth, and the runs given to the study."""
 
     not_pooled: float
-    """Share of the runs; 0 is one run."""
+    """Share of the runs that were not pooled; 0 is one run."""
     pool_depth: int = CUTOFF
     given: int = 0
-    """How many of the runs that were not pooled are given, and nothing else; 0 gives all runs."""
+    """Number of runs that were not pooled and are given alone; 0 gives all runs."""
 
 
 PATTERNS = {
@@ -38,20 +38,20 @@ PATTERNS = {
 
 
 class HoledTrack(NamedTuple):
-    """A track with holes, and what is true of it."""
+    """A track with holes, and its truth."""
 
     runs: list[sr.Run]
     qrels: sr.Qrels
     complete: sr.Qrels
-    """Once all within the cutoff is judged."""
+    """Means after all documents within the cutoff are judged."""
     new: list[str]
-    """Runs that were not pooled."""
+    """Names of the runs that were not pooled."""
 
 
 def holed_track(
     pattern: Pattern, *, systems: int, topics: int, sparse: bool, rng: np.random.Generator
 ) -> HoledTrack:
-    """Draw a track, and judge what the pattern pools."""
+    """Return a track with the judgments of the pattern's pool."""
     track = sr.simulated_track(
         n_teams=systems // 3,
         runs_per_team=3,
@@ -73,7 +73,7 @@ def holed_track(
 def _judged(
     track: sr.SimulatedTrack, runs: list[sr.Run], depth: int, known: sr.Qrels | dict[str, dict]
 ) -> sr.Qrels:
-    """True grades of what runs rank within a depth, beside what is known."""
+    """Return the true grades of documents within a depth, joined to the known ones."""
     made = {}
     for topic in track.qrels.topics:
         grades = track.complete.judgments(topic)
@@ -84,7 +84,7 @@ def _judged(
 
 
 def imputed_scores(setting: Setting, full: bool) -> Trial:
-    """`setting.more` names measure and pattern."""
+    """Return one trial; `setting.more` names measure and pattern."""
     measure, pattern = setting.more.split(", ")
 
     def trial(rng: np.random.Generator) -> Ends:

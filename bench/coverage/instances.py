@@ -1,4 +1,4 @@
-"""Trials of the intervals of `instances`: of two systems' difference, and of what it varies by.
+"""Trials of intervals of `instances`: a difference of two systems, and its variances.
 
 Topics and instances are both drawn; the second system is a single run unless both vary.
 """
@@ -37,7 +37,7 @@ def varying_systems(setting: Setting, full: bool) -> Trial:
 def _two_systems(
     bank: np.ndarray, setting: Setting, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """Scores [instance, topic] of both systems, the second a single run unless nested."""
+    """Return scores [instance, topic] of both systems; the second has one run unless nested."""
     topics = rng.integers(bank.shape[1], size=setting.topics)
     drawn = rng.integers(bank.shape[2], size=(2, setting.instances))
     a = bank[0][np.ix_(topics, drawn[0])].T
@@ -78,7 +78,7 @@ def varying_components(setting: Setting, full: bool) -> Trial:
 
 
 def _pair_components(bank: np.ndarray, setting: Setting) -> dict[str, float]:
-    """What the mixed model's variances are in the population."""
+    """Return the mixed model's variances in the population."""
     if setting.more != NESTED:
         gap = bank[0] - bank[1][:, :1]
         by_topic, by_instance = gap.mean(axis=1), gap.mean(axis=0)

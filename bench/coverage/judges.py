@@ -1,4 +1,4 @@
-"""Trials of what `judges` says: judges of known errors on a simulated track, people on some topics.
+"""Trials of `judges`: judges with known errors on a simulated track, people on some topics.
 
 A judge draws its grade of each document from a row of a confusion matrix, whoever retrieved it; a
 partial one also raises, now and then, what half of the runs have among their first ten. The scores
@@ -41,15 +41,15 @@ MEASURE = "nDCG@10"
 SAMPLES = 299
 N_RUNS = 20
 RAISED = 0.25
-"""Chance that a partial judge raises a document that it favours by one grade."""
+"""Probability that a partial judge raises a favoured document by one grade."""
 
 CONFUSION = np.array([[0.80, 0.14, 0.06], [0.25, 0.50, 0.25], [0.05, 0.30, 0.65]])
-"""[people's grade, judge's grade]"""
+"""Probabilities [people's grade, judge's grade]."""
 
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """Scores [run, topic] by people and by a judge, and the counts of their grades by topic."""
+    """Scores [run, topic] by people and by a judge, and counts of their grades per topic."""
 
     human: np.ndarray
     judge: np.ndarray
@@ -58,7 +58,7 @@ class Population:
 
 @cache
 def population(kind: str, full: bool) -> Population:
-    """The track's runs, judged "even" by chance alone or "partial" to the first half of them."""
+    """Return the runs judged by an "even" judge, or one "partial" to their first half."""
     n_topics = 600 if full else 150
     track = sr.simulated_track(
         n_teams=N_RUNS, runs_per_team=1, n_topics=n_topics, depth=50, pool_depth=50, rng=20
@@ -95,7 +95,7 @@ def _liked(runs: tuple[sr.Run, ...], topic: str) -> list[str]:
 def _drawn(
     world: Population, setting: Setting, rng: np.random.Generator
 ) -> tuple[JudgedScores, np.ndarray]:
-    """Topics with replacement: those of people first; and which these are."""
+    """Return topics drawn with replacement, people's first, and their indices."""
     n, n_more = setting.topics, int(setting.more.split()[0])
     topics = rng.integers(world.human.shape[1], size=n + n_more)
     scores = JudgedScores(
@@ -154,7 +154,7 @@ def one_at_a_time(setting: Setting, full: bool) -> Trial:
 
 
 def _relevant(counts: np.ndarray) -> np.ndarray:
-    """Counts [topic, 2, 2] of relevant or not, from those of grades."""
+    """Return counts [topic, 2, 2] of relevant or not, from counts of grades."""
     halves = [counts[:, :1], counts[:, 1:]]
     cells = [[half[:, :, :1], half[:, :, 1:]] for half in halves]
     return np.stack(
@@ -202,7 +202,7 @@ def at_once(setting: Setting, full: bool) -> Trial:
 
 
 def _statement(width: float, is_right: bool) -> tuple[float, float, float]:
-    """A statement about many things at once: as an interval of this width around 0."""
+    """Return a simultaneous statement as an interval of this width around 0."""
     return -width / 2, width / 2, 0.0 if is_right else np.inf
 
 

@@ -1,4 +1,4 @@
-"""Every interval that steadyrank prints or returns, and ranges that are none, with the reason.
+"""Every interval that steadyrank prints or returns, and ranges that are not intervals.
 
 `interval_fields` looks for both in the JSON of a command, by their names and by their shape.
 """
@@ -68,7 +68,7 @@ NO_CLAIM: dict[str, str] = {
     "topics pairs predictive_limit": "the predictive rate with infinitely many topics in the "
     "second experiment",
 }
-"""Fields of the JSON that look like an interval and claim to hold no truth."""
+"""Fields of the JSON that look like an interval and claim no coverage, with the reason."""
 
 NO_FIELDS: dict[str, str] = {
     "check": "counts and words",
@@ -83,7 +83,7 @@ NO_FIELDS: dict[str, str] = {
     "reproduce": "other people's tables, made by the other studies",
     "doctor": "versions and paths",
 }
-"""Commands whose JSON is not looked through."""
+"""Commands whose JSON is not searched, with the reason."""
 
 _LISTS = ("studies", "comparisons")
 _TELLING = re.compile(
@@ -93,14 +93,14 @@ _TELLING = re.compile(
 
 
 def claims() -> list[Claim]:
-    """All claims, in the order of the experiments."""
+    """Return all claims, in the order of the experiments."""
     return [claim for each in EXPERIMENTS.values() for claim in each.claims.values()]
 
 
 def interval_fields(command: str, shown: Any) -> set[str]:
-    """Where the JSON of a command has something like an interval, as the keys that lead there.
+    """Return the paths in a command's JSON whose values look like intervals.
 
-    By name, or because two numbers stand there. Keys that are numbers, or that list results of the
+    By name, or because it has two numbers. Keys that are numbers, or that list results of the
     same kind, are left out.
     """
     return {" ".join((command, *path)) for path in _paths(shown, ())}

@@ -32,15 +32,15 @@ from steadyrank.stats.ranks.correlation import (
 from steadyrank.stats.run_means import mean_intervals
 
 PAIRS_A_TRIAL = 50
-"""Pairs that share the weights of a bootstrap, each with its own runs and topics."""
+"""Number of pairs that share the weights of a bootstrap, with different runs and topics."""
 
 AGREE_SAMPLES = 100
 CELLS_A_TRIAL = 100
 LEVELS = 3
-"""Of the component whose levels are compared."""
+"""Number of levels of the compared component."""
 
 FAMILY_LEVEL = 0.05 / 153
-"""Of one comparison of eighteen runs, all pairs."""
+"""Level of one comparison among all pairs of eighteen runs."""
 
 
 def differences(setting: Setting, full: bool) -> Trial:
@@ -73,7 +73,7 @@ def differences(setting: Setting, full: bool) -> Trial:
 def _some_runs(
     bank: np.ndarray, setting: Setting, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Scores of different runs on drawn topics, and the runs' scores on all topics.
+    """Return scores of different runs on drawn topics, and on all topics.
 
     In the population "teams", those of `LEVELS` teams, one team after the other.
     """
@@ -99,7 +99,7 @@ def simultaneous(setting: Setting, full: bool) -> Trial:
     def trial(rng: np.random.Generator) -> Ends:
         scores, all_topics = _some_runs(bank, setting, rng)
         half = width * np.sqrt(_residual(scores))
-        # Of one width for all pairs: all hold if the two runs that are furthest off are held.
+        # All pairs have one width: all hold if the two runs that are furthest off are held.
         worst = np.ptp(scores.mean(axis=1) - all_topics.mean(axis=1))
         return {"tukey": (-half, half, worst)}
 
@@ -196,7 +196,7 @@ def levels(setting: Setting, full: bool) -> Trial:
     strata = {"none": (), "topic": crossed_strata("topic", ("a", "b"))}
 
     def table_of(scores: np.ndarray, errors: Sequence[str]) -> tuple[Anova, float]:
-        """The table, and the deviation of the error that levels of a are tested against."""
+        """Return the table, and the standard deviation of the error of tests of a's levels."""
         table = anova(
             scores.reshape(LEVELS, -1, setting.topics),
             factors=["a", "b", "topic"],
@@ -265,7 +265,7 @@ def _difference(kind: str, fields: tuple[str, ...] = ()) -> Claim:
 
 
 def _documents(model: str, words: str) -> dict[str, Claim]:
-    """Claims about a fresh collection: the same systems and topics, other documents."""
+    """Return claims about a fresh collection: other documents, same systems and topics."""
     by_default = not DOCUMENT_MODELS[model]
     return {
         f"tau {model}": Claim(

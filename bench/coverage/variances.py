@@ -32,7 +32,7 @@ from steadyrank.studies.pools.trials import mean_and_interval
 DEMANDS = {"minimum_difference": 0.1, "systems": 10}
 GIVEN_TOPICS = 50
 STABLE = 0.9
-"""The level of stability that topics are asked for."""
+"""Level of stability that the topics should reach."""
 
 TRIALS_OF_TEAMS = 10
 
@@ -54,7 +54,7 @@ def pilots(setting: Setting, full: bool) -> Trial:
 def _pilot(
     bank: np.ndarray, setting: Setting, rng: np.random.Generator
 ) -> tuple[np.ndarray, float, float]:
-    """Scores of some runs on drawn topics, and over all topics their V_E and residual variance."""
+    """Return scores of runs on drawn topics, and V_E and residual variance over all topics."""
     runs = rng.choice(len(bank), setting.systems, replace=False)
     own = bank[runs]
     scores = own[:, rng.integers(bank.shape[1], size=setting.topics)]
@@ -100,7 +100,7 @@ def stability(setting: Setting, full: bool) -> Trial:
 
 
 def _some_systems(bank: np.ndarray, setting: Setting, rng: np.random.Generator) -> np.ndarray:
-    """Independent systems; in the population "teams" whole teams of them."""
+    """Return independent systems; in the population "teams", whole teams."""
     if setting.world != "teams":
         return rng.integers(len(bank), size=setting.systems)
     teams = rng.integers(len(bank) // TEAM_RUNS, size=setting.systems // TEAM_RUNS)
@@ -136,7 +136,7 @@ def crossed_stability(setting: Setting, full: bool) -> Trial:
 
 
 def _facet_truth(parts: dict[str, float], setting: Setting, design: str) -> dict[str, float]:
-    """The coefficients, and the topics that they need, of a population's components."""
+    """Return the coefficients of a population, and the topics that they require."""
     own = parts["instance"] if design == "nested" else parts["system_instance"]
     n, k, system = setting.topics, setting.instances, parts["system"]
     by_topic, by_both = parts["system_topic"], parts["residual"]

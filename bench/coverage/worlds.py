@@ -19,7 +19,7 @@ from steadyrank.data.track.model import Topic, TrackTruth, draw_grades, draw_lat
 
 DEPTH = 50
 TEAM_RUNS = 3
-"""Runs of a team in the population "teams"; everywhere else each system is a team's only one."""
+"""Runs per team in the population "teams"; 1 elsewhere."""
 
 FLAT = {"system": 0.004, "topic": 0.029, "system_topic": 0.011}
 DEEP = FLAT | {"instance": 0.0001, "residual": 0.0015}
@@ -40,7 +40,7 @@ AXES = {
 
 @cache
 def flat_bank(world: str, full: bool) -> np.ndarray:
-    """[measure, system, topic]: AP and P@10 of a track, or one made-up measure."""
+    """Return [measure, system, topic]: AP and P@10 of a track, or one artificial measure."""
     n_systems, n_topics = (240, 1000) if full else (60, 200)
     if world in ("normal", "exponential"):
         return _made_up(FLAT, world, (n_systems, n_topics, 1))[None, :, :, 0]
@@ -50,9 +50,9 @@ def flat_bank(world: str, full: bool) -> np.ndarray:
 
 @cache
 def measure_bank(world: str, full: bool) -> np.ndarray:
-    """[measure, system, topic] by four measures: a track's, or "alike", made up.
+    """Return [measure, system, topic] of four measures: a track's, or artificial ones.
 
-    Measures that are alike see the same scores, each with an error of its own, of one variance:
+    Measures that are alike see the same scores, each with an independent error, of one variance:
     no pair of them agrees more than another.
     """
     n_systems, n_topics = (240, 1000) if full else (60, 200)
@@ -65,7 +65,7 @@ def measure_bank(world: str, full: bool) -> np.ndarray:
 
 @cache
 def deep_bank(world: str, full: bool) -> np.ndarray:
-    """[system, topic, instance]: the instances are each system's own."""
+    """Return [system, topic, instance] with nested instances."""
     sizes = (60, 300, 12) if full else (20, 80, 6)
     if world in ("normal", "exponential"):
         return _made_up({**DEEP, "nested": DEEP["instance"]}, world, sizes)
@@ -74,7 +74,7 @@ def deep_bank(world: str, full: bool) -> np.ndarray:
 
 @cache
 def pair_bank(world: str, full: bool) -> np.ndarray:
-    """[system, topic, instance] of two systems with many instances."""
+    """Return [system, topic, instance] of two systems with many instances."""
     sizes = (2, 600, 100) if full else (2, 120, 40)
     if world in ("normal", "exponential"):
         return _made_up({**DEEP, "nested": DEEP["instance"]}, world, sizes)
@@ -83,7 +83,7 @@ def pair_bank(world: str, full: bool) -> np.ndarray:
 
 @cache
 def crossed_bank(world: str, full: bool) -> np.ndarray:
-    """[system, topic, assessor]: the same assessors for every system and topic."""
+    """Return [system, topic, assessor] with crossed assessors."""
     return _made_up(CROSSED, world, (60, 300, 30) if full else (20, 80, 10))
 
 
@@ -94,7 +94,7 @@ def _scored(
     instances: int,
     measures: Sequence[str] = ("AP", "P@10"),
 ) -> np.ndarray:
-    """[measure, run, topic] of a simulated track, by complete judgments."""
+    """Return [measure, run, topic] of a simulated track by complete judgments."""
     track = sr.simulated_track(
         n_teams=n_teams,
         runs_per_team=runs_per_team,
@@ -113,7 +113,7 @@ def _instances_last(scores: np.ndarray, sizes: tuple[int, int, int]) -> np.ndarr
 
 
 def _made_up(variances: dict[str, float], world: str, sizes: tuple[int, int, int]) -> np.ndarray:
-    """The sum of independent effects of mean 0; an instance's own where there is "nested"."""
+    """Return the sum of independent effects with mean 0; "nested" adds instances' effects."""
     rng = np.random.default_rng(20)
     axes = AXES | ({"instance": "si"} if "nested" in variances else {})
     total = np.full(sizes, 0.25)
@@ -132,7 +132,7 @@ def _made_up(variances: dict[str, float], world: str, sizes: tuple[int, int, int
 
 
 def swept(bank: np.ndarray, indices: str) -> np.ndarray:
-    """The effects of some axes of a bank [system, topic, instance]: centred, others averaged."""
+    """Return the effects of some axes of a bank, centred, with other axes averaged."""
     effects = bank
     for axis, index in enumerate("sti"[: bank.ndim]):
         mean = effects.mean(axis=axis, keepdims=True)
@@ -141,7 +141,7 @@ def swept(bank: np.ndarray, indices: str) -> np.ndarray:
 
 
 def components_of(bank: np.ndarray) -> dict[str, float]:
-    """The variance of each kind of effect of a population, every axis being its own."""
+    """Return the variance of each kind of effect of a crossed population."""
     return {
         name: float((swept(bank, indices) ** 2).mean())
         for name, indices in AXES.items()
@@ -150,7 +150,7 @@ def components_of(bank: np.ndarray) -> dict[str, float]:
 
 
 def nested_components_of(bank: np.ndarray) -> dict[str, float]:
-    """The same where instances are each system's own: they have no main effect of their own."""
+    """Return the variances of effects of a population with nested instances."""
     all_of = components_of(bank)
     return {name: all_of[name] for name in ("system", "topic", "system_topic")} | {
         "instance": all_of["instance"] + all_of["system_instance"],
@@ -159,14 +159,14 @@ def nested_components_of(bank: np.ndarray) -> dict[str, float]:
 
 
 def fresh_collection(truth: TrackTruth, rng: np.random.Generator) -> np.ndarray:
-    """[run, topic]: average precision of the same systems on the same topics in other documents."""
+    """Return AP [run, topic] of these systems and topics in other documents."""
     return np.stack([average_precision(*of) for of in fresh_rankings(truth, rng)], axis=1)
 
 
 def fresh_rankings(
     truth: TrackTruth, rng: np.random.Generator
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Per topic, the grades of what each run ranks in other documents [run, rank], and of all.
+    """Return per topic the grades [run, rank] in other documents, and those of all documents.
 
     As many relevant documents as a Poisson law about the topic's own number gives, at least one,
     and new noise for all; how well each run does on a topic stays as it is.
@@ -185,14 +185,14 @@ def fresh_rankings(
 
 
 def average_precision(ranked: np.ndarray, grades: np.ndarray) -> np.ndarray:
-    """Of rankings with these grades [run, rank], of all documents with those."""
+    """Return AP of rankings with grades [run, rank], given the grades of all documents."""
     hits = ranked > 0
     precision = np.cumsum(hits, axis=1) / np.arange(1, ranked.shape[1] + 1)
     return np.asarray((precision * hits).sum(axis=1) / (grades > 0).sum())
 
 
 def ndcg_at_10(ranked: np.ndarray, grades: np.ndarray) -> np.ndarray:
-    """nDCG@10 of the same; gains are grades."""
+    """Return nDCG@10 of rankings with grades [run, rank]; gains are grades."""
     discount = 1.0 / np.log2(np.arange(2, 12))
     return np.asarray(ranked[:, :10] @ discount / (np.sort(grades)[:-11:-1] @ discount))
 
@@ -200,7 +200,7 @@ def ndcg_at_10(ranked: np.ndarray, grades: np.ndarray) -> np.ndarray:
 def scores_of(
     matrix: np.ndarray, run_info: dict[str, list[str]] | None = None, measure: str = "AP"
 ) -> sr.Scores:
-    """Scores [run, topic] as the studies take them; several measures in a cube."""
+    """Return scores [run, topic], or a cube of several measures, as `Scores`."""
     cube = matrix if matrix.ndim == 3 else matrix[None]
     scores = sr.Scores(
         measures=(measure,) if len(cube) == 1 else ("AP", "P@10"),
@@ -212,5 +212,5 @@ def scores_of(
 
 
 def quiet() -> warnings.catch_warnings:  # type: ignore[type-arg]
-    """Without the advice that the studies give on small data."""
+    """Ignore the studies' warnings about small data."""
     return warnings.catch_warnings(action="ignore", category=sr.SteadyrankWarning)

@@ -1,1 +1,1 @@
-"""Commands that are killed or interrupted, and run again."""
+"""Commands that are killed or interrupted, and repeated."""

@@ -5,7 +5,7 @@
 Each command is run undisturbed, then killed (kill -9) so often at random moments. A trial is one
 such kill, or two, and the same command again to its end. What is printed and every file that is
 left are compared with the undisturbed run, byte for byte. With --interrupts, Ctrl-C instead: one
-line on stderr and exit code 130 are asked for. Exits with 1 if anything differs.
+line on stderr and exit code 130 are required. Exits with 1 if anything differs.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def row(tally: Tally) -> str:
 
 
 def press_often(case: str, data: Path, work: Path, times: int, chance: random.Random) -> list[str]:
-    """Ctrl-C at random moments from half a second on, when Python itself has started."""
+    """Press Ctrl-C at random moments after half a second, when Python has started."""
     usual = run_whole(case, data, fresh(work)).seconds
     answers = [
         run_interrupted(case, data, fresh(work), chance.uniform(0.5, max(0.6, usual)))

@@ -1,4 +1,4 @@
-"""Commands that are killed at random moments and run again: is anything lost?
+"""Commands that are killed at random moments and repeated: is anything lost?
 
 `python -m bench.faults` tries every long command many times, the tests a few of them twice.
 """
@@ -127,11 +127,11 @@ CASES: dict[str, tuple[str, ...]] = {
         "store",
     ),
 }
-"""Every long command, with and without a place that keeps what is finished."""
+"""Return every long command, with and without a folder for finished work."""
 
 
 def write_inputs(folder: Path) -> None:
-    """A small track, and a small collection of made-up words, as files."""
+    """Write a small track and a small collection of artificial words."""
     track = sr.simulated_track(n_teams=6, runs_per_team=2, n_topics=26, depth=60, pool_depth=20)
     track.write(folder)
     words = [f"{stem}{end}" for stem in _stems(400) for end in ("", "s", "ing")]
@@ -158,7 +158,7 @@ def _stems(n: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one command ended, and what it left."""
+    """Exit code, output and files of a command."""
 
     code: int
     printed: bytes
@@ -167,31 +167,31 @@ class Outcome:
     seconds: float
 
     def same_as(self, other: Outcome) -> bool:
-        """Whether two commands printed the same, and left the same files with the same bytes."""
+        """Return whether two commands have the same output and files."""
         return (self.code, self.printed, self.files) == (other.code, other.printed, other.files)
 
 
 @dataclass
 class Tally:
-    """What came of the trials of one command."""
+    """Results of the trials of one command."""
 
     name: str
     seconds: float
-    """That it takes undisturbed."""
+    """Seconds without a kill."""
     kills: int = 0
-    """Kills that met the command alive."""
+    """Number of kills of a running command."""
     trials: int = 0
     taken_up: int = 0
-    """Trials in which the last command found something to go on from."""
+    """Number of trials in which the last command resumed."""
     different: list[str] = field(default_factory=list)
     unfinished: int = 0
-    """Files that killed commands left."""
+    """Number of files that killed commands left."""
     exposed: int = 0
-    """Those of them that others may read: complete, and killed in the moment of renaming."""
+    """Number of these files that others may read: complete, killed while renaming."""
 
 
 def words_of(case: str, data: Path) -> list[str]:
-    """The command of a case, as given to the system."""
+    """Return the command line of a case."""
     words = [word.format(data=data) for word in CASES[case]]
     return [sys.executable, "-m", "steadyrank", *words, "--quiet", "--format", "json"]
 
@@ -207,7 +207,7 @@ def run_whole(case: str, data: Path, folder: Path) -> Outcome:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder but unfinished ones."""
+    """Return every file in a folder except unfinished ones."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))
@@ -216,17 +216,17 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def unfinished_in(folder: Path) -> list[Path]:
-    """Files that were being written when a command was killed."""
+    """Return the files that were being written when a command was killed."""
     return [path for path in folder.rglob(".*") if is_unfinished(path.name)]
 
 
 def products_in(folder: Path) -> int:
-    """Files that a command leaves one after the other, as far as they are there."""
+    """Return the existing files among those that a command writes in sequence."""
     return sum(1 for kind in ("*.block", "*.run") for _ in folder.rglob(kind))
 
 
 def run_killed(case: str, data: Path, folder: Path, *, seconds: float, products: int = 0) -> bool:
-    """Start a command and kill it after some seconds, or as soon as there are so many products;
+    """Start a command and kill it after some seconds, or after this number of products;
     whether that met it alive.
     """
     running = subprocess.Popen(
@@ -244,7 +244,7 @@ def run_killed(case: str, data: Path, folder: Path, *, seconds: float, products:
 
 
 def try_killing(case: str, data: Path, work: Path, *, kills: int, chance: random.Random) -> Tally:
-    """Kill a command so often at random moments, run it again, and compare with an undisturbed
+    """Kill a command at random moments, repeat it, and compare with an undisturbed
     run; half the trials are killed twice before they may finish.
 
     Moments are drawn from the last two thirds of its time, or, every second one where a command
@@ -286,7 +286,7 @@ def run_interrupted(case: str, data: Path, folder: Path, seconds: float) -> tupl
     running.send_signal(signal.SIGINT)
     told = running.communicate(timeout=300)[1].decode(errors="replace")
     lines, took = told.splitlines(), time.monotonic() - pressed
-    # Python may end itself by the signal, which a shell takes for 130, too.
+    # Python may end itself by the signal, which a shell also reports as 130.
     ended = running.returncode in (130, -signal.SIGINT)
     answered = ended and len(lines) == 1 and "interrupted; " in lines[0]
     if unfinished_in(folder):
@@ -298,7 +298,7 @@ def run_interrupted(case: str, data: Path, folder: Path, seconds: float) -> tupl
 
 
 def _look_around(folder: Path, tally: Tally) -> None:
-    """Note what killed commands have left."""
+    """Record the files that killed commands have left."""
     tally.trials += 1
     left = unfinished_in(folder)
     tally.unfinished += len(left)
@@ -307,7 +307,7 @@ def _look_around(folder: Path, tally: Tally) -> None:
 
 
 def fresh(folder: Path) -> Path:
-    """The folder, empty."""
+    """Return the emptied folder."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
@@ -324,5 +324,5 @@ def _difference(found: Outcome, expected: Outcome) -> str:
 
 
 def quiet_environment() -> None:
-    """One thread a kernel, so that trials do not fight over processors."""
+    """Return an environment with one thread per kernel."""
     os.environ.setdefault("NUMBA_NUM_THREADS", "1")

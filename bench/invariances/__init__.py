@@ -1,1 +1,1 @@
-"""Results must not move when nothing that matters has changed."""
+"""Results must not change if nothing relevant has changed."""

@@ -1,4 +1,4 @@
-"""How far results move when nothing that matters has changed: the table of docs/invariances.md.
+"""How much results change if nothing relevant has changed, for docs/invariances.md.
 
     python -m bench.invariances
 
@@ -30,7 +30,7 @@ WAYS = ("order of topics", "order of runs", "threads", "blocks", "executor")
 
 
 def tellings(case: Case, options: dict[str, Any]) -> dict[str, Iterator[tuple[Json, Json]]]:
-    """For each way that the case has, what it tells then."""
+    """Return the results of a case for each variation."""
     data = small_data()
     seeds = range(1, ORDERS + 1)
     ways: dict[str, Iterator[tuple[Json, Json]]] = {
@@ -59,7 +59,7 @@ def spread(case: Case) -> tuple[Json, Json]:
 
 
 def moved(case: Case) -> dict[str, float]:
-    """How far the case's figures move at most, way by way."""
+    """Return the largest change of a case's figures for each variation."""
     options = {"jobs": 1} if case.jobs else {}
     known, all_known = told_of(case, small_data(), **options)
     found = {}

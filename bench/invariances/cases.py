@@ -1,4 +1,4 @@
-"""Every study as a case: small data, how to call it, and what its result tells.
+"""Every study as a case: small data, the call, and its results.
 
 `CASES` are the studies of the public names, each with the data that it takes, the ways to compute
 it in parts that it has, and the constants that cut its work; `NO_STUDY` says of every other public
@@ -44,12 +44,12 @@ from steadyrank.studies.topics.view import VIEW as TOPICS
 
 @dataclass(frozen=True)
 class Data:
-    """A small track: its runs and judgments, scores of them, and documents to search."""
+    """Return a small track with runs, judgments, scores and documents."""
 
     runs: tuple[sr.Run, ...]
     qrels: sr.Qrels
     scores: sr.Scores
-    """Two measures, with factors of the runs, and a few cells missing in each."""
+    """Return two measures with factors of the runs and some missing cells."""
     documents: Mapping[str, str]
     queries: Mapping[str, str]
     searched: sr.Qrels
@@ -85,7 +85,7 @@ def small_data() -> Data:
 
 
 def topics_shuffled(data: Data, seed: int) -> Data:
-    """The same data with topics, and documents within them, in another order everywhere."""
+    """Return the data with topics and documents in another order."""
     rng = np.random.default_rng(seed)
 
     def mixed(names: Sequence[str]) -> list[str]:
@@ -113,7 +113,7 @@ def topics_shuffled(data: Data, seed: int) -> Data:
 
 
 def runs_shuffled(data: Data, seed: int) -> Data:
-    """The same data with runs in another order."""
+    """Return the data with runs in another order."""
     order = np.random.default_rng(seed).permutation(len(data.runs))
     return dataclasses.replace(
         data,
@@ -123,7 +123,7 @@ def runs_shuffled(data: Data, seed: int) -> Data:
 
 
 def with_ties(data: Data) -> Data:
-    """Coarse scores, in which many means tie, and runs that are copies of others."""
+    """Return coarse scores with tied means and copies of runs."""
     values = np.round(data.scores.values * 5) / 10
     values[:, 3], values[:, 0] = values[:, 5], values[:, 7]
     return dataclasses.replace(data, scores=dataclasses.replace(data.scores, values=values))
@@ -131,32 +131,32 @@ def with_ties(data: Data) -> Data:
 
 @dataclass(frozen=True)
 class Case:
-    """One way to call a study."""
+    """A call of a study."""
 
     study: str
-    """The public name."""
+    """Public name of the study."""
     call: Callable[..., Any]
-    """From data and options to the result."""
+    """Returns the result from data and options."""
     told: Callable[[Any], Json]
-    """The result as its command prints it as JSON."""
+    """Returns the result as the command's JSON."""
     jobs: bool = True
     executor: bool = False
     cuts: Mapping[str, int] = field(default_factory=dict)
-    """Module.CONSTANT that cuts the work, to another value; empty where nothing is cut."""
+    """{Module.CONSTANT: another block size}; empty without blocks."""
     rounded: float = 0.0
-    """How far figures may be off, relatively, when sums are cut elsewhere: 0 is not at all."""
+    """Largest relative change with other blocks; 0 requires the same bytes."""
     listed: bool = True
-    """Whether its JSON lists runs or pairs of them in the order in which they came."""
+    """Whether its JSON lists runs or pairs in input order."""
 
 
 def _by_judges(scores: sr.Scores) -> sr.Scores:
-    """Scores whose runs are grades of systems by the assessors."""
+    """Return scores whose runs are grades of systems by assessors."""
     systems = [run[:5] for run in scores.runs]
     return scores.with_run_info(system=systems, judge=scores.run_info["assessor"])
 
 
 def told_fields(result: Any) -> Json:
-    """All fields of a result, of results in it, and of results in those."""
+    """Return all fields of a result, recursively."""
     if dataclasses.is_dataclass(result):
         return {
             each.name: told_fields(getattr(result, each.name))
@@ -176,13 +176,13 @@ def as_json(value: Json) -> Json:
 
 
 def complete(scores: sr.Scores) -> sr.Scores:
-    """Without the topics that some run lacks."""
+    """Return the data without topics that some run lacks."""
     there = ~np.isnan(scores.values).any(axis=(0, 1))
     return scores.select(topics=[t for t, keep in zip(scores.topics, there, strict=True) if keep])
 
 
 def some_topics(qrels: sr.Qrels) -> sr.Qrels:
-    """Every other topic, as if people had judged only these."""
+    """Return judgments of every second topic, as people's."""
     topics = [topic for topic in qrels.topics if int(topic) % 2]
     return sr.qrels_from_dict({topic: qrels.judgments(topic) for topic in topics})
 
@@ -196,7 +196,7 @@ def _compare(data: Data, **options: Any) -> Any:
 
 
 def _clustered(scores: sr.Scores) -> sr.Scores:
-    """The topics that all runs have, in clusters of up to three, with weights and two kinds."""
+    """Return shared topics in clusters of up to three, with weights and two kinds."""
     whole = complete(scores)
     numbers = [int(topic) for topic in whole.topics]
     return whole.with_topic_info(
@@ -211,7 +211,7 @@ def _compare_clustered(data: Data, **options: Any) -> Any:
 
 
 def _leaderboard(scores: sr.Scores) -> sr.Leaderboard:
-    """A table with topics for datasets, in seven types."""
+    """Return a leaderboard whose datasets are topics of seven types."""
     return sr.Leaderboard(
         runs=scores.runs,
         datasets=scores.topics,
@@ -221,7 +221,7 @@ def _leaderboard(scores: sr.Scores) -> sr.Leaderboard:
 
 
 def _collections(scores: sr.Scores) -> dict[str, sr.Scores]:
-    """The topics as those of three collections."""
+    """Return the topics as three collections."""
     groups: dict[str, list[str]] = {}
     for topic in scores.topics:
         groups.setdefault(f"c{int(topic) % 3}", []).append(topic)
@@ -239,12 +239,12 @@ def _report(data: Data, **options: Any) -> Any:
 
 
 GATED = ("team1-s1", "team2-s1")
-"""Baseline and candidate."""
+"""Return baseline and candidate."""
 
 
 @contextlib.contextmanager
 def undrawn() -> Iterator[None]:
-    """Reports without figures, which show nothing but results, and take the most time."""
+    """Make reports without figures, which take most of the time."""
     with mock.patch("steadyrank.reporting.page.figure", return_value=[]):
         yield
 
@@ -290,7 +290,7 @@ def _grid(data: Data, **options: Any) -> Any:
 
 
 PAIRS = {"stats.pairs.tests.CHUNK": 30}
-"""Pairs of runs that are held together."""
+"""Pairs of runs that are compared."""
 
 RESAMPLED = ("randomization", "bootstrap", "randomized-tukey")
 
@@ -722,7 +722,7 @@ NO_STUDY = {
 
 
 def told_of(case: Case, data: Data, **options: Any) -> tuple[Json, Json]:
-    """What a case tells as JSON, and all the fields of its result."""
+    """Return the JSON of a case, and all fields of its result."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = case.call(data, **options)

@@ -1,4 +1,4 @@
-"""Two results as JSON: where they differ first, and whether they do but for the order of runs."""
+"""Differences of two results as JSON, with and without the order of runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Json = Any
 
 
 def by_name(value: Json, runs: Sequence[str] = (), test: str = "") -> Json:
-    """JSON with lists of runs, of pairs, and of figures of runs keyed by the names."""
+    """Return JSON with lists of runs and pairs keyed by names."""
     if isinstance(value, dict):
         if isinstance(value.get("runs"), list) and all(isinstance(r, str) for r in value["runs"]):
             runs = value["runs"]
@@ -51,11 +51,11 @@ STATISTICS: Mapping[str, Callable[[Json], float]] = {
     # The sum of the ranks of all differences that are not 0, less those above it.
     "wilcoxon": lambda pair: math.comb(pair["wins"] + pair["losses"] + 1, 2) - pair["statistic"],
 }
-"""The statistic with the runs of a pair the other way round, where that changes it."""
+"""Return the statistic of a pair with its runs exchanged."""
 
 
 def _mirrored(pair: Json, test: str) -> Json:
-    """A pair with the smaller name first: what is a minus b changes its sign."""
+    """Return a pair with the smaller name first, with changed signs of a - b."""
     if not isinstance(pair.get("b"), str) or pair["a"] < pair["b"]:
         return pair
     found = dict(pair)
@@ -78,7 +78,7 @@ def _mirrored(pair: Json, test: str) -> Json:
 
 
 def first_difference(one: Json, other: Json, rounded: float = 0.0, path: str = "") -> str | None:
-    """Where two JSON values differ first, with both figures; None where they do not.
+    """Return the first difference of two JSON values with both figures, or None.
 
     `rounded` is how far numbers may be apart, relatively, or absolutely below 1.
     """
@@ -104,7 +104,7 @@ def _alike(one: Json, other: Json, rounded: float) -> bool:
 
 
 def largest_difference(one: Json, other: Json) -> float:
-    """How far numbers are apart at most, as `first_difference` measures it; 0 for the same bytes.
+    """Return the largest difference of numbers as in `first_difference`; 0 for the same bytes.
 
     Infinite where anything but numbers differs.
     """

@@ -1,1 +1,1 @@
-"""How often tests find a difference where there is none."""
+"""Count how often tests find a difference that does not exist."""

@@ -39,7 +39,7 @@ class Setting:
     prompt_sd: float = 1.0
     ties: float = 0.0
     voters: int = 0
-    """Number of voters, each with opinions of their own; 0 for none."""
+    """Number of voters with different opinions; 0 for none."""
 
     def drawn(self, seed: int, spread: float, prompts: int = 0) -> sr.Battles:
         """Return the battles of one experiment."""

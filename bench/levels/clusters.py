@@ -21,10 +21,10 @@ from steadyrank.stats.pairs.topic_design import TopicDesign, cluster_sums
 from steadyrank.stats.segments import segment_interaction
 
 EQUAL, UNEQUAL = (3,), (1, 3, 11)
-"""Topics of a cluster, in turn."""
+"""Sizes of the clusters, in turn."""
 
 SHARES, SPREADS = (0.6, 0.25, 0.15), (0.5, 1.0, 3.0)
-"""Of topics in three segments, and the spread of scores there where it differs."""
+"""Shares of topics in three segments, and the spread of scores in each."""
 
 PAIR = np.array([[0, 1]])
 
@@ -38,7 +38,7 @@ def runs(
     kind: str,
     n_runs: int = 5,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Equal runs [trial, run, topic] on `n_topics` clusters; half the variance is a cluster's."""
+    """Return equal runs [trial, run, topic] on clusters with half of the variance."""
     clusters = np.repeat(np.arange(n_topics), np.resize(sizes, n_topics))
     shape = (n_trials, n_runs)
     own = null_data.noise(stream, (*shape, len(clusters)), kind)
@@ -49,7 +49,7 @@ def runs(
 def segments(
     stream: np.random.Generator, n_trials: int, n_topics: int, *, kind: str, unequal: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Five runs whose leads are the same in all of three segments, [trial, run, topic]."""
+    """Return five runs [trial, run, topic] with equal leads in three segments."""
     ends = np.round(np.cumsum(SHARES) * n_topics).astype(int)
     place = np.searchsorted(ends, np.arange(n_topics), side="right")
     scores = null_data.noise(stream, (n_trials, 5, n_topics), kind)
@@ -59,7 +59,7 @@ def segments(
 
 
 def of_a_pair(test: Callable[..., Any] | None) -> Rejects:
-    """A test of two runs on clusters; the t test without one."""
+    """Return the p-values of a test of two runs on clusters, or of the t test."""
 
     def one(data: tuple[np.ndarray, np.ndarray], seed: int) -> float:
         scores, design = data[0], TopicDesign(clusters=data[1])
@@ -72,12 +72,12 @@ def of_a_pair(test: Callable[..., Any] | None) -> Rejects:
 
 
 def as_if_independent(data: tuple[np.ndarray, np.ndarray], seed: int) -> float:
-    """What a t test says that takes every topic for a draw of its own."""
+    """Return the p-values of a t test that ignores clusters."""
     return float(paired_t(data[0], PAIR).pvalue[0])
 
 
 def of_all_pairs(data: tuple[np.ndarray, np.ndarray], seed: int) -> float:
-    """The smallest adjusted p-value of max-t with flips of clusters."""
+    """Return the smallest adjusted p-value of max-t with flips of clusters."""
     scores, design = data[0], TopicDesign(clusters=data[1])
     pairs = all_pairs(len(scores))
     units, flips = cluster_sums(scores, design), {"n_samples": SAMPLES, "seed": seed, "jobs": 1}
@@ -86,7 +86,7 @@ def of_all_pairs(data: tuple[np.ndarray, np.ndarray], seed: int) -> float:
 
 
 def of_segments(data: tuple[np.ndarray, np.ndarray], seed: int) -> float:
-    """The test of segment × run."""
+    """Return the p-value of segment × run."""
     test = segment_interaction(data[0], data[1], n_samples=SAMPLES, seed=seed, jobs=1)
     return test.pvalue_of_any
 

@@ -30,7 +30,7 @@ SAMPLES = 499
 RARE, GAIN = 0.05, 0.5
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
-"""(stream, topics) to scores [run, topic] whose means are equal."""
+"""Returns scores [run, topic] with equal means from a stream and a number of topics."""
 
 
 def normal(stream: np.random.Generator, n_topics: int) -> np.ndarray:
@@ -44,7 +44,7 @@ def half_exponential(stream: np.random.Generator, n_topics: int) -> np.ndarray:
 
 
 def rare_gains(stream: np.random.Generator, n_topics: int) -> np.ndarray:
-    """Half of the runs gain much on one topic in twenty, and lose that on the others."""
+    """Return runs of which half gain much on one topic in twenty and lose it on the others."""
     scores = stream.normal(0.0, 0.1, (N_RUNS, n_topics))
     gains = stream.random(scores[::2].shape) < RARE
     scores[::2] += GAIN * (gains - RARE)
@@ -52,7 +52,7 @@ def rare_gains(stream: np.random.Generator, n_topics: int) -> np.ndarray:
 
 
 def centred(matrix: np.ndarray) -> Draw:
-    """Runs and topics of a score matrix, its runs given equal means."""
+    """Return runs and topics of a score matrix with equal means."""
     null = matrix - matrix.mean(axis=1, keepdims=True)
 
     def draw(stream: np.random.Generator, n_topics: int) -> np.ndarray:
@@ -70,7 +70,7 @@ WORLDS: dict[str, Draw] = {
 
 
 def experiment(scores: np.ndarray, seed: int) -> list[bool]:
-    """Any claim by flips of Student's t, by the corrected t, by Holm; and whether the first run is
+    """Return any claim by flips of Student's t, the corrected t, and Holm; whether the first run is
     left out of those that could be first, by its own comparisons."""
     pairs = all_pairs(len(scores))
     plain, careful = (
@@ -88,7 +88,7 @@ def experiment(scores: np.ndarray, seed: int) -> list[bool]:
 
 
 def is_left_out(scores: np.ndarray, found: MaxT) -> bool:
-    """Whether the first run's own pairs show another to be better."""
+    """Return whether the first run's own pairs show another to be better."""
     pairs = all_pairs(len(scores))
     with_first = pairs[:, 0] == 0
     behind = scores[0].mean() < scores[pairs[with_first, 1]].mean(axis=1)
@@ -96,14 +96,14 @@ def is_left_out(scores: np.ndarray, found: MaxT) -> bool:
 
 
 def rates(draw: Draw, n_topics: int, n_experiments: int, seed: int = 0) -> np.ndarray:
-    """Shares of the experiments, in the order of `experiment`."""
+    """Return shares of the experiments, in the order of `experiment`."""
     stream = np.random.default_rng([seed, n_topics])
     found = [experiment(draw(stream, n_topics), k) for k in range(n_experiments)]
     return np.mean(found, axis=0)
 
 
 def whole_rates(matrix: np.ndarray, n_experiments: int, seed: int = 0) -> np.ndarray:
-    """Any claim about all runs of a matrix made equal, by Student's t and by the corrected one."""
+    """Return any claim about all runs of a matrix with equal means, by both t."""
     stream = np.random.default_rng([seed, matrix.shape[1]])
     null, pairs = matrix - matrix.mean(axis=1, keepdims=True), all_pairs(len(matrix))
     found = []
@@ -123,7 +123,7 @@ def whole_rates(matrix: np.ndarray, n_experiments: int, seed: int = 0) -> np.nda
 
 
 def as_they_are(matrix: np.ndarray) -> str:
-    """Pairs claimed, by Student's t and by the corrected one; firsts, and the leader's ranks."""
+    """Return the significant pairs by both t, the firsts, and the leader's ranks."""
     pairs, means = all_pairs(len(matrix)), matrix.mean(axis=1)
     plain, found = (max_t(matrix, pairs, careful=care) for care in (False, True))
     lead = np.sign(means[pairs[:, 0]] - means[pairs[:, 1]])
@@ -136,7 +136,7 @@ def as_they_are(matrix: np.ndarray) -> str:
 
 
 def read(path: str) -> np.ndarray:
-    """A wide CSV with the runs in rows; topics that some run lacks are left out."""
+    """Return a wide CSV with runs in rows, without topics that some run lacks."""
     import pandas as pd
 
     matrix = pd.read_csv(path, index_col=0).to_numpy(float)

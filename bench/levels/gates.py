@@ -21,12 +21,12 @@ from steadyrank.stats.pairs.topic_design import MeanDifference, mean_difference
 from steadyrank.studies.gate.history import spent_level
 
 CHANGED = 0.2
-"""Share of the topics on which a change is seen where a document per query is judged."""
+"""Share of topics with a change, if one document per query is judged."""
 
 RANKS = 1.0 / np.arange(1, 11)
 SEGMENTS = (0.7, 0.15, 0.1, 0.05)
 NIGHTS, CARRIED_OVER = 365, 0.98
-"""A night's differences from the first baseline are those of the night before, by this share."""
+"""Correlation of the differences of consecutive nights from the first baseline."""
 
 PValue = Callable[[MeanDifference], float]
 
@@ -40,7 +40,7 @@ def fails(fit: MeanDifference) -> float:
 
 
 def sparse(stream: Stream, n_trials: int, n_topics: int, *, kind: str) -> np.ndarray:
-    """Differences in reciprocal rank with a mean of 0: most topics stay as they are.
+    """Return differences in reciprocal rank with mean 0, mostly 0.
 
     "symmetric": from one of ten ranks to another. "losses": from the first rank to another, or all
     topics gain a little; the mean of losses is (1 - the mean of 1/2 … 1/10).
@@ -54,7 +54,7 @@ def sparse(stream: Stream, n_trials: int, n_topics: int, *, kind: str) -> np.nda
 
 
 def bounded(stream: Stream, n_trials: int, n_topics: int, *, kind: str) -> np.ndarray:
-    """Differences between -1 and 1 with a mean of 0."""
+    """Return differences between -1 and 1 with mean 0."""
     if kind in ("symmetric", "losses"):
         return sparse(stream, n_trials, n_topics, kind=kind)
     if kind == "broken":  # 2% of the topics lose .5, all others gain .01 in turn
@@ -63,7 +63,7 @@ def bounded(stream: Stream, n_trials: int, n_topics: int, *, kind: str) -> np.nd
 
 
 def nights(stream: Stream, n_trials: int, n_topics: int, *, kind: str) -> np.ndarray:
-    """[trial, night, topic]: differences from the first baseline, 0 on average of all topics."""
+    """Return differences [trial, night, topic] from the first baseline, with mean 0."""
     out = np.empty((n_trials, NIGHTS, n_topics))
     out[:, 0] = null_data.noise(stream, (n_trials, n_topics), kind)
     fresh = math.sqrt(1.0 - CARRIED_OVER**2)
@@ -74,12 +74,12 @@ def nights(stream: Stream, n_trials: int, n_topics: int, *, kind: str) -> np.nda
 
 
 def plain(pvalue: PValue) -> Rejects:
-    """A gate of topics as they are."""
+    """Return the p-values of a gate."""
     return one_by_one(lambda d, seed: pvalue(mean_difference(d)))
 
 
 def any_segment(pvalue: PValue) -> Rejects:
-    """Any claim about four segments of unequal size, by Holm."""
+    """Return whether anything is claimed about four segments of unequal size, by Holm."""
 
     def smallest(d: np.ndarray, seed: int) -> float:
         ends = np.cumsum(np.array(SEGMENTS) * len(d)).round().astype(int)[:-1]
@@ -90,14 +90,14 @@ def any_segment(pvalue: PValue) -> Rejects:
 
 
 def every_look(pvalue: PValue) -> Rejects:
-    """Looking after every topic, and stopping when it is decided."""
+    """Return the decision of a gate that looks after every topic."""
     return one_by_one(
         lambda d, seed: pvalue(sequential_difference(mean_difference(d), d, alpha=0.05))
     )
 
 
 def year_pvalue(d: np.ndarray) -> float:
-    """The smallest alpha at which some night of [night, topic] gives an alarm, without a margin."""
+    """Return the smallest alpha with an alarm in some night, without a margin."""
     n = d.shape[1]
     t = d.mean(axis=1) / (d.std(axis=1, ddof=1) / math.sqrt(n))
     likely = np.flatnonzero(t < -1.5)  # p above .05 on all others

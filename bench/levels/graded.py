@@ -1,4 +1,4 @@
-"""Two equally good systems that several judges graded: differences [trial, judge, topic].
+"""Two equal systems graded by several judges: differences [trial, judge, topic].
 
 The variances are about those of five language models that graded summaries of news.
 """
@@ -48,7 +48,7 @@ DRAWS = {f"{n} judges": partial(differences, n_judges=n) for n in (2, 3, 5, 10)}
 
 
 def judges_random(data: Any, levels: Sequence[float], seed: int) -> np.ndarray:
-    """The mixed model with topics and judges random, where all grades are there."""
+    """Return the p-values of the mixed model with random topics and judges, complete grades."""
     return below(two_way_pvalues(data), levels)
 
 
@@ -61,7 +61,7 @@ def systems(
     judge: float = JUDGE / 2,
     n_systems: int = 8,
 ) -> np.ndarray:
-    """Grades [trial, system, topic, judge] of equally good systems."""
+    """Return grades [trial, system, topic, judge] of equal systems."""
     shape = (n_trials, n_systems, n_topics, n_judges)
     parts = (
         (TOPIC / 2, (*shape[:3], 1)),
@@ -77,18 +77,18 @@ FAMILIES = {f"{n} judges": partial(systems, n_judges=n) for n in (3, 5, 10)} | {
 
 
 def any_pair(cells: np.ndarray, seed: int) -> float:
-    """The smallest p of all pairs, corrected by Holm as `compare` does."""
+    """Return the smallest p of all pairs, corrected by Holm as in `compare`."""
     tests = judge_tests(levels_of(cells), all_pairs(len(cells)))
     return float(np.fmax(adjust(tests.pvalue, "holm"), tests.pvalue_own).min())
 
 
 def over_topics(data: Any, levels: Sequence[float], seed: int) -> np.ndarray:
-    """The paired t test of topics' means over judges: about these judges alone."""
+    """Return the p-values of the paired t test of topics' means over judges."""
     return below(t_pvalues(data.mean(axis=1)), levels)
 
 
 def with_gaps(d: np.ndarray, seed: int) -> float:
-    """The levels of two systems where grades are missing at random: as differences, one has all."""
+    """Return the p-values of two systems with grades missing at random."""
     gaps = np.random.default_rng(seed).random(d.shape) < MISSING
     first = np.where(gaps, np.nan, d).T
     both = np.stack([first, np.where(np.isnan(first), np.nan, 0.0)])

@@ -1,4 +1,4 @@
-"""Scores in which nothing differs, from a known truth: what a test must not find anything in.
+"""Scores without differences, in which a test should find nothing.
 
 For the measured levels of tests (`trials`). Normal scores; average precision and P@5 of a
 simulated track whose systems are equally good, dealt to runs at random topic by topic, so that runs
@@ -21,18 +21,18 @@ Stream = np.random.Generator
 
 N_BANK_TOPICS, N_BANK_RUNS, N_BANK_INSTANCES = 1000, 10, 60
 NOISE = 0.1
-"""Standard deviation of normal scores about their topic."""
+"""Standard deviation of normal scores within a topic."""
 
 INSTANCE, SYSTEM_TOPIC, RESIDUAL = 0.02, 0.08, 0.06
 """Standard deviations of the differences of systems that vary; those of docs/levels.md."""
 
 MARGIN = 0.2
-"""Of equivalence tests: many standard errors, so that only the nearer limit matters."""
+"""Margin of equivalence tests: many standard errors, so that one limit matters."""
 
 
 @functools.cache
 def _bank(equal: bool) -> Scores:
-    """Scores of a simulated track, of systems that are equally good or are not."""
+    """Return scores of a simulated track of equal or unequal systems."""
     model = TrackModel(team=0.0, system=0.0) if equal else TrackModel()
     track = simulated_track(
         n_teams=N_BANK_RUNS,
@@ -48,7 +48,7 @@ def _bank(equal: bool) -> Scores:
 
 @functools.cache
 def _instance_bank() -> np.ndarray:
-    """Average precision [system, instance, topic] of two equally good systems that vary."""
+    """Return AP [system, instance, topic] of two equal systems that vary."""
     track = simulated_track(
         n_teams=2,
         runs_per_team=1,
@@ -68,7 +68,7 @@ def normal(stream: Stream, n_trials: int, n_runs: int, n_topics: int) -> np.ndar
 
 
 def dealt(stream: Stream, n_trials: int, n_runs: int, n_topics: int, *, measure: str) -> np.ndarray:
-    """Topics of the bank; on each of them every run takes the scores of a run drawn at random."""
+    """Return topics of the bank with scores assigned to runs at random."""
     bank = _bank(True).matrix(measure)
     topics = stream.integers(0, bank.shape[1], (n_trials, 1, n_topics))
     runs = stream.random((n_trials, len(bank), n_topics)).argsort(axis=1)[:, :n_runs]
@@ -76,7 +76,7 @@ def dealt(stream: Stream, n_trials: int, n_runs: int, n_topics: int, *, measure:
 
 
 def centred(stream: Stream, n_trials: int, n_runs: int, n_topics: int) -> np.ndarray:
-    """Runs of unequal systems whose means over the whole bank were made equal, shapes not."""
+    """Return runs of unequal systems with equal means over the bank and unequal shapes."""
     bank = _bank(False).matrix("AP")
     bank = bank - bank.mean(axis=1, keepdims=True)
     runs = stream.random((n_trials, len(bank))).argsort(axis=1)[:, :n_runs, None]
@@ -84,14 +84,14 @@ def centred(stream: Stream, n_trials: int, n_runs: int, n_topics: int) -> np.nda
 
 
 def exponential(stream: Stream, n_trials: int, n_runs: int, n_topics: int) -> np.ndarray:
-    """The first run differs from the others by an exponential about its mean; these are alike."""
+    """Return equal runs, of which the first has an exponential difference with mean 0."""
     scores = np.zeros((n_trials, n_runs, n_topics))
     scores[:, 0] = NOISE * (stream.standard_exponential((n_trials, n_topics)) - 1.0)
     return scores
 
 
 def unequal_spread(stream: Stream, n_trials: int, n_runs: int, n_topics: int) -> np.ndarray:
-    """Normal scores; the first run's are four times as wide about their topic as the others'."""
+    """Return normal scores; the first run has four times the spread of the others."""
     scores = normal(stream, n_trials, n_runs, n_topics)
     scores[:, 0] += stream.normal(0.0, NOISE * np.sqrt(15.0), (n_trials, n_topics))
     return scores
@@ -105,11 +105,11 @@ RUNS: Mapping[str, Callable[[Stream, int, int, int], np.ndarray]] = {
     "exponential": exponential,
     "unequal spread": unequal_spread,
 }
-"""Runs of equal mean [trial, run, topic]; in the first three kinds runs are exchangeable."""
+"""Return runs with equal means [trial, run, topic]; three kinds are exchangeable."""
 
 
 def apart(stream: Stream, n_trials: int, n_topics: int, *, kind: str) -> np.ndarray:
-    """Two runs of equal mean that share no topic, each with as many of its own."""
+    """Return two runs with equal means on different topics, as many for each."""
     scores = RUNS[kind](stream, n_trials, n_runs=2, n_topics=2 * n_topics).copy()
     scores[:, 0, n_topics:] = scores[:, 1, :n_topics] = np.nan
     return scores
@@ -119,11 +119,11 @@ EXCHANGEABLE = ("normal", "AP", "P@5")
 
 
 CLUSTER_SIZES = (1, 3, 11)
-"""Topics of a cluster, in turn."""
+"""Sizes of the clusters, in turn."""
 
 
 def clusters_of(n_topics: int) -> np.ndarray:
-    """The cluster of each topic, small and large ones in turn."""
+    """Return the cluster of each topic, small and large ones in turn."""
     sizes = np.resize(CLUSTER_SIZES, n_topics)
     return np.repeat(np.arange(n_topics), sizes)[:n_topics]
 
@@ -131,7 +131,7 @@ def clusters_of(n_topics: int) -> np.ndarray:
 def differences(
     stream: Stream, n_trials: int, n_topics: int, *, kind: str, clustered: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Differences of two runs with a mean of 0, [trial, topic], and the clusters of the topics.
+    """Return differences [trial, topic] of two runs with mean 0, and the topics' clusters.
 
     Of clustered ones half the variance is the cluster's.
     """
@@ -143,7 +143,7 @@ def differences(
 
 
 def noise(stream: Stream, size: tuple[int, ...], kind: str) -> np.ndarray:
-    """Normal, AP of two equally good systems, or with a long tail on one side."""
+    """Return differences: normal, AP of two equal systems, or with a long tail."""
     if kind == "normal":
         return stream.normal(0.0, NOISE, size)
     if kind == "AP":
@@ -154,7 +154,7 @@ def noise(stream: Stream, size: tuple[int, ...], kind: str) -> np.ndarray:
 
 
 def some_better(stream: Stream, n_trials: int, n_runs: int, n_topics: int) -> np.ndarray:
-    """The last two of the runs are better than the others, which are alike."""
+    """Return equal runs with two better ones at the end."""
     scores = normal(stream, n_trials, n_runs, n_topics)
     scores[:, -2:] += NOISE * np.array([[1.0], [2.0]])
     return scores
@@ -163,7 +163,7 @@ def some_better(stream: Stream, n_trials: int, n_runs: int, n_topics: int) -> np
 def grid(
     stream: Stream, n_trials: int, shape: tuple[int, ...], n_topics: int, *, kind: str
 ) -> np.ndarray:
-    """Scores of a grid of components [trial, *shape, topic], of which none matters on average.
+    """Return scores [trial, *shape, topic] of a grid whose components have no mean effect.
 
     With topics that "interact", each level of each component suits some topics better.
     """
@@ -182,9 +182,9 @@ def grid(
 def judged(
     stream: Stream, n_trials: int, n_runs: int, n_topics: int, *, kind: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Scores of equal runs by people and by a judge on the same topics, and on four times as many.
+    """Return scores of equal runs by people and a judge, and by the judge on more topics.
 
-    The judge follows people, with an error of its own that grows with the score.
+    The judge follows people, with an error that grows with the score.
     """
     human = RUNS[kind](stream, n_trials, n_runs, 5 * n_topics)
     error = stream.normal(0.0, NOISE, human.shape)
@@ -193,9 +193,9 @@ def judged(
 
 
 def measures(stream: Stream, n_trials: int, n_topics: int, *, related: bool) -> np.ndarray:
-    """[trial, measure, system, topic]: 20 systems by three measures, none of them special.
+    """Return [trial, measure, system, topic]: 20 systems by three exchangeable measures.
 
-    Related measures see the same quality of a system on a topic, each with an error of its own:
+    Related measures see the same quality of a system on a topic, each with an independent error:
     no pair agrees more than another. Unrelated ones agree by chance alone, on any number of topics
     and systems.
     """
@@ -210,7 +210,7 @@ def measures(stream: Stream, n_trials: int, n_topics: int, *, related: bool) -> 
 def instances(
     stream: Stream, n_trials: int, n_instances: int, n_topics: int, *, kind: str, nested: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Two systems of equal mean, [trial, instance, topic]; the second has one run unless nested."""
+    """Return two systems with equal means [trial, instance, topic]; one run unless nested."""
     if kind == "AP":
         return _drawn_instances(stream, n_trials, n_instances, n_topics, nested)
     first = _effects(stream, (n_trials, n_instances, n_topics), kind, nested)
@@ -233,7 +233,7 @@ def _effects(stream: Stream, size: tuple[int, int, int], kind: str, nested: bool
 def _drawn_instances(
     stream: Stream, n_trials: int, n_instances: int, n_topics: int, nested: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Which of the bank's two systems is the first is tossed anew for every topic."""
+    """Return the bank's two systems, exchanged at random on each topic."""
     bank = _instance_bank()
     topics = stream.integers(0, bank.shape[-1], (n_trials, 1, n_topics))
     swap = stream.integers(0, 2, (n_trials, 1, n_topics))

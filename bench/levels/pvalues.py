@@ -1,4 +1,4 @@
-"""Which trials does a test reject? The product's tests, each on many simulated data sets.
+"""Rejections of each test in many simulated data sets.
 
 For `trials`: functions of (data, levels, seed) that say, for every level, which trials are
 rejected. Data hold the trials along their first axis. Where the product tests one matrix at a time
@@ -44,24 +44,24 @@ from steadyrank_lab.papers.jayasinghe2015.pvalues import (
 )
 
 SAMPLES = 1000
-"""Of resampling tests: p is a multiple of 1 / 1001, below .05 in 50 cases of 1001."""
+"""Samples of resampling tests: p is a multiple of 1 / 1001."""
 
 SAMPLES_PER_INSTANCE = 200
 COMPONENTS = ("a", "b")
 
 AGREE_SAMPLES = 100
-"""The default of `agree`."""
+"""Default number of samples of `agree`."""
 TERMS = {"instance": "instance", "topic": "topic"}
 Rejects = Callable[[Any, Sequence[float], int], np.ndarray]
 
 
 def below(pvalues: np.ndarray, levels: Sequence[float]) -> np.ndarray:
-    """Whether each p-value is below each level, [level, trial], as commands decide."""
+    """Return whether each p-value is below each level [level, trial]."""
     return np.asarray(pvalues) < np.asarray(levels)[:, None]
 
 
 def one_by_one(pvalue: Callable[[Any, int], float]) -> Rejects:
-    """From a test of one trial's data, with a seed of its own."""
+    """Return a function that tests each trial's data with a different seed."""
 
     def rejects(data: Any, levels: Sequence[float], seed: int) -> np.ndarray:
         trials = zip(*data, strict=True) if isinstance(data, tuple) else data
@@ -72,19 +72,19 @@ def one_by_one(pvalue: Callable[[Any, int], float]) -> Rejects:
 
 N_COMPLETIONS = 20
 HOLES = 0.5
-"""How far completions of a cell spread, in standard deviations of the scores."""
+"""Standard deviation of the completions of a cell, relative to the scores'."""
 
 
 def over_completions(data: Any, levels: Sequence[float], seed: int) -> np.ndarray:
-    """Rubin's rules: scores [trial, run, topic] are known up to what is drawn for each completion.
+    """Return rejections by Rubin's rules of scores with drawn completions.
 
-    The scores that are not known have the spread of the completions, too.
+    The scores that are not known also have the spread of the completions.
     """
     rng = np.random.default_rng(seed)
     difference = data[:, 0] - data[:, 1]
     spread = HOLES * difference.std(axis=1, keepdims=True)
     noise = rng.standard_normal((N_COMPLETIONS, *difference.shape)) * spread
-    # The truth is one of the completions: what is drawn has the same law.
+    # The truth is one of the completions: the draws have the same distribution.
     drawn = difference + noise
     n = difference.shape[1]
     within = (drawn.var(axis=2, ddof=1) / n).mean(axis=0)
@@ -94,7 +94,7 @@ def over_completions(data: Any, levels: Sequence[float], seed: int) -> np.ndarra
 def _tested(
     test: Callable[..., PairTests], scores: np.ndarray, seed: int, options: dict[str, Any]
 ) -> np.ndarray:
-    """p-values of all pairs of runs within each trial, [trial, pair]."""
+    """Return p-values [trial, pair] of all pairs of runs."""
     n_trials, n_runs, n_topics = scores.shape
     every = all_pairs(n_runs)
     chosen = every + n_runs * np.arange(n_trials)[:, None, None]
@@ -105,7 +105,7 @@ def _tested(
 
 
 def gate(pvalue: Callable[[MeanDifference], float]) -> Rejects:
-    """One of the two tests of a gate, on differences with their clusters."""
+    """Return rejections of one of a gate's two tests, on differences with clusters."""
 
     def one(data: tuple[np.ndarray, np.ndarray], seed: int) -> float:
         return pvalue(mean_difference(data[0], clusters=data[1]))
@@ -114,7 +114,7 @@ def gate(pvalue: Callable[[MeanDifference], float]) -> Rejects:
 
 
 def pairs(test: Callable[..., PairTests], **options: Any) -> Rejects:
-    """A test of two runs."""
+    """Return rejections of a test of two runs."""
 
     def rejects(scores: np.ndarray, levels: Sequence[float], seed: int) -> np.ndarray:
         return below(_tested(test, scores, seed, dict(options))[:, 0], levels)
@@ -123,7 +123,7 @@ def pairs(test: Callable[..., PairTests], **options: Any) -> Rejects:
 
 
 def family(test: Callable[..., PairTests], correction: str, **options: Any) -> Rejects:
-    """A corrected test of all pairs: is there any claim?"""
+    """Return whether a corrected test of all pairs makes any claim."""
 
     def rejects(scores: np.ndarray, levels: Sequence[float], seed: int) -> np.ndarray:
         found = _tested(test, scores, seed, dict(options))
@@ -133,7 +133,7 @@ def family(test: Callable[..., PairTests], correction: str, **options: Any) -> R
 
 
 def _max_t(scores: np.ndarray, seed: int) -> np.ndarray:
-    """Adjusted p-values of all pairs, [trial, pair]."""
+    """Return adjusted p-values [trial, pair] of all pairs."""
     pairs = all_pairs(scores.shape[1])
     return np.array(
         [
@@ -144,12 +144,12 @@ def _max_t(scores: np.ndarray, seed: int) -> np.ndarray:
 
 
 def max_t_family(scores: np.ndarray, levels: Sequence[float], seed: int) -> np.ndarray:
-    """Max-t of all pairs: is there any claim?"""
+    """Return whether max-t of all pairs makes any claim."""
     return below(_max_t(scores, seed).min(axis=1), levels)
 
 
 JUDGE_BIAS = 0.05
-"""By which a judge favours each run over the next: no interval that is corrected may mind."""
+"""Difference by which a judge favours each run over the next."""
 
 
 def _corrected(data: tuple[np.ndarray, ...], seed: int) -> RunRanking:
@@ -168,11 +168,11 @@ def _corrected(data: tuple[np.ndarray, ...], seed: int) -> RunRanking:
 
 
 corrected_pair = one_by_one(lambda data, seed: float(_corrected(data, seed).pvalue[0]))
-"""The first two of the runs, after correction."""
+"""Return rejections for the first two runs, after correction by people."""
 corrected_family = one_by_one(
     lambda data, seed: float(_corrected(data, seed).pvalue_adjusted.min())
 )
-"""All pairs of the runs at once, after correction: is there any claim?"""
+"""Return whether any pair is claimed after correction by people."""
 
 
 def _kin(data: tuple[np.ndarray, ...], seed: int) -> KinTest:
@@ -186,24 +186,24 @@ sample_of_topics = one_by_one(
 
 
 def max_t_false_claim(scores: np.ndarray, levels: Sequence[float], seed: int) -> np.ndarray:
-    """Max-t where some runs differ: is a pair claimed that does not?"""
+    """Return whether max-t makes a false claim if some runs differ."""
     null = _is_null(scores.shape[1])
     return below(_max_t(scores, seed)[:, null].min(axis=1), levels)
 
 
 def _is_null(n_runs: int) -> np.ndarray:
-    """Which pairs of `some_better` are alike."""
+    """Return the pairs of `some_better` that are equal."""
     return np.asarray(all_pairs(n_runs).max(axis=1) < n_runs - 2)
 
 
 def no_false_claim(scores: np.ndarray, levels: Sequence[float], seed: int) -> np.ndarray:
-    """Holm's correction where some runs differ: is a pair claimed that does not?"""
+    """Return whether Holm's correction makes a false claim if some runs differ."""
     adjusted = np.array([adjust(p, "holm") for p in _tested(paired_t, scores, seed, {})])
     return below(adjusted[:, _is_null(scores.shape[1])].min(axis=1), levels)
 
 
 def bh_false_share(scores: np.ndarray, levels: Sequence[float], seed: int) -> np.ndarray:
-    """Benjamini and Hochberg's: is a claim, drawn from those made, false?
+    """Return whether a random claim by Benjamini and Hochberg is false.
 
     With none made it is not. Its chance is the expected share of false claims, so that the
     binomial interval holds for that share.
@@ -216,19 +216,19 @@ def bh_false_share(scores: np.ndarray, levels: Sequence[float], seed: int) -> np
 
 
 class Layout(NamedTuple):
-    """Runs × topics of every trial: what F and Tukey's tests rest on."""
+    """Two-way layout runs × topics of each trial, for F and Tukey's tests."""
 
     means: np.ndarray
-    """[trial, run]"""
+    """Means [trial, run]."""
     error: np.ndarray
-    """The residual mean square of runs + topics."""
+    """Residual mean square of runs + topics."""
     df: int
     n: int
-    """Observations behind a mean."""
+    """Number of observations per mean."""
 
     @classmethod
     def of(cls, scores: np.ndarray) -> Layout:
-        """From scores [trial, run, topic]."""
+        """Return the layout of scores [trial, run, topic]."""
         _, n_runs, n = scores.shape
         means = scores.mean(axis=2)
         rest = scores - means[:, :, None]
@@ -241,7 +241,7 @@ class Layout(NamedTuple):
         return np.asarray(special.fdtrc(self.means.shape[1] - 1, self.df, f))
 
     def tukey_rejects(self, levels: Sequence[float]) -> np.ndarray:
-        """Whether the largest difference is significant, [level, trial]."""
+        """Return whether the largest difference is significant [level, trial]."""
         q = np.ptp(self.means, axis=1) / np.sqrt(self.error / self.n)
         limits = [critical_range(level, self.means.shape[1], self.df) for level in levels]
         return np.asarray(q > np.array(limits)[:, None])
@@ -260,7 +260,7 @@ def run_f(scores: np.ndarray, levels: Sequence[float], seed: int) -> np.ndarray:
 
 @one_by_one
 def friedman_of_runs(scores: np.ndarray, seed: int) -> float:
-    """Friedman's test of all runs."""
+    """Return rejections of Friedman's test of all runs."""
     return friedman(scores).pvalue
 
 
@@ -271,7 +271,7 @@ def randomized_range(scores: np.ndarray, seed: int) -> float:
 
 
 def component_layout(scores: np.ndarray, strata: str) -> Layout:
-    """The component b of grids [trial, a, b, topic], on the error that it is tested against.
+    """Return the component b of grids [trial, a, b, topic] with its error.
 
     Its interaction with topics, or what runs + topics leave of all runs.
     """
@@ -283,20 +283,20 @@ def component_layout(scores: np.ndarray, strata: str) -> Layout:
 
 
 def components_f(strata: str) -> Rejects:
-    """F of the component with three levels."""
+    """Return rejections by F of the component with three levels."""
     return lambda scores, levels, seed: below(component_layout(scores, strata).f_pvalues(), levels)
 
 
 def components_tukey(strata: str) -> Rejects:
-    """Tukey's test of the three levels: any pair."""
+    """Return whether Tukey's test finds any pair of the three levels."""
     return lambda scores, levels, seed: component_layout(scores, strata).tukey_rejects(levels)
 
 
 @functools.lru_cache(maxsize=1024)
 def _type_three(content: bytes, shape: tuple[int, ...]) -> tuple[float, float]:
-    """p of F and the smallest of Tukey-Kramer, of the grid without one of its combinations.
+    """Return p of F and the smallest p of Tukey-Kramer of an incomplete grid.
 
-    Kept, as both are asked for and a fit takes long.
+    Cached, since both are used and a fit takes long.
     """
     scores, there = np.frombuffer(content).reshape(shape), np.ones(shape, bool)
     there[-1, -1] = False
@@ -321,7 +321,7 @@ def type_three_tukey(scores: np.ndarray, seed: int) -> float:
 
 
 def agreement(effect: str, strata: str) -> Rejects:
-    """F of an effect on the correlations of measures, as `agree --mode paper` draws them."""
+    """Return rejections by F of an effect on correlations, as in `agree --mode paper`."""
 
     def pvalue(scores: np.ndarray, seed: int) -> float:
         n_systems, n_topics = scores.shape[1:]
@@ -340,11 +340,11 @@ def agreement(effect: str, strata: str) -> Rejects:
 
 
 Systems = tuple[np.ndarray, np.ndarray]
-"""Scores of two systems, [trial, instance, topic]; a system with one run has one instance."""
+"""Scores of two systems [trial, instance, topic]; one instance for one run."""
 
 
 def mixed(systems: Systems, levels: Sequence[float], seed: int) -> np.ndarray:
-    """The closed forms of the balanced layouts."""
+    """Return rejections by the closed forms of balanced layouts."""
     first, second = systems
     if second.shape[1] == 1:
         return below(two_way_pvalues(first - second), levels)
@@ -352,7 +352,7 @@ def mixed(systems: Systems, levels: Sequence[float], seed: int) -> np.ndarray:
 
 
 def mixed_paper(systems: Systems, levels: Sequence[float], seed: int) -> np.ndarray:
-    """The paper's, on observations less one; a single run counts once for every instance."""
+    """Return rejections by the paper's test on observations less one."""
     first, second = systems
     df = 2.0 * first[0].size - 1.0
     if second.shape[1] == 1:
@@ -366,7 +366,7 @@ def _mixed_model(d: np.ndarray) -> MixedModel:
 
 @one_by_one
 def missing_cells(systems: Systems, seed: int) -> float:
-    """By REML, since a tenth of the cells is missing."""
+    """Return rejections by REML with a tenth of the cells missing."""
     d = systems[0] - systems[1]
     gaps = np.random.default_rng(seed).random(d.shape) < 0.1
     return float(fit(_mixed_model(np.where(gaps, np.nan, d))).pvalue[-1])
@@ -390,7 +390,7 @@ def algorithm_two_p(systems: Systems, seed: int) -> float:
 
 
 def _margin_tests(z: np.ndarray, alpha: float = 0.05) -> list[EquivalenceTest]:
-    """Of differences [trial, topic]."""
+    """Return rejections of equivalence tests of differences [trial, topic]."""
     mean, error = means_and_errors(z)
     return [
         equivalence_test(float(m), float(e), df=z.shape[1] - 1, delta=MARGIN, alpha=alpha)
@@ -409,7 +409,7 @@ def equivalence(scores: np.ndarray, levels: Sequence[float], seed: int) -> np.nd
 
 
 def margin_table(claim: str) -> Rejects:
-    """Is any system called not worse, or within, all being at the margin from the first?"""
+    """Return whether any system at the margin is claimed to be not worse or equivalent."""
     margin = MARGIN if claim == "pvalue_equivalence" else -MARGIN
 
     def rejects(scores: np.ndarray, levels: Sequence[float], seed: int) -> np.ndarray:
@@ -422,7 +422,7 @@ def margin_table(claim: str) -> Rejects:
 
 
 def sweep(mode: str) -> Rejects:
-    """Is any setting called not worse, all of them being worse than the first run by the margin?"""
+    """Return whether any setting that is worse by the margin is claimed to be not worse."""
 
     def rejects(scores: np.ndarray, levels: Sequence[float], seed: int) -> np.ndarray:
         settings = scores[:, 1:] - scores[:, :1] - MARGIN
@@ -440,7 +440,7 @@ def sweep(mode: str) -> Rejects:
 
 
 def _passes(mode: str, tests: Sequence[EquivalenceTest]) -> bool:
-    """By the rule of the result's own property, which needs no more of a comparison than this."""
+    """Return the smallest setting by the rule of the result's property."""
     rule: Any = InstancesTable.smallest_non_inferior
     found = [SimpleNamespace(equivalence=test) for test in tests]
     table = SimpleNamespace(settings=range(len(tests)), comparisons=found, mode=mode)

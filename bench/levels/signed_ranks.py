@@ -26,14 +26,14 @@ LARGE = (25, 50, 250, 2000, 10_000)
 PROCEDURES = ("t, bh", "wilcoxon, bh", "t, holm", "wilcoxon, holm", "maxt")
 TWO_RUNS = {"t": paired_t, "wilcoxon": wilcoxon, "sign": sign_test}
 EQUAL_SHARE = 0.5
-"""Of the runs of the mixed truth, those that have the same mean."""
+"""Number of runs with equal means in the mixed truth."""
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 Stream = np.random.Generator
 
 
 def drawn(matrix: np.ndarray, stream: Stream, n_topics: int, n_runs: int = N_RUNS) -> np.ndarray:
-    """Some of the runs, on topics that are drawn with replacement."""
+    """Return some runs on topics drawn with replacement."""
     runs = stream.choice(len(matrix), min(n_runs, len(matrix)), replace=False)
     return matrix[runs][:, stream.integers(0, matrix.shape[1], n_topics)]
 
@@ -47,12 +47,12 @@ def equal_means(matrix: np.ndarray, n_runs: int = N_RUNS) -> Draw:
 
 
 def exchangeable(matrix: np.ndarray, n_runs: int = N_RUNS) -> Draw:
-    """On each topic, the scores of as many runs in random order."""
+    """Return scores of runs in random order on each topic."""
     return lambda stream, n_topics: stream.permuted(drawn(matrix, stream, n_topics, n_runs), axis=0)
 
 
 def mixed_truth(matrix: np.ndarray) -> Callable[[Stream, int], tuple[np.ndarray, np.ndarray]]:
-    """Runs of whom half have the same mean, the others their own; scores and true means."""
+    """Return runs of which half have equal means, with scores and true means."""
     means = matrix.mean(axis=1)
 
     def draw(stream: Stream, n_topics: int) -> tuple[np.ndarray, np.ndarray]:
@@ -66,7 +66,7 @@ def mixed_truth(matrix: np.ndarray) -> Callable[[Stream, int], tuple[np.ndarray,
 
 
 def adjusted(scores: np.ndarray, seed: int) -> np.ndarray:
-    """p-values [procedure, pair] after correction."""
+    """Return corrected p-values [procedure, pair]."""
     pairs = all_pairs(len(scores))
     raw = [test(scores, pairs).pvalue for test in (paired_t, wilcoxon)]
     flips = max_t(scores, pairs, n_samples=SAMPLES, seed=seed, jobs=1, careful=True).pvalue
@@ -74,7 +74,7 @@ def adjusted(scores: np.ndarray, seed: int) -> np.ndarray:
 
 
 def any_claim(draw: Draw, n_topics: int, n_experiments: int, seed: int = 0) -> np.ndarray:
-    """Shares of the experiments with any claim, by procedure."""
+    """Return shares of the experiments with any claim, by procedure."""
     stream = np.random.default_rng([seed, n_topics])
     found = [
         (adjusted(draw(stream, n_topics), k) <= ALPHA).any(axis=1) for k in range(n_experiments)
@@ -85,7 +85,7 @@ def any_claim(draw: Draw, n_topics: int, n_experiments: int, seed: int = 0) -> n
 def false_share_and_power(
     matrix: np.ndarray, n_topics: int, n_experiments: int, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """By procedure: the mean share of false claims, the wrong sign among them, and the power."""
+    """Return mean share of false claims, of wrong signs, and power, by procedure."""
     stream = np.random.default_rng([seed, n_topics])
     draw, found = mixed_truth(matrix), []
     for k in range(n_experiments):
@@ -107,7 +107,7 @@ def exponential(stream: Stream, n_topics: int) -> np.ndarray:
 
 
 def rare_gains(stream: Stream, n_topics: int) -> np.ndarray:
-    """One run gains much on one topic in twenty, and loses that on the others."""
+    """Return a run that gains much on one topic in twenty and loses it on the others."""
     gains = GAIN * ((stream.random(n_topics) < RARE) - RARE)
     return stream.normal(0.0, 0.1, (2, n_topics)) + np.stack([gains, np.zeros(n_topics)])
 
@@ -117,7 +117,7 @@ def normal(stream: Stream, n_topics: int) -> np.ndarray:
 
 
 def rejections(draw: Draw, n_topics: int, n_experiments: int, seed: int = 0) -> np.ndarray:
-    """Shares of the experiments in which each test of two runs rejects."""
+    """Return shares of the experiments in which each test of two runs rejects."""
     stream, pair = np.random.default_rng([seed, n_topics]), all_pairs(2)
     found = [
         [test(scores, pair).pvalue[0] <= ALPHA for test in TWO_RUNS.values()]
@@ -137,7 +137,7 @@ def _print_table(columns: Sequence[str], rows: Iterable[tuple[str, int, Sequence
 
 
 def families(matrices: Mapping[str, np.ndarray], n: int) -> Iterator[tuple[str, int, list[str]]]:
-    """Any claim where nothing differs."""
+    """Print rates of any claim if nothing differs."""
     for name, matrix in matrices.items():
         for what, null in (("equal means", equal_means), ("exchangeable", exchangeable)):
             for size in SIZES:
@@ -146,7 +146,7 @@ def families(matrices: Mapping[str, np.ndarray], n: int) -> Iterator[tuple[str, 
 
 
 def mixed(matrices: Mapping[str, np.ndarray], n: int) -> Iterator[tuple[str, int, list[str]]]:
-    """The share of false claims, and the power, where some runs differ."""
+    """Print the share of false claims and the power if some runs differ."""
     for name, matrix in matrices.items():
         for size in SIZES:
             shares, powers = false_share_and_power(matrix, size, n)
@@ -155,7 +155,7 @@ def mixed(matrices: Mapping[str, np.ndarray], n: int) -> Iterator[tuple[str, int
 
 
 def two_runs(matrices: Mapping[str, np.ndarray], n: int) -> Iterator[tuple[str, int, list[str]]]:
-    """Rejections of one true hypothesis about means."""
+    """Print rejections of one true hypothesis about means."""
     worlds: dict[str, Draw] = {
         "normal": normal,
         "exponential": exponential,

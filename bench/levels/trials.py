@@ -1,4 +1,4 @@
-"""How often does each test find a difference where there is none? Every test that is offered.
+"""How often each test of steadyrank finds a difference that does not exist.
 
 `python -m bench.levels` prints the whole table (docs/levels.md), the tests take a part of it. A
 test is named as its command offers it; `offered` is what the completeness tests compare with
@@ -25,7 +25,7 @@ from steadyrank.stats.pairs.two_sample import welch
 ALPHAS = (0.05, 0.01)
 CONFIDENCE = 0.999
 CHUNK = 250
-"""Trials that are drawn together."""
+"""Number of trials that are drawn together."""
 
 N_RUNS, N_MANY, GRID, N_INSTANCES = 5, 20, (2, 3), (5, 10)
 N_SYSTEMS = 8
@@ -33,40 +33,40 @@ N_SYSTEMS = 8
 SIZES = (10, 25, 50)
 EXACT_SIZES = (7, *SIZES)
 LARGE = 100
-"""Topics for which Wilcoxon's test is no longer exact but normal."""
+"""Smallest number of topics with a normal approximation of Wilcoxon's test."""
 
 Draw = Callable[..., Any]
-"""(stream, trials, n_topics=) to the data of one section."""
+"""Returns the data of a section from (stream, trials, n_topics=)."""
 
 Rejects = Callable[..., np.ndarray]
-"""(data, levels, seed) to whether each trial is rejected, [level, trial]."""
+"""Returns rejections [level, trial] from (data, levels, seed)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LevelTest:
-    """A test as it is offered, the null data it is tried on, and what may be asked of it."""
+    """A test, its null data, and the requirements on its level."""
 
     name: str
     offered: tuple[str, ...]
-    """`command --option value` or `Result.field` that it stands for."""
+    """The `command --option value` or `Result.field` that is tested."""
     rejects: Rejects
     data: tuple[str, ...]
     sizes: tuple[int, ...] = SIZES
     cost: int = 1
-    """Its share of the trials is 1 / cost."""
+    """Cost of a trial; the test has 1 / cost of the trials."""
     exact: tuple[str, ...] = ()
-    """Data on which it must reject exactly at its level; else at most, if at all."""
+    """Data on which its rate must equal its level."""
     valid: tuple[str, ...] = ()
-    """Data on which it must not exceed its level, exact or by argument."""
+    """Data on which it must not exceed its level."""
     foreign: tuple[str, ...] = ()
-    """Data that break what it tests: rejecting them is no error."""
+    """Data that violate its null hypothesis: rejecting them is no error."""
     paper: bool = False
-    """A paper's own mode, or no correction: shown as it is."""
+    """Whether this is a paper's mode, or has no correction."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """Tests that see the same data."""
+    """Tests of the same data."""
 
     title: str
     draws: dict[str, Draw]
@@ -74,7 +74,7 @@ class Section:
 
 
 class Row(NamedTuple):
-    """One test on one kind of data, at one level."""
+    """A test on one kind of data, at one level."""
 
     test: LevelTest
     data: str
@@ -89,7 +89,7 @@ class Row(NamedTuple):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Exact binomial (Clopper and Pearson)."""
+        """Return the exact binomial interval (Clopper and Pearson)."""
         found = stats.binomtest(self.rejected, self.trials).proportion_ci(CONFIDENCE)
         return float(found.low), float(found.high)
 
@@ -108,7 +108,7 @@ def rows_of(
     sizes: Sequence[int] | None = None,
     only: Callable[[LevelTest, str], bool] = lambda test, data: True,
 ) -> Iterator[Row]:
-    """Rows of a section, each test on its share of the trials."""
+    """Return the rows of a section, each test on its share of the trials."""
     wanted = sorted({s for test in section.tests for s in test.sizes}) if sizes is None else sizes
     for data, draw in section.draws.items():
         for size in wanted:
@@ -126,7 +126,7 @@ def rows_of(
 def _counts(
     tests: Sequence[LevelTest], draw: Draw, size: int, n_trials: int, key: tuple[int, str]
 ) -> list[tuple[np.ndarray, int]]:
-    """How many trials each test rejected at each level, and how many it saw."""
+    """Return the number of rejections of each test at each level, and of trials."""
     rejected = [np.zeros(len(ALPHAS), int) for _ in tests]
     trials = [max(1, n_trials // test.cost) for test in tests]
     for chunk, first in enumerate(range(0, max(trials, default=0), CHUNK)):
@@ -140,7 +140,7 @@ def _counts(
 
 
 def _first(data: Any, n: int) -> Any:
-    """The first n trials; data are an array, or several."""
+    """Return the first n trials of one or several arrays."""
     return tuple(each[:n] for each in data) if isinstance(data, tuple) else data[:n]
 
 
@@ -687,7 +687,7 @@ GATED = {
 
 
 def _gate_tests(name: str, field: str, pvalue: Callable[..., float]) -> tuple[LevelTest, ...]:
-    """Where topics are many, fewer trials."""
+    """Return fewer trials for many topics."""
     return tuple(
         LevelTest(
             name=name,

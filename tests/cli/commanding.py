@@ -12,3 +12,10 @@ def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, s
     code = run([str(argument) for argument in arguments])
     captured = capsys.readouterr()
     return code, captured.out, captured.err
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """Return the one line on stderr of a command that refuses its arguments with code 2."""
+    code, out, err = call(capsys, *arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1), err
+    return err

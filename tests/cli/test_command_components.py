@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from commanding import call
+from commanding import call, refused
 
 import steadyrank as sr
 
@@ -37,29 +37,14 @@ def test_json_has_the_promised_rows_and_more(capsys, files):
     shown = json.loads(out)
     assert (code, err) == (0, "")
     sources = [
-        "topic",
-        "stop_list",
-        "stemmer",
-        "model",
-        "stop_list:stemmer",
-        "stop_list:model",
-        "stemmer:model",
-        "stop_list:stemmer:model",
-        "error",
-        "total",
+        *("topic", "stop_list", "stemmer", "model", "stop_list:stemmer", "stop_list:model"),
+        *("stemmer:model", "stop_list:stemmer:model", "error", "total"),
     ]
     assert [row["source"] for row in shown["anova"]] == sources
     assert (shown["mode"], shown["strata"]) == ("paper", "none")
     for row in shown["anova"]:
         assert list(row)[:8] == [
-            "source",
-            "ss",
-            "df",
-            "ms",
-            "f",
-            "pvalue",
-            "omega_squared",
-            "power",
+            *("source", "ss", "df", "ms", "f", "pvalue", "omega_squared", "power")
         ]
     assert [row["df"] for row in shown["anova"]] == [7, 1, 1, 2, 1, 2, 2, 2, 77, 95]
     assert (shown["measure"], shown["n_topics"], shown["n_runs"]) == ("AP", 8, 12)
@@ -129,27 +114,19 @@ def test_figures_are_written(capsys, files, tmp_path):
         (("--factors", ","), "at least one factor"),
         ((), "at least one factor"),
         ((*FACTORS, "--interactions", "0"), "'--interactions'"),
-        ((*FACTORS, "--plot", "x.gif"), "ends in .svg, .png or .pdf"),
     ],
 )
 def test_bad_input_is_one_line_and_code_2(capsys, files, arguments, message):
-    code, out, err = call(capsys, "components", *files, *arguments)
-    assert (code, out) == (2, "")
-    assert message in err
-    assert err.count("\n") == 1
+    assert message in refused(capsys, "components", *files, *arguments)
 
 
 def test_a_grid_with_a_gap_is_refused(capsys, files, tmp_path):
     scores = sr.read_scores({"AP": files[1].removeprefix("AP=")})
     part = scores.select(runs=scores.runs[1:])
     sr.write_scores(part, tmp_path / "part.csv")
-    code, _, err = call(
-        capsys, "components", "--scores", tmp_path / "part.csv", *files[2:], *FACTORS
-    )
-    assert code == 2
+    err = refused(capsys, "components", "--scores", tmp_path / "part.csv", *files[2:], *FACTORS)
     assert "unbalanced: 1 of 12 combinations of stop_list, stemmer, model" in err
-    code, _, err = call(capsys, "components", "--scores", tmp_path / "part.csv", *FACTORS)
-    assert code == 2
+    err = refused(capsys, "components", "--scores", tmp_path / "part.csv", *FACTORS)
     assert "there is no information about the runs" in err
 
 
@@ -157,13 +134,11 @@ def test_an_unbalanced_grid_is_taken_on_request(capsys, files, tmp_path):
     scores = sr.read_scores({"AP": files[1].removeprefix("AP=")})
     sr.write_scores(scores.select(runs=scores.runs[1:]), tmp_path / "part.csv")
     given = ("components", "--scores", tmp_path / "part.csv", *files[2:], *FACTORS)
-    code, _, err = call(capsys, *given)
-    assert (code, "(--unbalanced type3)" in err) == (2, True)
+    assert "(--unbalanced type3)" in refused(capsys, *given)
     asked = (*given, "--unbalanced", "type3")
-    code, _, err = call(capsys, *asked)
-    assert (code, "interactions of fewer factors" in err) == (2, True)
-    code, _, err = call(capsys, *asked, "--interactions", "2", "--strata", "topic")
-    assert (code, "strata topic require a balanced grid" in err) == (2, True)
+    assert "interactions of fewer factors" in refused(capsys, *asked)
+    err = refused(capsys, *asked, "--interactions", "2", "--strata", "topic")
+    assert "strata topic require a balanced grid" in err
     code, out, err = call(capsys, *asked, "--interactions", "2", "--format", "json")
     assert (code, err) == (0, "")
     shown = json.loads(out)
@@ -176,8 +151,7 @@ def test_an_unbalanced_grid_is_taken_on_request(capsys, files, tmp_path):
 def test_a_figure_shows_one_measure(capsys, files, tmp_path):
     again = ("-m", files[1].replace("AP=", "again="))
     target = tmp_path / "x.svg"
-    code, _, err = call(capsys, "components", *files, *again, *FACTORS, "--plot", target)
-    assert code == 2
+    err = refused(capsys, "components", *files, *again, *FACTORS, "--plot", target)
     assert "--plot takes one measure" in err
     assert not target.exists()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from commanding import call
+from commanding import call, refused
 
 import steadyrank as sr
 
@@ -79,14 +79,10 @@ def test_judgments_of_several_judges_are_a_facet(folder, capsys):
 )
 def test_what_cannot_be_is_refused_in_one_line(folder, capsys, arguments, said):
     command, *more = arguments
-    code, out, err = call(capsys, command, "--scores", folder / "graded.csv", *more)
-    assert (code, out) == (2, "")
-    assert said in err
-    assert err.count("\n") == 1
+    assert said in refused(capsys, command, "--scores", folder / "graded.csv", *more)
 
 
 def test_one_judge_is_no_facet(folder, capsys):
     runs = folder / "track" / "runs"
-    code, _, err = call(capsys, "compare", runs, "--judge", folder / "mild.qrels", "-m", "AP")
-    assert code == 2
+    err = refused(capsys, "compare", runs, "--judge", folder / "mild.qrels", "-m", "AP")
     assert "judgments of at least two judges" in err

@@ -25,17 +25,7 @@ SHARDS = {"grid": (), "shard": ("--shards", 2, "--sample", "0.5", "--top-shards"
 def corpus(write):
     rng = np.random.default_rng(1)
     words = [
-        "the",
-        "river",
-        "rivers",
-        "of",
-        "a",
-        "bank",
-        "banks",
-        "run",
-        "running",
-        "sea",
-        "old",
+        *("the", "river", "rivers", "of", "a", "bank", "banks", "run", "running", "sea", "old"),
         "bridge",
     ]
     lines = [
@@ -138,13 +128,7 @@ def test_everything_can_be_named(capsys, corpus, tmp_path, write):
         qrels,
         "--stop-lists",
         stop_list,
-        "--lexical",
-        "porter",
-        "--models",
-        "BM25(k1=0.9,b=0.4)",
-        "--models",
-        "DPH",
-        "--depth",
+        *("--lexical", "porter", "--models", "BM25(k1=0.9,b=0.4)", "--models", "DPH", "--depth"),
         5,
         "--cache",
         tmp_path / "counts",

@@ -6,16 +6,9 @@ import json
 
 import numpy as np
 import pytest
-
-from steadyrank.cli import run
+from commanding import call, refused
 
 ASKED = ("--minimum-difference", ".15", "--systems", "10")
-
-
-def call(capsys, *arguments):
-    code = run([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 @pytest.fixture
@@ -161,20 +154,7 @@ def test_a_small_pilot_is_told_on_stderr_unless_quiet(capsys, pilot, write):
     ],
 )
 def test_bad_input_is_one_line_and_code_2(capsys, arguments, message):
-    code, out, err = call(capsys, "plan", *ASKED, *arguments)
-    assert (code, out) == (2, "")
-    assert message in err
-    assert err.count("\n") == 1
-
-
-def test_the_result_goes_whole_into_a_file(capsys, tmp_path):
-    path = tmp_path / "plan.md"
-    code, out, _ = call(capsys, "plan", "--variance", ".114", *ASKED, "-o", path)
-    assert (code, out) == (0, "")
-    assert "| score | 0.1140 | 160 | 0.802 |" in path.read_text("utf-8")
-    code, _, _ = call(capsys, "plan", "--variance", "0", *ASKED, "-o", tmp_path / "none.md")
-    assert code == 2
-    assert not (tmp_path / "none.md").exists()
+    assert message in refused(capsys, "plan", *ASKED, *arguments)
 
 
 def test_plots_have_a_panel_for_each_curve(capsys, pilot, tmp_path):
@@ -185,6 +165,5 @@ def test_plots_have_a_panel_for_each_curve(capsys, pilot, tmp_path):
     text = path.read_text("utf-8")
     for label in ("minimum difference", "number of systems", "number of topics", "power", "P@10"):
         assert label in text
-    code, out, err = call(capsys, "plan", "--variance", ".1", *ASKED, "--plot", "plan.bmp")
-    assert (code, out) == (2, "")
+    err = refused(capsys, "plan", "--variance", ".1", *ASKED, "--plot", "plan.bmp")
     assert "must end in .svg, .png or .pdf" in err

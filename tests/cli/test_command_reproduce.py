@@ -8,7 +8,7 @@ import json
 
 import numpy as np
 import pytest
-from commanding import call
+from commanding import call, refused
 
 import steadyrank as sr
 from steadyrank.cli import commands
@@ -77,13 +77,7 @@ def test_runs_with_teams(capsys, tmp_path):
         "reproduce",
         "sakai2016",
         *given,
-        "-m",
-        "AP",
-        "-m",
-        "P@5",
-        "--samples",
-        "2",
-        "--quiet",
+        *("-m", "AP", "-m", "P@5", "--samples", "2", "--quiet"),
     )
     assert (code, err) == (0, "")
     assert "figure-1" in text
@@ -126,10 +120,7 @@ def test_the_papers_are_listed_one_line_each(capsys, arguments):
 
 def test_a_folder_of_others_is_refused_before_any_work(capsys, files, tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
-    code, _, err = call(
-        capsys, "reproduce", "lin2005", "--scores", files / "wide.csv", "--out", tmp_path
-    )
-    assert code == 2
+    err = refused(capsys, "reproduce", "lin2005", "--scores", files / "wide.csv", "--out", tmp_path)
     assert "holds other files" in err
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 

@@ -8,7 +8,7 @@ import json
 
 import numpy as np
 import pytest
-from commanding import call
+from commanding import call, refused
 
 import steadyrank as sr
 
@@ -63,17 +63,8 @@ def test_instances_reads_the_folder_as_it_is(capsys, corpus, tmp_path):
         out / "runs",
         "--run-info",
         out / "run-info.csv",
-        "-m",
-        "AP",
-        "--a",
-        "topical",
-        "--b",
-        "exhaustive",
-        "--instance-factors",
-        "sample,partition,csi",
-        "--quiet",
-        "--format",
-        "json",
+        *("-m", "AP", "--a", "topical", "--b", "exhaustive", "--instance-factors"),
+        *("sample,partition,csi", "--quiet", "--format", "json"),
     )
     assert (code, err) == (0, "")
     assert json.loads(shown)["n_instances"] == {"a": 24, "b": 1}
@@ -171,9 +162,7 @@ def test_shards_by_measure_and_rank_s(capsys, corpus, tmp_path):
         means[number] = [row["mean"] for row in json.loads(out)["runs"]]
     for one, three, both in zip(*means.values(), strict=True):
         assert both == {"AP": three["AP"], "P@5": one["P@5"]}
-    code, _, err = call(capsys, "shard", corpus, *design, "--top-shards", "AP=3", "--out", tmp_path)
-    assert code == 2
+    err = refused(capsys, "shard", corpus, *design, "--top-shards", "AP=3", "--out", tmp_path)
     assert "one number of shards" in err
-    code, _, err = call(capsys, "shard", corpus, *design, "--top-shards", "AP=x")
-    assert code == 2
+    err = refused(capsys, "shard", corpus, *design, "--top-shards", "AP=x")
     assert "not a number of shards" in err

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from commanding import call
+from commanding import call, refused
 
 import steadyrank as sr
 from steadyrank.cli import commands, group
@@ -124,8 +124,7 @@ def test_short_forms_are_the_formats(capsys, form):
     _, short, _ = call(capsys, *words, f"--{form}")
     assert short == call(capsys, *words, "--format", form)[1] != ""
     assert call(capsys, *words, f"--{form}", "--format", form)[1] == short
-    code, _, err = call(capsys, *words, f"--{form}", "--format", "html")
-    assert code == 2
+    err = refused(capsys, *words, f"--{form}", "--format", "html")
     assert f"--{form} and --format html name different formats: keep one" in err
 
 
@@ -169,8 +168,7 @@ def test_scores_are_shown_by_evaluate(capsys):
     frame = pd.read_csv(io.StringIO(out))
     kept = pd.read_csv("scores.csv")
     assert frame["value"].tolist() == kept[kept.measure == "AP"]["value"].tolist()
-    code, _, err = call(capsys, "evaluate", "--scores", "scores.csv", "--format", "trec_eval")
-    assert code == 2
+    err = refused(capsys, "evaluate", "--scores", "scores.csv", "--format", "trec_eval")
     assert "give QRELS RUN..., not scores" in err
 
 
@@ -185,8 +183,7 @@ def test_several_score_files_of_a_gate_are_joined(capsys, track):
         code, out, err = call(capsys, *words, *names)
         assert (code, err) == (whole[0], "")
         assert json.loads(out)["measures"] == json.loads(whole[1])["measures"]
-    code, _, err = call(capsys, "gate", "--scores", "old.csv", "--scores", "old.csv", "-m", "AP=.3")
-    assert code == 2
+    err = refused(capsys, "gate", "--scores", "old.csv", "--scores", "old.csv", "-m", "AP=.3")
     assert "are the same run" in err
 
 
@@ -200,10 +197,7 @@ def test_several_score_files_of_a_gate_are_joined(capsys, track):
     ],
 )
 def test_scores_in_place_of_a_run_are_told(capsys, words, told):
-    code, out, err = call(capsys, *words, "--quiet")
-    assert (code, out) == (2, "")
-    assert told in err
-    assert err.count("\n") == 1
+    assert told in refused(capsys, *words, "--quiet")
 
 
 # answers first
@@ -249,14 +243,11 @@ def test_a_misspelt_column_is_told(capsys, track):
     lines = [f"{topic},{'ab'[place % 2]}" for place, topic in enumerate(topics)]
     (track / "info.csv").write_text("\n".join(["topic,origin", *lines]) + "\n")
     words = ("compare", "--scores", "scores.csv", "--topic-info", "info.csv", "--by", "orgin")
-    code, _, err = call(capsys, *words)
-    assert code == 2
-    assert "did you mean 'origin'?" in err
+    assert "did you mean 'origin'?" in refused(capsys, *words)
 
 
 def test_runs_and_judgments_that_are_swapped_are_told(capsys):
-    code, _, err = call(capsys, "evaluate", "runs", "qrels.txt")
-    assert code == 2
+    err = refused(capsys, "evaluate", "runs", "qrels.txt")
     assert "runs: expected a file of judgments, got a folder" in err
 
 
@@ -297,8 +288,8 @@ def test_one_level_for_all_binary_measures(capsys):
     sides = sorted(map(str, Path("runs").iterdir()))[:2]
     code, out, _ = call(capsys, "gate", "qrels.txt", *sides, "-m", "AP=.5", "--rel", "2")
     assert "AP(rel=2)" in out
-    code, _, err = call(capsys, "compare", "--scores", "scores.csv", "--rel", "2")
-    assert (code, "--rel is about judgments, and scores were given: omit it" in err) == (2, True)
+    err = refused(capsys, "compare", "--scores", "scores.csv", "--rel", "2")
+    assert "--rel is about judgments, and scores were given: omit it" in err
 
 
 def test_check_counts_the_grades(capsys):

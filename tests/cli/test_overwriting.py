@@ -25,11 +25,9 @@ def files(write, tmp_path, monkeypatch):
     [
         "evaluate qrels.txt runs/a.txt -o qrels.txt",
         "evaluate qrels.txt runs/a.txt -o ./runs/../link.txt",
-        "evaluate link.txt runs/a.txt -o qrels.txt",
-        "evaluate qrels.txt runs -o runs/a.txt",
+        *("evaluate link.txt runs/a.txt -o qrels.txt", "evaluate qrels.txt runs -o runs/a.txt"),
         "evaluate qrels.txt runs/*.txt -o runs/b.txt",
-        "compare --scores scores.csv -o scores.csv",
-        "compare -m AP=scores.csv -o scores.csv",
+        *("compare --scores scores.csv -o scores.csv", "compare -m AP=scores.csv -o scores.csv"),
         "compare -m AP=scores.csv --plot scores.csv",
         "gate qrels.txt runs/a.txt runs/b.txt --junit runs/b.txt",
         "judges qrels.txt runs --judge x=link.txt -o qrels.txt",

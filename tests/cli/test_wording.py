@@ -6,7 +6,7 @@ import pickle
 
 import click
 import pytest
-from commanding import call
+from commanding import call, refused
 
 import steadyrank as sr
 from steadyrank.cli import commands, group
@@ -43,8 +43,7 @@ def test_two_runs_of_one_name_are_named_by_their_files(capsys, folder):
 def test_runs_without_systems_are_told_both_options(capsys, folder):
     scores = sr.Scores(measures=["AP"], runs=["x", "y"], topics=[1, 2], values=[[[1, 0], [0, 1]]])
     sr.write_scores(scores, "scores.csv")
-    code, _, err = call(capsys, "instances", "--scores", "scores.csv")
-    assert code == 2
+    err = refused(capsys, "instances", "--scores", "scores.csv")
     assert "with a column system (--run-info FILE), or a pattern" in err
     assert "(--system-from REGEX)" in err
     with pytest.raises(sr.InputError, match=r"\(run_info=\).*\(system_from=\)"):
@@ -54,8 +53,7 @@ def test_runs_without_systems_are_told_both_options(capsys, folder):
 def test_a_document_twice_is_told_the_option(capsys, folder):
     twice = LINE.format(document="d1", score=1) + LINE.format(document="d1", score=2)
     (folder / "twice.run").write_text(twice)
-    code, _, err = call(capsys, "evaluate", "qrels.txt", "twice.run")
-    assert code == 2
+    err = refused(capsys, "evaluate", "qrels.txt", "twice.run")
     assert "keep the first (--duplicates first) or the best (--duplicates best)" in err
 
 

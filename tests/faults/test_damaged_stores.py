@@ -128,11 +128,7 @@ def test_two_processes_in_one_store(data, kept, tmp_path, capsys):
         "simulate",
         str(data / "qrels.txt"),
         str(data / "runs"),
-        "--samples",
-        "600",
-        "--quiet",
-        "--store",
-        "store",
+        *("--samples", "600", "--quiet", "--store", "store"),
     ]
     both = [
         subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) for _ in range(2)

@@ -28,14 +28,7 @@ from steadyrank.studies.simulate import blocks as sample_blocks
 resource = pytest.importorskip("resource")
 
 SYSTEMS = (
-    "--stop-lists",
-    "none,lucene",
-    "--lexical",
-    "none",
-    "--models",
-    "BM25,PL2",
-    "--depth",
-    "20",
+    *("--stop-lists", "none,lucene", "--lexical", "none", "--models", "BM25,PL2", "--depth", "20"),
 )
 SHARDS = ("--shards", "6", "--csi", "2", "--partitions", "1", "--sample", "20%", "--depth", "20")
 
@@ -48,25 +41,11 @@ COMMANDS = {
     "stability": ("{data}/qrels.txt", "{data}/runs"),
     "plan": ("--variance", "0.04", "--minimum-difference", "0.1", "--systems", "10"),
     "pools": (
-        "{data}/qrels.txt",
-        "{data}/runs",
-        "--run-info",
-        "{data}/run-info.csv",
-        "--trials",
-        "2",
+        *("{data}/qrels.txt", "{data}/runs", "--run-info", "{data}/run-info.csv", "--trials", "2"),
     ),
     "instances": (
-        "{data}/qrels.txt",
-        "{data}/runs",
-        "--system-from",
-        "^(team[0-9]+)",
-        "--a",
-        "team1",
-        "--b",
-        "team2",
-        "--samples",
-        "50",
-        "--no-posterior",
+        *("{data}/qrels.txt", "{data}/runs", "--system-from", "^(team[0-9]+)", "--a", "team1"),
+        *("--b", "team2", "--samples", "50", "--no-posterior"),
     ),
     "grid": ("{data}/collection", *SYSTEMS, "-m", "AP"),
     "shard": ("{data}/collection", *SHARDS, "-m", "AP"),

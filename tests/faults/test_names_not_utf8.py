@@ -71,11 +71,7 @@ def test_scores_under_names_that_are_not_utf8_are_read_back(tmp_path, name):
         *NAMES,
         r"caf\xe9",
         r"a\\xe9",
-        "\\\udce9",
-        "n\x85n",
-        "\udc85",
-        "tab\tand\nline",
-        "\x1b",
+        *("\\\udce9", "n\x85n", "\udc85", "tab\tand\nline", "\x1b"),
     )
     values = np.arange(len(names), dtype=float)[None, :, None] / 10
     scores = sr.Scores(measures=["AP"], runs=names, topics=["t\udce9"], values=values)

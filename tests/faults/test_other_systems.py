@@ -58,8 +58,7 @@ COMMANDS = [
     f"gate {PAIR} --margin 0.3 --history past",
     "simulate qrels.txt runs --samples 20 --store kept",
     "simulate qrels.txt runs --samples 20 --store kept",
-    "report qrels.txt runs -o page.html --budget 1s",
-    "doctor",
+    *("report qrels.txt runs -o page.html --budget 1s", "doctor"),
 ]
 
 
@@ -210,10 +209,8 @@ log = []
 """
     commands = [
         *COMMANDS,
-        "check qrels.txt runs",
-        "compare --scores out.csv --samples 99",
-        "report qrels.txt runs -o page.html --budget 1s --names names.csv",
-        "grid --help",
+        *("check qrels.txt runs", "compare --scores out.csv --samples 99"),
+        *("report qrels.txt runs -o page.html --budget 1s --names names.csv", "grid --help"),
     ]
     done = python(code + RUN.format(commands=commands), track, PYTHONWARNDEFAULTENCODING="1")
     codes = json.loads(done.stdout.rpartition("codes ")[2].partition(" locks ")[0])

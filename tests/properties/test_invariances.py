@@ -89,23 +89,12 @@ def test_ties_do_not_go_by_the_order_either(name, data):
 
 BY_PLACE = {
     topics_shuffled: [
-        "compare, randomization",
-        "compare, bootstrap",
-        "audit_tests",
-        "topics",
-        "agree",
-        "pools",
-        "simulate, bootstrap",
-        "instances, a baseline",
-        "shard",
+        *("compare, randomization", "compare, bootstrap", "audit_tests", "topics", "agree"),
+        *("pools", "simulate, bootstrap", "instances, a baseline", "shard"),
     ],
     runs_shuffled: [
-        "compare, randomized-tukey",
-        "audit_tests",
-        "agree",
-        "simulate, bootstrap",
-        "simulate, kde",
-        "instances, a single run",
+        *("compare, randomized-tukey", "audit_tests", "agree", "simulate, bootstrap"),
+        *("simulate, kde", "instances, a single run"),
     ],
 }
 """Studies whose random numbers meet topics, or runs, by their place."""

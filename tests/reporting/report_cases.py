@@ -30,17 +30,8 @@ OF_SCORES = ("close", "apart", "gaps", "broken", *SHAPES)
 
 ALL_CASES = (
     *OF_SCORES,
-    "equal",
-    "systems of apart",
-    "systems of gaps",
-    "one system",
-    "baseline",
-    "datasets",
-    "track",
-    "instances and judges",
-    "graded",
-    "two judges",
-    "demo",
+    *("equal", "systems of apart", "systems of gaps", "one system", "baseline", "datasets"),
+    *("track", "instances and judges", "graded", "two judges", "demo"),
 )
 
 

@@ -252,10 +252,7 @@ def test_studies_that_are_missing_are_not_spoken_of():
     findings = findings_of(scores_of(0.9, 0.3))
     fronts = fronts_of(findings)
     assert [one.id for one in said_first(fronts)] == [
-        "compare.verdict",
-        "compare.lead",
-        "compare.fragility",
-        "compare.detectable",
+        *("compare.verdict", "compare.lead", "compare.fragility", "compare.detectable")
     ]
     screen = first_screen(findings, fronts)
     assert (screen.bars, screen.not_examined) == ((), "")
@@ -283,12 +280,7 @@ def test_the_last_verdict_counts_and_shares_stand_largest_first():
         ("holes", "< 1%"),
     ]
     assert [one.id for one in said_first(fronts)] == [
-        "datasets.verdict",
-        "d.caution",
-        "simulate.swap",
-        "topics.swap",
-        "holes.swap",
-        "t",
+        *("datasets.verdict", "d.caution", "simulate.swap", "topics.swap", "holes.swap", "t")
     ]
 
 

@@ -20,19 +20,8 @@ from steadyrank.studies.material import Material, Settings
 from steadyrank.studies.part import Findings
 
 STUDIES = (
-    "check",
-    "compare",
-    "systems",
-    "stability",
-    "plan",
-    "topics",
-    "simulate",
-    "instances",
-    "components",
-    "agree",
-    "pools",
-    "judges",
-    "holes",
+    *("check", "compare", "systems", "stability", "plan", "topics", "simulate", "instances"),
+    *("components", "agree", "pools", "judges", "holes"),
 )
 
 
@@ -236,12 +225,7 @@ def test_provenance_has_hashes_versions_settings_and_samples(whole, folder):
     assert shown["no relevant"] == "skip"
     assert shown["seed"] == "0"
     assert {row[0].text for row in versions.rows} == {
-        "steadyrank",
-        "Python",
-        "numpy",
-        "scipy",
-        "numba",
-        "matplotlib",
+        *("steadyrank", "Python", "numpy", "scipy", "numba", "matplotlib")
     }
     text = re.sub("[A-Za-z0-9+/]{60,}", "", content.decode())  # packed numbers spell any word
     assert socket.gethostname() not in text

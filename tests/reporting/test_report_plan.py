@@ -27,17 +27,7 @@ def test_budgets_are_read(budget, seconds):
 @pytest.mark.parametrize(
     "budget",
     [
-        "2\x1em",
-        "٢m",
-        "",
-        "soon",
-        "2 weeks",
-        "-1",
-        "0s",
-        "1e3",
-        "nan",
-        "inf",
-        "2mm",
+        *("2\x1em", "٢m", "", "soon", "2 weeks", "-1", "0s", "1e3", "nan", "inf", "2mm"),
         True,
         None,
         "m",

@@ -227,10 +227,7 @@ def test_instances_of_one_system_are_not_held_against_each_other(tmp_path, drawn
 
 def test_numbers_are_rounded_to_what_they_are_known_to():
     assert [counted(n, "topic", form=",") for n in (0, 1, 2, 1000)] == [
-        "0 topics",
-        "1 topic",
-        "2 topics",
-        "1,000 topics",
+        *("0 topics", "1 topic", "2 topics", "1,000 topics")
     ]
     assert some(["a", "b", "c", "d", "e"]) == "a, b, c, d and e"
     assert some(["a", "b", "c", "d", "e", "f"]) == "a, b, c, d and 2 others"

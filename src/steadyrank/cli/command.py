@@ -83,6 +83,8 @@ class Command(click.Command):
             return super().parse_args(ctx, args)
         except BaseException as error:
             ctx.close()  # undoes what options have set
+            if isinstance(error, SteadyrankError):
+                error.args = (in_options(error, self),)
             if not isinstance(error, click.NoSuchOption):
                 raise
             meant = option_meant(error.option_name, self)

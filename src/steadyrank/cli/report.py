@@ -168,7 +168,7 @@ def _sources(inputs: Inputs, datasets: str | None) -> dict[str, Any]:
         return {"runs": runs, "qrels": qrels, "measures": inputs.measures}
     if opt.is_given("missing") and inputs.reading["missing"] != "skip":
         how = f"evaluate --scores FILE --missing {inputs.reading['missing']} -o FILLED.csv"
-        raise InputError(f"a report skips empty cells of scores: fill them before, with {how}")
+        raise InputError(f"a report omits empty cells of scores: fill them first, with {how}")
     if isinstance(files, dict):
         return {"scores": files, "measures": ()}
     source: Any = files[0] if len(files) == 1 else files

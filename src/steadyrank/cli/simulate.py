@@ -11,6 +11,7 @@ from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import one_measure_option, run_study, runs_only_options
 from steadyrank.cli.output import Output, tell_if_compiling
 from steadyrank.errors import InputError
+from steadyrank.words import listed
 
 NO_SCORES = (
     "simulate resamples documents, so it requires the runs and the judgments themselves: give "
@@ -30,7 +31,7 @@ def _word_or(number: type[int] | type[float], *words: str) -> Any:
         try:
             return number(value)
         except ValueError:
-            message = f"{value!r} is neither a {kind} nor one of {', '.join(words)}."
+            message = f"{value!r} is neither a {kind} nor {listed(words, 'or')}."
             raise click.BadParameter(message, ctx, param) from None
 
     return convert

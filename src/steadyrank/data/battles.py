@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-from scipy.special import expit
 
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.scores import distinct_labels, own_numbers
@@ -240,6 +239,8 @@ def simulated_battles(
     >>> sr.simulated_battles(3, 10)
     <Battles: 60 battles of 3 models on 10 prompts>
     """
+    from scipy.special import expit  # slow to import, and only used here
+
     check_choice("design", design, get_args(Design))
     for name, value in (("n_models", n_models), ("n_prompts", n_prompts)):
         check_count(name, value, 2)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from steadyrank.errors import InputError
+from steadyrank.errors import bad_value
 from steadyrank.studies.material import MOST_COMPARED
 from steadyrank.studies.registry import Study, studies_by_turn
 
@@ -66,10 +66,7 @@ def parse_budget(budget: Budget) -> float:
     """
     match = re.fullmatch(r"[ \t]*([0-9]+(?:\.[0-9]+)?|\.[0-9]+)[ \t]*([smh]?)[ \t]*", str(budget))
     if match is None or isinstance(budget, bool) or not float(match[1]) > 0.0:
-        raise InputError(
-            f"budget {budget!r}: give seconds, or a number followed by s, m or h, such as 90s, "
-            "2m or 1h"
-        )
+        raise bad_value("budget", "be a time such as 45s, 2m or 1h", budget)
     return float(match[1]) * _UNITS[match[2]]
 
 
