@@ -109,7 +109,7 @@ def _context(name: str) -> click.Context:
 
 def _options_of(context: click.Context) -> dict[str, list[HelpRecord]]:
     """Return options and help by the sections of --help."""
-    # How --help is spelled depends on what else was asked for in the same process.
+    # The spelling of --help depends on earlier calls in the same process.
     return {
         title: [option for option in options if "--help" not in option[0]]
         for title, options in context.command.help_sections(context).items()

@@ -43,7 +43,7 @@ def levels_table(rows: pd.DataFrame) -> str:
     for section, own in rows.groupby("section", sort=False):
         sound = own[own["mode"] == "sound"]
         top = sound.loc[sound.rate.idxmax()] if len(sound) else own.loc[own.rate.idxmax()]
-        # What papers do and what nobody corrects is counted, and does not stand for the section.
+        # Papers' modes and uncorrected tests are counted, and do not represent the section.
         highest = f"{_share(top.rate)}: {top.test}, {top.data}, {top.topics} topics"
         counts = [int((own.verdict == kind).sum()) for kind in ("exceeds", "below")]
         cells.append([section, own.test.nunique(), len(own), *counts, highest])

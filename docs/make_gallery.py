@@ -55,7 +55,7 @@ grid = sr.Scores(measures=["AP"], runs=range(12), topics=range(20),
                  run_info={"stemmer": np.repeat(["none", "weak", "Porter"], 4).tolist(),
                            "model": ["BM25", "PL2", "DPH", "LGD"] * 3})
 
-# Eight models on twelve collections with topics of their own.
+# Eight models on twelve collections with different topics.
 collections = {
     name: sr.Scores(measures=["nDCG@10"], runs=[f"model-{c}" for c in "ABCDEFGH"],
                     topics=range(size),
@@ -304,7 +304,7 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "the forest plot of meta-analyses",
     ),
     ("BattlesResult", "ranks"): Entry(
-        "Which ranks may each model have on other prompts?",
+        "What ranks may each model have on other prompts?",
         "The dot is the rank by strength, the line the ranks that other prompts leave to a model; "
         "lines that reach the left edge belong to models that could be first.",
         "sr.plot(fought)",

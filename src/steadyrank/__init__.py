@@ -13,6 +13,7 @@
 Which runs are significantly better, and by how much?    `sr.compare`
 Are systems with several runs equivalent?                `sr.instances`
 Is a leaderboard over several datasets reliable?         `sr.datasets`
+Which models win pairwise comparisons?                   `sr.battles`
 Do the measures agree?                                   `sr.agree`
 Which component of a grid of runs matters?               `sr.components`
 Would other topics change the order?                     `sr.topics`

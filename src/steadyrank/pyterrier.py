@@ -1,9 +1,8 @@
-"""`Experiment` with PyTerrier's signature and frame, and what steadyrank adds to each measure.
+"""`Experiment` with PyTerrier's signature and columns, and additional columns of steadyrank.
 
-For anyone who compares pipelines by `pt.Experiment`: the same call gives the same columns and,
-after them, intervals of the means, p-values corrected for the number of systems and the ranks that
-each system may have. Systems are result frames, transformers or functions of topics; neither
-PyTerrier nor Java is needed.
+The call of `pt.Experiment` gives the same columns and, after them, intervals of the means, p-values
+corrected for the number of systems, and the ranks that each system may have. Systems are result
+frames, transformers or functions of topics; neither PyTerrier nor Java is required.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ __all__ = ["Experiment"]
 
 
 class Frames(NamedTuple):
-    """What `perquery="both"` gives."""
+    """The result of `perquery="both"`."""
 
     averages: Any
     perquery: Any
@@ -67,49 +66,49 @@ def Experiment(
     ----------
     retr_systems : list or dict
         Result frames (`qid, docno, score`), objects with a method `transform`, or functions of the
-        topics; a dictionary gives them names.
+        topics; the keys of a dictionary are their names.
     topics : DataFrame or path
-        With a column `qid`; a file is read by `read_topics`.
+        A frame with a column `qid`, or a file for `read_topics`.
     qrels : DataFrame or object
-        With columns `qid, docno, label`, or what `as_qrels` and `read_qrels` take.
+        A frame with columns `qid, docno, label`, or anything that `as_qrels` or `read_qrels` takes.
     eval_metrics : list
         Names of trec_eval, ir_measures or ours, measures of ir_measures, or "mrt", the mean
         response time in milliseconds.
     names : list of str, optional
     perquery : bool or "both"
-        One row per system, topic and measure; both gives that and the means.
+        Whether to return one row per system, topic and measure; "both" also returns the means.
     dataframe : bool
         Whether to return frames, or dictionaries.
     batch_size : int, optional
-        Topics handed to a transformer at a time.
+        Number of topics for one call of a transformer.
     filter_by_qrels, filter_by_topics : bool
         Whether to drop topics without judgments, and judgments without topics.
     baseline : int or str, optional
         Place or name of the system that the others are compared with.
     test : str or callable
-        "t", "wilcoxon" (scipy's), another test of `compare`, or a function of two arrays that gives
-        the p-value as its second value.
+        "t", "wilcoxon" (scipy's), another test of `compare`, or a function of two arrays whose
+        second return value is the p-value.
     correction : str, optional
-        Of the p-values of all systems against the baseline: "holm" (the default of the added
+        Correction of the p-values against the baseline: "holm" (the default of the additional
         columns), "bonferroni", "fdr_bh", or another name of statsmodels' `multipletests`.
     correction_alpha : float
         Error rate of the corrected decisions, and 1 minus the confidence of the intervals.
     highlight : str, optional
         "bold" or "color" marks the best cell of each column.
     round : int or dict, optional
-        Decimals, of all measures or by measure.
+        Number of decimals, of all measures or by measure.
     verbose, validate, precompute_prefix, plan : optional
-        Taken and without effect.
+        Without effect.
     save_dir, save_mode, save_format : optional
         Not supported: `write_run` saves runs.
 
     Returns
     -------
     DataFrame, dict or a tuple of two
-        After PyTerrier's columns, of each measure `low` and `high`, the limits of the interval of
-        its mean, and `rank set`, the ranks that a system's own comparisons with all others leave to
-        it. With a baseline, `reject` and `p-value corrected` are there without a `correction`, too,
-        and rank sets are None, as the others were not compared with each other.
+        PyTerrier's columns and, for each measure, `low` and `high`, the limits of the mean's
+        interval, and `rank set`, the ranks that a system may have. With a baseline, there are
+        always `reject` and `p-value corrected`, and rank sets are None, as only comparisons with
+        the baseline are made.
 
     Examples
     --------
@@ -158,7 +157,7 @@ def given_systems(
     names: Sequence[str] | None,
     baseline: int | str | None,
 ) -> tuple[list[Any], list[str], int | None]:
-    """Systems, their names, and the place of the baseline."""
+    """Return the systems, their names, and the place of the baseline."""
     if isinstance(given, Mapping):
         names, systems = [str(name) for name in given], list(given.values())
     elif isinstance(given, (list, tuple)):
@@ -182,7 +181,7 @@ def _name_of(system: Any) -> str:
 
 
 def topics_frame(topics: Any) -> pd.DataFrame:
-    """Topics as a frame with ids that are text."""
+    """Return topics as a frame whose ids are text."""
     if not isinstance(topics, pd.DataFrame):
         texts = topics if isinstance(topics, Mapping) else read_topics(topics)
         topics = pd.DataFrame({"qid": list(texts), "query": list(texts.values())})
@@ -193,7 +192,7 @@ def topics_frame(topics: Any) -> pd.DataFrame:
 
 
 def judgments_frame(qrels: Any) -> pd.DataFrame:
-    """Judgments as a frame with topics' ids that are text."""
+    """Return judgments as a frame whose topics' ids are text."""
     if not isinstance(qrels, pd.DataFrame):
         qrels = judgments_of(qrels).to_frame(columns="pyterrier")
     lacking = [column for column in ("qid", "docno", "label") if column not in qrels]
@@ -206,7 +205,7 @@ def judgments_frame(qrels: Any) -> pd.DataFrame:
 def filtered(
     topics: pd.DataFrame, qrels: pd.DataFrame, by_qrels: bool, by_topics: bool
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Topics that were judged, and judgments of these topics."""
+    """Return the topics with judgments, and the judgments of these topics, if this is chosen."""
     if by_qrels:
         topics = topics[topics["qid"].isin(set(qrels["qid"]))]
     if by_topics:
@@ -217,14 +216,14 @@ def filtered(
 
 
 def is_time(metric: Any) -> bool:
-    """Whether the mean response time is asked for, which is no measure."""
+    """Return whether a metric is the mean response time."""
     return isinstance(metric, str) and metric == "mrt"
 
 
 def run_systems(
     systems: Iterable[Any], topics: pd.DataFrame, batch_size: int | None
 ) -> tuple[list[pd.DataFrame], list[float]]:
-    """Result frames, and milliseconds per topic."""
+    """Return result frames, and milliseconds per topic."""
     frames, times = [], []
     for number, system in enumerate(systems):
         start = time.perf_counter()
@@ -256,16 +255,16 @@ FAMILIES: Mapping[str, Sequence[float]] = {
     "success": (1, 5, 10),
     "iprec_at_recall": tuple(tenth / 10 for tenth in range(11)),
 }
-"""trec_eval's names that stand for several measures."""
+"""Names of trec_eval for families of measures."""
 
 
 def scored(results: Sequence[pd.DataFrame], qrels: pd.DataFrame, metrics: Sequence[Any]) -> Scores:
-    """One measure per column of the frame: under the name that it was asked for by."""
+    """Return scores with one measure per column of the frame, under the given names."""
     runs = {f"system {number}": frame for number, frame in enumerate(results)}
     labels, ours, theirs = _parsed(metrics)
     parts = []
     if ours:
-        # Ties as those of pytrec_eval, which PyTerrier uses.
+        # PyTerrier uses pytrec_eval, which breaks ties so.
         scores = evaluate(runs, qrels, list(dict.fromkeys(ours.values())), ties="float32")
         rows = [scores.measures.index(str(measure)) for measure in ours.values()]
         parts.append(_labelled(scores, tuple(ours), scores.values[rows]))
@@ -281,7 +280,7 @@ def _labelled(scores: Scores, labels: tuple[str, ...], values: np.ndarray) -> Sc
 
 
 def _parsed(metrics: Sequence[Any]) -> tuple[list[str], dict[str, Measure], dict[str, Any]]:
-    """Labels in order; measures of ours by label; measures that ir_measures alone has."""
+    """Return labels in order, our measures by label, and those that only ir_measures has."""
     labels: list[str] = []
     ours: dict[str, Measure] = {}
     theirs: dict[str, Any] = {}
@@ -312,7 +311,7 @@ def _measures_of(metric: Any) -> dict[str, Measure]:
 def _by_ir_measures(
     label: str, measure: Any, runs: Mapping[str, pd.DataFrame], qrels: pd.DataFrame
 ) -> Scores:
-    """A measure that steadyrank lacks, by ir_measures' providers."""
+    """Compute a measure that steadyrank lacks, by ir_measures."""
     try:
         import ir_measures
     except ImportError as error:
@@ -335,20 +334,20 @@ SUMMED = ("num_q", "num_rel", "num_ret", "num_rel_ret", "NumQ", "NumRel", "NumRe
 
 CORRECTIONS = {"holm": "holm", "h": "holm", "bonferroni": "bonferroni", "b": "bonferroni"}
 CORRECTIONS |= {"fdr_bh": "bh", "bh": "bh", "none": "none"}
-"""Names of statsmodels for corrections of ours; others are left to statsmodels."""
+"""Names of statsmodels for our corrections; statsmodels computes others."""
 
 TEST_NAMES = ("t", "sign", "randomization", "bootstrap", "tukey", "randomized-tukey")
-"""Tests of ours; wilcoxon is scipy's, as in PyTerrier."""
+"""Our tests; "wilcoxon" is scipy's, as in PyTerrier."""
 
 Test = str | Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Outcome:
-    """Scores of all systems, and what the frame is made of."""
+    """Scores of all systems, and the options of the frame."""
 
     names: list[str]
-    """As given; those of `scores` are unique."""
+    """Names of the systems, which may repeat."""
     scores: Scores
     """One measure per label."""
     times: list[float]
@@ -358,18 +357,14 @@ class Outcome:
     correction: str | None
     alpha: float
 
-    def matrix(self, label: str) -> np.ndarray:
-        """Scores [system, topic] of one measure."""
-        return self.scores.matrix(label)
-
 
 def _mean(outcome: Outcome, label: str) -> np.ndarray:
-    matrix = outcome.matrix(label)
+    matrix = outcome.scores.matrix(label)
     return np.asarray(matrix.sum(axis=1) if label in SUMMED else matrix.mean(axis=1))
 
 
 def means_by_name(outcome: Outcome, with_time: bool) -> dict[str, dict[str, float]]:
-    """What PyTerrier gives without a frame."""
+    """Return the means by system and measure, as PyTerrier does without a frame."""
     means = {label: _mean(outcome, label).tolist() for label in outcome.scores.measures}
     if with_time:
         means["mrt"] = outcome.times
@@ -382,7 +377,7 @@ def means_by_name(outcome: Outcome, with_time: bool) -> dict[str, dict[str, floa
 def averages(
     outcome: Outcome, with_time: bool, decimals: int | Mapping[str, int] | None
 ) -> pd.DataFrame:
-    """PyTerrier's columns, then those of steadyrank."""
+    """Return PyTerrier's columns, then those of steadyrank."""
     labels = outcome.scores.measures
     columns: dict[str, Any] = {"name": outcome.names}
     for label in labels:
@@ -405,8 +400,8 @@ def _rounded(
 
 
 def _baseline_columns(outcome: Outcome, label: str) -> dict[str, Any]:
-    """Topics gained and lost, p-values, and these corrected for the number of systems."""
-    matrix, base = outcome.matrix(label), outcome.baseline
+    """Return the topics gained and lost, the p-values, and the corrected p-values."""
+    matrix, base = outcome.scores.matrix(label), outcome.baseline
     assert base is not None
     others = [i for i in range(len(matrix)) if i != base]
     pvalues = np.full(len(matrix), np.nan)
@@ -426,17 +421,15 @@ def _baseline_columns(outcome: Outcome, label: str) -> dict[str, Any]:
 
 
 def _pvalues(outcome: Outcome, label: str, others: list[int]) -> np.ndarray:
-    """Of every other system against the baseline, uncorrected."""
+    """Return the uncorrected p-values of the other systems against the baseline."""
     if outcome.test in TEST_NAMES:
         return _compared(outcome, label).pvalue
-    matrix = outcome.matrix(label)
-    if outcome.test == "wilcoxon":
+    matrix, function = outcome.scores.matrix(label), outcome.test
+    if function == "wilcoxon":
         from scipy.stats import wilcoxon
 
-        function: Any = wilcoxon
-    elif callable(outcome.test):
-        function = outcome.test
-    else:
+        function = wilcoxon
+    if not callable(function):
         known = ", ".join((*TEST_NAMES, "wilcoxon"))
         raise UnknownNameError(f"unknown test {outcome.test!r}: there are {known}, or a function")
     return np.array([function(matrix[i], matrix[outcome.baseline])[1] for i in others])
@@ -487,7 +480,7 @@ def per_topic(
     decimals: int | Mapping[str, int] | None,
     dataframe: bool,
 ) -> Any:
-    """Every score; topics that nobody judged have NaN."""
+    """Return every score; topics without judgments have NaN."""
     scores = outcome.scores
     unjudged = [qid for qid in dict.fromkeys(topics["qid"]) if qid not in set(scores.topics)]
     qids = [*scores.topics, *unjudged]
@@ -512,7 +505,7 @@ def per_topic(
 
 
 def highlighted(frame: pd.DataFrame, outcome: Outcome, highlight: str | None) -> Any:
-    """The frame, or a Styler that marks the best cell of each column."""
+    """Return the frame, or a Styler that marks the best cell of each column."""
     if highlight is None:
         return frame
     looks = {"bold": "font-weight: bold"}
@@ -520,11 +513,8 @@ def highlighted(frame: pd.DataFrame, outcome: Outcome, highlight: str | None) ->
     if highlight not in looks:
         raise UnknownNameError(f"unknown highlight {highlight!r}: choose from bold and color")
     labels = outcome.scores.measures
-    most: list[Any] = [
-        column for column in frame if column in {*labels, *(f"{m} +" for m in labels)}
-    ]
-    least: list[Any] = [
-        column for column in frame if column in {"mrt", *(f"{m} -" for m in labels)}
-    ]
+    highest, lowest = {*labels, *(f"{m} +" for m in labels)}, {"mrt", *(f"{m} -" for m in labels)}
+    most: list[Any] = [column for column in frame if column in highest]
+    least: list[Any] = [column for column in frame if column in lowest]
     style = frame.style.highlight_max(subset=most, props=looks[highlight])
     return style.highlight_min(subset=least, props=looks[highlight]) if least else style

@@ -8,7 +8,7 @@ import click
 
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.inputs import FORM, of_kind, read_tools, split_assignment
+from steadyrank.cli.inputs import FORM, assigned, of_kind, read_tools
 from steadyrank.cli.output import Output
 from steadyrank.errors import InputError
 
@@ -17,18 +17,15 @@ study_options = opt.options(
         "--ties [half|davidson] = half": "Count a tie as half a win for each model, or fit "
         "Davidson's model of ties.",
         "--position/--no-position": (
-            "Control for the advantage of the first place, or not [default: control where the "
-            "order of the models varies].",
+            "Control for the advantage of the first place, or not [default: control if the order "
+            "of the models varies].",
             {"default": None},
         ),
-        "--control F,F,…": "Control for these numbers of both answers, such as length, which "
-        "length_a and length_b hold.",
+        "--control F,F,…": "Control for these numbers of both answers, such as length, which is in "
+        "length_a and length_b.",
         "--cluster F,F,…": "Compute errors over prompt, voter or both [default: prompt, and voter "
-        "where ten or more voted several times].",
-        "--fixed [judge]": (
-            "Leave out what would hold for other judges.",
-            {"type": click.Choice(["judge"])},
-        ),
+        "if ten or more voted several times].",
+        "--fixed [judge]": ("Omit results about other judges.", {"type": click.Choice(["judge"])}),
         "--baseline RUN": "Compare every model with this one only.",
         **opt.ALPHA,
         "--next next_battles N 0.. = 0": "Propose the N battles to run next; CSV then holds these.",
@@ -46,7 +43,9 @@ study_options = opt.options(
 )
 @click.argument("files", type=click.Path(), nargs=-1, required=True, metavar="FILE...")
 @study_options
-@opt.output_options_of({"--simultaneous": "Show the ranks that hold for all models at once, too."})
+@opt.output_options_of(
+    {"--simultaneous": "Also show the ranks that hold for all models simultaneously."}
+)
 @opt.plot_option("the ranks, or what --plot-kind names,")
 @opt.output_options_of(
     {"--plot-kind [ranks|matrix|judges]": "Draw ranks, shares of wins, or strengths by judge."}
@@ -75,34 +74,21 @@ def command(
 
     FILE has a row per battle with model_a, model_b and winner (model_a, model_b, tie, or the name
     of a model), and any of prompt, judge, length_a and length_b: CSV, JSON lines or Parquet, or
-    judgments of AlpacaEval, arena-hard, MT-bench, the Chatbot Arena or ComparIA. Errors are those
-    over prompts: battles on one prompt are not independent.
+    judgments of AlpacaEval, arena-hard, MT-bench, the Chatbot Arena or ComparIA. Errors are over
+    prompts, as battles on one prompt are not independent.
     """
-    names = _columns(columns)
+    names = assigned("--column", columns, "NAME=COLUMN, such as winner=vote")
     from steadyrank.studies.battles.study import battles
     from steadyrank.studies.battles.view import VIEW
 
     found = read_tools(files, kind, columns=names)
     if found is None:
         raise InputError(
-            f"{files[0]}: expected battles, with columns model_a, model_b and winner: name others "
-            "with --column, such as --column winner=vote"
+            f"{files[0]}: expected battles, with columns model_a, model_b and winner: name other "
+            "columns by --column, such as --column winner=vote"
         )
     options |= {"jobs": output.jobs, "rng": output.seed, "fixed": fixed or ()}
     with output.progress("blocks of samples") as progress:
         result = battles(of_kind("Battles", found, files), progress=progress, **options)
     output.show(VIEW.text, result, simultaneous=simultaneous)
     output.draw(result, kind=plot_kind)
-
-
-def _columns(given: tuple[str, ...]) -> dict[str, str]:
-    """Return what columns stand for, to their names in the file."""
-    names: dict[str, str] = {}
-    for one in given:
-        role, column = split_assignment(one)
-        if not role or not column:
-            raise InputError(f"--column {one}: write NAME=COLUMN, such as winner=vote")
-        if role in names:
-            raise InputError(f"--column names {role} twice: give it once")
-        names[role] = column
-    return names

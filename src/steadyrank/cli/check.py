@@ -23,10 +23,10 @@ from steadyrank.errors import InputError
 def command(files: tuple[str, ...], kind: str | None, output: Output, **reading: Any) -> None:
     """Check files before computing with them.
 
-    Of runs and judgments: for each run, the topics that it lacks and those that nobody judged, its
-    depth, the share of judged documents at 10 and 100, and tied scores; then what is wrong or odd.
-    Exits with code 2 if something would make results wrong. Of scores of any tool: what was read,
-    what is missing, and which commands answer which questions.
+    For runs and judgments, shows for each run the topics that it lacks and those that nobody
+    judged, its depth, the share of judged documents at 10 and 100, and tied scores; then what is
+    wrong or odd. Exits with code 2 if something would make results wrong. For scores of any tool,
+    shows what was read, what is missing, and which commands answer which questions.
     """
     if hold_scores(files, kind):
         _show_holdings(files, kind, output)

@@ -14,9 +14,9 @@ from steadyrank.cli.inputs import (
     READING,
     WAYS,
     are_mteb_folders,
+    assigned,
     of_kind,
     read_tools,
-    split_assignment,
 )
 from steadyrank.cli.output import Output, tell_if_compiling
 from steadyrank.errors import InputError
@@ -112,15 +112,11 @@ def _sources(tables: tuple[str, ...], collections: tuple[str, ...]) -> Any:
         raise InputError("give either TABLE... or --collection NAME=QRELS,RUNS for each collection")
     if tables:
         return list(tables)
-    files: dict[str, list[str]] = {}
-    for given in collections:
-        name, paths = split_assignment(given)
-        parts = [] if paths is None else [part for part in paths.split(",") if part]
-        if len(parts) < 2 or not name:
-            raise InputError(f"--collection {given}: write NAME=QRELS,RUNS")
-        if name in files:
-            raise InputError(f"two collections are named {name!r}")
-        files[name] = parts
+    given = assigned("--collection", collections, "NAME=QRELS,RUNS")
+    files = {name: [part for part in paths.split(",") if part] for name, paths in given.items()}
+    for name, parts in files.items():
+        if len(parts) < 2:
+            raise InputError(f"--collection {name}={given[name]}: write NAME=QRELS,RUNS")
     return files
 
 

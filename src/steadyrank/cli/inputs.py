@@ -6,7 +6,7 @@ import functools
 import glob
 import os
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -118,7 +118,7 @@ def is_leaderboard(files: Sequence[str]) -> bool:
 
 
 def are_mteb_folders(paths: Sequence[str], kind: str | None) -> bool:
-    """Whether these are whole folders of MTEB results, of which subsets can be chosen."""
+    """Return whether these are folders of MTEB results, of which subsets can be chosen."""
     forms = [form_in(path) for path in paths if kind in (None, "mteb") and Path(path).is_dir()]
     return bool(forms) and all(form is not None and form.name == "mteb" for form in forms)
 
@@ -133,15 +133,8 @@ def files_in(paths: Sequence[str]) -> list[Path]:
 
 
 READING = (
-    "missing",
-    "no_relevant",
-    "ties",
-    "name_from",
-    "names",
-    "duplicates",
-    "run_info",
-    "team_from",
-    "system_from",
+    *("missing", "no_relevant", "ties", "name_from", "names", "duplicates", "run_info"),
+    *("team_from", "system_from"),
 )
 
 FORM = {
@@ -409,6 +402,19 @@ def split_assignment(text: str) -> tuple[str, str | None]:
         if character == "=" and depth == 0:
             return text[:place], text[place + 1 :]
     return text, None
+
+
+def assigned(option: str, given: Iterable[str], how: str) -> dict[str, str]:
+    """Parse NAME=VALUE, where `how` says how to write it; a name must not repeat."""
+    found: dict[str, str] = {}
+    for text in given:
+        name, value = split_assignment(text)
+        if not name or not value:
+            raise InputError(f"{option} {text}: write {how}")
+        if name in found:
+            raise InputError(f"{option}: {name} is given twice: give it once")
+        found[name] = value
+    return found
 
 
 def files_by_measure(measures: Sequence[str]) -> dict[str, str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.inputs import Inputs, load_scores, scores_options, split_assignment
+from steadyrank.cli.inputs import Inputs, assigned, load_scores, scores_options, split_assignment
 from steadyrank.cli.output import Output
 from steadyrank.errors import InputError
 
@@ -92,22 +92,14 @@ def _named_variances(
     """Return the variances by measure; a single one may be named by -m."""
     if not texts:
         return None
-    named: dict[str, float] = {}
-    for text in texts:
-        name, value = split_assignment(text)
-        if value is None and len(texts) == 1:
-            if len(measures) > 1:
-                raise InputError("write --variance NAME=V once for each measure, without -m")
-            variance = _number("--variance", text)
-            return {measures[0]: variance} if measures else variance
-        if value is None:
-            raise InputError(f"--variance {text}: write NAME=NUMBER for each of several measures")
-        if name in named:
-            raise InputError(f"--variance: {name} is given twice")
-        named[name] = _number("--variance", value)
-    if measures:
+    is_bare = len(texts) == 1 and split_assignment(texts[0])[1] is None
+    if len(measures) > is_bare:
         raise InputError("write --variance NAME=V once for each measure, without -m")
-    return named
+    if is_bare:
+        variance = _number("--variance", texts[0])
+        return {measures[0]: variance} if measures else variance
+    named = assigned("--variance", texts, "NAME=NUMBER for each of several measures")
+    return {name: _number("--variance", value) for name, value in named.items()}
 
 
 def _number_or_pilot(text: str | None) -> Any:

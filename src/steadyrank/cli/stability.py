@@ -8,6 +8,7 @@ from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import (
     Inputs,
+    assigned,
     facet_from_option,
     judge_option,
     load_graded,
@@ -23,13 +24,12 @@ def _costs(ctx: Any, param: Any, value: str | None) -> dict[str, float] | None:
     """Parse NAME=X,…."""
     if value is None:
         return None
+    how = "NAME=COST separated by commas, such as topic=2,judge=.02"
+    given = assigned("--cost", filter(None, value.split(",")), how)
     try:
-        pairs = [part.split("=") for part in value.split(",") if part]
-        return {name.strip(): float(cost) for name, cost in pairs}
+        return {name.strip(): float(cost) for name, cost in given.items()}
     except ValueError:
-        raise InputError(
-            f"--cost {value}: write NAME=COST separated by commas, such as topic=2,judge=.02"
-        ) from None
+        raise InputError(f"--cost {value}: write {how}") from None
 
 
 study_options = opt.options(

@@ -62,7 +62,7 @@ class Study:
 
 
 STUDIES: tuple[Study, ...] = (
-    Study("check", "what is wrong or odd with these files", turn=2, place=2),
+    Study("check", "find what is wrong or odd with files", turn=2, place=2),
     Study(
         "systems",
         "which system leads, over its runs?",
@@ -71,19 +71,19 @@ STUDIES: tuple[Study, ...] = (
         section="leaderboard:SYSTEMS_PART",
         is_command=False,
     ),
-    Study("evaluate", "scores of every run on every topic", turn=1, section="compare.leaderboard"),
-    Study("compare", "who beats whom, how surely, by how much", turn=3),
+    Study("evaluate", "score every run on every topic", turn=1, section="compare.leaderboard"),
+    Study("compare", "which runs differ significantly, and by how much?", turn=3),
     Study("simulate", "would another document collection change it?", turn=8),
-    Study("topics", "would other topics change it? error rate by number of topics", turn=7),
-    Study("agree", "do the measures agree, at which numbers of topics and systems?", turn=11),
-    Study("instances", "compare non-deterministic systems; equivalence", turn=9),
-    Study("components", "which component of a grid matters, by how much", turn=10),
-    Study("datasets", "would other datasets change it? leaderboards over many", turn=13),
-    Study("battles", "who wins pairwise comparisons? arenas, judges of two answers", turn=18),
-    Study("plan", "how many topics, for which power; how safe is the pilot?", turn=6),
-    Study("stability", "generalizability theory: how stable is this collection", turn=5),
+    Study("topics", "would other topics change the order of runs?", turn=7),
+    Study("agree", "do the measures rank systems alike?", turn=11),
+    Study("instances", "are systems with several runs each different, or equivalent?", turn=9),
+    Study("components", "which component of a grid matters, and by how much?", turn=10),
+    Study("datasets", "would other datasets change a leaderboard?", turn=13),
+    Study("battles", "which models win pairwise comparisons?", turn=18),
+    Study("plan", "how many topics are required, for which power?", turn=6),
+    Study("stability", "how stable is this collection? generalizability theory", turn=5),
     Study("holes", "would complete judgments change it? what to judge next", turn=15),
-    Study("pools", "leave teams out, leave topics out: would the pilot say the same?", turn=12),
+    Study("pools", "would a pilot with fewer teams or topics say the same?", turn=12),
     Study("judges", "would other judges change it?", turn=14),
     Study(
         "graders",
@@ -101,7 +101,7 @@ STUDIES: tuple[Study, ...] = (
         section="facets_view:ANSWERS_PART",
         is_command=False,
     ),
-    Study("gate", "may this change ship? a candidate against a baseline", section=""),
+    Study("gate", "may this change ship? tests a candidate against a baseline", section=""),
     Study(
         "hardest",
         "which topics are hard, and which separate the runs?",
@@ -138,7 +138,7 @@ def plots_of(package: str) -> Plots:
 
 
 def all_plots() -> Plots:
-    """Those of all studies."""
+    """Return the plots of all studies."""
     plots: dict[str, Mapping[str, Plot]] = {}
     for study in STUDIES:
         plots |= study.plots

@@ -3,5 +3,5 @@
 COMMANDS = {
     "grid": "make runs from every combination of components",
     "shard": "make instances of a selective-search system",
-    "reproduce": "a paper's tables and figures, beside the published ones",
+    "reproduce": "reproduce a paper's tables and figures",
 }
